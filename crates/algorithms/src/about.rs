@@ -1,0 +1,61 @@
+//! What an algorithm's file declares besides its program.
+
+use hocket_core::{Call, Parameter};
+
+/// The facts of an algorithm that commands show and tests check.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Time on the critical path in the Hockney model, a formula over
+    /// `P` ranks, `n` bytes of the call's message (`--size`), `alpha` s, `beta` s/B, `gamma` s/B and the parameters.
+    pub cost: &'static str,
+    /// Messages of all ranks together, a formula over the same names.
+    pub messages: &'static str,
+    /// Whether `cost` is the exact time of this call; elsewhere it is the time with every block rounded up to the
+    /// largest. Tests compare both with the simulator.
+    pub cost_is_exact: fn(&Call) -> bool,
+    /// The precondition: the sentence to refuse a call with, or nothing.
+    pub refuses: fn(&Call) -> Option<&'static str>,
+    /// The parameters it takes.
+    pub parameters: &'static [Parameter],
+}
+
+impl About {
+    /// An algorithm of this cost that takes any call, and whose formulas are exact when the ranks divide the count.
+    pub const fn new(cost: &'static str, messages: &'static str) -> Self {
+        Self { cost, messages, cost_is_exact: ranks_divide_count, refuses: |_| None, parameters: &[] }
+    }
+
+    /// The formulas are exact for these calls.
+    pub const fn exact_when(self, cost_is_exact: fn(&Call) -> bool) -> Self {
+        Self { cost_is_exact, ..self }
+    }
+
+    /// Calls for which `refuses` gives a sentence are refused with it.
+    pub const fn refusing(self, refuses: fn(&Call) -> Option<&'static str>) -> Self {
+        Self { refuses, ..self }
+    }
+
+    /// The algorithm takes these parameters.
+    pub const fn with_parameters(self, parameters: &'static [Parameter]) -> Self {
+        Self { parameters, ..self }
+    }
+}
+
+fn ranks_divide_count(c: &Call) -> bool {
+    c.total().is_multiple_of(c.ranks) && has_equal_blocks(c)
+}
+
+/// Whether all blocks of the call have the same number of elements.
+pub fn has_equal_blocks(c: &Call) -> bool {
+    (1..c.ranks).all(|i| c.count(i) == c.count(0))
+}
+
+/// The precondition of algorithms that swap operands.
+pub fn needs_commutative(c: &Call) -> Option<&'static str> {
+    (c.collective.reduces() && !c.commutative).then_some("needs a commutative operator: it combines operands out of rank order")
+}
+
+/// The precondition of algorithms whose partners are found by flipping bits of the rank.
+pub fn needs_power_of_two(c: &Call) -> Option<&'static str> {
+    (!c.ranks.is_power_of_two()).then_some("needs a power of two of ranks: partners are found by flipping bits of the rank")
+}

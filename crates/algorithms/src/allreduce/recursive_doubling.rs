@@ -1,0 +1,51 @@
+//! Recursive doubling: in step k every rank exchanges its whole vector with the rank whose number differs in bit k.
+//!
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
+//! IJHPCA 19 (2005), section 4.5. Other numbers of ranks fold first: of the first 2 (P - 2^K) ranks, each even one
+//! hands its vector to its odd neighbour, sits out, and is given the result at the end.
+//! Needs: nothing; operands are combined in rank order, and all ranks combine in the same order.
+//! Counts: K = floor(log2 P) exchanges of n bytes, and two more messages on the critical path when P is not 2^K.
+//!
+//! ```text
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3        step 0: bit 0
+//!          0 ◀─────▶ 2   1 ◀─────▶ 3   step 1: bit 1
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::pattern::power_of_two_below;
+
+pub const ABOUT: About = About::new(
+    "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
+    "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
+)
+.exact_when(|_| true);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, result) = (r.rank(), c.result(r));
+    let active = power_of_two_below(r.size());
+    let folded = 2 * (r.size() - active);
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+
+    if rank < folded && rank.is_multiple_of(2) {
+        r.send(rank + 1, result).await;
+        r.recv(rank + 1, result).await;
+        return;
+    }
+    if rank < folded {
+        r.recv(rank - 1, scratch).await;
+        r.reduce(rank - 1, scratch, result).await;
+    }
+    let virtual_rank = if rank < folded { rank / 2 } else { rank - folded / 2 };
+    for step in 0..active.ilog2() {
+        let virtual_peer = virtual_rank ^ (1 << step);
+        let peer = if virtual_peer < folded / 2 { 2 * virtual_peer + 1 } else { virtual_peer + folded / 2 };
+        r.sendrecv(peer, result, peer, scratch).await;
+        r.reduce(peer, scratch, result).await;
+    }
+    if rank < folded {
+        r.send(rank - 1, result).await;
+    }
+}

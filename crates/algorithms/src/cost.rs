@@ -1,0 +1,62 @@
+//! Evaluation of the cost formulas that algorithms declare.
+
+use exmex::prelude::*;
+use hocket_core::{Error, Result};
+
+/// A formula of an algorithm's [`crate::About`], ready to be evaluated.
+pub struct Cost {
+    formula: FlatEx<f64>,
+}
+
+/// The values that a formula is evaluated at: ranks, message and the Hockney parameters.
+#[derive(Clone, Debug)]
+pub struct Price {
+    /// P
+    pub ranks: usize,
+    /// n, bytes
+    pub size_bytes: f64,
+    /// alpha, seconds
+    pub alpha_s: f64,
+    /// beta, seconds per byte
+    pub beta_s: f64,
+    /// gamma, seconds per byte
+    pub gamma_s: f64,
+    /// The algorithm's own parameters.
+    pub parameters: Vec<(&'static str, u64)>,
+}
+
+impl Cost {
+    /// Reads a formula.
+    ///
+    /// # Errors
+    /// Not a formula.
+    pub fn parse(text: &str) -> Result<Self> {
+        let formula = exmex::parse(text).map_err(|e| Error::new(format!("formula {text:?}: {e}")))?;
+        Ok(Self { formula })
+    }
+
+    /// Value of the formula.
+    ///
+    /// # Errors
+    /// A name in the formula that is neither one of the model's nor a parameter.
+    pub fn at(&self, price: &Price) -> Result<f64> {
+        let values: Result<Vec<f64>> = self.formula.var_names().iter().map(|name| price.value(name)).collect();
+        self.formula.eval(&values?).map_err(|e| Error::new(format!("formula: {e}")))
+    }
+}
+
+impl Price {
+    fn value(&self, name: &str) -> Result<f64> {
+        match name {
+            "P" => Ok(self.ranks as f64),
+            "n" => Ok(self.size_bytes),
+            "alpha" => Ok(self.alpha_s),
+            "beta" => Ok(self.beta_s),
+            "gamma" => Ok(self.gamma_s),
+            _ => {
+                let parameter = self.parameters.iter().find(|(key, _)| *key == name);
+                parameter.map(|(_, v)| *v as f64).ok_or_else(|| Error::new(format!("formula: unknown name {name:?}")))
+            }
+        }
+    }
+}

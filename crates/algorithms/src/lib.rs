@@ -1,0 +1,17 @@
+//! The catalogue: one file per algorithm, grouped by collective. The list below is the registry; a file is in the
+//! catalogue when its name stands there, and everything else (verification, simulation, command line, docs) follows.
+
+mod about;
+mod cost;
+pub mod pattern;
+mod registry;
+
+pub use about::About;
+pub use cost::{Cost, Price};
+pub use registry::{CATALOGUE, Entry, Visitor, find, with_program};
+
+registry::catalogue! {
+    allreduce as Allreduce: recursive_doubling, ring;
+    broadcast as Broadcast: binomial;
+    reduce as Reduce: binomial;
+}

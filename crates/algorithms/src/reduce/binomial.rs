@@ -1,0 +1,39 @@
+//! Binomial tree: the broadcast tree run backwards, so the number of partial results halves in each round.
+//!
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
+//! IJHPCA 19 (2005), section 4.4.
+//! Needs: root 0 or a commutative operator, since the tree combines in the order of ranks counted from the root.
+//! Counts: ceil(log2 P) rounds of n bytes; P-1 messages.
+//!
+//! ```text
+//! round 1    1 ─▶ 0   3 ─▶ 2   5 ─▶ 4   7 ─▶ 6
+//! round 2    2 ─────▶ 0        6 ─────▶ 4
+//! round 3    4 ─────────────▶ 0
+//! ```
+
+use hocket_core::{Call, Rank, Side};
+
+use crate::About;
+use crate::pattern::BinomialTree;
+
+pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1")
+    .exact_when(|_| true)
+    .refusing(|c| {
+        let wraps = c.root != 0 && !c.commutative;
+        wraps.then_some("needs root 0 or a commutative operator: it combines in the order of ranks counted from the root")
+    });
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let tree = BinomialTree::new(r.rank(), c.root, r.size());
+    let input = c.input(r);
+    let total = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
+    let arrived = r.scratch(input.len);
+    r.copy(input, total).await;
+    for child in tree.children() {
+        r.recv(child, arrived).await;
+        r.combine(arrived, total, Side::Right).await;
+    }
+    if let Some(parent) = tree.parent() {
+        r.send(parent, total).await;
+    }
+}

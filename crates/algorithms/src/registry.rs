@@ -1,0 +1,155 @@
+//! The registry: turns the list of files into modules, entries and programs.
+
+use hocket_core::{Call, Collective, Error, Program, Result};
+
+use crate::About;
+
+/// One algorithm of the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The collective it implements.
+    pub collective: Collective,
+    /// Its name: the file's.
+    pub name: &'static str,
+    /// What its file declares.
+    pub about: About,
+    source: &'static str,
+}
+
+impl Entry {
+    pub(crate) const fn new(
+        collective: Collective,
+        name: &'static str,
+        about: About,
+        source: &'static str,
+    ) -> Self {
+        Self { collective, name, about, source }
+    }
+
+    /// The header of the algorithm's file: what it is, its source, its needs and a picture.
+    pub fn header(&self) -> String {
+        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
+        lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The first line of the header.
+    pub fn summary(&self) -> String {
+        self.header().lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// The program as it stands in the file, without header and declarations.
+    pub fn listing(&self) -> &'static str {
+        let start = self.source.find("\npub async fn program").map_or(0, |at| at + 1);
+        let end = self.source[start..].find("\n}\n").map_or(self.source.len(), |at| start + at + 3);
+        &self.source[start..end]
+    }
+
+    /// Checks that the algorithm takes this call, and completes the call with the defaults of its parameters.
+    ///
+    /// # Errors
+    /// A call that makes no sense, one that the algorithm refuses, or a parameter it does not declare.
+    pub fn accept(&self, call: &Call, given: &[(String, u64)]) -> Result<Call> {
+        call.check()?;
+        let parameters = complete(self.about.parameters, given).map_err(|e| e.at(self))?;
+        let call = Call { parameters, ..call.clone() };
+        match (self.about.refuses)(&call) {
+            Some(sentence) => Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks))),
+            None => Ok(call),
+        }
+    }
+}
+
+impl std::fmt::Display for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.collective, self.name)
+    }
+}
+
+fn complete(
+    declared: &[hocket_core::Parameter],
+    given: &[(String, u64)],
+) -> Result<Vec<(&'static str, u64)>> {
+    for (name, value) in given {
+        let Some(parameter) = declared.iter().find(|p| p.name == name) else {
+            let names: Vec<_> = declared.iter().map(|p| p.name).collect();
+            let allowed = if names.is_empty() { "no parameters".to_owned() } else { names.join(", ") };
+            return Err(Error::new(format!("parameter {name:?} is not known, expected {allowed}")));
+        };
+        if *value < parameter.least {
+            return Err(Error::new(format!("parameter {name} = {value}, expected at least {}", parameter.least)));
+        }
+    }
+    let value = |name: &str| given.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value);
+    Ok(declared.iter().map(|p| (p.name, value(p.name).unwrap_or(p.default))).collect())
+}
+
+/// Does something with a program whose type only the registry knows.
+pub trait Visitor {
+    /// What it results in.
+    type Output;
+    /// Does it.
+    fn visit(self, program: &impl Program) -> Self::Output;
+}
+
+/// The entry of an algorithm.
+///
+/// # Errors
+/// No such algorithm; the message names the nearest ones.
+pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
+    CATALOGUE.iter().find(|e| e.collective == collective && e.name == name).ok_or_else(|| {
+        let names: Vec<_> = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name).collect();
+        Error::new(format!("unknown {collective} algorithm {name:?}, expected one of {}", names.join(", ")))
+    })
+}
+
+pub use crate::catalogue::{CATALOGUE, with_program};
+
+macro_rules! catalogue {
+    ($($collective:ident as $variant:ident: $($name:ident),+;)+) => {
+        $(
+            #[doc = concat!("Algorithms for ", stringify!($collective), ".")]
+            #[allow(missing_docs)]
+            pub mod $collective {
+                $(pub mod $name;)+
+            }
+        )+
+
+        mod catalogue {
+            use hocket_core::{Call, Collective, Program, Rank};
+
+            use crate::{Entry, Visitor};
+
+            /// Every algorithm, in the order of the registry.
+            pub static CATALOGUE: &[Entry] = &[$($(
+                Entry::new(
+                    Collective::$variant,
+                    stringify!($name),
+                    crate::$collective::$name::ABOUT,
+                    include_str!(concat!(stringify!($collective), "/", stringify!($name), ".rs")),
+                ),
+            )+)+];
+
+            /// Hands the program of `entry` to `visitor`.
+            ///
+            /// # Panics
+            /// When the entry is not one of [`CATALOGUE`].
+            pub fn with_program<V: Visitor>(entry: &Entry, visitor: V) -> V::Output {
+                match (entry.collective, entry.name) {
+                    $($(
+                        (Collective::$variant, stringify!($name)) => {
+                            struct Algorithm;
+                            impl Program for Algorithm {
+                                async fn run(&self, r: &impl Rank, c: &Call) {
+                                    crate::$collective::$name::program(r, c).await;
+                                }
+                            }
+                            visitor.visit(&Algorithm)
+                        }
+                    )+)+
+                    _ => panic!("{entry} is not in the catalogue"),
+                }
+            }
+        }
+    };
+}
+pub(crate) use catalogue;

@@ -1,0 +1,330 @@
+//! One call of a collective: what is asked for, and where its data lies.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Buffer, Error, Rank, Result, Span};
+
+/// The collectives, named as in MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Collective {
+    Allgather,
+    Allreduce,
+    Alltoall,
+    Barrier,
+    Broadcast,
+    Gather,
+    Reduce,
+    ReduceScatter,
+    Scan,
+    Scatter,
+}
+
+impl Collective {
+    /// All of them, in alphabetical order.
+    pub const ALL: [Self; 10] = [
+        Self::Allgather,
+        Self::Allreduce,
+        Self::Alltoall,
+        Self::Barrier,
+        Self::Broadcast,
+        Self::Gather,
+        Self::Reduce,
+        Self::ReduceScatter,
+        Self::Scan,
+        Self::Scatter,
+    ];
+
+    /// The name used on the command line and for folders.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allgather => "allgather",
+            Self::Allreduce => "allreduce",
+            Self::Alltoall => "alltoall",
+            Self::Barrier => "barrier",
+            Self::Broadcast => "broadcast",
+            Self::Gather => "gather",
+            Self::Reduce => "reduce",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::Scan => "scan",
+            Self::Scatter => "scatter",
+        }
+    }
+
+    /// Whether one rank, the root, has a part of its own.
+    pub const fn has_root(self) -> bool {
+        matches!(self, Self::Broadcast | Self::Gather | Self::Reduce | Self::Scatter)
+    }
+
+    /// Whether contributions are combined by an operator.
+    pub const fn reduces(self) -> bool {
+        matches!(self, Self::Allreduce | Self::Reduce | Self::ReduceScatter | Self::Scan)
+    }
+
+    /// Whether each rank has a block of its own, possibly of its own size.
+    pub const fn has_blocks(self) -> bool {
+        matches!(self, Self::Allgather | Self::Gather | Self::ReduceScatter | Self::Scatter)
+    }
+
+    /// Whether the message of the MPI call (`--size`) is one block rather than the whole vector.
+    pub const fn size_is_one_block(self) -> bool {
+        matches!(self, Self::Allgather | Self::Alltoall | Self::Gather | Self::Scatter)
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How many elements each block has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Counts {
+    /// Every block has this many.
+    Equal(usize),
+    /// Block `i` has its own count; held as the `ranks + 1` offsets at which blocks begin and the last one ends.
+    Offsets(Arc<[usize]>),
+}
+
+impl Counts {
+    /// Blocks of these sizes.
+    pub fn each(counts: &[usize]) -> Self {
+        let offsets = std::iter::once(0).chain(counts.iter().scan(0, |end, count| {
+            *end += count;
+            Some(*end)
+        }));
+        Self::Offsets(offsets.collect())
+    }
+
+    /// A vector of `total` elements cut into `blocks` as even as possible, see [`Span::chunk`].
+    pub fn even(total: usize, blocks: usize) -> Self {
+        if total.is_multiple_of(blocks) {
+            return Self::Equal(total / blocks);
+        }
+        let whole = Span::new(Buffer::Input, total);
+        Self::each(&(0..blocks).map(|i| whole.chunk(i, blocks).len).collect::<Vec<_>>())
+    }
+}
+
+/// What a parameter of an algorithm counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    Count,
+    /// Bytes; text input takes units.
+    Bytes,
+}
+
+/// A parameter that an algorithm declares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name, as in `--param NAME=VALUE`.
+    pub name: &'static str,
+    /// What its value counts.
+    pub unit: Unit,
+    /// The value used when none is given.
+    pub default: u64,
+    /// The smallest value allowed.
+    pub least: u64,
+    /// One line that says what it does.
+    pub meaning: &'static str,
+}
+
+/// One call of a collective, the same on every rank.
+///
+/// Layout of the buffers, in elements; `n` is the count of the call, or of a rank's block where blocks differ:
+///
+/// | collective | input | result |
+/// |---|---|---|
+/// | allreduce, scan | n | n |
+/// | reduce | n | n at the root |
+/// | broadcast | the root's result | n |
+/// | reduce_scatter | all blocks | the own block |
+/// | allgather | the own block | all blocks |
+/// | gather | the own block | all blocks at the root |
+/// | scatter | all blocks at the root | the own block |
+/// | alltoall | a block for each rank | a block from each rank |
+/// | barrier | none | none |
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The collective.
+    pub collective: Collective,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// The root, `0` where there is none.
+    pub root: usize,
+    /// Elements per block; a collective without blocks has one vector of `Equal` count.
+    pub counts: Counts,
+    /// Whether the input lies where MPI_IN_PLACE puts it, in the result buffer.
+    pub in_place: bool,
+    /// Whether operands may be swapped.
+    pub commutative: bool,
+    /// Size of one element, in bytes.
+    pub element_bytes: usize,
+    /// Values of the parameters the algorithm declares.
+    pub parameters: Vec<(&'static str, u64)>,
+}
+
+impl Call {
+    /// A call over `ranks` ranks of `count` elements of one byte each: root 0, commutative, not in place.
+    pub fn new(collective: Collective, ranks: usize, count: usize) -> Self {
+        let counts = if collective == Collective::ReduceScatter {
+            Counts::even(count, ranks)
+        } else {
+            Counts::Equal(count)
+        };
+        Self {
+            collective,
+            ranks,
+            root: 0,
+            counts,
+            in_place: false,
+            commutative: true,
+            element_bytes: 1,
+            parameters: Vec::new(),
+        }
+    }
+
+    /// Checks that the call itself makes sense, whatever the algorithm.
+    ///
+    /// # Errors
+    /// No ranks, a root that is not a rank, blocks that are not one per rank, or block sizes for a collective without.
+    pub fn check(&self) -> Result<()> {
+        let Self { collective, ranks, root, .. } = self;
+        if *ranks == 0 {
+            return Err(Error::new("ranks: got 0, expected at least 1"));
+        }
+        if root >= ranks {
+            return Err(Error::new(format!("root: got {root}, expected a rank below {ranks}")));
+        }
+        if let Counts::Offsets(offsets) = &self.counts {
+            if !collective.has_blocks() {
+                return Err(Error::new(format!("counts: {collective} has one count, not one per rank")));
+            }
+            if offsets.len() != ranks + 1 {
+                return Err(Error::new(format!("counts: got {}, expected one per rank ({ranks})", offsets.len() - 1)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same data in another collective: how a composed algorithm calls its parts.
+    pub fn with(&self, collective: Collective, root: usize) -> Self {
+        Self { collective, root, ..self.clone() }
+    }
+
+    /// Value of a declared parameter.
+    ///
+    /// # Panics
+    /// When the algorithm does not declare it: a defect of the calling program.
+    pub fn parameter(&self, name: &str) -> u64 {
+        let found = self.parameters.iter().find(|(key, _)| *key == name);
+        found.unwrap_or_else(|| panic!("parameter {name} is not declared")).1
+    }
+
+    /// Elements of block `block`.
+    pub fn count(&self, block: usize) -> usize {
+        match &self.counts {
+            Counts::Equal(count) => *count,
+            Counts::Offsets(offsets) => offsets[block + 1] - offsets[block],
+        }
+    }
+
+    /// First element of block `block` among all blocks.
+    pub fn offset(&self, block: usize) -> usize {
+        match &self.counts {
+            Counts::Equal(count) => count * block,
+            Counts::Offsets(offsets) => offsets[block],
+        }
+    }
+
+    /// Elements of all blocks together.
+    pub fn total(&self) -> usize {
+        self.offset(self.ranks)
+    }
+
+    /// The blocks `first .. first + count` of a span that holds all blocks.
+    pub fn blocks(&self, all: Span, first: usize, count: usize) -> Span {
+        let start = self.offset(first);
+        all.part(start, self.offset(first + count) - start)
+    }
+
+    /// Block `block` of a span that holds all blocks.
+    pub fn block(&self, all: Span, block: usize) -> Span {
+        self.blocks(all, block, 1)
+    }
+
+    /// Elements that rank `rank` contributes.
+    pub fn input_len(&self, rank: usize) -> usize {
+        match self.collective {
+            Collective::Barrier => 0,
+            Collective::Allreduce | Collective::Scan | Collective::Reduce => self.count(0),
+            Collective::Allgather | Collective::Gather => self.count(rank),
+            Collective::ReduceScatter | Collective::Alltoall => self.total(),
+            Collective::Broadcast if rank == self.root => self.count(0),
+            Collective::Scatter if rank == self.root => self.total(),
+            Collective::Broadcast | Collective::Scatter => 0,
+        }
+    }
+
+    /// Elements that rank `rank` receives.
+    pub fn result_len(&self, rank: usize) -> usize {
+        match self.collective {
+            Collective::Barrier => 0,
+            Collective::Allreduce | Collective::Scan | Collective::Broadcast => self.count(0),
+            Collective::Reduce if rank == self.root => self.count(0),
+            Collective::Gather if rank == self.root => self.total(),
+            Collective::Reduce | Collective::Gather => 0,
+            Collective::ReduceScatter | Collective::Scatter => self.count(rank),
+            Collective::Allgather | Collective::Alltoall => self.total(),
+        }
+    }
+
+    /// Whether the input of `rank` shares memory with its result: always in a broadcast, which has one buffer; for an
+    /// in-place reduce, gather or scatter at the root only, as in MPI.
+    pub fn is_in_place(&self, rank: usize) -> bool {
+        let at_root = !self.collective.has_root() || rank == self.root;
+        self.collective == Collective::Broadcast || (self.in_place && at_root)
+    }
+
+    /// Elements that the result buffer of `rank` must have room for: at least its result, and its input when in place.
+    pub fn result_room(&self, rank: usize) -> usize {
+        let input = if self.is_in_place(rank) { self.input_len(rank) } else { 0 };
+        match self.collective {
+            Collective::Scatter => self.result_len(rank),
+            _ => self.result_len(rank).max(input),
+        }
+    }
+
+    /// Where the contribution of `rank` lies.
+    pub fn input_of(&self, rank: usize) -> Span {
+        let len = self.input_len(rank);
+        if !self.is_in_place(rank) || self.collective == Collective::Scatter {
+            return Span::new(Buffer::Input, len);
+        }
+        match self.collective {
+            Collective::Allgather | Collective::Gather => self.block(Span::new(Buffer::Result, self.total()), rank),
+            _ => Span::new(Buffer::Result, len),
+        }
+    }
+
+    /// Where the result of `rank` goes. An in-place scatter leaves the root's block where it is, in the input.
+    pub fn result_of(&self, rank: usize) -> Span {
+        if self.collective == Collective::Scatter && self.is_in_place(rank) {
+            return self.block(Span::new(Buffer::Input, self.total()), rank);
+        }
+        Span::new(Buffer::Result, self.result_len(rank))
+    }
+
+    /// Where the contribution of the running rank lies.
+    pub fn input(&self, r: &impl Rank) -> Span {
+        self.input_of(r.rank())
+    }
+
+    /// Where the result of the running rank goes.
+    pub fn result(&self, r: &impl Rank) -> Span {
+        self.result_of(r.rank())
+    }
+}

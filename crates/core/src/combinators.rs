@@ -1,0 +1,219 @@
+//! `join` and `first`: several branches of one rank, each at its own moment.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use crate::rank::{Moment, Rank};
+
+pin_project! {
+    /// One branch: runs its future at the branch's own moment and leaves the rank's moment as it was.
+    pub struct Branch<'r, R: Rank, F: Future> {
+        rank: &'r R,
+        moment: Option<R::Moment>,
+        output: Option<F::Output>,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<'r, R: Rank, F: Future> Branch<'r, R, F> {
+    /// A branch that starts at the moment of its first poll.
+    pub(crate) fn new(rank: &'r R, future: F) -> Self {
+        Self { rank, moment: None, output: None, future }
+    }
+
+    /// Goes on with the branch; whether it has ended. Starts at `start` when it is polled for the first time.
+    fn advance(self: Pin<&mut Self>, start: &R::Moment, cx: &mut Context<'_>) -> bool {
+        let this = self.project();
+        if this.output.is_none() {
+            this.rank.set_moment(this.moment.take().unwrap_or_else(|| start.clone()));
+            if let Poll::Ready(output) = this.future.poll(cx) {
+                *this.output = Some(output);
+            }
+            *this.moment = Some(this.rank.moment());
+        }
+        this.output.is_some()
+    }
+
+    fn end(&self) -> &R::Moment {
+        self.moment.as_ref().expect("asked for once the branch has ended")
+    }
+
+    fn take(self: Pin<&mut Self>) -> (F::Output, R::Moment) {
+        let this = self.project();
+        let ended = "taken once, after the branch has ended";
+        (this.output.take().expect(ended), this.moment.take().expect(ended))
+    }
+}
+
+pin_project! {
+    /// Future of [`Rank::join`].
+    pub struct Join<'r, R: Rank, A: Future, B: Future> {
+        #[pin]
+        a: Branch<'r, R, A>,
+        #[pin]
+        b: Branch<'r, R, B>,
+    }
+}
+
+impl<'r, R: Rank, A: Future, B: Future> Join<'r, R, A, B> {
+    pub(crate) fn new(a: Branch<'r, R, A>, b: Branch<'r, R, B>) -> Self {
+        Self { a, b }
+    }
+}
+
+impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
+    type Output = (A::Output, B::Output);
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let rank = this.a.rank;
+        let start = rank.moment();
+        let a_ended = this.a.as_mut().advance(&start, cx);
+        let b_ended = this.b.as_mut().advance(&start, cx);
+        if !(a_ended && b_ended) {
+            rank.set_moment(start);
+            return Poll::Pending;
+        }
+        let (a, a_moment) = this.a.take();
+        let (b, b_moment) = this.b.take();
+        rank.set_moment(a_moment.later(b_moment));
+        Poll::Ready((a, b))
+    }
+}
+
+/// Future of [`Rank::join_all`]; its output is in the order of the branches.
+pub struct JoinAll<'r, R: Rank, F: Future> {
+    rank: &'r R,
+    branches: Pin<Box<[Branch<'r, R, F>]>>,
+    outputs: Vec<Option<F::Output>>,
+    running: Vec<usize>,
+    end: Option<R::Moment>,
+}
+
+impl<'r, R: Rank, F: Future> JoinAll<'r, R, F> {
+    pub(crate) fn new(rank: &'r R, branches: impl IntoIterator<Item = F>) -> Self {
+        let branches: Box<[_]> = branches.into_iter().map(|f| Branch::new(rank, f)).collect();
+        let len = branches.len();
+        let outputs = (0..len).map(|_| None).collect();
+        Self { rank, branches: Box::into_pin(branches), outputs, running: (0..len).collect(), end: None }
+    }
+}
+
+impl<R: Rank, F: Future> Unpin for JoinAll<'_, R, F> {}
+
+impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
+    type Output = Vec<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let start = this.rank.moment();
+        let (branches, outputs, end) = (&mut this.branches, &mut this.outputs, &mut this.end);
+        this.running.retain(|&index| {
+            let mut branch = nth(branches.as_mut(), index);
+            if !branch.as_mut().advance(&start, cx) {
+                return true;
+            }
+            let (output, moment) = branch.take();
+            outputs[index] = Some(output);
+            *end = Some(end.take().map_or(moment.clone(), |end| end.later(moment)));
+            false
+        });
+        if !this.running.is_empty() {
+            this.rank.set_moment(start);
+            return Poll::Pending;
+        }
+        this.rank.set_moment(this.end.take().unwrap_or(start));
+        Poll::Ready(this.outputs.drain(..).map(|o| o.expect("every branch has ended")).collect())
+    }
+}
+
+#[allow(unsafe_code)]
+fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
+    // SAFETY: an element of a pinned slice is pinned with it: it is neither moved out nor replaced here or by the caller.
+    unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
+}
+
+/// Which branch of a [`Rank::first`] came first, with its output.
+pub enum Winner<A, B> {
+    /// The first argument; also when both came at the same moment.
+    A(A),
+    /// The second argument.
+    B(B),
+}
+
+/// The branch that a [`Rank::first`] did not wait for. Await it to let it finish; drop it to withdraw it.
+pub enum Rest<'r, R: Rank, A: Future, B: Future> {
+    /// The first argument still runs.
+    A(Pin<Box<Branch<'r, R, A>>>),
+    /// The second argument still runs.
+    B(Pin<Box<Branch<'r, R, B>>>),
+}
+
+impl<R: Rank, A: Future, B: Future> Future for Rest<'_, R, A, B> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match self.get_mut() {
+            Rest::A(branch) => poll_rest(branch.as_mut(), cx),
+            Rest::B(branch) => poll_rest(branch.as_mut(), cx),
+        }
+    }
+}
+
+fn poll_rest<R: Rank, F: Future>(mut branch: Pin<&mut Branch<'_, R, F>>, cx: &mut Context<'_>) -> Poll<()> {
+    let rank = branch.rank;
+    let now = rank.moment();
+    let ended = branch.as_mut().advance(&now, cx);
+    if ended {
+        rank.set_moment(now.later(branch.take().1));
+        return Poll::Ready(());
+    }
+    rank.set_moment(now);
+    Poll::Pending
+}
+
+/// Future of [`Rank::first`].
+pub struct First<'r, R: Rank, A: Future, B: Future> {
+    rank: &'r R,
+    branches: Option<(Pin<Box<Branch<'r, R, A>>>, Pin<Box<Branch<'r, R, B>>>)>,
+}
+
+impl<'r, R: Rank, A: Future, B: Future> First<'r, R, A, B> {
+    pub(crate) fn new(rank: &'r R, a: A, b: B) -> Self {
+        Self { rank, branches: Some((Box::pin(Branch::new(rank, a)), Box::pin(Branch::new(rank, b)))) }
+    }
+}
+
+impl<R: Rank, A: Future, B: Future> Unpin for First<'_, R, A, B> {}
+
+impl<'r, R: Rank, A: Future, B: Future> Future for First<'r, R, A, B> {
+    type Output = (Winner<A::Output, B::Output>, Rest<'r, R, A, B>);
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let rank = this.rank;
+        let (mut a, mut b) = this.branches.take().expect("polled after the end");
+        let now = rank.moment();
+        let start = now.clone().racing();
+        let a_ended = a.as_mut().advance(&start, cx);
+        let b_ended = b.as_mut().advance(&start, cx);
+        if !rank.is_decided(a_ended, b_ended) {
+            this.branches = Some((a, b));
+            rank.set_moment(now);
+            return Poll::Pending;
+        }
+        let b_is_first = b_ended && (!a_ended || b.end().is_before(a.end()));
+        if b_is_first {
+            let (output, moment) = b.as_mut().take();
+            rank.set_moment(now.later(moment));
+            return Poll::Ready((Winner::B(output), Rest::A(a)));
+        }
+        let (output, moment) = a.as_mut().take();
+        rank.set_moment(now.later(moment));
+        Poll::Ready((Winner::A(output), Rest::B(b)))
+    }
+}

@@ -1,0 +1,20 @@
+//! The vocabulary of Hocket: rank programs, their verbs, buffers, collectives, units and errors.
+//!
+//! A *program* is what one rank does, an async function over the verbs of [`Rank`]. A *world* implements [`Rank`] and so
+//! gives the verbs a meaning. This crate knows neither algorithms nor worlds.
+
+mod call;
+mod combinators;
+mod error;
+pub mod matching;
+mod executor;
+mod rank;
+mod span;
+pub mod units;
+
+pub use call::{Call, Collective, Counts, Parameter, Unit};
+pub use combinators::{Branch, First, Join, JoinAll, Rest, Winner};
+pub use error::{Error, Result};
+pub use executor::{Ranks, ReadyQueue, run_to_completion};
+pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
+pub use span::{Buffer, Span};

@@ -1,0 +1,162 @@
+//! The verbs a rank program is written in.
+
+use std::future::{Future, ready};
+
+use crate::combinators::{Branch, First, Join, JoinAll};
+use crate::{Call, Span};
+
+/// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
+pub type Tag = u32;
+
+/// Where a receive takes its message from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This rank only.
+    Rank(usize),
+    /// Any rank: whoever comes first.
+    Any,
+}
+
+/// What a receive got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The sender.
+    pub source: usize,
+    /// Number of elements; at most the length of the receiving span.
+    pub len: usize,
+}
+
+/// On which side of the target the source stands when the two are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// target = source ∘ target: the source holds contributions of lower ranks.
+    Left,
+    /// target = target ∘ source: the source holds contributions of higher ranks.
+    Right,
+}
+
+/// What a send may carry besides its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Matched by the receive.
+    pub tag: Tag,
+    /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
+    pub gap_packets: f64,
+    /// The port or path the message should take, where the network offers several.
+    pub port: Option<u32>,
+}
+
+/// The point that a branch of a program has reached: a virtual time, a set of finished operations, or nothing at all.
+///
+/// [`Join`] and [`First`] start every branch at the moment they were reached, and continue at the later of the
+/// branches' moments, or at the earlier.
+pub trait Moment: Clone {
+    /// The moment at which both have been reached.
+    fn later(self, other: Self) -> Self;
+    /// Whether this moment is certainly before `other`; ties and incomparable moments are not.
+    fn is_before(&self, other: &Self) -> bool;
+    /// The moment at which the branches of a `first` start.
+    fn racing(self) -> Self {
+        self
+    }
+}
+
+impl Moment for () {
+    fn later(self, (): ()) {}
+    fn is_before(&self, (): &()) -> bool {
+        false
+    }
+}
+
+impl Moment for f64 {
+    fn later(self, other: Self) -> Self {
+        self.max(other)
+    }
+    fn is_before(&self, other: &Self) -> bool {
+        self < other
+    }
+}
+
+/// One rank, as its program sees it. Verbs are futures: nothing happens until they are awaited or joined.
+///
+/// A world implements the required methods; the provided ones are written in terms of them.
+pub trait Rank: Sized {
+    /// What the world tracks along each branch of the program.
+    type Moment: Moment;
+
+    /// This rank's number, `0..size`.
+    fn rank(&self) -> usize;
+    /// Number of ranks.
+    fn size(&self) -> usize;
+    /// `len` fresh elements of working memory; their values are undefined.
+    fn scratch(&self, len: usize) -> Span;
+    /// Sends `data` to rank `to`; done when the span may be changed again.
+    fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()>;
+    /// Receives into `into` a message of at most its length.
+    fn recv_with(&self, from: Source, into: Span, tag: Tag) -> impl Future<Output = Received>;
+    /// Combines `source` into `target`, element by element; `side` says where the source stands.
+    fn combine(&self, source: Span, target: Span, side: Side) -> impl Future<Output = ()>;
+    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
+    fn copy(&self, source: Span, target: Span) -> impl Future<Output = ()>;
+    /// Computes for `time_s` seconds.
+    fn compute(&self, time_s: f64) -> impl Future<Output = ()>;
+    /// Opens a circuit to `peer` ahead of the messages to it. Free where the network has no circuits.
+    fn connect(&self, _peer: usize) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Closes the circuit to `peer`. Free where the network has no circuits.
+    fn disconnect(&self, _peer: usize) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// The moment of the branch that is running.
+    fn moment(&self) -> Self::Moment;
+    /// Continues the running branch at `moment`.
+    fn set_moment(&self, moment: Self::Moment);
+    /// Whether a `first` can tell its winner, given which of its branches have ended. A world whose ranks do not run
+    /// in the order of time has to wait for both.
+    fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
+        a_ended || b_ended
+    }
+
+    /// Sends `data` to rank `to`.
+    fn send(&self, to: usize, data: Span) -> impl Future<Output = ()> {
+        self.send_with(to, data, Options::default())
+    }
+    /// Receives from rank `from` into `into`.
+    fn recv(&self, from: usize, into: Span) -> impl Future<Output = Received> {
+        self.recv_with(Source::Rank(from), into, 0)
+    }
+    /// Receives from whichever rank's message comes first.
+    fn recv_any(&self, into: Span) -> impl Future<Output = Received> {
+        self.recv_with(Source::Any, into, 0)
+    }
+    /// Sends to `to` while receiving from `from`.
+    fn sendrecv(&self, to: usize, data: Span, from: usize, into: Span) -> impl Future<Output = ()> {
+        async move {
+            self.join(self.send(to, data), self.recv(from, into)).await;
+        }
+    }
+    /// Combines `source`, which came from `peer` and holds its side's contributions, into `target` in rank order.
+    fn reduce(&self, peer: usize, source: Span, target: Span) -> impl Future<Output = ()> {
+        self.combine(source, target, if peer < self.rank() { Side::Left } else { Side::Right })
+    }
+    /// Does both, side by side; done when both are.
+    fn join<A: Future, B: Future>(&self, a: A, b: B) -> Join<'_, Self, A, B> {
+        Join::new(Branch::new(self, a), Branch::new(self, b))
+    }
+    /// Does all of these side by side; done when all are.
+    fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, Self, F> {
+        JoinAll::new(self, branches)
+    }
+    /// Starts both; done when the earlier one is. The other goes on when the [`crate::Rest`] is awaited, and is
+    /// withdrawn when that is dropped.
+    fn first<A: Future, B: Future>(&self, a: A, b: B) -> First<'_, Self, A, B> {
+        First::new(self, a, b)
+    }
+}
+
+/// What every rank does in one collective call.
+pub trait Program {
+    /// The steps of rank `r` in call `c`.
+    fn run(&self, r: &impl Rank, c: &Call) -> impl Future<Output = ()>;
+}

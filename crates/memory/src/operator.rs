@@ -1,0 +1,150 @@
+//! Operators on raw elements, by data type and name as in MPI.
+
+use hocket_core::{Error, Result, Side};
+
+/// An operator on elements of one type: MPI's predefined ones, and 2x2 matrix products as non-commutative examples.
+#[derive(Clone, Copy)]
+pub struct Operator {
+    /// Size of one element, in bytes.
+    pub element_bytes: usize,
+    /// Whether operands may be swapped.
+    pub commutative: bool,
+    combine: fn(&[u8], &[u8], &mut [u8]),
+}
+
+impl Operator {
+    /// Combines each element of `source` into its counterpart in `target`; `side` says where the source stands.
+    pub fn apply(&self, source: &[u8], target: &mut [u8], side: Side) {
+        let elements = source.chunks_exact(self.element_bytes).zip(target.chunks_exact_mut(self.element_bytes));
+        for (source, target) in elements {
+            let old = target.to_vec();
+            match side {
+                Side::Left => (self.combine)(source, &old, target),
+                Side::Right => (self.combine)(&old, source, target),
+            }
+        }
+    }
+}
+
+/// The operator `name` on elements of type `data_type`.
+///
+/// # Errors
+/// An unknown type, or an operator that the type does not have.
+pub fn operator(data_type: &str, name: &str) -> Result<Operator> {
+    let Some((_, operators)) = TYPES.iter().find(|(known, _)| *known == data_type) else {
+        return Err(Error::new(format!("type: got {data_type:?}, expected one of {}", type_names().join(", "))));
+    };
+    let Some((_, operator)) = operators.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<_> = operators.iter().map(|(name, _)| *name).collect();
+        return Err(Error::new(format!("operator on {data_type}: got {name:?}, expected one of {}", names.join(", "))));
+    };
+    Ok(*operator)
+}
+
+/// Names of the data types.
+pub fn type_names() -> Vec<&'static str> {
+    TYPES.iter().map(|(name, _)| *name).collect()
+}
+
+/// Names of the operators on elements of type `data_type`; none for an unknown type.
+pub fn operator_names(data_type: &str) -> Vec<&'static str> {
+    let known = TYPES.iter().find(|(name, _)| *name == data_type);
+    known.map(|(_, operators)| operators.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
+}
+
+/// An operator given by a closure on two elements read from and written to little-endian bytes.
+macro_rules! make {
+    ($type:ty, $commutative:expr, $combine:expr) => {
+        Operator {
+            element_bytes: size_of::<$type>(),
+            commutative: $commutative,
+            combine: |left, right, out| {
+                let combine: fn($type, $type) -> $type = $combine;
+                out.copy_from_slice(&combine(<$type>::read(left), <$type>::read(right)).write());
+            },
+        }
+    };
+}
+
+macro_rules! integers {
+    ($($type:ident),+) => {
+        &[$((stringify!($type), &[
+            ("sum", make!($type, true, |a, b| a.wrapping_add(b))),
+            ("prod", make!($type, true, |a, b| a.wrapping_mul(b))),
+            ("min", make!($type, true, |a, b| a.min(b))),
+            ("max", make!($type, true, |a, b| a.max(b))),
+            ("band", make!($type, true, |a, b| a & b)),
+            ("bor", make!($type, true, |a, b| a | b)),
+            ("bxor", make!($type, true, |a, b| a ^ b)),
+            ("land", make!($type, true, |a, b| (a != 0 && b != 0).into())),
+            ("lor", make!($type, true, |a, b| (a != 0 || b != 0).into())),
+            ("lxor", make!($type, true, |a, b| ((a != 0) != (b != 0)).into())),
+        ] as &[(&str, Operator)])),+]
+    };
+}
+
+macro_rules! floats {
+    ($($type:ident),+) => {
+        &[$((stringify!($type), &[
+            ("sum", make!($type, true, |a, b| a + b)),
+            ("prod", make!($type, true, |a, b| a * b)),
+            ("min", make!($type, true, |a, b| if b < a { b } else { a })),
+            ("max", make!($type, true, |a, b| if b > a { b } else { a })),
+        ] as &[(&str, Operator)])),+]
+    };
+}
+
+macro_rules! complex {
+    ($($name:literal is $type:ident),+) => {
+        &[$(($name, &[
+            ("sum", make!([$type; 2], true, |a, b| [a[0] + b[0], a[1] + b[1]])),
+            ("prod", make!([$type; 2], true, |a, b| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]])),
+        ] as &[(&str, Operator)])),+]
+    };
+}
+
+const INTEGERS: &[(&str, &[(&str, Operator)])] = integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+const FLOATS: &[(&str, &[(&str, Operator)])] = floats!(f32, f64);
+const COMPLEX: &[(&str, &[(&str, Operator)])] = complex!("complex64" is f32, "complex128" is f64);
+const MATRICES: &[(&str, &[(&str, Operator)])] = &[(
+    "matrix2x2_u64",
+    &[("prod", make!([u64; 4], false, |a, b| {
+        let dot = |row: usize, column: usize| {
+            a[row].wrapping_mul(b[column]).wrapping_add(a[row + 1].wrapping_mul(b[column + 2]))
+        };
+        [dot(0, 0), dot(0, 1), dot(2, 0), dot(2, 1)]
+    }))],
+)];
+
+static TYPES: std::sync::LazyLock<Vec<(&str, &[(&str, Operator)])>> =
+    std::sync::LazyLock::new(|| [INTEGERS, FLOATS, COMPLEX, MATRICES].concat());
+
+/// An element as little-endian bytes.
+trait Element: Sized {
+    fn read(bytes: &[u8]) -> Self;
+    fn write(self) -> Vec<u8>;
+}
+
+macro_rules! element {
+    ($($type:ty),+) => {
+        $(impl Element for $type {
+            fn read(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("one element"))
+            }
+            fn write(self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+        })+
+    };
+}
+element!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+impl<T: Element, const N: usize> Element for [T; N] {
+    fn read(bytes: &[u8]) -> Self {
+        let each = bytes.len() / N;
+        std::array::from_fn(|i| T::read(&bytes[i * each..(i + 1) * each]))
+    }
+    fn write(self) -> Vec<u8> {
+        self.into_iter().flat_map(T::write).collect()
+    }
+}
