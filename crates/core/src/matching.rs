@@ -23,29 +23,27 @@ fn accepts(source: Source, tag: Tag, from: u32, message_tag: Tag) -> bool {
 }
 
 impl<M, R> Mailbox<M, R> {
-    /// A message arrives: the earliest receive that accepts it, with the message; or the message waits.
-    pub fn arrive(&mut self, from: u32, tag: Tag, message: M) -> Option<(R, M)> {
-        match self.posted.iter().position(|(source, wanted, _)| accepts(*source, *wanted, from, tag)) {
-            Some(at) => Some((self.posted.remove(at).2, message)),
-            None => {
-                self.unexpected.push((from, tag, message));
-                None
-            }
-        }
+    /// Takes the earliest waiting receive that accepts a message `from` with `tag`.
+    pub fn take_receive(&mut self, from: u32, tag: Tag) -> Option<R> {
+        let at = self.posted.iter().position(|(source, wanted, _)| accepts(*source, *wanted, from, tag))?;
+        Some(self.posted.remove(at).2)
     }
 
-    /// A receive is posted: the earliest message that it accepts, with its sender and the receive; or it waits.
-    pub fn post(&mut self, source: Source, tag: Tag, receive: R) -> Option<(u32, M, R)> {
-        match self.unexpected.iter().position(|(from, sent, _)| accepts(source, tag, *from, *sent)) {
-            Some(at) => {
-                let (from, _, message) = self.unexpected.remove(at);
-                Some((from, message, receive))
-            }
-            None => {
-                self.posted.push((source, tag, receive));
-                None
-            }
-        }
+    /// The message waits for a receive.
+    pub fn hold(&mut self, from: u32, tag: Tag, message: M) {
+        self.unexpected.push((from, tag, message));
+    }
+
+    /// Takes the earliest waiting message that a receive from `source` with `tag` accepts, and its sender.
+    pub fn take_message(&mut self, source: Source, tag: Tag) -> Option<(u32, M)> {
+        let at = self.unexpected.iter().position(|(from, sent, _)| accepts(source, tag, *from, *sent))?;
+        let (from, _, message) = self.unexpected.remove(at);
+        Some((from, message))
+    }
+
+    /// The receive waits for a message.
+    pub fn wait(&mut self, source: Source, tag: Tag, receive: R) {
+        self.posted.push((source, tag, receive));
     }
 
     /// The receives that wait.
@@ -73,6 +71,7 @@ enum Slot<V> {
     Free,
     Pending,
     Done(V),
+    Abandoned,
 }
 
 impl<V> Default for Slots<V> {
@@ -94,7 +93,8 @@ impl<V> Slots<V> {
 
     /// The operation has this outcome.
     pub fn fill(&mut self, slot: u32, outcome: V) {
-        self.slots[slot as usize] = Slot::Done(outcome);
+        let slot = &mut self.slots[slot as usize];
+        *slot = if matches!(slot, Slot::Abandoned) { Slot::Free } else { Slot::Done(outcome) };
     }
 
     /// The outcome, once there is one; the slot is then free again.
@@ -109,8 +109,9 @@ impl<V> Slots<V> {
         }
     }
 
-    /// Closes the slot of an operation that nobody waits for any more; whether it was still pending.
-    pub fn close(&mut self, slot: u32) -> bool {
-        matches!(std::mem::replace(&mut self.slots[slot as usize], Slot::Free), Slot::Pending)
+    /// Nobody waits for this operation any more: its outcome, now or later, is thrown away.
+    pub fn abandon(&mut self, slot: u32) {
+        let slot = &mut self.slots[slot as usize];
+        *slot = if matches!(slot, Slot::Done(_)) { Slot::Free } else { Slot::Abandoned };
     }
 }

@@ -1,1 +1,45 @@
-//! x
+//! Algorithms by name in every world: what commands, bindings and tests call.
+
+pub mod cases;
+mod price;
+
+pub use price::{Predicted, predict};
+
+use hocket_algorithms::{Entry, Visitor, with_program};
+use hocket_core::{Call, Program, Result};
+use hocket_memory::Operator;
+use hocket_simulate::{Options, Outcome, Platform};
+
+struct InMemory<'a>(&'a Call, Option<&'a Operator>, &'a [Vec<u8>]);
+
+impl Visitor for InMemory<'_> {
+    type Output = Result<Vec<Vec<u8>>>;
+    fn visit(self, program: &impl Program) -> Self::Output {
+        hocket_memory::run(program, self.0, self.1, self.2)
+    }
+}
+
+/// Runs an algorithm on real data, see [`hocket_memory::run`].
+///
+/// # Errors
+/// As there.
+pub fn run(entry: &Entry, call: &Call, operator: Option<&Operator>, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+    with_program(entry, InMemory(call, operator, inputs))
+}
+
+struct Simulated<'a>(&'a Call, &'a Platform, Options<'a>);
+
+impl Visitor for Simulated<'_> {
+    type Output = Result<Outcome>;
+    fn visit(self, program: &impl Program) -> Self::Output {
+        hocket_simulate::simulate(program, self.0, self.1, self.2)
+    }
+}
+
+/// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
+///
+/// # Errors
+/// As there.
+pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
+    with_program(entry, Simulated(call, platform, options))
+}

@@ -1,22 +1,9 @@
 //! Every algorithm of the catalogue on real data, against the definition of its collective.
 
-use hocket_algorithms::{CATALOGUE, Entry, Visitor, with_program};
-use hocket_core::{Call, Collective, Counts, Program, Result};
-use hocket_memory::{Operator, operator, run};
-
-/// The rank counts every algorithm is tested at: small ones, and those around powers of two.
-fn rank_counts() -> impl Iterator<Item = usize> {
-    (1..=17).chain([31, 32, 33])
-}
-
-struct Run<'a>(&'a Call, Option<&'a Operator>, &'a [Vec<u8>]);
-
-impl Visitor for Run<'_> {
-    type Output = Result<Vec<Vec<u8>>>;
-    fn visit(self, program: &impl Program) -> Self::Output {
-        run(program, self.0, self.1, self.2)
-    }
-}
+use hocket::{cases, run};
+use hocket_algorithms::{CATALOGUE, Entry};
+use hocket_core::{Call, Collective, Side};
+use hocket_memory::{Operator, operator};
 
 /// The inputs of all ranks: different pseudo-random elements everywhere.
 fn inputs(call: &Call) -> Vec<Vec<u8>> {
@@ -29,7 +16,7 @@ fn inputs(call: &Call) -> Vec<Vec<u8>> {
 fn fold(operator: &Operator, inputs: &[Vec<u8>]) -> Vec<u8> {
     let mut total = inputs[0].clone();
     for input in &inputs[1..] {
-        operator.apply(input, &mut total, hocket_core::Side::Right);
+        operator.apply(input, &mut total, Side::Right);
     }
     total
 }
@@ -57,23 +44,10 @@ fn check(entry: &Entry, call: &Call, operator: &Operator) -> bool {
     let call = Call { commutative: operator.commutative, element_bytes: operator.element_bytes, ..call.clone() };
     let Ok(call) = entry.accept(&call, &[]) else { return false };
     let inputs = inputs(&call);
-    let results = with_program(entry, Run(&call, Some(operator), &inputs));
+    let results = run(entry, &call, Some(operator), &inputs);
     let results = results.unwrap_or_else(|e| panic!("{entry}: {e}, in {call:?}"));
     assert_eq!(results, expected(&call, operator, &inputs), "{entry} in {call:?}");
     true
-}
-
-/// Counts that are zero, one, below, at and above the number of ranks, and that do not divide.
-fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
-    let mut calls: Vec<_> =
-        [0, 1, ranks, 2 * ranks + 1].iter().map(|count| Call::new(collective, ranks, *count)).collect();
-    if collective.has_blocks() {
-        let uneven: Vec<_> = (0..ranks).map(|i| (i * 5 + 2) % 4).collect();
-        calls.push(Call { counts: Counts::each(&uneven), ..Call::new(collective, ranks, 0) });
-    }
-    let roots = if collective.has_root() { ranks } else { 1 };
-    let with_roots = calls.iter().flat_map(|call| (0..roots).map(move |root| Call { root, ..call.clone() }));
-    with_roots.flat_map(|call| [false, true].map(|in_place| Call { in_place, ..call.clone() })).collect()
 }
 
 #[test]
@@ -81,8 +55,8 @@ fn every_algorithm_gives_the_result_of_its_collective() {
     let operators = [operator("u64", "sum").unwrap(), operator("matrix2x2_u64", "prod").unwrap()];
     for entry in CATALOGUE {
         let mut accepted = 0;
-        for ranks in rank_counts() {
-            for call in calls(entry.collective, ranks) {
+        for ranks in cases::rank_counts() {
+            for call in cases::calls_also_in_place(entry.collective, ranks) {
                 accepted += operators.iter().filter(|operator| check(entry, &call, operator)).count();
             }
         }

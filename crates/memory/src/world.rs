@@ -147,9 +147,8 @@ struct Withdraw<'a> {
 impl Drop for Withdraw<'_> {
     fn drop(&mut self) {
         let mut state = self.state.borrow_mut();
-        if state.receives.close(self.slot) {
-            state.mailbox.withdraw(|posted| posted.slot == self.slot);
-        }
+        state.receives.abandon(self.slot);
+        state.mailbox.withdraw(|posted| posted.slot == self.slot);
     }
 }
 
@@ -174,18 +173,20 @@ impl Rank for MemoryRank<'_> {
 
     async fn send_with(&self, to: usize, data: Span, options: Options) {
         let message = self.world.ranks[self.rank].borrow().read(self.world.call, data).to_vec();
-        let matched = self.world.ranks[to].borrow_mut().mailbox.arrive(self.rank as u32, options.tag, message);
-        if let Some((posted, message)) = matched {
-            self.deliver(to, self.rank, &message, &posted);
+        let matched = self.world.ranks[to].borrow_mut().mailbox.take_receive(self.rank as u32, options.tag);
+        match matched {
+            Some(posted) => self.deliver(to, self.rank, &message, &posted),
+            None => self.world.ranks[to].borrow_mut().mailbox.hold(self.rank as u32, options.tag, message),
         }
     }
 
     async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
         let state = &self.world.ranks[self.rank];
         let slot = state.borrow_mut().receives.open();
-        let matched = state.borrow_mut().mailbox.post(from, tag, Posted { slot, into });
-        if let Some((source, message, posted)) = matched {
-            self.deliver(self.rank, source as usize, &message, &posted);
+        let matched = state.borrow_mut().mailbox.take_message(from, tag);
+        match matched {
+            Some((source, message)) => self.deliver(self.rank, source as usize, &message, &Posted { slot, into }),
+            None => state.borrow_mut().mailbox.wait(from, tag, Posted { slot, into }),
         }
         let guard = Withdraw { state, slot };
         let received = poll_fn(|_| state.borrow_mut().receives.take(slot).map_or(Poll::Pending, Poll::Ready)).await;

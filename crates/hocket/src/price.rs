@@ -1,0 +1,61 @@
+//! What an algorithm's own formulas say about a call.
+
+use hocket_algorithms::{Cost, Entry, Price};
+use hocket_core::{Call, Counts, Result};
+use hocket_simulate::{NetworkModel, Platform};
+
+/// The values of an algorithm's formulas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Predicted {
+    /// Time by the cost formula, in seconds.
+    pub time_s: f64,
+    /// Messages of all ranks.
+    pub messages: f64,
+    /// Whether the time is exact; otherwise it is an upper bound, with every block rounded up to the largest.
+    pub is_exact: bool,
+}
+
+/// Evaluates the formulas of `entry`; none when the platform is not a Hockney network with rendezvous.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option<Predicted>> {
+    let NetworkModel::Hockney(network) = &platform.network else { return Ok(None) };
+    if network.is_eager || platform.node.copy_s_per_byte > 0.0 {
+        return Ok(None);
+    }
+    let is_exact = (entry.about.cost_is_exact)(call);
+    let price = |elements: usize| Price {
+        ranks: call.ranks,
+        size_bytes: (elements * call.element_bytes) as f64,
+        alpha_s: network.alpha_s,
+        beta_s: network.beta_s_per_byte,
+        gamma_s: platform.node.reduce_s_per_byte,
+        parameters: call.parameters.clone(),
+    };
+    let elements = size_in_elements(call);
+    let bound = if is_exact { elements } else { largest_size_in_elements(call) };
+    Ok(Some(Predicted {
+        time_s: Cost::parse(entry.about.cost)?.at(&price(bound))?,
+        messages: Cost::parse(entry.about.messages)?.at(&price(elements))?,
+        is_exact,
+    }))
+}
+
+/// The message of the MPI call, in elements: one block, or the whole vector.
+fn size_in_elements(call: &Call) -> usize {
+    let is_whole = matches!(call.counts, Counts::Offsets(_)) || call.collective == hocket_core::Collective::ReduceScatter;
+    if is_whole && !call.collective.size_is_one_block() { call.total() } else { call.count(0) }
+}
+
+/// The message with every block, or chunk of the vector, as large as the largest.
+fn largest_size_in_elements(call: &Call) -> usize {
+    let largest = (0..call.ranks).map(|i| call.count(i)).max().unwrap_or(0);
+    if call.collective.size_is_one_block() {
+        largest
+    } else if call.collective.has_blocks() {
+        largest * call.ranks
+    } else {
+        call.count(0).next_multiple_of(call.ranks)
+    }
+}

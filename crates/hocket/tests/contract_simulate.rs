@@ -1,0 +1,79 @@
+//! Every algorithm of the catalogue in virtual time, against its own formulas, and one engine against the other.
+
+use hocket::{cases, predict, simulate};
+use hocket_algorithms::{CATALOGUE, Entry};
+use hocket_core::Call;
+use hocket_machine::Machine;
+use hocket_simulate::{Engine, Options, Outcome, Platform};
+
+fn platform(network: &str) -> Platform {
+    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"10 GB/s\"\n");
+    Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
+}
+
+fn hockney(protocol: &str) -> Platform {
+    platform(&format!("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"{protocol}\""))
+}
+
+fn loggp() -> Platform {
+    platform("model = \"loggp\"\nL = \"2 us\"\no = \"0.7 us\"\ng = \"1.1 us\"\nG = \"0.3 ns/B\"\nO = \"0.1 ns/B\"")
+}
+
+/// Calls of an algorithm at every rank count, with elements of 8 bytes.
+fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
+    let ranks = cases::rank_counts().chain([64, 100]);
+    ranks.flat_map(|ranks| cases::calls(entry.collective, ranks)).filter_map(|call| {
+        let is_heavy = call.ranks > 33 && call.root > 0;
+        let call = Call { element_bytes: 8, ..call };
+        if is_heavy { None } else { entry.accept(&call, &[]).ok() }
+    })
+}
+
+fn outcome(entry: &Entry, call: &Call, platform: &Platform, engine: Engine) -> hocket_core::Result<Outcome> {
+    simulate(entry, call, platform, Options { engine, trace: true, ..Options::default() })
+}
+
+#[test]
+fn time_and_messages_are_those_of_the_formulas() {
+    let platform = hockney("rendezvous");
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let outcome = outcome(entry, &call, &platform, Engine::Auto).unwrap_or_else(|e| panic!("{entry}: {e}"));
+            let predicted = predict(entry, &call, &platform).unwrap().unwrap();
+            assert_eq!(outcome.messages as f64, predicted.messages, "messages of {entry} in {call:?}");
+            let (time, formula) = (outcome.time_s(), predicted.time_s);
+            let tolerance = 1e-12 * formula;
+            assert!(time <= formula + tolerance, "{entry} took {time}, its formula says {formula}, in {call:?}");
+            if predicted.is_exact {
+                assert!(time >= formula - tolerance, "{entry} took {time}, not {formula}, in {call:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn engines_agree_to_the_last_bit() {
+    for platform in [hockney("rendezvous"), hockney("eager"), loggp()] {
+        let mut compared = 0;
+        for entry in CATALOGUE {
+            for call in accepted(entry) {
+                let events = outcome(entry, &call, &platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));
+                let Ok(dataflow) = outcome(entry, &call, &platform, Engine::Dataflow) else { continue };
+                compared += 1;
+                assert_eq!(Outcome { engine: "events", ..dataflow }, events, "{entry} in {call:?}");
+            }
+        }
+        assert!(compared > 0, "dataflow never applied to {:?}", platform.network);
+    }
+}
+
+#[test]
+fn dataflow_applies_to_every_algorithm_on_a_hockney_network() {
+    for platform in [hockney("rendezvous"), hockney("eager")] {
+        for entry in CATALOGUE {
+            for call in accepted(entry).take(20) {
+                outcome(entry, &call, &platform, Engine::Dataflow).unwrap_or_else(|e| panic!("{entry}: {e}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A section of a machine file: keys with their lines, taken out by name and unit.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hocket_core::{Error, Result, units};
+use toml_edit::{Document, Item, Table};
+
+/// A table of a machine file. Each key is taken once; [`Section::finish`] refuses those that nobody took.
+#[derive(Clone, Debug)]
+pub struct Section {
+    file: Arc<str>,
+    text: Arc<str>,
+    path: String,
+    table: Table,
+    taken: RefCell<BTreeSet<String>>,
+}
+
+impl Section {
+    /// The top level of a file.
+    ///
+    /// # Errors
+    /// Text that is not TOML: file, line and what the parser expected.
+    pub fn parse(text: &str, file: &str) -> Result<Self> {
+        let document = Document::parse(text.to_owned()).map_err(|e| {
+            let line = e.span().map_or(1, |span| line_of(text, span.start));
+            Error::new(e.message()).at(format!("{file}:{line}"))
+        })?;
+        Ok(Self::new(file.into(), text.into(), String::new(), document.as_table().clone()))
+    }
+
+    fn new(file: Arc<str>, text: Arc<str>, path: String, table: Table) -> Self {
+        Self { file, text, path, table, taken: RefCell::default() }
+    }
+
+    /// Whether the section has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// The section `key` of this one; empty when there is none.
+    ///
+    /// # Errors
+    /// A key of that name that is not a section.
+    pub fn optional_section(&self, key: &str) -> Result<Self> {
+        let table = match self.take(key) {
+            None => Table::new(),
+            Some(item) => match item.clone().into_table() {
+                Ok(table) => table,
+                Err(item) => return Err(self.refuse(key, &item, &format!("a section [{key}]"))),
+            },
+        };
+        let path = format!("{}{key}.", self.path);
+        Ok(Self::new(self.file.clone(), self.text.clone(), path, table))
+    }
+
+    /// The section `key` of this one.
+    ///
+    /// # Errors
+    /// No such section.
+    pub fn section(&self, key: &str) -> Result<Self> {
+        if self.table.contains_key(key) {
+            return self.optional_section(key);
+        }
+        Err(Error::new(format!("{}: section [{}{key}] is missing", self.file, self.path)))
+    }
+
+    /// A time in seconds.
+    ///
+    /// # Errors
+    /// Missing, or not a time.
+    pub fn time_s(&self, key: &str) -> Result<f64> {
+        self.required(key, "a time such as \"1 us\"", units::parse_time_s)
+    }
+
+    /// A time in seconds, or `default` when the key is absent.
+    ///
+    /// # Errors
+    /// Not a time.
+    pub fn time_s_or(&self, key: &str, default: f64) -> Result<f64> {
+        Ok(self.optional(key, units::parse_time_s)?.unwrap_or(default))
+    }
+
+    /// A time per byte in seconds, or `default` when the key is absent.
+    ///
+    /// # Errors
+    /// Not a time per byte.
+    pub fn time_per_byte_s_or(&self, key: &str, default: f64) -> Result<f64> {
+        Ok(self.optional(key, units::parse_time_per_byte_s)?.unwrap_or(default))
+    }
+
+    /// A rate in bytes per second.
+    ///
+    /// # Errors
+    /// Missing, or not a rate.
+    pub fn bytes_per_s(&self, key: &str) -> Result<f64> {
+        self.required(key, "a rate such as \"1 GB/s\"", units::parse_bytes_per_s)
+    }
+
+    /// A rate in bytes per second, or none when the key is absent.
+    ///
+    /// # Errors
+    /// Not a rate.
+    pub fn optional_bytes_per_s(&self, key: &str) -> Result<Option<f64>> {
+        self.optional(key, units::parse_bytes_per_s)
+    }
+
+    /// A size in bytes, or none when the key is absent.
+    ///
+    /// # Errors
+    /// Not a size.
+    pub fn optional_bytes(&self, key: &str) -> Result<Option<u64>> {
+        self.optional(key, units::parse_bytes)
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// Missing, or not a text.
+    pub fn text(&self, key: &str) -> Result<String> {
+        self.required(key, "a text in quotes", |text| Ok(text.to_owned()))
+    }
+
+    /// One of `choices`, or the first one when the key is absent.
+    ///
+    /// # Errors
+    /// Something else.
+    pub fn choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
+        let chosen = self.optional(key, |text| {
+            choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+                let names: Vec<_> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
+                Error::new(format!("got {text:?}, expected one of {}", names.join(", ")))
+            })
+        })?;
+        Ok(chosen.unwrap_or(choices[0].1))
+    }
+
+    /// Refuses the keys that nobody took.
+    ///
+    /// # Errors
+    /// A key that is not known: file, line, key, and the keys that are.
+    pub fn finish(&self) -> Result<()> {
+        let taken = self.taken.borrow();
+        let Some((key, item)) = self.table.iter().find(|(key, _)| !taken.contains(*key)) else { return Ok(()) };
+        let known: Vec<_> = taken.iter().map(String::as_str).collect();
+        let text = format!("unknown key, expected one of {}", known.join(", "));
+        Err(Error::new(text).at(self.place(key, item)))
+    }
+
+    fn take(&self, key: &str) -> Option<&Item> {
+        self.taken.borrow_mut().insert(key.to_owned());
+        self.table.get(key)
+    }
+
+    fn required<T>(&self, key: &str, expected: &str, read: impl Fn(&str) -> Result<T>) -> Result<T> {
+        self.optional(key, read)?
+            .ok_or_else(|| Error::new(format!("{}: {}{key} is missing, expected {expected}", self.file, self.path)))
+    }
+
+    fn optional<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
+        let Some(item) = self.take(key) else { return Ok(None) };
+        let Some(text) = item.as_str() else { return Err(self.refuse(key, item, "a text in quotes, with a unit if any")) };
+        read(text).map(Some).map_err(|e| e.at(self.place(key, item)))
+    }
+
+    fn refuse(&self, key: &str, item: &Item, expected: &str) -> Error {
+        Error::new(format!("got {}, expected {expected}", item.type_name())).at(self.place(key, item))
+    }
+
+    fn place(&self, key: &str, item: &Item) -> String {
+        let key_span = self.table.get_key_value(key).and_then(|(key, _)| key.span());
+        let line = key_span.or(item.span()).map_or(1, |span| line_of(&self.text, span.start));
+        format!("{}:{line}: {}{key}", self.file, self.path)
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
+}

@@ -1,0 +1,283 @@
+//! The events engine: all ranks in the order of time, driven by a queue of events.
+//!
+//! Events are ordered by (time, kind, sequence number), so a run is reproducible. A message is bound to its receive in the
+//! order in which it was sent when the receive names its source, and in the order of arrival when it takes any.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hocket_core::matching::{Mailbox, Slots};
+use hocket_core::{Call, Error, Program, Ranks, Received, Result, Source, Tag};
+
+use crate::network::Network;
+use crate::rank::{Arrival, Clockwork, Load, Progress, Shared, SimulatedRank};
+use crate::{Node, Options, Outcome, interrupted};
+
+/// Events between two looks at whether the user wants to stop.
+const EVENTS_PER_LOOK: u64 = 1 << 18;
+
+pub fn run<N: Network>(
+    program: &impl Program,
+    call: &Call,
+    network: &N,
+    node: Node,
+    options: Options<'_>,
+) -> Result<Outcome> {
+    let shared = Shared::new(call, node, &options);
+    let events = Events {
+        network,
+        ranks: (0..call.ranks).map(|_| RefCell::default()).collect(),
+        queue: RefCell::default(),
+        sequence: Cell::new(0),
+    };
+    let ranks = SimulatedRank::all(&shared, &events);
+    let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
+    for rank in 0..call.ranks {
+        programs.resume(rank);
+    }
+    while let Some(event) = events.next() {
+        if let Some(rank) = events.happen(&event) {
+            programs.resume(rank);
+        }
+        if event.sequence % EVENTS_PER_LOOK == 0 && (options.is_interrupted)() {
+            return Err(interrupted());
+        }
+    }
+    match (0..call.ranks).find(|rank| !programs.has_ended(*rank)) {
+        Some(rank) => Err(events.deadlock(rank)),
+        None => Ok(shared.outcome("events", &ranks)),
+    }
+}
+
+/// Something that happens at a time.
+struct Event {
+    time_s: f64,
+    sequence: u64,
+    action: Action,
+}
+
+enum Action {
+    /// An operation of `rank` is done.
+    Complete { rank: usize, slot: u32, received: Received },
+    /// A granted rendezvous leaves its sender.
+    Inject { from: usize, sender_slot: u32, to: usize, receiver_slot: u32, load: Load },
+    /// A message that met its receive is there.
+    Deliver { rank: usize, slot: u32, bytes: f64, received: Received },
+    /// A message is there that receives from any source may take.
+    Probe { rank: usize },
+}
+
+impl Action {
+    /// Of events at one time, those that let a rank go on come before messages.
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Complete { .. } | Self::Inject { .. } => 0,
+            Self::Deliver { .. } | Self::Probe { .. } => 1,
+        }
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let kinds = self.action.kind().cmp(&other.action.kind());
+        self.time_s.total_cmp(&other.time_s).then(kinds).then(self.sequence.cmp(&other.sequence))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Event {}
+
+/// A message that no receive is bound to yet.
+struct Message {
+    load: Load,
+    /// When it arrives; for a rendezvous, when its request does.
+    time_s: f64,
+    rendezvous: Option<u32>,
+}
+
+struct State<B> {
+    mailbox: Mailbox<Message, u32>,
+    outcomes: Slots<Arrival>,
+    busy: B,
+}
+
+impl<B: Default> Default for State<B> {
+    fn default() -> Self {
+        Self { mailbox: Mailbox::default(), outcomes: Slots::default(), busy: B::default() }
+    }
+}
+
+impl<B> State<B> {
+    fn takes_from_any(&self) -> bool {
+        self.mailbox.posted().iter().any(|(source, ..)| *source == Source::Any)
+    }
+}
+
+struct Events<'a, N: Network> {
+    network: &'a N,
+    ranks: Vec<RefCell<State<N::Node>>>,
+    queue: RefCell<BinaryHeap<Reverse<Event>>>,
+    sequence: Cell<u64>,
+}
+
+impl<N: Network> Events<'_, N> {
+    fn at(&self, time_s: f64, action: Action) {
+        let sequence = self.sequence.get();
+        self.sequence.set(sequence + 1);
+        self.queue.borrow_mut().push(Reverse(Event { time_s, sequence, action }));
+    }
+
+    fn next(&self) -> Option<Event> {
+        self.queue.borrow_mut().pop().map(|Reverse(event)| event)
+    }
+
+    /// Lets an event happen; the rank that can go on because of it.
+    fn happen(&self, event: &Event) -> Option<usize> {
+        match event.action {
+            Action::Complete { rank, slot, received } => {
+                self.ranks[rank].borrow_mut().outcomes.fill(slot, (event.time_s, received));
+                return Some(rank);
+            }
+            Action::Inject { from, sender_slot, to, receiver_slot, load } => {
+                let received = Received { source: from, len: load.len };
+                let departure = self.network.inject(&mut self.ranks[from].borrow_mut().busy, event.time_s, load.bytes);
+                self.at(departure.sender_done, Action::Complete { rank: from, slot: sender_slot, received });
+                let deliver = Action::Deliver { rank: to, slot: receiver_slot, bytes: load.bytes, received };
+                self.at(departure.arrival, deliver);
+            }
+            Action::Deliver { rank, slot, bytes, received } => {
+                let end_s = self.network.accept(&mut self.ranks[rank].borrow_mut().busy, event.time_s, bytes);
+                self.at(end_s, Action::Complete { rank, slot, received });
+            }
+            Action::Probe { rank } => self.match_arrived(rank, event.time_s),
+        }
+        None
+    }
+
+    /// Binds a message to its receive at `now`, when the later of the two became known.
+    fn bind(&self, now: f64, from: usize, to: usize, receiver_slot: u32, message: &Message) {
+        let Message { load, time_s, rendezvous } = *message;
+        let met_s = now.max(time_s);
+        match rendezvous {
+            None => {
+                let received = Received { source: from, len: load.len };
+                self.at(met_s, Action::Deliver { rank: to, slot: receiver_slot, bytes: load.bytes, received });
+            }
+            Some(sender_slot) => {
+                let inject = Action::Inject { from, sender_slot, to, receiver_slot, load };
+                self.at(self.network.grant(met_s), inject);
+            }
+        }
+    }
+
+    /// Gives messages that have arrived to the receives of `rank`, the earliest posted receive first, and to each the
+    /// earliest arrival that does not overtake another message of its sender.
+    fn match_arrived(&self, rank: usize, now: f64) {
+        loop {
+            let state = &mut *self.ranks[rank].borrow_mut();
+            let receives = state.mailbox.posted().iter().map(|(source, tag, _)| (*source, *tag));
+            let found = receives.into_iter().find_map(|(source, tag)| {
+                let held = state.mailbox.unexpected();
+                let is_first_of_sender =
+                    |at: usize, from: u32| held[..at].iter().all(|(other, t, _)| *other != from || *t != tag);
+                let candidates = held.iter().enumerate().filter(|(at, (from, sent, message))| {
+                    let accepted = source == Source::Any || source == Source::Rank(*from as usize);
+                    accepted && *sent == tag && message.time_s <= now && is_first_of_sender(*at, *from)
+                });
+                let earliest = candidates.min_by(|a, b| a.1.2.time_s.total_cmp(&b.1.2.time_s));
+                earliest.map(|(_, (from, ..))| (*from, tag))
+            });
+            let Some((from, tag)) = found else { return };
+            let message = state.mailbox.take_message(Source::Rank(from as usize), tag);
+            let slot = state.mailbox.take_receive(from, tag);
+            if let (Some((_, message)), Some(slot)) = (message, slot) {
+                self.bind(now, from as usize, rank, slot, &message);
+            }
+        }
+    }
+
+    fn deadlock(&self, rank: usize) -> Error {
+        let state = self.ranks[rank].borrow();
+        let what = match state.mailbox.posted().first() {
+            Some((Source::Rank(from), tag, _)) => format!("a message from rank {from} (tag {tag})"),
+            Some((Source::Any, tag, _)) => format!("a message from any rank (tag {tag})"),
+            None => "its send to be received".to_owned(),
+        };
+        Error::new(format!("deadlock: rank {rank} waits for ever for {what}"))
+    }
+}
+
+impl<N: Network> Clockwork for Events<'_, N> {
+    const IN_ORDER_OF_TIME: bool = true;
+
+    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, load: Load) -> Progress<Arrival> {
+        let slot = self.ranks[rank].borrow_mut().outcomes.open();
+        let (time_s, rendezvous) = if self.network.is_eager(load.bytes) {
+            let departure = self.network.inject(&mut self.ranks[rank].borrow_mut().busy, now, load.bytes);
+            let received = Received { source: rank, len: load.len };
+            self.at(departure.sender_done, Action::Complete { rank, slot, received });
+            (departure.arrival, None)
+        } else {
+            (self.network.request(now), Some(slot))
+        };
+        let message = Message { load, time_s, rendezvous };
+        let receiver = &mut *self.ranks[to].borrow_mut();
+        if receiver.takes_from_any() {
+            receiver.mailbox.hold(rank as u32, tag, message);
+            self.at(time_s, Action::Probe { rank: to });
+            return Progress::Waits(slot);
+        }
+        match receiver.mailbox.take_receive(rank as u32, tag) {
+            Some(receiver_slot) => self.bind(now, rank, to, receiver_slot, &message),
+            None => receiver.mailbox.hold(rank as u32, tag, message),
+        }
+        Progress::Waits(slot)
+    }
+
+    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress<Arrival> {
+        let state = &mut *self.ranks[rank].borrow_mut();
+        let slot = state.outcomes.open();
+        if from == Source::Any || state.takes_from_any() {
+            state.mailbox.wait(from, tag, slot);
+            for (_, _, message) in state.mailbox.unexpected() {
+                self.at(message.time_s.max(now), Action::Probe { rank });
+            }
+            return Progress::Waits(slot);
+        }
+        match state.mailbox.take_message(from, tag) {
+            Some((source, message)) => self.bind(now, source as usize, rank, slot, &message),
+            None => state.mailbox.wait(from, tag, slot),
+        }
+        Progress::Waits(slot)
+    }
+
+    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress<Arrival> {
+        let state = &mut *self.ranks[rank].borrow_mut();
+        let slot = state.outcomes.open();
+        let end_s = self.network.work(&mut state.busy, now, duration_s);
+        self.at(end_s, Action::Complete { rank, slot, received: Received { source: rank, len: 0 } });
+        Progress::Waits(slot)
+    }
+
+    fn take(&self, rank: usize, slot: u32) -> Option<Arrival> {
+        self.ranks[rank].borrow_mut().outcomes.take(slot)
+    }
+
+    fn withdraw(&self, rank: usize, slot: u32) {
+        let state = &mut *self.ranks[rank].borrow_mut();
+        state.outcomes.abandon(slot);
+        state.mailbox.withdraw(|posted| *posted == slot);
+    }
+}

@@ -1,0 +1,94 @@
+//! LogGOPS: latency, overhead of the processor, gap of the network interface, each also per byte, and a rendezvous above S.
+//!
+//! Source: A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, "LogGP", SPAA 1995 (L, o, g, G); T. Hoefler,
+//! T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S). For n bytes, and m = max(n - 1, 0):
+//!
+//! - send at t: starts at s = max(t, processor free, interface free to send); the processor is busy until s + o + m O, when
+//!   the send is done; the interface until s + g + m G; the last byte arrives at s + o + L + m max(G, O).
+//! - receive of a message that is there and asked for at t: starts at s = max(t, processor free, interface free to
+//!   receive); done at s + o + m O, until which the processor is busy; the interface until s + g + m G.
+//! - above S bytes the sender first asks: the request is there after o + L, and meets its receive; the answer is back
+//!   o + L later, and then the message is sent as above. Request and answer occupy no processor.
+//! - computing, reducing and copying occupy the processor.
+
+use hocket_core::Result;
+use hocket_machine::Section;
+
+use super::{Departure, Network};
+
+/// The model's parameters, keys of `[network]` under their own names.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(non_snake_case)]
+pub struct Loggp {
+    /// Latency, in seconds.
+    pub L: f64,
+    /// Processor overhead per message, in seconds.
+    pub o: f64,
+    /// Gap between messages of one interface, in seconds.
+    pub g: f64,
+    /// Gap per byte, in seconds.
+    pub G: f64,
+    /// Processor overhead per byte, in seconds.
+    pub O: f64,
+    /// Largest eager message, in bytes; infinite when the key is absent.
+    pub S: f64,
+}
+
+impl Loggp {
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        Ok(Self {
+            L: section.time_s("L")?,
+            o: section.time_s("o")?,
+            g: section.time_s_or("g", 0.0)?,
+            G: section.time_per_byte_s_or("G", 0.0)?,
+            O: section.time_per_byte_s_or("O", 0.0)?,
+            S: section.optional_bytes("S")?.map_or(f64::INFINITY, |bytes| bytes as f64),
+        })
+    }
+}
+
+/// When a rank's processor and network interface are free again.
+#[derive(Default)]
+pub struct Busy {
+    processor: f64,
+    sending: f64,
+    receiving: f64,
+}
+
+impl Network for Loggp {
+    type Node = Busy;
+    const NODE_HAS_STATE: bool = true;
+
+    fn is_eager(&self, bytes: f64) -> bool {
+        bytes <= self.S
+    }
+
+    fn request(&self, now: f64) -> f64 {
+        now + (self.o + self.L)
+    }
+
+    fn grant(&self, now: f64) -> f64 {
+        now + (self.o + self.L)
+    }
+
+    fn inject(&self, node: &mut Busy, now: f64, bytes: f64) -> Departure {
+        let m = (bytes - 1.0).max(0.0);
+        let start = now.max(node.processor).max(node.sending);
+        node.processor = start + (self.o + m * self.O);
+        node.sending = start + (self.g + m * self.G);
+        Departure { sender_done: node.processor, arrival: start + (self.o + self.L + m * self.G.max(self.O)) }
+    }
+
+    fn accept(&self, node: &mut Busy, now: f64, bytes: f64) -> f64 {
+        let m = (bytes - 1.0).max(0.0);
+        let start = now.max(node.processor).max(node.receiving);
+        node.processor = start + (self.o + m * self.O);
+        node.receiving = start + (self.g + m * self.G);
+        node.processor
+    }
+
+    fn work(&self, node: &mut Busy, now: f64, duration_s: f64) -> f64 {
+        node.processor = now.max(node.processor) + duration_s;
+        node.processor
+    }
+}

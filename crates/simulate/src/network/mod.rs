@@ -1,0 +1,82 @@
+//! Contention-free network models: one file each, and a line in the registry below.
+
+mod hockney;
+mod loggp;
+
+use hocket_core::Result;
+use hocket_machine::Section;
+
+pub use hockney::Hockney;
+pub use loggp::Loggp;
+
+/// How messages travel between two ranks that no other message disturbs. Times are in seconds from the common start.
+///
+/// An *eager* message leaves at once: [`Network::inject`], later [`Network::accept`]. A *rendezvous* asks first: its
+/// request arrives ([`Network::request`]), meets its receive, is granted ([`Network::grant`]), and is then injected and
+/// accepted like an eager one.
+pub trait Network {
+    /// What a rank's processor and network interface remember between operations.
+    type Node: Default;
+    /// Whether [`Network::Node`] remembers anything, so that the order of a rank's operations matters.
+    const NODE_HAS_STATE: bool;
+
+    /// Whether a message of `bytes` leaves without waiting for its receive.
+    fn is_eager(&self, bytes: f64) -> bool;
+    /// When the request of a rendezvous made at `now` is at the receiver.
+    fn request(&self, now: f64) -> f64;
+    /// When the sender learns that a request met its receive at `now`.
+    fn grant(&self, now: f64) -> f64;
+    /// The message leaves at `now` or as soon after as the sender can: when the sender is free of it, and when its last
+    /// byte is at the receiver.
+    fn inject(&self, node: &mut Self::Node, now: f64, bytes: f64) -> Departure;
+    /// The message is there and asked for at `now`: when the receive is done.
+    fn accept(&self, node: &mut Self::Node, now: f64, bytes: f64) -> f64;
+    /// The processor is asked at `now` to work for `duration_s`: when that is done.
+    fn work(&self, node: &mut Self::Node, now: f64, duration_s: f64) -> f64;
+}
+
+/// A message on its way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Departure {
+    /// When the sender may change the data again.
+    pub sender_done: f64,
+    /// When the last byte reaches the receiver.
+    pub arrival: f64,
+}
+
+macro_rules! networks {
+    ($($model:ident as $name:literal),+ $(,)?) => {
+        /// The network model of a machine.
+        #[allow(missing_docs)]
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum NetworkModel {
+            $($model($model),)+
+        }
+
+        impl NetworkModel {
+            /// The model that the section names, with its parameters.
+            ///
+            /// # Errors
+            /// No such model, or a parameter that is missing or wrong.
+            pub fn read(section: &Section) -> Result<Self> {
+                type Read = fn(&Section) -> Result<NetworkModel>;
+                let models: &[(&str, Read)] = &[$(($name, |section| $model::read(section).map(NetworkModel::$model)),)+];
+                section.text("model")?;
+                let read = section.choice("model", models)?;
+                read(section)
+            }
+
+            /// The model's name in machine files.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$model(_) => $name,)+
+                }
+            }
+        }
+    };
+}
+
+networks! {
+    Hockney as "hockney",
+    Loggp as "loggp",
+}

@@ -1,0 +1,59 @@
+//! What each rank did when.
+
+/// What kind of operation it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Sending to the peer.
+    Send,
+    /// Waiting for and receiving a message from the peer.
+    Recv,
+    /// Combining two operands.
+    Reduce,
+    /// Copying.
+    Copy,
+    /// Computing.
+    Compute,
+}
+
+impl Kind {
+    /// The verb's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Recv => "recv",
+            Self::Reduce => "reduce",
+            Self::Copy => "copy",
+            Self::Compute => "compute",
+        }
+    }
+}
+
+/// One operation of one rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    /// The rank that did it.
+    pub rank: usize,
+    /// What it did.
+    pub kind: Kind,
+    /// The other rank of a message; the rank itself otherwise.
+    pub peer: usize,
+    /// The message's tag.
+    pub tag: u32,
+    /// Bytes moved or combined.
+    pub bytes: f64,
+    /// When the verb was reached, in seconds.
+    pub start_s: f64,
+    /// When it was done, in seconds.
+    pub end_s: f64,
+}
+
+impl Record {
+    /// Sorts by rank and time, then by kind and peer: an order that no engine decides.
+    pub(crate) fn sort(records: &mut [Self]) {
+        let what = |r: &Self| (r.kind, r.peer, r.tag);
+        records.sort_by(|a, b| {
+            let times = a.start_s.total_cmp(&b.start_s).then(a.end_s.total_cmp(&b.end_s));
+            a.rank.cmp(&b.rank).then(times).then(what(a).cmp(&what(b)))
+        });
+    }
+}
