@@ -42,7 +42,8 @@ impl About {
 }
 
 fn ranks_divide_count(c: &Call) -> bool {
-    c.total().is_multiple_of(c.ranks) && has_equal_blocks(c)
+    let is_one_vector = !c.collective.has_blocks() && !c.collective.size_is_one_block();
+    if is_one_vector { c.count(0).is_multiple_of(c.ranks) } else { has_equal_blocks(c) }
 }
 
 /// Whether all blocks of the call have the same number of elements.

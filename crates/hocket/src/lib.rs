@@ -2,6 +2,7 @@
 
 pub mod cases;
 mod price;
+pub mod request;
 
 pub use price::{Predicted, predict};
 

@@ -1,0 +1,35 @@
+# The two commands: `make demo` and `make test`. Both set up .venv/ first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test setup lint docs bench lock
+
+demo: setup
+	mkdir -p demo
+	$(BIN)/hocket compare allreduce --ranks 1024 --sizes 8B..64MiB --machine cluster --plot demo/allreduce-1024.png
+
+test: setup lint
+	cargo test --workspace --exclude hocket-bindings --quiet
+	$(BIN)/pytest
+
+setup: $(VENV)/installed
+	$(BIN)/maturin develop --release --quiet
+
+$(VENV)/installed: requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	touch $@
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	$(BIN)/ruff format --check python tools benchmarks
+	$(BIN)/ruff check python tools benchmarks
+	$(BIN)/mypy
+	$(BIN)/python tools/check_layers.py
+
+# Newer versions of what pyproject.toml asks for; needs uv.
+lock:
+	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--extra dev pyproject.toml --output-file requirements.lock --custom-compile-command "make lock"
