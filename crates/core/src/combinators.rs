@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use crate::executor::nth;
 use crate::rank::{Moment, Rank};
 
 pin_project! {
@@ -129,12 +130,6 @@ impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
         this.rank.set_moment(this.end.take().unwrap_or(start));
         Poll::Ready(this.outputs.drain(..).map(|o| o.expect("every branch has ended")).collect())
     }
-}
-
-#[allow(unsafe_code)]
-fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
-    // SAFETY: an element of a pinned slice is pinned with it: it is neither moved out nor replaced here or by the caller.
-    unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
 }
 
 /// Which branch of a [`Rank::first`] came first, with its output.

@@ -1,30 +1,29 @@
 //! Holding and resuming the programs of all ranks.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// The programs of ranks `0..len`, each resumed by its number. Worlds keep their own queues: wakers are not used.
 pub struct Ranks<F> {
-    programs: Vec<Option<Pin<Box<F>>>>,
+    programs: Pin<Box<[Option<F>]>>,
     running: usize,
 }
 
 impl<F: Future<Output = ()>> Ranks<F> {
     /// The programs in rank order, none of them started.
     pub fn new(programs: impl IntoIterator<Item = F>) -> Self {
-        let programs: Vec<_> = programs.into_iter().map(|p| Some(Box::pin(p))).collect();
-        Self { running: programs.len(), programs }
+        let programs: Box<[_]> = programs.into_iter().map(Some).collect();
+        Self { running: programs.len(), programs: Box::into_pin(programs) }
     }
 
     /// Resumes `rank` until it waits again or ends. Resuming an ended rank does nothing.
     pub fn resume(&mut self, rank: usize) {
-        let slot = &mut self.programs[rank];
-        let Some(program) = slot else { return };
-        if program.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(()) {
-            *slot = None;
+        let mut slot = nth(self.programs.as_mut(), rank);
+        let Some(program) = slot.as_mut().as_pin_mut() else { return };
+        if program.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(()) {
+            slot.set(None);
             self.running -= 1;
         }
     }
@@ -50,36 +49,86 @@ impl<F: Future<Output = ()>> Ranks<F> {
     }
 }
 
+/// The pinned element `index` of a pinned slice.
+#[allow(unsafe_code)]
+pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
+    // SAFETY: an element of a pinned slice is pinned with it: nobody can move it out through the pinned slice.
+    unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
+}
+
 /// Runs one program whose verbs never wait; `false` when it waits all the same.
 pub fn run_to_completion(program: impl Future<Output = ()>) -> bool {
     let mut program = std::pin::pin!(program);
     program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-/// The ranks that can go on, first come first served, each queued at most once.
+/// The ranks that can go on. They are taken in sweeps of ascending rank, so that memory is met in order.
 #[derive(Default)]
-pub struct ReadyQueue {
-    queue: RefCell<VecDeque<u32>>,
-    queued: Vec<Cell<bool>>,
+pub struct ReadyRanks {
+    /// Bit i of level 0 says that rank i is ready; bit i of level k + 1, that word i of level k is not zero.
+    levels: Vec<Box<[Cell<u64>]>>,
+    cursor: Cell<usize>,
 }
 
-impl ReadyQueue {
-    /// All of `ranks` ranks, in order.
+impl ReadyRanks {
+    /// All of `ranks` ranks.
     pub fn all(ranks: usize) -> Self {
-        Self { queue: RefCell::new((0..ranks as u32).collect()), queued: vec![Cell::new(true); ranks] }
+        let mut levels = Vec::new();
+        let mut bits = ranks;
+        loop {
+            let full = |word: usize| if bits >= 64 * (word + 1) { u64::MAX } else { (1 << (bits % 64)) - 1 };
+            levels.push((0..bits.div_ceil(64)).map(|word| Cell::new(full(word))).collect());
+            bits = bits.div_ceil(64);
+            if bits <= 1 {
+                return Self { levels, cursor: Cell::new(0) };
+            }
+        }
     }
 
     /// `rank` can go on.
     pub fn push(&self, rank: usize) {
-        if !self.queued[rank].replace(true) {
-            self.queue.borrow_mut().push_back(rank as u32);
+        let mut at = rank;
+        for level in &self.levels {
+            let word = &level[at / 64];
+            let old = word.replace(word.get() | 1 << (at % 64));
+            if old != 0 {
+                return;
+            }
+            at /= 64;
         }
     }
 
     /// The next rank to resume.
     pub fn pop(&self) -> Option<usize> {
-        let rank = self.queue.borrow_mut().pop_front()? as usize;
-        self.queued[rank].set(false);
+        let rank = self.at_or_after(self.cursor.get()).or_else(|| self.at_or_after(0))?;
+        self.cursor.set(rank + 1);
+        let mut at = rank;
+        for level in &self.levels {
+            let word = &level[at / 64];
+            word.set(word.get() & !(1 << (at % 64)));
+            if word.get() != 0 {
+                break;
+            }
+            at /= 64;
+        }
         Some(rank)
+    }
+
+    fn at_or_after(&self, rank: usize) -> Option<usize> {
+        let mut from = rank;
+        for (height, level) in self.levels.iter().enumerate() {
+            let rest = level.get(from / 64)?.get() & (u64::MAX << (from % 64));
+            if rest != 0 {
+                let found = from / 64 * 64 + rest.trailing_zeros() as usize;
+                return Some(self.lowest_below(height, found));
+            }
+            from = from / 64 + 1;
+        }
+        None
+    }
+
+    /// The lowest ready rank below bit `at` of the level of this height.
+    fn lowest_below(&self, height: usize, at: usize) -> usize {
+        self.levels[..height].iter().rev().fold(at, |at, level| at * 64 + level[at].get().trailing_zeros() as usize)
     }
 }

@@ -15,6 +15,6 @@ pub mod units;
 pub use call::{Call, Collective, Counts, Parameter, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, Winner};
 pub use error::{Error, Result};
-pub use executor::{Ranks, ReadyQueue, run_to_completion};
+pub use executor::{Ranks, ReadyRanks, run_to_completion};
 pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
 pub use span::{Buffer, Span};

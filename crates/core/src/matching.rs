@@ -1,74 +1,133 @@
 //! Matching of messages and receives, by MPI's rules: by source and tag, in order, earliest first.
 
-use smallvec::SmallVec;
-
 use crate::{Source, Tag};
 
-/// What waits at one rank: messages no receive has asked for yet, and receives no message has come for yet.
+/// What waits at each rank: messages no receive has asked for yet, and receives no message has come for yet.
 ///
-/// `M` is a world's message, `R` its receive.
-pub struct Mailbox<M, R> {
-    unexpected: SmallVec<[(u32, Tag, M); 2]>,
-    posted: SmallVec<[(Source, Tag, R); 2]>,
+/// `M` is a world's message, `R` its receive. A rank costs 16 bytes; what waits lies in two pools, reused at once, so that
+/// a million ranks stay in the cache.
+pub struct Mailboxes<M, R> {
+    unexpected: Lists<(u32, Tag, M)>,
+    posted: Lists<(Source, Tag, R)>,
 }
 
-impl<M, R> Default for Mailbox<M, R> {
-    fn default() -> Self {
-        Self { unexpected: SmallVec::new(), posted: SmallVec::new() }
-    }
-}
-
-fn accepts(source: Source, tag: Tag, from: u32, message_tag: Tag) -> bool {
-    tag == message_tag && (source == Source::Any || source == Source::Rank(from as usize))
-}
-
-impl<M, R> Mailbox<M, R> {
-    /// Takes the earliest waiting receive that accepts a message `from` with `tag`.
-    pub fn take_receive(&mut self, from: u32, tag: Tag) -> Option<R> {
-        let at = self.posted.iter().position(|(source, wanted, _)| accepts(*source, *wanted, from, tag))?;
-        Some(self.posted.remove(at).2)
+impl<M, R> Mailboxes<M, R> {
+    /// Empty mailboxes of ranks `0..ranks`.
+    pub fn new(ranks: usize) -> Self {
+        Self { unexpected: Lists::new(ranks), posted: Lists::new(ranks) }
     }
 
-    /// The message waits for a receive.
-    pub fn hold(&mut self, from: u32, tag: Tag, message: M) {
-        self.unexpected.push((from, tag, message));
+    /// Takes the earliest receive waiting at `rank` that accepts a message `from` with `tag`.
+    pub fn take_receive(&mut self, rank: usize, from: u32, tag: Tag) -> Option<R> {
+        self.posted.take_first(rank, |(source, wanted, _)| *wanted == tag && source.accepts(from)).map(|found| found.2)
     }
 
-    /// Takes the earliest waiting message that a receive from `source` with `tag` accepts, and its sender.
-    pub fn take_message(&mut self, source: Source, tag: Tag) -> Option<(u32, M)> {
-        let at = self.unexpected.iter().position(|(from, sent, _)| accepts(source, tag, *from, *sent))?;
-        let (from, _, message) = self.unexpected.remove(at);
-        Some((from, message))
+    /// The message waits at `rank` for a receive.
+    pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) {
+        self.unexpected.push(rank, (from, tag, message));
     }
 
-    /// The receive waits for a message.
-    pub fn wait(&mut self, source: Source, tag: Tag, receive: R) {
-        self.posted.push((source, tag, receive));
+    /// Takes the earliest message waiting at `rank` that a receive from `source` with `tag` accepts, and its sender.
+    pub fn take_message(&mut self, rank: usize, source: Source, tag: Tag) -> Option<(u32, M)> {
+        let found = self.unexpected.take_first(rank, |(from, sent, _)| *sent == tag && source.accepts(*from));
+        found.map(|(from, _, message)| (from, message))
     }
 
-    /// The receives that wait.
-    pub fn posted(&self) -> &[(Source, Tag, R)] {
-        &self.posted
+    /// The receive waits at `rank` for a message.
+    pub fn wait(&mut self, rank: usize, source: Source, tag: Tag, receive: R) {
+        self.posted.push(rank, (source, tag, receive));
     }
 
-    /// The messages that wait, in order of arrival: sender, tag, message.
-    pub fn unexpected(&self) -> &[(u32, Tag, M)] {
-        &self.unexpected
+    /// The receives that wait at `rank`, in the order in which they were posted.
+    pub fn posted(&self, rank: usize) -> impl Iterator<Item = &(Source, Tag, R)> {
+        self.posted.iter(rank)
     }
 
-    /// Takes back the waiting receives that `is_withdrawn` picks.
-    pub fn withdraw(&mut self, mut is_withdrawn: impl FnMut(&R) -> bool) {
-        self.posted.retain(|(_, _, receive)| !is_withdrawn(receive));
+    /// The messages that wait at `rank`, in the order in which they came: sender, tag, message.
+    pub fn unexpected(&self, rank: usize) -> impl Iterator<Item = &(u32, Tag, M)> {
+        self.unexpected.iter(rank)
+    }
+
+    /// Takes back the receive waiting at `rank` that `is_withdrawn` picks.
+    pub fn withdraw(&mut self, rank: usize, mut is_withdrawn: impl FnMut(&R) -> bool) {
+        self.posted.take_first(rank, |(_, _, receive)| is_withdrawn(receive));
     }
 }
 
-/// Operations under way, each known by a small number until its outcome is taken.
+/// One queue per rank, their entries linked in a common pool.
+struct Lists<T> {
+    ends: Vec<(u32, u32)>,
+    pool: Vec<(Option<T>, u32)>,
+    free: u32,
+}
+
+/// The end of a list.
+const NIL: u32 = u32::MAX;
+
+impl<T> Lists<T> {
+    fn new(ranks: usize) -> Self {
+        Self { ends: vec![(NIL, NIL); ranks], pool: Vec::new(), free: NIL }
+    }
+
+    fn push(&mut self, rank: usize, entry: T) {
+        let node = self.free;
+        let node = match self.pool.get_mut(node as usize) {
+            Some(place) => {
+                self.free = std::mem::replace(place, (Some(entry), NIL)).1;
+                node
+            }
+            None => {
+                self.pool.push((Some(entry), NIL));
+                (self.pool.len() - 1) as u32
+            }
+        };
+        let (head, tail) = &mut self.ends[rank];
+        match std::mem::replace(tail, node) {
+            NIL => *head = node,
+            last => self.pool[last as usize].1 = node,
+        }
+    }
+
+    fn iter(&self, rank: usize) -> impl Iterator<Item = &T> {
+        let node = |at: u32| self.pool.get(at as usize);
+        std::iter::successors(node(self.ends[rank].0), move |(_, next)| node(*next)).filter_map(|(entry, _)| entry.as_ref())
+    }
+
+    fn take_first(&mut self, rank: usize, mut is_wanted: impl FnMut(&T) -> bool) -> Option<T> {
+        let (mut before, mut at) = (NIL, self.ends[rank].0);
+        while at != NIL {
+            let (entry, next) = &self.pool[at as usize];
+            if entry.as_ref().is_some_and(&mut is_wanted) {
+                return self.unlink(rank, before, at);
+            }
+            (before, at) = (at, *next);
+        }
+        None
+    }
+
+    fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<T> {
+        let (entry, next) = std::mem::replace(&mut self.pool[at as usize], (None, self.free));
+        self.free = at;
+        let (head, tail) = &mut self.ends[rank];
+        if *tail == at {
+            *tail = before;
+        }
+        match before {
+            NIL => *head = next,
+            _ => self.pool[before as usize].1 = next,
+        }
+        entry
+    }
+}
+
+/// Operations under way, each known by a number until its outcome is taken.
 pub struct Slots<V> {
-    slots: SmallVec<[Slot<V>; 2]>,
+    slots: Vec<Slot<V>>,
+    free: u32,
 }
 
 enum Slot<V> {
-    Free,
+    Free { next: u32 },
     Pending,
     Done(V),
     Abandoned,
@@ -76,34 +135,43 @@ enum Slot<V> {
 
 impl<V> Default for Slots<V> {
     fn default() -> Self {
-        Self { slots: SmallVec::new() }
+        Self { slots: Vec::new(), free: NIL }
     }
 }
 
 impl<V> Slots<V> {
     /// Opens a slot.
     pub fn open(&mut self) -> u32 {
-        let free = self.slots.iter().position(|s| matches!(s, Slot::Free)).unwrap_or_else(|| {
-            self.slots.push(Slot::Free);
-            self.slots.len() - 1
-        });
-        self.slots[free] = Slot::Pending;
-        free as u32
+        let slot = self.free;
+        let Some(place) = self.slots.get_mut(slot as usize) else {
+            self.slots.push(Slot::Pending);
+            return (self.slots.len() - 1) as u32;
+        };
+        if let Slot::Free { next } = std::mem::replace(place, Slot::Pending) {
+            self.free = next;
+        }
+        slot
+    }
+
+    fn close(&mut self, slot: u32) -> Slot<V> {
+        let next = std::mem::replace(&mut self.free, slot);
+        std::mem::replace(&mut self.slots[slot as usize], Slot::Free { next })
     }
 
     /// The operation has this outcome.
     pub fn fill(&mut self, slot: u32, outcome: V) {
-        let slot = &mut self.slots[slot as usize];
-        *slot = if matches!(slot, Slot::Abandoned) { Slot::Free } else { Slot::Done(outcome) };
+        match self.slots[slot as usize] {
+            Slot::Abandoned => drop(self.close(slot)),
+            _ => self.slots[slot as usize] = Slot::Done(outcome),
+        }
     }
 
     /// The outcome, once there is one; the slot is then free again.
     pub fn take(&mut self, slot: u32) -> Option<V> {
-        let slot = &mut self.slots[slot as usize];
-        if !matches!(slot, Slot::Done(_)) {
+        if !matches!(self.slots[slot as usize], Slot::Done(_)) {
             return None;
         }
-        match std::mem::replace(slot, Slot::Free) {
+        match self.close(slot) {
             Slot::Done(outcome) => Some(outcome),
             _ => None,
         }
@@ -111,7 +179,9 @@ impl<V> Slots<V> {
 
     /// Nobody waits for this operation any more: its outcome, now or later, is thrown away.
     pub fn abandon(&mut self, slot: u32) {
-        let slot = &mut self.slots[slot as usize];
-        *slot = if matches!(slot, Slot::Done(_)) { Slot::Free } else { Slot::Abandoned };
+        match self.slots[slot as usize] {
+            Slot::Done(_) => drop(self.close(slot)),
+            _ => self.slots[slot as usize] = Slot::Abandoned,
+        }
     }
 }

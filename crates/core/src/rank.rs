@@ -12,9 +12,19 @@ pub type Tag = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// This rank only.
-    Rank(usize),
+    Rank(u32),
     /// Any rank: whoever comes first.
     Any,
+}
+
+impl Source {
+    /// Whether a message from rank `from` is wanted.
+    pub fn accepts(self, from: u32) -> bool {
+        match self {
+            Self::Rank(rank) => rank == from,
+            Self::Any => true,
+        }
+    }
 }
 
 /// What a receive got.
@@ -124,17 +134,15 @@ pub trait Rank: Sized {
     }
     /// Receives from rank `from` into `into`.
     fn recv(&self, from: usize, into: Span) -> impl Future<Output = Received> {
-        self.recv_with(Source::Rank(from), into, 0)
+        self.recv_with(Source::Rank(from as u32), into, 0)
     }
     /// Receives from whichever rank's message comes first.
     fn recv_any(&self, into: Span) -> impl Future<Output = Received> {
         self.recv_with(Source::Any, into, 0)
     }
     /// Sends to `to` while receiving from `from`.
-    fn sendrecv(&self, to: usize, data: Span, from: usize, into: Span) -> impl Future<Output = ()> {
-        async move {
-            self.join(self.send(to, data), self.recv(from, into)).await;
-        }
+    fn sendrecv(&self, to: usize, data: Span, from: usize, into: Span) -> impl Future<Output = ((), Received)> {
+        self.join(self.send(to, data), self.recv(from, into))
     }
     /// Combines `source`, which came from `peer` and holds its side's contributions, into `target` in rank order.
     fn reduce(&self, peer: usize, source: Span, target: Span) -> impl Future<Output = ()> {

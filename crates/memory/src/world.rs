@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use hocket_core::matching::{Mailbox, Slots};
+use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    Buffer, Call, Error, Options, Program, Rank, Ranks, ReadyQueue, Received, Result, Side, Source, Span, Tag,
+    Buffer, Call, Error, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span, Tag,
 };
 
 use crate::Operator;
@@ -29,7 +29,9 @@ pub fn run(
         call,
         operator,
         ranks: (0..call.ranks).map(|rank| RefCell::new(State::new(call, rank, &inputs[rank]))).collect(),
-        ready: ReadyQueue::all(call.ranks),
+        mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
+        receives: RefCell::default(),
+        ready: ReadyRanks::all(call.ranks),
         failure: RefCell::new(None),
     };
     let handles: Vec<_> = (0..call.ranks).map(|rank| MemoryRank { world: &world, rank }).collect();
@@ -63,7 +65,9 @@ struct World<'a> {
     call: &'a Call,
     operator: Option<&'a Operator>,
     ranks: Vec<RefCell<State>>,
-    ready: ReadyQueue,
+    mailboxes: RefCell<Mailboxes<Vec<u8>, Posted>>,
+    receives: RefCell<Slots<Received>>,
+    ready: ReadyRanks,
     failure: RefCell<Option<Error>>,
 }
 
@@ -77,8 +81,6 @@ struct State {
     input: Vec<u8>,
     result: Vec<u8>,
     scratch: Vec<u8>,
-    mailbox: Mailbox<Vec<u8>, Posted>,
-    receives: Slots<Received>,
 }
 
 impl State {
@@ -133,22 +135,22 @@ impl MemoryRank<'_> {
         }
         let mut state = self.world.ranks[to].borrow_mut();
         state.write(call, posted.into.part(0, len)).copy_from_slice(message);
-        state.receives.fill(posted.slot, Received { source: from, len });
+        self.world.receives.borrow_mut().fill(posted.slot, Received { source: from, len });
         self.world.ready.push(to);
     }
 }
 
 /// Takes a receive back when its future is dropped before a message came.
 struct Withdraw<'a> {
-    state: &'a RefCell<State>,
+    rank: &'a MemoryRank<'a>,
     slot: u32,
 }
 
 impl Drop for Withdraw<'_> {
     fn drop(&mut self) {
-        let mut state = self.state.borrow_mut();
-        state.receives.abandon(self.slot);
-        state.mailbox.withdraw(|posted| posted.slot == self.slot);
+        let world = self.rank.world;
+        world.receives.borrow_mut().abandon(self.slot);
+        world.mailboxes.borrow_mut().withdraw(self.rank.rank, |posted| posted.slot == self.slot);
     }
 }
 
@@ -173,23 +175,24 @@ impl Rank for MemoryRank<'_> {
 
     async fn send_with(&self, to: usize, data: Span, options: Options) {
         let message = self.world.ranks[self.rank].borrow().read(self.world.call, data).to_vec();
-        let matched = self.world.ranks[to].borrow_mut().mailbox.take_receive(self.rank as u32, options.tag);
-        match matched {
+        let posted = self.world.mailboxes.borrow_mut().take_receive(to, self.rank as u32, options.tag);
+        match posted {
             Some(posted) => self.deliver(to, self.rank, &message, &posted),
-            None => self.world.ranks[to].borrow_mut().mailbox.hold(self.rank as u32, options.tag, message),
+            None => self.world.mailboxes.borrow_mut().hold(to, self.rank as u32, options.tag, message),
         }
     }
 
     async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
-        let state = &self.world.ranks[self.rank];
-        let slot = state.borrow_mut().receives.open();
-        let matched = state.borrow_mut().mailbox.take_message(from, tag);
-        match matched {
-            Some((source, message)) => self.deliver(self.rank, source as usize, &message, &Posted { slot, into }),
-            None => state.borrow_mut().mailbox.wait(from, tag, Posted { slot, into }),
+        let slot = self.world.receives.borrow_mut().open();
+        let posted = Posted { slot, into };
+        let message = self.world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
+        match message {
+            Some((source, message)) => self.deliver(self.rank, source as usize, &message, &posted),
+            None => self.world.mailboxes.borrow_mut().wait(self.rank, from, tag, posted),
         }
-        let guard = Withdraw { state, slot };
-        let received = poll_fn(|_| state.borrow_mut().receives.take(slot).map_or(Poll::Pending, Poll::Ready)).await;
+        let guard = Withdraw { rank: self, slot };
+        let received =
+            poll_fn(|_| self.world.receives.borrow_mut().take(slot).map_or(Poll::Pending, Poll::Ready)).await;
         std::mem::forget(guard);
         received
     }

@@ -6,11 +6,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use hocket_core::matching::{Mailbox, Slots};
-use hocket_core::{Call, Error, Program, Ranks, ReadyQueue, Received, Source, Tag};
+use hocket_core::matching::{Mailboxes, Slots};
+use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Source, Tag};
 
 use crate::network::Network;
-use crate::rank::{Arrival, Clockwork, Load, Progress, Shared, SimulatedRank};
+use crate::rank::{Arrival, Clockwork, Progress, Shared, SimulatedRank};
 use crate::{Node, Options, Outcome, interrupted};
 
 /// Why there is no outcome.
@@ -44,8 +44,12 @@ pub fn run<N: Network>(
     let dataflow = Dataflow {
         network,
         ranks: (0..call.ranks).map(|_| RefCell::default()).collect(),
-        ready: ReadyQueue::all(call.ranks),
+        mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
+        outcomes: RefCell::default(),
+        ready: ReadyRanks::all(call.ranks),
+        element_bytes: call.element_bytes,
         running: Cell::new(usize::MAX),
+        deferred: RefCell::new(None),
         refusal: RefCell::new(None),
         is_refused: Cell::new(false),
     };
@@ -79,7 +83,6 @@ pub fn run<N: Network>(
 /// A message that waits at its receiver.
 struct Message {
     len: usize,
-    bytes: f64,
     /// When it arrives; for a rendezvous, when its request does.
     time_s: f64,
     /// The slot of a sender that waits for the receive.
@@ -95,41 +98,34 @@ struct Posted {
 struct Deferred {
     slot: u32,
     ready_s: f64,
-    bytes: f64,
     received: Received,
 }
 
+#[derive(Default)]
 struct State<B> {
-    mailbox: Mailbox<Message, Posted>,
-    outcomes: Slots<Arrival>,
     busy: B,
     /// Time of the latest operation that the node met.
     latest_s: f64,
-    deferred: Option<Deferred>,
-}
-
-impl<B: Default> Default for State<B> {
-    fn default() -> Self {
-        Self {
-            mailbox: Mailbox::default(),
-            outcomes: Slots::default(),
-            busy: B::default(),
-            latest_s: 0.0,
-            deferred: None,
-        }
-    }
 }
 
 struct Dataflow<'a, N: Network> {
     network: &'a N,
     ranks: Vec<RefCell<State<N::Node>>>,
-    ready: ReadyQueue,
+    mailboxes: RefCell<Mailboxes<Message, Posted>>,
+    outcomes: RefCell<Slots<Arrival>>,
+    ready: ReadyRanks,
+    element_bytes: usize,
     running: Cell<usize>,
+    deferred: RefCell<Option<Deferred>>,
     refusal: RefCell<Option<String>>,
     is_refused: Cell<bool>,
 }
 
 impl<N: Network> Dataflow<'_, N> {
+    fn bytes(&self, len: usize) -> f64 {
+        (len * self.element_bytes) as f64
+    }
+
     fn refuse(&self, why: &str) {
         self.is_refused.set(true);
         self.refusal.borrow_mut().get_or_insert_with(|| why.to_owned());
@@ -146,43 +142,43 @@ impl<N: Network> Dataflow<'_, N> {
     }
 
     /// A message that is at `rank` and asked for at `ready_s` is received: when that is done.
-    fn accept(&self, rank: usize, ready_s: f64, bytes: f64) -> f64 {
+    fn accept(&self, rank: usize, ready_s: f64, len: usize) -> f64 {
         let state = &mut *self.ranks[rank].borrow_mut();
         self.meet(state, ready_s);
-        self.network.accept(&mut state.busy, ready_s, bytes)
+        self.network.accept(&mut state.busy, ready_s, self.bytes(len))
     }
 
     fn accept_deferred(&self, rank: usize) {
-        let deferred = self.ranks[rank].borrow_mut().deferred.take();
-        if let Some(Deferred { slot, ready_s, bytes, received }) = deferred {
-            self.finish(rank, slot, ready_s, bytes, received);
+        let deferred = self.deferred.take();
+        if let Some(Deferred { slot, ready_s, received }) = deferred {
+            self.finish(rank, slot, ready_s, received);
         }
     }
 
-    fn finish(&self, rank: usize, slot: u32, ready_s: f64, bytes: f64, received: Received) {
-        let end_s = self.accept(rank, ready_s, bytes);
-        self.ranks[rank].borrow_mut().outcomes.fill(slot, (end_s, received));
+    fn finish(&self, rank: usize, slot: u32, ready_s: f64, received: Received) {
+        let end_s = self.accept(rank, ready_s, received.len);
+        self.outcomes.borrow_mut().fill(slot, (end_s, received));
         self.ready.push(rank);
     }
 
     /// Both sides of a rendezvous are there: when the sender is free, and when the message has arrived.
-    fn transfer(&self, sender: usize, request_s: f64, posted_s: f64, bytes: f64) -> crate::network::Departure {
+    fn transfer(&self, sender: usize, request_s: f64, posted_s: f64, len: usize) -> crate::network::Departure {
         let start_s = self.network.grant(request_s.max(posted_s));
-        self.network.inject(&mut self.ranks[sender].borrow_mut().busy, start_s, bytes)
+        self.network.inject(&mut self.ranks[sender].borrow_mut().busy, start_s, self.bytes(len))
     }
 
     /// A message meets the receive that waited for it.
-    fn deliver(&self, rank: usize, posted: &Posted, arrival_s: f64, bytes: f64, received: Received) {
+    fn deliver(&self, rank: usize, posted: &Posted, arrival_s: f64, received: Received) {
         let ready_s = arrival_s.max(posted.time_s);
         if N::NODE_HAS_STATE && rank == self.running.get() {
-            self.defer(rank, Deferred { slot: posted.slot, ready_s, bytes, received });
+            self.defer(Deferred { slot: posted.slot, ready_s, received });
         } else {
-            self.finish(rank, posted.slot, ready_s, bytes, received);
+            self.finish(rank, posted.slot, ready_s, received);
         }
     }
 
-    fn defer(&self, rank: usize, deferred: Deferred) {
-        if self.ranks[rank].borrow_mut().deferred.replace(deferred).is_some() {
+    fn defer(&self, deferred: Deferred) {
+        if self.deferred.replace(Some(deferred)).is_some() {
             self.refuse("a rank receives several messages at a time");
         }
     }
@@ -191,87 +187,85 @@ impl<N: Network> Dataflow<'_, N> {
 impl<N: Network> Clockwork for Dataflow<'_, N> {
     const IN_ORDER_OF_TIME: bool = false;
 
-    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, load: Load) -> Progress<Arrival> {
-        let received = Received { source: rank, len: load.len };
-        let is_eager = self.network.is_eager(load.bytes);
+    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress {
+        let received = Received { source: rank, len };
+        let is_eager = self.network.is_eager(self.bytes(len));
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");
         }
-        let posted = self.ranks[to].borrow_mut().mailbox.take_receive(rank as u32, tag);
+        let posted = self.mailboxes.borrow_mut().take_receive(to, rank as u32, tag);
         if !is_eager && posted.is_none() {
-            let slot = self.ranks[rank].borrow_mut().outcomes.open();
+            let slot = self.outcomes.borrow_mut().open();
             let time_s = self.network.request(now);
-            let message = Message { len: load.len, bytes: load.bytes, time_s, rendezvous: Some(slot) };
-            self.ranks[to].borrow_mut().mailbox.hold(rank as u32, tag, message);
+            let message = Message { len, time_s, rendezvous: Some(slot) };
+            self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
             return Progress::Waits(slot);
         }
         let departure = match &posted {
-            Some(posted) if !is_eager => self.transfer(rank, self.network.request(now), posted.time_s, load.bytes),
+            Some(posted) if !is_eager => self.transfer(rank, self.network.request(now), posted.time_s, len),
             _ => {
                 let state = &mut *self.ranks[rank].borrow_mut();
                 self.meet(state, now);
-                self.network.inject(&mut state.busy, now, load.bytes)
+                self.network.inject(&mut state.busy, now, self.bytes(len))
             }
         };
         match posted {
-            Some(posted) => self.deliver(to, &posted, departure.arrival, load.bytes, received),
+            Some(posted) => self.deliver(to, &posted, departure.arrival, received),
             None => {
-                let message =
-                    Message { len: load.len, bytes: load.bytes, time_s: departure.arrival, rendezvous: None };
-                self.ranks[to].borrow_mut().mailbox.hold(rank as u32, tag, message);
+                let message = Message { len, time_s: departure.arrival, rendezvous: None };
+                self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
             }
         }
         Progress::Done((departure.sender_done, received))
     }
 
-    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress<Arrival> {
+    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress {
         if from == Source::Any {
             self.refuse("a receive takes its message from any source");
         }
-        let found = self.ranks[rank].borrow_mut().mailbox.take_message(from, tag);
+        let found = self.mailboxes.borrow_mut().take_message(rank, from, tag);
         let Some((source, message)) = found else {
-            let state = &mut *self.ranks[rank].borrow_mut();
-            if N::NODE_HAS_STATE && !state.mailbox.posted().is_empty() {
+            let mailboxes = &mut *self.mailboxes.borrow_mut();
+            if N::NODE_HAS_STATE && mailboxes.posted(rank).next().is_some() {
                 self.refuse("a rank receives several messages at a time");
             }
-            let slot = state.outcomes.open();
-            state.mailbox.wait(from, tag, Posted { slot, time_s: now });
+            let slot = self.outcomes.borrow_mut().open();
+            mailboxes.wait(rank, from, tag, Posted { slot, time_s: now });
             return Progress::Waits(slot);
         };
         let received = Received { source: source as usize, len: message.len };
         let arrival_s = match message.rendezvous {
             None => message.time_s,
             Some(slot) => {
-                let departure = self.transfer(received.source, message.time_s, now, message.bytes);
+                let departure = self.transfer(received.source, message.time_s, now, message.len);
                 let done = (departure.sender_done, received);
-                self.ranks[received.source].borrow_mut().outcomes.fill(slot, done);
+                self.outcomes.borrow_mut().fill(slot, done);
                 self.ready.push(received.source);
                 departure.arrival
             }
         };
         let ready_s = arrival_s.max(now);
         if N::NODE_HAS_STATE {
-            let slot = self.ranks[rank].borrow_mut().outcomes.open();
-            self.defer(rank, Deferred { slot, ready_s, bytes: message.bytes, received });
+            let slot = self.outcomes.borrow_mut().open();
+            self.defer(Deferred { slot, ready_s, received });
             return Progress::Waits(slot);
         }
-        Progress::Done((self.accept(rank, ready_s, message.bytes), received))
+        Progress::Done((self.accept(rank, ready_s, message.len), received))
     }
 
-    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress<Arrival> {
+    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress {
         let state = &mut *self.ranks[rank].borrow_mut();
         self.meet(state, now);
         let end_s = self.network.work(&mut state.busy, now, duration_s);
         Progress::Done((end_s, Received { source: rank, len: 0 }))
     }
 
-    fn take(&self, rank: usize, slot: u32) -> Option<Arrival> {
-        self.ranks[rank].borrow_mut().outcomes.take(slot)
+    fn take(&self, slot: u32) -> Option<Arrival> {
+        self.outcomes.borrow_mut().take(slot)
     }
 
     fn withdraw(&self, rank: usize, slot: u32) {
-        let state = &mut *self.ranks[rank].borrow_mut();
-        state.outcomes.abandon(slot);
-        state.mailbox.withdraw(|posted| posted.slot == slot);
+        self.outcomes.borrow_mut().abandon(slot);
+        self.mailboxes.borrow_mut().withdraw(rank, |posted| posted.slot == slot);
     }
 }

@@ -7,11 +7,11 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hocket_core::matching::{Mailbox, Slots};
+use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Program, Ranks, Received, Result, Source, Tag};
 
 use crate::network::Network;
-use crate::rank::{Arrival, Clockwork, Load, Progress, Shared, SimulatedRank};
+use crate::rank::{Arrival, Clockwork, Progress, Shared, SimulatedRank};
 use crate::{Node, Options, Outcome, interrupted};
 
 /// Events between two looks at whether the user wants to stop.
@@ -27,7 +27,10 @@ pub fn run<N: Network>(
     let shared = Shared::new(call, node, &options);
     let events = Events {
         network,
-        ranks: (0..call.ranks).map(|_| RefCell::default()).collect(),
+        nodes: (0..call.ranks).map(|_| RefCell::default()).collect(),
+        element_bytes: call.element_bytes,
+        mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
+        outcomes: RefCell::default(),
         queue: RefCell::default(),
         sequence: Cell::new(0),
     };
@@ -61,9 +64,9 @@ enum Action {
     /// An operation of `rank` is done.
     Complete { rank: usize, slot: u32, received: Received },
     /// A granted rendezvous leaves its sender.
-    Inject { from: usize, sender_slot: u32, to: usize, receiver_slot: u32, load: Load },
+    Inject { from: usize, sender_slot: u32, to: usize, receiver_slot: u32, len: usize },
     /// A message that met its receive is there.
-    Deliver { rank: usize, slot: u32, bytes: f64, received: Received },
+    Deliver { rank: usize, slot: u32, received: Received },
     /// A message is there that receives from any source may take.
     Probe { rank: usize },
 }
@@ -101,38 +104,31 @@ impl Eq for Event {}
 
 /// A message that no receive is bound to yet.
 struct Message {
-    load: Load,
+    len: usize,
     /// When it arrives; for a rendezvous, when its request does.
     time_s: f64,
     rendezvous: Option<u32>,
 }
 
-struct State<B> {
-    mailbox: Mailbox<Message, u32>,
-    outcomes: Slots<Arrival>,
-    busy: B,
-}
-
-impl<B: Default> Default for State<B> {
-    fn default() -> Self {
-        Self { mailbox: Mailbox::default(), outcomes: Slots::default(), busy: B::default() }
-    }
-}
-
-impl<B> State<B> {
-    fn takes_from_any(&self) -> bool {
-        self.mailbox.posted().iter().any(|(source, ..)| *source == Source::Any)
-    }
+fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
+    mailboxes.posted(rank).any(|(source, ..)| *source == Source::Any)
 }
 
 struct Events<'a, N: Network> {
     network: &'a N,
-    ranks: Vec<RefCell<State<N::Node>>>,
+    nodes: Vec<RefCell<N::Node>>,
+    element_bytes: usize,
+    mailboxes: RefCell<Mailboxes<Message, u32>>,
+    outcomes: RefCell<Slots<Arrival>>,
     queue: RefCell<BinaryHeap<Reverse<Event>>>,
     sequence: Cell<u64>,
 }
 
 impl<N: Network> Events<'_, N> {
+    fn bytes(&self, len: usize) -> f64 {
+        (len * self.element_bytes) as f64
+    }
+
     fn at(&self, time_s: f64, action: Action) {
         let sequence = self.sequence.get();
         self.sequence.set(sequence + 1);
@@ -147,18 +143,18 @@ impl<N: Network> Events<'_, N> {
     fn happen(&self, event: &Event) -> Option<usize> {
         match event.action {
             Action::Complete { rank, slot, received } => {
-                self.ranks[rank].borrow_mut().outcomes.fill(slot, (event.time_s, received));
+                self.outcomes.borrow_mut().fill(slot, (event.time_s, received));
                 return Some(rank);
             }
-            Action::Inject { from, sender_slot, to, receiver_slot, load } => {
-                let received = Received { source: from, len: load.len };
-                let departure = self.network.inject(&mut self.ranks[from].borrow_mut().busy, event.time_s, load.bytes);
+            Action::Inject { from, sender_slot, to, receiver_slot, len } => {
+                let received = Received { source: from, len };
+                let departure = self.network.inject(&mut self.nodes[from].borrow_mut(), event.time_s, self.bytes(len));
                 self.at(departure.sender_done, Action::Complete { rank: from, slot: sender_slot, received });
-                let deliver = Action::Deliver { rank: to, slot: receiver_slot, bytes: load.bytes, received };
+                let deliver = Action::Deliver { rank: to, slot: receiver_slot, received };
                 self.at(departure.arrival, deliver);
             }
-            Action::Deliver { rank, slot, bytes, received } => {
-                let end_s = self.network.accept(&mut self.ranks[rank].borrow_mut().busy, event.time_s, bytes);
+            Action::Deliver { rank, slot, received } => {
+                let end_s = self.network.accept(&mut self.nodes[rank].borrow_mut(), event.time_s, self.bytes(received.len));
                 self.at(end_s, Action::Complete { rank, slot, received });
             }
             Action::Probe { rank } => self.match_arrived(rank, event.time_s),
@@ -168,15 +164,15 @@ impl<N: Network> Events<'_, N> {
 
     /// Binds a message to its receive at `now`, when the later of the two became known.
     fn bind(&self, now: f64, from: usize, to: usize, receiver_slot: u32, message: &Message) {
-        let Message { load, time_s, rendezvous } = *message;
+        let Message { len, time_s, rendezvous } = *message;
         let met_s = now.max(time_s);
         match rendezvous {
             None => {
-                let received = Received { source: from, len: load.len };
-                self.at(met_s, Action::Deliver { rank: to, slot: receiver_slot, bytes: load.bytes, received });
+                let received = Received { source: from, len };
+                self.at(met_s, Action::Deliver { rank: to, slot: receiver_slot, received });
             }
             Some(sender_slot) => {
-                let inject = Action::Inject { from, sender_slot, to, receiver_slot, load };
+                let inject = Action::Inject { from, sender_slot, to, receiver_slot, len };
                 self.at(self.network.grant(met_s), inject);
             }
         }
@@ -186,22 +182,20 @@ impl<N: Network> Events<'_, N> {
     /// earliest arrival that does not overtake another message of its sender.
     fn match_arrived(&self, rank: usize, now: f64) {
         loop {
-            let state = &mut *self.ranks[rank].borrow_mut();
-            let receives = state.mailbox.posted().iter().map(|(source, tag, _)| (*source, *tag));
-            let found = receives.into_iter().find_map(|(source, tag)| {
-                let held = state.mailbox.unexpected();
+            let mailboxes = &mut *self.mailboxes.borrow_mut();
+            let held: Vec<_> = mailboxes.unexpected(rank).collect();
+            let found = mailboxes.posted(rank).find_map(|(source, tag, _)| {
                 let is_first_of_sender =
-                    |at: usize, from: u32| held[..at].iter().all(|(other, t, _)| *other != from || *t != tag);
+                    |at: usize, from: u32| held[..at].iter().all(|(other, t, _)| *other != from || t != tag);
                 let candidates = held.iter().enumerate().filter(|(at, (from, sent, message))| {
-                    let accepted = source == Source::Any || source == Source::Rank(*from as usize);
-                    accepted && *sent == tag && message.time_s <= now && is_first_of_sender(*at, *from)
+                    source.accepts(*from) && sent == tag && message.time_s <= now && is_first_of_sender(*at, *from)
                 });
                 let earliest = candidates.min_by(|a, b| a.1.2.time_s.total_cmp(&b.1.2.time_s));
-                earliest.map(|(_, (from, ..))| (*from, tag))
+                earliest.map(|(_, (from, ..))| (*from, *tag))
             });
             let Some((from, tag)) = found else { return };
-            let message = state.mailbox.take_message(Source::Rank(from as usize), tag);
-            let slot = state.mailbox.take_receive(from, tag);
+            let message = mailboxes.take_message(rank, Source::Rank(from), tag);
+            let slot = mailboxes.take_receive(rank, from, tag);
             if let (Some((_, message)), Some(slot)) = (message, slot) {
                 self.bind(now, from as usize, rank, slot, &message);
             }
@@ -209,8 +203,7 @@ impl<N: Network> Events<'_, N> {
     }
 
     fn deadlock(&self, rank: usize) -> Error {
-        let state = self.ranks[rank].borrow();
-        let what = match state.mailbox.posted().first() {
+        let what = match self.mailboxes.borrow().posted(rank).next() {
             Some((Source::Rank(from), tag, _)) => format!("a message from rank {from} (tag {tag})"),
             Some((Source::Any, tag, _)) => format!("a message from any rank (tag {tag})"),
             None => "its send to be received".to_owned(),
@@ -222,62 +215,60 @@ impl<N: Network> Events<'_, N> {
 impl<N: Network> Clockwork for Events<'_, N> {
     const IN_ORDER_OF_TIME: bool = true;
 
-    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, load: Load) -> Progress<Arrival> {
-        let slot = self.ranks[rank].borrow_mut().outcomes.open();
-        let (time_s, rendezvous) = if self.network.is_eager(load.bytes) {
-            let departure = self.network.inject(&mut self.ranks[rank].borrow_mut().busy, now, load.bytes);
-            let received = Received { source: rank, len: load.len };
+    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress {
+        let slot = self.outcomes.borrow_mut().open();
+        let (time_s, rendezvous) = if self.network.is_eager(self.bytes(len)) {
+            let departure = self.network.inject(&mut self.nodes[rank].borrow_mut(), now, self.bytes(len));
+            let received = Received { source: rank, len };
             self.at(departure.sender_done, Action::Complete { rank, slot, received });
             (departure.arrival, None)
         } else {
             (self.network.request(now), Some(slot))
         };
-        let message = Message { load, time_s, rendezvous };
-        let receiver = &mut *self.ranks[to].borrow_mut();
-        if receiver.takes_from_any() {
-            receiver.mailbox.hold(rank as u32, tag, message);
+        let message = Message { len, time_s, rendezvous };
+        let mailboxes = &mut *self.mailboxes.borrow_mut();
+        if takes_from_any(mailboxes, to) {
+            mailboxes.hold(to, rank as u32, tag, message);
             self.at(time_s, Action::Probe { rank: to });
             return Progress::Waits(slot);
         }
-        match receiver.mailbox.take_receive(rank as u32, tag) {
+        match mailboxes.take_receive(to, rank as u32, tag) {
             Some(receiver_slot) => self.bind(now, rank, to, receiver_slot, &message),
-            None => receiver.mailbox.hold(rank as u32, tag, message),
+            None => mailboxes.hold(to, rank as u32, tag, message),
         }
         Progress::Waits(slot)
     }
 
-    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress<Arrival> {
-        let state = &mut *self.ranks[rank].borrow_mut();
-        let slot = state.outcomes.open();
-        if from == Source::Any || state.takes_from_any() {
-            state.mailbox.wait(from, tag, slot);
-            for (_, _, message) in state.mailbox.unexpected() {
+    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress {
+        let slot = self.outcomes.borrow_mut().open();
+        let mailboxes = &mut *self.mailboxes.borrow_mut();
+        if from == Source::Any || takes_from_any(mailboxes, rank) {
+            mailboxes.wait(rank, from, tag, slot);
+            for (_, _, message) in mailboxes.unexpected(rank) {
                 self.at(message.time_s.max(now), Action::Probe { rank });
             }
             return Progress::Waits(slot);
         }
-        match state.mailbox.take_message(from, tag) {
+        match mailboxes.take_message(rank, from, tag) {
             Some((source, message)) => self.bind(now, source as usize, rank, slot, &message),
-            None => state.mailbox.wait(from, tag, slot),
+            None => mailboxes.wait(rank, from, tag, slot),
         }
         Progress::Waits(slot)
     }
 
-    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress<Arrival> {
-        let state = &mut *self.ranks[rank].borrow_mut();
-        let slot = state.outcomes.open();
-        let end_s = self.network.work(&mut state.busy, now, duration_s);
+    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress {
+        let slot = self.outcomes.borrow_mut().open();
+        let end_s = self.network.work(&mut self.nodes[rank].borrow_mut(), now, duration_s);
         self.at(end_s, Action::Complete { rank, slot, received: Received { source: rank, len: 0 } });
         Progress::Waits(slot)
     }
 
-    fn take(&self, rank: usize, slot: u32) -> Option<Arrival> {
-        self.ranks[rank].borrow_mut().outcomes.take(slot)
+    fn take(&self, slot: u32) -> Option<Arrival> {
+        self.outcomes.borrow_mut().take(slot)
     }
 
     fn withdraw(&self, rank: usize, slot: u32) {
-        let state = &mut *self.ranks[rank].borrow_mut();
-        state.outcomes.abandon(slot);
-        state.mailbox.withdraw(|posted| *posted == slot);
+        self.outcomes.borrow_mut().abandon(slot);
+        self.mailboxes.borrow_mut().withdraw(rank, |posted| *posted == slot);
     }
 }

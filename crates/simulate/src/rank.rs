@@ -11,9 +11,9 @@ use crate::trace::{Kind, Record};
 use crate::{Node, Outcome};
 
 /// What an engine says to an operation: done at this time, or known under this slot until it is.
-pub enum Progress<T> {
+pub enum Progress {
     /// Its outcome is known.
-    Done(T),
+    Done(Arrival),
     /// Its outcome will be in this slot.
     Waits(u32),
 }
@@ -26,25 +26,16 @@ pub trait Clockwork {
     /// Whether ranks run in the order of time, so that the first branch to end is the first in time.
     const IN_ORDER_OF_TIME: bool;
 
-    /// `rank` sends `len` elements of `bytes` bytes together at `now`.
-    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, load: Load) -> Progress<Arrival>;
+    /// `rank` sends `len` elements at `now`.
+    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress;
     /// `rank` is ready to receive at `now`.
-    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress<Arrival>;
+    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress;
     /// `rank` is asked at `now` to work for `duration_s`.
-    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress<Arrival>;
+    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress;
     /// The outcome of an operation that waited, once it is known.
-    fn take(&self, rank: usize, slot: u32) -> Option<Arrival>;
+    fn take(&self, slot: u32) -> Option<Arrival>;
     /// Nobody waits for this operation any more.
     fn withdraw(&self, rank: usize, slot: u32);
-}
-
-/// Size of a message.
-#[derive(Clone, Copy)]
-pub struct Load {
-    /// Elements.
-    pub len: usize,
-    /// Bytes.
-    pub bytes: f64,
 }
 
 /// What all ranks of a simulation share, besides the engine.
@@ -98,57 +89,138 @@ impl<'a, C: Clockwork> SimulatedRank<'a, C> {
         (0..shared.size).map(rank).collect()
     }
 
-    async fn settle(&self, progress: Progress<Arrival>) -> Arrival {
-        let (end_s, received) = match progress {
-            Progress::Done(arrival) => arrival,
-            Progress::Waits(slot) => Wait { rank: self.rank, clockwork: self.clockwork, slot, is_done: false }.await,
-        };
-        self.clock_s.set(end_s);
-        (end_s, received)
+    fn start<V: Verb>(&self, verb: V) -> Operation<'_, C, V> {
+        Operation { rank: self, verb, start_s: 0.0, slot: NEW }
     }
 
-    fn record(&self, kind: Kind, peer: usize, tag: Tag, bytes: f64, start_s: f64, end_s: f64) {
-        if let Some(trace) = &self.shared.trace {
-            trace.borrow_mut().push(Record { rank: self.rank, kind, peer, tag, bytes, start_s, end_s });
-        }
-    }
-
-    async fn work(&self, kind: Kind, bytes: f64, duration_s: f64) {
-        if duration_s == 0.0 {
-            return;
-        }
-        let start_s = self.clock_s.get();
-        let (end_s, _) = self.settle(self.clockwork.work(self.rank, start_s, duration_s)).await;
-        self.record(kind, self.rank, 0, bytes, start_s, end_s);
-    }
-
-    fn bytes(&self, span: Span) -> f64 {
-        (span.len * self.shared.element_bytes) as f64
+    fn bytes(&self, len: usize) -> f64 {
+        (len * self.shared.element_bytes) as f64
     }
 }
 
-struct Wait<'a, C: Clockwork> {
-    rank: usize,
-    clockwork: &'a C,
+/// An operation of a rank: issued when it is first polled, at the clock of its branch.
+struct Operation<'a, C: Clockwork, V: Verb> {
+    rank: &'a SimulatedRank<'a, C>,
+    verb: V,
+    start_s: f64,
     slot: u32,
-    is_done: bool,
 }
 
-impl<C: Clockwork> Future for Wait<'_, C> {
-    type Output = Arrival;
+/// Slot of an operation that is not issued yet.
+const NEW: u32 = u32::MAX;
+/// Slot of an operation that is done.
+const DONE: u32 = u32::MAX - 1;
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Arrival> {
-        let outcome = self.clockwork.take(self.rank, self.slot);
-        self.is_done = outcome.is_some();
-        outcome.map_or(Poll::Pending, Poll::Ready)
+/// What an operation does.
+trait Verb: Unpin {
+    type Output;
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress;
+    fn output(&self, received: Received) -> Self::Output;
+    /// Kind, peer, tag and elements, for the trace.
+    fn describe(&self, rank: usize, received: Received) -> (Kind, usize, Tag, usize);
+}
+
+impl<C: Clockwork, V: Verb> Future for Operation<'_, C, V> {
+    type Output = V::Output;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<V::Output> {
+        let rank = self.rank;
+        let (end_s, received) = if self.slot == NEW {
+            self.start_s = rank.clock_s.get();
+            match self.verb.issue(rank, self.start_s) {
+                Progress::Done(arrival) => arrival,
+                Progress::Waits(slot) => {
+                    self.slot = slot;
+                    return Poll::Pending;
+                }
+            }
+        } else {
+            let Some(arrival) = rank.clockwork.take(self.slot) else { return Poll::Pending };
+            arrival
+        };
+        self.slot = DONE;
+        rank.clock_s.set(end_s);
+        if let Some(trace) = &rank.shared.trace {
+            let (kind, peer, tag, len) = self.verb.describe(rank.rank, received);
+            let (bytes, start_s) = (rank.bytes(len), self.start_s);
+            trace.borrow_mut().push(Record { rank: rank.rank, kind, peer, tag, bytes, start_s, end_s });
+        }
+        Poll::Ready(self.verb.output(received))
     }
 }
 
-impl<C: Clockwork> Drop for Wait<'_, C> {
+impl<C: Clockwork, V: Verb> Drop for Operation<'_, C, V> {
     fn drop(&mut self) {
-        if !self.is_done {
-            self.clockwork.withdraw(self.rank, self.slot);
+        if self.slot < DONE {
+            self.rank.clockwork.withdraw(self.rank.rank, self.slot);
         }
+    }
+}
+
+struct Send {
+    to: u32,
+    tag: Tag,
+    len: usize,
+}
+
+impl Verb for Send {
+    type Output = ();
+
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress {
+        let shared = rank.shared;
+        shared.messages.set(shared.messages.get() + 1);
+        shared.message_bytes.set(shared.message_bytes.get() + (self.len * shared.element_bytes) as u64);
+        rank.clockwork.send(rank.rank, now, self.to as usize, self.tag, self.len)
+    }
+
+    fn output(&self, _: Received) {}
+
+    fn describe(&self, _: usize, _: Received) -> (Kind, usize, Tag, usize) {
+        (Kind::Send, self.to as usize, self.tag, self.len)
+    }
+}
+
+struct Recv {
+    from: Source,
+    tag: Tag,
+}
+
+impl Verb for Recv {
+    type Output = Received;
+
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress {
+        rank.clockwork.recv(rank.rank, now, self.from, self.tag)
+    }
+
+    fn output(&self, received: Received) -> Received {
+        received
+    }
+
+    fn describe(&self, _: usize, received: Received) -> (Kind, usize, Tag, usize) {
+        (Kind::Recv, received.source, self.tag, received.len)
+    }
+}
+
+struct Work {
+    kind: Kind,
+    len: usize,
+    duration_s: f64,
+}
+
+impl Verb for Work {
+    type Output = ();
+
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress {
+        if self.duration_s == 0.0 {
+            return Progress::Done((now, Received { source: rank.rank, len: 0 }));
+        }
+        rank.clockwork.work(rank.rank, now, self.duration_s)
+    }
+
+    fn output(&self, _: Received) {}
+
+    fn describe(&self, rank: usize, _: Received) -> (Kind, usize, Tag, usize) {
+        (self.kind, rank, 0, self.len)
     }
 }
 
@@ -169,37 +241,27 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
-    async fn send_with(&self, to: usize, data: Span, options: Options) {
-        let start_s = self.clock_s.get();
-        let load = Load { len: data.len, bytes: self.bytes(data) };
-        self.shared.messages.set(self.shared.messages.get() + 1);
-        self.shared.message_bytes.set(self.shared.message_bytes.get() + load.bytes as u64);
-        let (end_s, _) = self.settle(self.clockwork.send(self.rank, start_s, to, options.tag, load)).await;
-        self.record(Kind::Send, to, options.tag, load.bytes, start_s, end_s);
+    fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
+        self.start(Send { to: to as u32, tag: options.tag, len: data.len })
     }
 
-    async fn recv_with(&self, from: Source, _into: Span, tag: Tag) -> Received {
-        let start_s = self.clock_s.get();
-        let (end_s, received) = self.settle(self.clockwork.recv(self.rank, start_s, from, tag)).await;
-        let bytes = (received.len * self.shared.element_bytes) as f64;
-        self.record(Kind::Recv, received.source, tag, bytes, start_s, end_s);
-        received
+    fn recv_with(&self, from: Source, _into: Span, tag: Tag) -> impl Future<Output = Received> {
+        self.start(Recv { from, tag })
     }
 
-    async fn combine(&self, source: Span, _target: Span, _side: Side) {
-        let bytes = self.bytes(source);
-        self.work(Kind::Reduce, bytes, bytes * self.shared.node.reduce_s_per_byte).await;
+    fn combine(&self, source: Span, _target: Span, _side: Side) -> impl Future<Output = ()> {
+        let duration_s = self.bytes(source.len) * self.shared.node.reduce_s_per_byte;
+        self.start(Work { kind: Kind::Reduce, len: source.len, duration_s })
     }
 
-    async fn copy(&self, source: Span, target: Span) {
-        if source != target {
-            let bytes = self.bytes(source);
-            self.work(Kind::Copy, bytes, bytes * self.shared.node.copy_s_per_byte).await;
-        }
+    fn copy(&self, source: Span, target: Span) -> impl Future<Output = ()> {
+        let is_needed = source != target;
+        let duration_s = if is_needed { self.bytes(source.len) * self.shared.node.copy_s_per_byte } else { 0.0 };
+        self.start(Work { kind: Kind::Copy, len: source.len, duration_s })
     }
 
-    async fn compute(&self, time_s: f64) {
-        self.work(Kind::Compute, 0.0, time_s).await;
+    fn compute(&self, time_s: f64) -> impl Future<Output = ()> {
+        self.start(Work { kind: Kind::Compute, len: 0, duration_s: time_s })
     }
 
     fn moment(&self) -> f64 {
