@@ -1,0 +1,54 @@
+"""Hocket: collective-communication algorithms written once, then verified, priced, simulated and run.
+
+>>> import hocket
+>>> hocket.simulate("allreduce/ring", hocket.Call(ranks=8, size_bytes=65536), machine="cluster").messages
+112
+"""
+
+from hocket._native import Error
+from hocket.authoring import algorithm, load
+from hocket.call import Call
+from hocket.comparison import Comparison, compare
+from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
+from hocket.machine import Machine, presets
+from hocket.memory import run
+from hocket.schedule import Schedule, record
+from hocket.simulation import Simulation, Trace, simulate, simulate_schedule, trace, trace_schedule
+from hocket.verification import Verdict, verify, verify_all
+
+__all__ = [
+    "Algorithm",
+    "Call",
+    "Comparison",
+    "Error",
+    "Machine",
+    "Parameter",
+    "Schedule",
+    "Simulation",
+    "Trace",
+    "Verdict",
+    "__version__",
+    "algorithm",
+    "algorithms",
+    "catalogue",
+    "compare",
+    "find",
+    "load",
+    "presets",
+    "record",
+    "run",
+    "simulate",
+    "simulate_schedule",
+    "trace",
+    "trace_schedule",
+    "verify",
+    "verify_all",
+]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from hocket.version import version
+
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

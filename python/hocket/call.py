@@ -1,0 +1,32 @@
+"""One call of a collective: what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Call"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of a collective, the same on every rank.
+
+    Attributes:
+        ranks: Number of ranks.
+        size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan or
+            reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
+        root: The root, where the collective has one.
+        element_bytes: Size of an element; messages are cut between elements.
+        in_place: Whether the input lies in the result buffer.
+        commutative: Whether operands may be swapped.
+        parameters: Values of the algorithm's parameters; those left out have their defaults.
+    """
+
+    ranks: int
+    size_bytes: int
+    root: int = 0
+    element_bytes: int = 1
+    in_place: bool = False
+    commutative: bool = True
+    parameters: Mapping[str, int] = field(default_factory=dict)

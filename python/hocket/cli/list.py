@@ -1,0 +1,39 @@
+"""`hocket list`: the algorithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hocket.cli.options import as_json_option, load_option
+from hocket.cli.output import print_json, print_table
+from hocket.library import Algorithm, find_collective
+
+__all__ = ["list_algorithms"]
+
+
+@click.command("list")
+@click.argument("collective", required=False)
+@load_option
+@as_json_option
+def list_algorithms(collective: str | None, algorithms: tuple[Algorithm, ...], as_json: bool) -> None:
+    """List the algorithms, of one COLLECTIVE or of all."""
+    if collective is not None:
+        find_collective(collective)
+    listed = [a for a in algorithms if collective in (None, a.collective)]
+    if as_json:
+        print_json([_entry(algorithm) for algorithm in listed])
+    else:
+        print_table(["collective", "algorithm", "what it is"], [(a.collective, a.name, a.summary) for a in listed])
+
+
+def _entry(algorithm: Algorithm) -> dict[str, Any]:
+    return {
+        "collective": algorithm.collective,
+        "name": algorithm.name,
+        "summary": algorithm.summary,
+        "cost": algorithm.cost,
+        "messages": algorithm.messages,
+        "parameters": [vars(parameter) for parameter in algorithm.parameters],
+    }

@@ -1,0 +1,40 @@
+"""`hocket machines`: the presets."""
+
+from __future__ import annotations
+
+import click
+
+from hocket.cli.options import Read, as_json_option
+from hocket.cli.output import print_json, print_table
+from hocket.machine import Machine, presets
+
+__all__ = ["machines"]
+
+
+@click.command()
+@click.argument("machine", required=False, type=Read(Machine.load, name="NAME"))
+@as_json_option
+def machines(machine: Machine | None, as_json: bool) -> None:
+    """List the machines that come with Hocket, or print the file of one, to be copied and changed.
+
+    MACHINE is a preset or a file.
+    """
+    if machine is not None:
+        _print_one(machine, as_json=as_json)
+        return
+    found = [Machine.load(name) for name in presets()]
+    if as_json:
+        print_json([_entry(machine) for machine in found])
+    else:
+        print_table(["machine", "network model", "what it is"], [(m.name, m.model, m.description) for m in found])
+
+
+def _print_one(machine: Machine, *, as_json: bool) -> None:
+    if as_json:
+        print_json({**_entry(machine), "text": machine.text})
+    else:
+        click.echo(machine.text.rstrip())
+
+
+def _entry(machine: Machine) -> dict[str, str]:
+    return {"name": machine.name, "model": machine.model, "description": machine.description}

@@ -1,0 +1,224 @@
+"""Options that several commands take, and how their texts are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from hocket._native import Error
+from hocket.authoring import library
+from hocket.call import Call
+from hocket.library import Algorithm, catalogue, find
+from hocket.machine import Machine
+from hocket.units import parse_bytes, parse_ranks, parse_sizes
+
+__all__ = [
+    "CallOptions",
+    "Read",
+    "algorithm_argument",
+    "as_json_option",
+    "call_options",
+    "chosen",
+    "engine_option",
+    "jobs_option",
+    "load_option",
+    "machine_option",
+    "parameter_option",
+    "rank_counts_option",
+    "ranks_option",
+    "required",
+    "size_option",
+    "sizes_option",
+    "timeline_option",
+    "values_of",
+]
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+"""A command to be, before click makes it one."""
+
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # generic only since click 8.4
+
+
+class Read(_ParamType):
+    """An option whose text some function reads; what the function refuses is said beside the option's name."""
+
+    def __init__(self, read: Callable[[str], Any], *, name: str) -> None:
+        self.name = name
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the text."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._read(value)
+        except Error as error:
+            self.fail(str(error), param, ctx)
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """What a command line says about a call, besides ranks and size."""
+
+    root: int
+    element_bytes: int
+    in_place: bool
+    parameters: tuple[tuple[str, str], ...]
+
+    def call(self, algorithms: Iterable[Algorithm], *, ranks: int, size_bytes: int) -> Call:
+        """Return the call; a parameter's value is read by the unit that one of the algorithms declares."""
+        return Call(
+            ranks=ranks,
+            size_bytes=size_bytes,
+            root=self.root,
+            element_bytes=self.element_bytes,
+            in_place=self.in_place,
+            parameters=values_of(self.parameters, algorithms),
+        )
+
+
+def required(value: T | None, option: str, what: str) -> T:
+    """Return the value of an option that this use of the command cannot do without.
+
+    Raises:
+        UsageError: The option is not given.
+    """
+    if value is None:
+        raise click.UsageError(f"{option} is missing, expected {what}")
+    return value
+
+
+def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, int]:
+    """Return the values of parameters, each read by the unit that one of the algorithms declares.
+
+    Raises:
+        Error: A parameter that none of the algorithms declares, or a value that is not of its unit.
+    """
+    units = {parameter.name: parameter.unit for algorithm in algorithms for parameter in algorithm.parameters}
+    return {name: _value(name, text, units) for name, text in parameters}
+
+
+def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
+    """Return the algorithm named as COLLECTIVE NAME, COLLECTIVE/NAME, or by a NAME that only one collective has."""
+    if not 1 <= len(names) <= 2:
+        raise click.UsageError(f"got {len(names)} names, expected COLLECTIVE ALGORITHM")
+    return find("/".join(names), among=among)
+
+
+def call_options(command: F) -> F:
+    """Add the options that say more about a call; the command gets them as `call_options`."""
+
+    @wraps(command)
+    def collect(root: int, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any) -> Any:
+        return command(call_options=CallOptions(root, element, in_place, param), **rest)
+
+    return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
+
+
+def _rank_count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise Error(f'got "{text}", expected a number of ranks, at least 1')
+    return int(text)
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise Error(f'got "{text}", expected NAME=VALUE')
+    return name, value
+
+
+def _value(name: str, text: str, units: Mapping[str, str]) -> int:
+    if name not in units:
+        raise Error(f'unknown parameter "{name}", expected {", ".join(sorted(units)) or "no parameters"}')
+    if units[name] == "bytes":
+        return parse_bytes(text)
+    if not text.isdecimal():
+        raise Error(f'parameter {name}: got "{text}", expected a whole number')
+    return int(text)
+
+
+def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
+    return library(paths, base=catalogue())
+
+
+ranks_option = partial(click.option, "--ranks", type=Read(_rank_count, name="P"), help="Number of ranks.")
+rank_counts_option = click.option(
+    "--ranks", type=Read(parse_ranks, name="LIST"), help="Rank counts, such as 1-64 or 1-8,16,32."
+)
+size_option = click.option(
+    "--size",
+    type=Read(parse_bytes, name="SIZE"),
+    help="The message of the MPI call, such as 8B or 64KiB: the whole vector; one rank's contribution to an allgather "
+    "or gather; one block of an alltoall or scatter.",
+)
+sizes_option = click.option(
+    "--sizes",
+    type=Read(parse_sizes, name="SIZES"),
+    help="Sizes, each twice the one before as in 8B..64MiB, or four times as in 8B..64MiB:4, or a list 8B,1KiB.",
+)
+timeline_option = click.option(
+    "--timeline", type=click.Path(), help="Also write a trace that ui.perfetto.dev and chrome://tracing open."
+)
+machine_option = click.option(
+    "--machine",
+    type=Read(Machine.load, name="MACHINE"),
+    default="cluster",
+    show_default=True,
+    help="A machine file, or a preset: see `hocket machines`.",
+)
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["auto", "dataflow", "events"]),
+    default="auto",
+    show_default=True,
+    help="How to keep virtual time.",
+)
+load_option = click.option(
+    "--load",
+    "algorithms",
+    type=click.Path(),
+    multiple=True,
+    envvar="HOCKET_LOAD",
+    callback=lambda _ctx, _param, paths: _library(paths),
+    help="A Python file that defines algorithms; may be given several times. Also: HOCKET_LOAD.",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    show_default="one per processor",
+    help="How much to do side by side.",
+)
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM")
+
+parameter_option = click.option(
+    "--param",
+    type=Read(_parameter, name="NAME=VALUE"),
+    multiple=True,
+    help="A parameter of the algorithm; may be given several times.",
+)
+
+_CALL_OPTIONS = (
+    click.option("--root", type=click.IntRange(min=0), default=0, help="The root, where the collective has one."),
+    click.option(
+        "--element",
+        type=Read(parse_bytes, name="SIZE"),
+        default=1,
+        show_default="1B",
+        help="Size of an element; messages are cut between elements.",
+    ),
+    click.option("--in-place", is_flag=True, help="The input lies in the result buffer."),
+    parameter_option,
+)

@@ -1,0 +1,82 @@
+"""`hocket record`: a static schedule as a file."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from hocket import files
+from hocket.cli.options import (
+    CallOptions,
+    Read,
+    algorithm_argument,
+    as_json_option,
+    call_options,
+    chosen,
+    load_option,
+    ranks_option,
+    required,
+    size_option,
+)
+from hocket.cli.output import print_json
+from hocket.library import Algorithm
+from hocket.machine import Machine
+from hocket.requests import complete
+from hocket.schedule import record as record_call
+from hocket.version import version
+
+__all__ = ["record"]
+
+
+@click.command()
+@algorithm_argument
+@ranks_option(required=True)
+@size_option
+@call_options
+@click.option("--format", "form", type=click.Choice(["goal", "json"]), default="goal", show_default=True)
+@click.option("--output", "-o", type=click.Path(), help="Where to write it; stdout otherwise.")
+@click.option(
+    "--machine",
+    type=Read(Machine.load, name="MACHINE"),
+    help="The machine whose reductions a GOAL file accounts for; without it they cost no time.",
+)
+@load_option
+@as_json_option
+def record(
+    names: tuple[str, ...],
+    ranks: int,
+    size: int | None,
+    call_options: CallOptions,
+    form: Literal["goal", "json"],
+    output: str | None,
+    machine: Machine | None,
+    algorithms: tuple[Algorithm, ...],
+    as_json: bool,
+) -> None:
+    """Record what every rank does in a call, as GOAL text for simulators or as JSON."""
+    algorithm = chosen(names, algorithms)
+    size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")
+    call = call_options.call([algorithm], ranks=ranks, size_bytes=size_bytes)
+    schedule = record_call(algorithm, call)
+    text = schedule.as_json() if form == "json" else schedule.as_goal(machine=machine)
+    if output is not None:
+        files.write(output, text)
+    if as_json:
+        print_json(
+            {
+                "collective": algorithm.collective,
+                "algorithm": algorithm.name,
+                "ranks": ranks,
+                "size_bytes": size_bytes,
+                "parameters": complete(algorithm, call.parameters),
+                "format": form,
+                "output": output,
+                "schedule": schedule.data if form == "json" else text,
+                "version": version(),
+            }
+        )
+    elif output is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo(f"{algorithm.label}, {ranks} ranks: {output}")

@@ -1,0 +1,122 @@
+"""`hocket simulate`: how long a call takes on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import click
+
+from hocket import files
+from hocket.cli.options import (
+    CallOptions,
+    algorithm_argument,
+    as_json_option,
+    call_options,
+    chosen,
+    engine_option,
+    load_option,
+    machine_option,
+    ranks_option,
+    required,
+    size_option,
+    timeline_option,
+)
+from hocket.cli.output import print_facts, print_json
+from hocket.library import Algorithm
+from hocket.machine import Machine
+from hocket.schedule import Schedule
+from hocket.simulation import Engine, Simulation, Trace, simulate_schedule, trace, trace_schedule
+from hocket.simulation import simulate as simulate_call
+from hocket.timeline import timeline as timeline_text
+from hocket.units import format_bytes, format_time
+
+__all__ = ["simulate"]
+
+
+@click.command()
+@algorithm_argument
+@ranks_option()
+@size_option
+@call_options
+@machine_option
+@engine_option
+@timeline_option
+@load_option
+@as_json_option
+def simulate(
+    names: tuple[str, ...],
+    ranks: int | None,
+    size: int | None,
+    call_options: CallOptions,
+    machine: Machine,
+    engine: Engine,
+    timeline: str | None,
+    algorithms: tuple[Algorithm, ...],
+    as_json: bool,
+) -> None:
+    """Simulate a call of an algorithm on a machine: when does the last rank end?
+
+    `hocket simulate schedule FILE` simulates a schedule: GOAL text, or the JSON that `hocket record` writes.
+    """
+    if names[:1] == ("schedule",):
+        subject = _schedule(names, ranks, size)
+    else:
+        subject = _call(chosen(names, algorithms), ranks, size, call_options)
+    if timeline is None:
+        found = subject.simulate(machine=machine, engine=engine)
+    else:
+        traced = subject.trace(machine=machine, engine=engine)
+        files.write(timeline, timeline_text(traced))
+        found = traced.simulation
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _print(found)
+        if timeline is not None:
+            click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is simulated, with or without a trace."""
+
+    simulate: Callable[..., Simulation]
+    trace: Callable[..., Trace]
+
+
+def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None) -> _Subject:
+    if len(names) != 2:
+        raise click.UsageError(f"got {len(names) - 1} files, expected schedule FILE")
+    if ranks is not None or size is not None:
+        raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
+    schedule = Schedule.load(names[1])
+    return _Subject(partial(simulate_schedule, schedule), partial(trace_schedule, schedule))
+
+
+def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
+    call = options.call(
+        [algorithm],
+        ranks=required(ranks, "--ranks", "the number of ranks"),
+        size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),
+    )
+    return _Subject(partial(simulate_call, algorithm, call), partial(trace, algorithm, call))
+
+
+def _print(found: Simulation) -> None:
+    click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
+    facts = [
+        ("time", f"{format_time(found.time_s.mean)} until the last rank ends"),
+        ("first rank ends", format_time(found.rank_time_s["min"])),
+        ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
+        ("engine", found.engine),
+    ]
+    if found.size_bytes:
+        facts.insert(0, ("size", format_bytes(found.size_bytes)))
+    if found.formula_s is not None:
+        meaning = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
+        facts.insert(2, ("formula", f"{format_time(found.formula_s)}, {meaning}"))
+    if found.parameters:
+        facts.append(("parameters", ", ".join(f"{name} = {value}" for name, value in found.parameters.items())))
+    print_facts(facts)

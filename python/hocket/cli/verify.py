@@ -1,0 +1,116 @@
+"""`hocket verify`: is it right, and if not, why?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+import click
+
+from hocket._native import Error
+from hocket.cli.options import (
+    as_json_option,
+    chosen,
+    jobs_option,
+    load_option,
+    parameter_option,
+    rank_counts_option,
+    values_of,
+)
+from hocket.cli.output import print_json, progress
+from hocket.library import COLLECTIVES, Algorithm, algorithms_named
+from hocket.sweep import workers
+from hocket.units import format_ranks
+from hocket.verification import Finding, Verdict, verify_all
+from hocket.version import version
+
+__all__ = ["verify"]
+
+_RANKS = (*range(1, 33), 33, 47, 64)
+_SHOWN = 3  # counterexamples
+_WRONG = 1
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM]")
+@click.option("--all", "is_all", is_flag=True, help="Check every algorithm.")
+@rank_counts_option
+@parameter_option
+@load_option
+@jobs_option
+@as_json_option
+def verify(
+    names: tuple[str, ...],
+    is_all: bool,
+    ranks: tuple[int, ...] | None,
+    param: tuple[tuple[str, str], ...],
+    algorithms: tuple[Algorithm, ...],
+    jobs: int,
+    as_json: bool,
+) -> int:
+    """Check an algorithm, or all of a collective, at every root, count and operator for each rank count.
+
+    The exit status is 0 if all is right and 1 if there is a counterexample.
+    """
+    chosen_ones = _chosen(names, is_all, algorithms)
+    counts = ranks or _RANKS
+    with workers(jobs) as executor, progress("verifying", len(chosen_ones) * len(counts)) as on_done:
+        verdict = verify_all(
+            chosen_ones, counts, parameters=values_of(param, chosen_ones), executor=executor, on_done=on_done
+        )
+    if not verdict.checked and verdict.refusals:
+        raise Error(verdict.refusals[0].sentence)
+    if as_json:
+        print_json(_entry(verdict))
+    else:
+        _print(verdict)
+    return 0 if verdict.ok else _WRONG
+
+
+def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, ...]) -> tuple[Algorithm, ...]:
+    if is_all and names:
+        raise click.UsageError("got --all and a name, expected one of them")
+    if is_all:
+        return algorithms
+    if len(names) == 1 and names[0] in COLLECTIVES:
+        return algorithms_named(names[0], (), among=algorithms)
+    return (chosen(names, algorithms),)
+
+
+def _entry(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "ok": verdict.ok,
+        "checked": verdict.checked,
+        "counterexamples": verdict.counterexamples,
+        "refused": [vars(refusal) for refusal in verdict.refusals],
+        "exploration": _exploration(verdict.findings),
+        "version": version(),
+    }
+
+
+def _print(verdict: Verdict) -> None:
+    for _, group in groupby(verdict.findings, key=lambda finding: finding.label):
+        _print_algorithm(tuple(group))
+    for counterexample in verdict.counterexamples[:_SHOWN]:
+        click.echo(f"\n{counterexample['message'].rstrip()}")
+    if len(verdict.counterexamples) > _SHOWN:
+        click.echo(f"\nand {len(verdict.counterexamples) - _SHOWN} more counterexamples; --json prints all")
+    click.echo(f"\n{'ok' if verdict.ok else 'wrong'}: {verdict.checked} calls checked")
+
+
+def _print_algorithm(findings: tuple[Finding, ...]) -> None:
+    wrong = [finding.ranks for finding in findings if finding.counterexamples]
+    refused = [finding.ranks for finding in findings if finding.refused]
+    checked = [finding.ranks for finding in findings if not finding.refused]
+    calls = sum(finding.checked for finding in findings)
+    result = click.style("WRONG", fg="red", bold=True) if wrong else click.style("ok", fg="green")
+    where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
+    line = f"{findings[0].label}: {result}, {where}, {calls} calls, {_exploration(findings)}"
+    click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
+
+
+def _exploration(findings: Iterable[Finding]) -> str:
+    """Return the weakest of the explorations."""
+    found = {finding.exploration for finding in findings}
+    return next((name for name in ("sampled", "exhaustive", "deterministic") if name in found), "deterministic")

@@ -1,0 +1,187 @@
+"""Algorithms and where they are found: the catalogue of the compiled module, and those written in Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Literal
+
+from hocket import _native
+from hocket._native import Error
+from hocket.call import Call
+from hocket.typing import Program, Steps
+
+__all__ = [
+    "COLLECTIVES",
+    "Algorithm",
+    "Parameter",
+    "algorithms",
+    "algorithms_named",
+    "as_algorithm",
+    "catalogue",
+    "find",
+    "find_collective",
+]
+
+COLLECTIVES = (
+    "allgather",
+    "allreduce",
+    "alltoall",
+    "barrier",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scan",
+    "scatter",
+)
+"""The collectives, named as in MPI."""
+
+Refuses = Callable[[Call], "str | None"]
+"""A precondition: the sentence to refuse a call with, or nothing."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter that an algorithm declares.
+
+    Attributes:
+        name: As in `--param NAME=VALUE`.
+        unit: What its value counts; a value in bytes is written with a unit.
+        default: The value used when none is given.
+        least: The smallest value allowed.
+        meaning: One line that says what it does.
+    """
+
+    name: str
+    unit: Literal["count", "bytes"] = "count"
+    default: int = 1
+    least: int = 1
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm for one collective.
+
+    Attributes:
+        collective: The collective it implements.
+        name: Its name, unique within the collective.
+        summary: The first line of its header.
+        header: What it is, its source, its needs, its counts, a picture.
+        listing: The program.
+        cost: Time in the Hockney model, a formula over P, n, alpha, beta, gamma and the parameters.
+        messages: Messages of all ranks together, a formula over the same names.
+        parameters: The parameters it takes.
+        program: The generator function of an algorithm written in Python.
+        refuses: The precondition of an algorithm written in Python; the catalogue knows its own.
+    """
+
+    collective: str
+    name: str
+    summary: str = ""
+    header: str = ""
+    listing: str = ""
+    cost: str | None = None
+    messages: str | None = None
+    parameters: tuple[Parameter, ...] = ()
+    program: Program | None = None
+    refuses: Refuses | None = None
+
+    @property
+    def label(self) -> str:
+        """The collective and the name, as in "allreduce/ring"."""
+        return f"{self.collective}/{self.name}"
+
+    def __call__(self, r: Any, c: Any) -> Steps:
+        """Return the steps of rank `r` in call `c`, for another program written in Python to take."""
+        if self.program is None:
+            raise TypeError(f"{self.label} is not written in Python")
+        return self.program(r, c)
+
+
+@cache
+def catalogue() -> tuple[Algorithm, ...]:
+    """Return every algorithm of the catalogue, in its order."""
+    return tuple(_read(entry) for entry in json.loads(_native.catalogue()))
+
+
+def algorithms(collective: str, *, among: Iterable[Algorithm] | None = None) -> tuple[Algorithm, ...]:
+    """Return the algorithms for a collective, of the catalogue unless `among` says otherwise.
+
+    Raises:
+        Error: There is no such collective; the message names the nearest ones.
+    """
+    find_collective(collective)
+    return tuple(a for a in _or_catalogue(among) if a.collective == collective)
+
+
+def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
+    """Return the algorithm of a label such as "allreduce/ring", or of a name that only one collective uses.
+
+    Raises:
+        Error: There is no such algorithm, or several; the message names the nearest ones.
+    """
+    collective, slash, name = label.rpartition("/")
+    if slash:
+        return _only(name, algorithms(collective, among=among), f"{collective} algorithm")
+    if name in COLLECTIVES:
+        names = ", ".join(a.name for a in algorithms(name, among=among))
+        raise Error(f"{name} is a collective, expected also one of its algorithms: {names}")
+    return _only(name, tuple(_or_catalogue(among)), "algorithm")
+
+
+def algorithms_named(
+    collective: str, names: Iterable[str], *, among: Iterable[Algorithm] | None = None
+) -> tuple[Algorithm, ...]:
+    """Return the algorithms of some names for a collective, or all when there is no name.
+
+    Raises:
+        Error: There is no such collective or algorithm; the message names the nearest ones.
+    """
+    candidates = algorithms(collective, among=among)
+    named = tuple(_only(name, candidates, f"{collective} algorithm") for name in names)
+    return named or candidates
+
+
+def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
+    """Return an algorithm, finding it in the catalogue if it is a label."""
+    return algorithm if isinstance(algorithm, Algorithm) else find(algorithm)
+
+
+def find_collective(name: str) -> str:
+    """Return `name` if it is a collective.
+
+    Raises:
+        Error: It is not; the message names the nearest ones.
+    """
+    if name not in COLLECTIVES:
+        raise Error(_unknown("collective", name, COLLECTIVES))
+    return name
+
+
+def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:
+    return catalogue() if among is None else among
+
+
+def _only(name: str, candidates: Sequence[Algorithm], what: str) -> Algorithm:
+    found = [a for a in candidates if a.name == name]
+    if not found:
+        raise Error(_unknown(what, name, sorted({a.name for a in candidates})))
+    if len(found) > 1:
+        raise Error(f"several algorithms are named {name}, expected one of {', '.join(a.label for a in found)}")
+    return found[0]
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+    nearest = get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"nearest: {', '.join(nearest)}" if nearest else f"expected one of {', '.join(known)}"
+    return f'unknown {what} "{name}", {hint}'
+
+
+def _read(entry: dict[str, Any]) -> Algorithm:
+    parameters = tuple(Parameter(**parameter) for parameter in entry.pop("parameters"))
+    return Algorithm(parameters=parameters, **entry)

@@ -1,0 +1,86 @@
+"""Machines: a TOML file each, the user's own or a preset."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+
+from hocket import _native
+from hocket._native import Error
+
+__all__ = ["Machine", "presets", "read_text"]
+
+_PRESETS = Path(__file__).parent / "machines"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine to simulate on.
+
+    Attributes:
+        name: Its name.
+        model: Its network model.
+        text: The text of its file.
+        file: The name of its file, for messages.
+    """
+
+    name: str
+    model: str
+    text: str = field(repr=False)
+    file: str = field(repr=False)
+
+    @classmethod
+    def parse(cls, text: str, file: str = "machine") -> Machine:
+        """Read the text of a machine file.
+
+        Raises:
+            Error: The text is not a machine: file, line and key.
+        """
+        found = json.loads(_native.machine(text, file))
+        return cls(name=found["name"], model=found["model"], text=text, file=file)
+
+    @classmethod
+    def load(cls, name: str | PathLike[str]) -> Machine:
+        """Read a preset by its name, or a machine file by its path.
+
+        Raises:
+            Error: There is neither, or the file is not a machine: file, line and key.
+        """
+        file = fspath(name)
+        if file in presets():
+            preset = _PRESETS / f"{file}.toml"
+            return cls.parse(read_text(preset), preset.name)
+        if not Path(file).exists():
+            raise Error(f'no machine "{file}", expected a TOML file or one of {", ".join(presets())}')
+        return cls.parse(read_text(file), file)
+
+    @property
+    def description(self) -> str:
+        """The first line of its file if that is a comment."""
+        first = self.text.partition("\n")[0]
+        return first.lstrip("# ").rstrip() if first.startswith("#") else ""
+
+    def as_request(self) -> dict[str, str]:
+        """Return the machine in the compiled module's words."""
+        return {"text": self.text, "file": self.file}
+
+
+def presets() -> tuple[str, ...]:
+    """Return the names of the machines that come with Hocket."""
+    return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+
+
+def read_text(path: str | PathLike[str]) -> str:
+    """Return the text of a file.
+
+    Raises:
+        Error: The file cannot be read or is not text.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Error(f"{fspath(path)}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{fspath(path)}: not UTF-8 text, at byte {error.start}") from error

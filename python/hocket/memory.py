@@ -1,0 +1,127 @@
+"""Real data: a collective over NumPy arrays, every rank in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hocket import _native
+from hocket._native import Error
+from hocket.call import Call
+from hocket.library import Algorithm, as_algorithm
+from hocket.requests import call_request, program_errors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["run"]
+
+_DATA_TYPES = {
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
+_ELEMENT_BYTES = {"matrix2x2_u64": 32}
+
+
+def run(
+    algorithm: Algorithm | str,
+    inputs: Sequence[NDArray[Any] | None],
+    *,
+    operator: str = "sum",
+    data_type: str | None = None,
+    root: int = 0,
+    in_place: bool = False,
+    parameters: Mapping[str, int] | None = None,
+) -> list[NDArray[Any]]:
+    """Run a collective on real data and return what each rank receives.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        inputs: What each rank contributes, as the MPI call takes it: equal sizes, one block for each rank in an
+            alltoall, and at the root in a scatter. Where only the root contributes the others may be None.
+        operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows.
+        data_type: The type of the elements where the arrays do not say it: "matrix2x2_u64", a 2x2 matrix of
+            unsigned integers in row order, whose product is not commutative.
+        root: The root, where the collective has one.
+        in_place: Whether the input lies in the result buffer.
+        parameters: Values of the algorithm's parameters; those left out have their defaults.
+
+    Raises:
+        Error: An unknown algorithm, type or operator, arrays that do not fit the collective, or a call that the
+            algorithm refuses.
+
+    Examples:
+        >>> import hocket, numpy
+        >>> hocket.run("allreduce/ring", [numpy.arange(3), numpy.arange(3)])[1]
+        array([0, 2, 4])
+    """
+    algorithm = as_algorithm(algorithm)
+    dtype = _common_dtype(inputs)
+    data_type = data_type or _data_type(dtype)
+    call = Call(
+        ranks=len(inputs),
+        size_bytes=_size_bytes(algorithm.collective, inputs, root),
+        root=root,
+        element_bytes=_ELEMENT_BYTES.get(data_type, dtype.itemsize),
+        in_place=in_place,
+        commutative=data_type not in _ELEMENT_BYTES,
+        parameters=dict(parameters or {}),
+    )
+    request = json.dumps(call_request(algorithm, call))
+    contributions = _contributions(algorithm.collective, inputs, root)
+    with program_errors(algorithm):
+        results = _native.run(request, data_type, operator, contributions, algorithm.program)
+    return [_array(result, dtype) for result in results]
+
+
+def _common_dtype(inputs: Sequence[NDArray[Any] | None]) -> np.dtype[Any]:
+    dtypes: set[np.dtype[Any]] = {array.dtype.newbyteorder("<") for array in inputs if array is not None}
+    if len(dtypes) != 1:
+        found = ", ".join(sorted(map(str, dtypes))) or "none"
+        raise Error(f"inputs: got arrays of types {found}, expected at least one array, all of one type")
+    return dtypes.pop()
+
+
+def _data_type(dtype: np.dtype[Any]) -> str:
+    if dtype.name not in _DATA_TYPES:
+        raise Error(f"inputs: got arrays of type {dtype.name}, expected one of {', '.join(_DATA_TYPES)}")
+    return _DATA_TYPES[dtype.name]
+
+
+def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> int:
+    """Return the message of the MPI call, as the contribution of the root (or of rank 0) tells it."""
+    contribution = inputs[root] if root < len(inputs) else None
+    if contribution is None:
+        raise Error(f"inputs: got nothing from rank {root}, expected its contribution")
+    blocks = len(inputs) if collective in ("alltoall", "scatter") else 1
+    if contribution.nbytes % (blocks * contribution.itemsize):
+        raise Error(f"inputs: got {contribution.size} elements, expected one block for each of {blocks} ranks")
+    return 0 if collective == "barrier" else contribution.nbytes // blocks
+
+
+def _contributions(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> list[bytes]:
+    counts = collective not in ("broadcast", "scatter", "barrier")
+    return [_bytes(array) if counts or rank == root else b"" for rank, array in enumerate(inputs)]
+
+
+def _bytes(array: NDArray[Any] | None) -> bytes:
+    return b"" if array is None else array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def _array(data: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    array: NDArray[Any] = np.frombuffer(data, dtype).copy()
+    return array

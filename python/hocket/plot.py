@@ -1,0 +1,116 @@
+"""A comparison as a picture: time over size, one line for each algorithm."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.comparison import Comparison
+from hocket.units import format_bytes, format_time
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["FORMATS", "chart", "render"]
+
+FORMATS = (".png", ".html")
+"""The endings of picture files."""
+
+_WIDTH, _HEIGHT = 720, 440  # pixels
+_PNG_SCALE = 2
+_TICKS = 12
+_SIZE_LABEL = """
+datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
+: datum.value >= 1048576 ? datum.value / 1048576 + ' MiB'
+: datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'
+"""
+_TIME_LABEL = """
+datum.value >= 1 ? format(datum.value, '~r') + ' s'
+: datum.value >= 0.00099 ? format(datum.value * 1e3, '.3~r') + ' ms'
+: datum.value >= 0.00000099 ? format(datum.value * 1e6, '.3~r') + ' us' : format(datum.value * 1e9, '.3~r') + ' ns'
+"""
+
+
+def render(comparison: Comparison, ending: str) -> bytes:
+    """Return the picture as a file: PNG, or HTML that needs no network.
+
+    Raises:
+        Error: The ending is not one of `FORMATS`, or there is nothing to draw.
+    """
+    if ending not in FORMATS:
+        raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(FORMATS)}')
+    drawing = chart(comparison)
+    if ending == ".png":
+        picture = io.BytesIO()
+        drawing.save(picture, format="png", scale_factor=_PNG_SCALE)
+        return picture.getvalue()
+    page = io.StringIO()
+    drawing.save(page, format="html", inline=True)
+    return page.getvalue().encode()
+
+
+def chart(comparison: Comparison) -> alt.Chart:
+    """Return the picture as a chart of both axes logarithmic.
+
+    Raises:
+        Error: No simulation has a size and a time above zero.
+    """
+    import altair as alt
+
+    rows = _rows(comparison)
+    if not rows:
+        raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
+    sizes = sorted({row["size_bytes"] for row in rows})
+    ticks = sizes[:: -(-len(sizes) // _TICKS)]
+    algorithms = list(comparison.algorithms)
+    drawing: alt.Chart = (
+        alt.Chart({"values": rows}, title=_title(comparison))
+        .mark_line(point=alt.OverlayMarkDef(size=45, filled=True), strokeWidth=2)
+        .encode(
+            x=alt.X("size_bytes:Q")
+            .scale(type="log", base=2, nice=False)
+            .axis(values=ticks, labelExpr=_SIZE_LABEL, grid=False)
+            .title("size of the message"),
+            y=alt.Y("time_s:Q").scale(type="log").axis(labelExpr=_TIME_LABEL, tickCount=8).title("time"),
+            color=alt.Color("algorithm:N").sort(algorithms).title("algorithm"),
+            shape=alt.Shape("algorithm:N").sort(algorithms).title("algorithm"),
+            tooltip=["algorithm:N", "size:N", "time:N"],
+        )
+        .properties(width=_WIDTH, height=_HEIGHT)
+    )
+    return drawing
+
+
+def _rows(comparison: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "algorithm": found.algorithm,
+            "size_bytes": found.size_bytes,
+            "time_s": found.time_s.mean,
+            "size": format_bytes(found.size_bytes),
+            "time": format_time(found.time_s.mean),
+        }
+        for found in comparison.simulations
+        if found.size_bytes > 0 and found.time_s.mean > 0
+    ]
+
+
+def _title(comparison: Comparison) -> alt.TitleParams:
+    import altair as alt
+
+    machine, any_found = comparison.machine, comparison.simulations[0]
+    parameters = {s.algorithm: s.parameters for s in comparison.simulations if s.parameters}
+    named = [f"{name}: {', '.join(f'{k} = {v}' for k, v in values.items())}" for name, values in parameters.items()]
+    return alt.TitleParams(
+        f"{comparison.collective} on {comparison.ranks} ranks, machine {machine.name}",
+        subtitle=[
+            f"network model {machine.model}; seed {any_found.seed}, {_trials(any_found.trials)}",
+            *(["parameters: " + "; ".join(named)] if named else []),
+        ],
+        anchor="start",
+    )
+
+
+def _trials(trials: int) -> str:
+    return "1 trial" if trials == 1 else f"{trials} trials"

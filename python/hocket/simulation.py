@@ -1,0 +1,227 @@
+"""How long a call takes on a machine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from os import PathLike
+from typing import Any, Literal, TypeAlias
+
+from hocket import _native
+from hocket.call import Call
+from hocket.library import Algorithm, as_algorithm
+from hocket.machine import Machine
+from hocket.requests import ask, call_request
+from hocket.schedule import Schedule
+from hocket.version import version
+
+__all__ = [
+    "Engine",
+    "Event",
+    "MachineLike",
+    "Simulation",
+    "Statistics",
+    "Trace",
+    "as_machine",
+    "simulate",
+    "simulate_schedule",
+    "trace",
+    "trace_schedule",
+]
+
+Engine: TypeAlias = Literal["auto", "dataflow", "events"]
+"""How virtual time is kept; "auto" lets the program decide."""
+
+MachineLike: TypeAlias = "Machine | str | PathLike[str]"
+"""A machine, the name of a preset, or the path of a machine file."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Times over the trials of a simulation, in seconds."""
+
+    mean: float
+    min: float
+    max: float
+    stderr: float
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a simulation found, and what it was given.
+
+    Attributes:
+        collective: The collective, or "schedule".
+        algorithm: The algorithm, or the file of the schedule.
+        ranks: Number of ranks.
+        size_bytes: The message of the MPI call; 0 for a schedule.
+        machine: The machine's name.
+        engine: The engine that ran.
+        seed: Seed of the randomness; 0 on a machine without.
+        trials: Number of trials; 1 on a machine without randomness.
+        time_s: When the last rank ended.
+        messages: Messages of all ranks together.
+        message_bytes: Bytes of these messages.
+        formula_s: Time by the algorithm's formula, where it has one for this machine.
+        formula_is_exact: Whether the formula is exact for this call; otherwise it is an upper bound.
+        parameters: Values of the algorithm's parameters.
+        version: Version of Hocket.
+        root: The root, 0 where the collective has none.
+        element_bytes: Size of an element.
+        in_place: Whether the input lies in the result buffer.
+        rank_time_s: Over the ranks, when each ended: "min", "mean" and "max".
+    """
+
+    collective: str
+    algorithm: str
+    ranks: int
+    size_bytes: int
+    machine: str
+    engine: str
+    seed: int
+    trials: int
+    time_s: Statistics
+    messages: int
+    message_bytes: int
+    formula_s: float | None
+    formula_is_exact: bool
+    parameters: dict[str, int]
+    version: str
+    root: int
+    element_bytes: int
+    in_place: bool
+    rank_time_s: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One operation of one rank.
+
+    Attributes:
+        rank: The rank that did it.
+        kind: "send", "recv", "reduce", "copy" or "compute".
+        peer: The other rank of a message; the rank itself otherwise.
+        tag: The message's tag.
+        bytes: Bytes moved or combined.
+        start_s: When the verb was reached.
+        end_s: When it was done.
+    """
+
+    rank: int
+    kind: str
+    peer: int
+    tag: int
+    bytes: float
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A simulation with what each rank did when, in order of rank and time."""
+
+    simulation: Simulation
+    events: tuple[Event, ...]
+
+
+def simulate(
+    algorithm: Algorithm | str, call: Call, *, machine: MachineLike = "cluster", engine: Engine = "auto"
+) -> Simulation:
+    """Simulate a call on a machine.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        call: What is asked for.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        engine: How to keep virtual time.
+
+    Raises:
+        Error: An unknown algorithm or machine, a call that the algorithm refuses, a deadlock, or an engine that does
+            not apply.
+
+    Examples:
+        >>> import hocket
+        >>> found = hocket.simulate("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))
+        >>> found.messages
+        24
+    """
+    request = _machine_request(as_machine(machine), engine)
+    return _simulation(*_ask(as_algorithm(algorithm), call, request))
+
+
+def trace(
+    algorithm: Algorithm | str, call: Call, *, machine: MachineLike = "cluster", engine: Engine = "auto"
+) -> Trace:
+    """Simulate a call on a machine and keep what each rank did when; otherwise as `simulate`."""
+    request = {**_machine_request(as_machine(machine), engine), "trace": True}
+    given, answer = _ask(as_algorithm(algorithm), call, request)
+    return Trace(_simulation(given, answer), _events(answer))
+
+
+def simulate_schedule(schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto") -> Simulation:
+    """Simulate a recorded schedule on a machine.
+
+    Raises:
+        Error: An unknown machine, a deadlock, or an engine that does not apply.
+    """
+    request = _machine_request(as_machine(machine), engine)
+    return _simulation(*_ask_schedule(schedule, request))
+
+
+def trace_schedule(schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto") -> Trace:
+    """Simulate a recorded schedule and keep what each rank did when; otherwise as `simulate_schedule`."""
+    request = {**_machine_request(as_machine(machine), engine), "trace": True}
+    given, answer = _ask_schedule(schedule, request)
+    return Trace(_simulation(given, answer), _events(answer))
+
+
+def as_machine(machine: MachineLike) -> Machine:
+    """Return a machine, loading it if it is a name or a path."""
+    return machine if isinstance(machine, Machine) else Machine.load(machine)
+
+
+def _machine_request(machine: Machine, engine: Engine) -> dict[str, Any]:
+    return {"machine": machine.as_request(), "engine": engine}
+
+
+def _ask(algorithm: Algorithm, call: Call, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    given = call_request(algorithm, call)
+    return given, ask(_native.simulate, {"call": given, **request}, algorithm)
+
+
+def _ask_schedule(schedule: Schedule, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    given = call_request(Algorithm("schedule", schedule.name), Call(ranks=0, size_bytes=0))
+    return given, ask(_native.simulate_schedule, {"schedule": schedule.data, **request})
+
+
+def _simulation(given: dict[str, Any], answer: dict[str, Any]) -> Simulation:
+    """Put together what was asked and what was found. The machines have no noise: one trial tells all."""
+    time_s = answer["time_s"]
+    return Simulation(
+        collective=given["collective"],
+        algorithm=given["algorithm"],
+        ranks=answer["ranks"],
+        size_bytes=given["size_bytes"],
+        machine=answer["machine"],
+        engine=answer["engine"],
+        seed=0,
+        trials=1,
+        time_s=Statistics(mean=time_s, min=time_s, max=time_s, stderr=0.0),
+        messages=answer["messages"],
+        message_bytes=answer["message_bytes"],
+        formula_s=answer["formula_s"],
+        formula_is_exact=answer["formula_is_exact"],
+        parameters=given["parameters"],
+        version=version(),
+        root=given["root"],
+        element_bytes=given["element_bytes"],
+        in_place=given["in_place"],
+        rank_time_s=answer["rank_time_s"],
+    )
+
+
+def _events(answer: dict[str, Any]) -> tuple[Event, ...]:
+    return tuple(Event(**row) for row in answer["trace"])

@@ -1,0 +1,56 @@
+"""Many independent pieces of work, side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from typing import TypeVar
+
+__all__ = ["ignore", "sweep", "workers"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def ignore() -> None:
+    """Do nothing when a piece of work is done."""
+
+
+@contextmanager
+def workers(jobs: int | None = None) -> Iterator[Executor]:
+    """Give an executor of `jobs` threads, one per processor by default.
+
+    Leaving it does not wait for work that runs, so that Ctrl-C is obeyed at once.
+    """
+    executor = ThreadPoolExecutor(jobs or os.cpu_count())
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def sweep(
+    work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[], object]
+) -> list[R]:
+    """Do `work` on every task and return the results in the order of the tasks.
+
+    Args:
+        work: What to do.
+        tasks: On what.
+        executor: Who does it, any of `concurrent.futures`; one thread per processor by default.
+        on_done: Called after each task.
+    """
+    if executor is None:
+        with workers() as own:
+            return sweep(work, tasks, executor=own, on_done=on_done)
+    futures = [executor.submit(work, task) for task in tasks]
+    try:
+        for future in as_completed(futures):
+            future.result()
+            on_done()
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()

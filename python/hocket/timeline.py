@@ -1,0 +1,93 @@
+"""A trace as a timeline that ui.perfetto.dev and chrome://tracing open.
+
+The format is Chrome's trace events: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
+Times are rounded to nanoseconds, the viewers' resolution, before anything is laid out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from hocket.simulation import Event, Trace
+
+__all__ = ["timeline"]
+
+
+def timeline(trace: Trace) -> str:
+    """Return a trace as JSON text: a process for each rank, an arrow for each message."""
+    bars = [bar for _, events in groupby(trace.events, key=lambda e: e.rank) for bar in _lay_out(events)]
+    rows = [*_names(bars), *(_slice(bar) for bar in bars), *_arrows(bars)]
+    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": trace.simulation.as_dict()}) + "\n"
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """An event with its place: a lane of its rank that nothing else uses at that time."""
+
+    event: Event
+    lane: int
+    start_ns: int
+    end_ns: int
+
+    @property
+    def place(self) -> dict[str, int]:
+        return {"pid": self.event.rank, "tid": self.lane}
+
+
+def _lay_out(events: Iterable[Event]) -> Iterator[_Bar]:
+    """Put each event of one rank, in order of time, into the first lane that is free."""
+    free_ns: list[int] = []
+    for event in events:
+        start_ns, end_ns = round(event.start_s * 1e9), round(event.end_s * 1e9)
+        lane = next((i for i, until_ns in enumerate(free_ns) if until_ns <= start_ns), len(free_ns))
+        free_ns[lane:] = [end_ns, *free_ns[lane + 1 :]]
+        yield _Bar(event, lane, start_ns, end_ns)
+
+
+def _names(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
+    for rank, lane in sorted({(bar.event.rank, bar.lane) for bar in bars}):
+        place = {"ph": "M", "pid": rank, "tid": lane}
+        if lane == 0:
+            yield {**place, "name": "process_name", "args": {"name": f"rank {rank}"}}
+            yield {**place, "name": "process_sort_index", "args": {"sort_index": rank}}
+        yield {**place, "name": "thread_name", "args": {"name": f"lane {lane + 1}"}}
+
+
+def _slice(bar: _Bar) -> dict[str, Any]:
+    event = bar.event
+    preposition = {"send": " to ", "recv": " from "}.get(event.kind)
+    return {
+        "ph": "X",
+        **bar.place,
+        "name": event.kind + (f"{preposition}{event.peer}" if preposition else ""),
+        "cat": event.kind,
+        "ts": bar.start_ns / 1000,
+        "dur": (bar.end_ns - bar.start_ns) / 1000,
+        "args": {"bytes": event.bytes, "peer": event.peer, "tag": event.tag},
+    }
+
+
+def _arrows(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
+    """Pair the sends and receives of each source, destination and tag in order, and join each pair by an arrow."""
+    for number, (send, recv) in enumerate(_pairs(bars)):
+        arrow = {"name": "message", "cat": "message", "id": number}
+        yield {**arrow, "ph": "s", **send.place, "ts": send.start_ns / 1000}
+        # Within the slice of the receive: at its very end the next one would be meant.
+        yield {**arrow, "ph": "f", "bp": "e", **recv.place, "ts": max(recv.start_ns, recv.end_ns - 1) / 1000}
+
+
+def _pairs(bars: Iterable[_Bar]) -> Iterator[tuple[_Bar, _Bar]]:
+    channels: dict[tuple[int, int, int], tuple[list[_Bar], list[_Bar]]] = defaultdict(lambda: ([], []))
+    for bar in bars:
+        event = bar.event
+        if event.kind == "send":
+            channels[event.rank, event.peer, event.tag][0].append(bar)
+        elif event.kind == "recv":
+            channels[event.peer, event.rank, event.tag][1].append(bar)
+    for sends, receives in channels.values():
+        yield from zip(sends, receives, strict=False)

@@ -1,0 +1,113 @@
+"""What a rank program written in Python sees: its rank, the call, and the spans of its buffers.
+
+A verb makes a step; `yield` takes it, and gives back what the step got::
+
+    def pass_on(r: Rank, c: Call) -> Steps:
+        scratch = r.scratch(len(c.result(r)))
+        got = yield r.recv_any(scratch)
+        yield r.join(r.send(0, scratch), r.recv(got.source, scratch))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, Protocol, TypeAlias
+
+__all__ = ["Call", "Program", "Rank", "Span", "Step", "Steps"]
+
+Step: TypeAlias = Any
+"""What a verb makes: a step to `yield`, or to hand to `join` or `first`."""
+
+Steps: TypeAlias = Generator[Step, Any, None]
+"""What a rank program is: a generator of steps."""
+
+
+class Span(Protocol):
+    """A piece of one of a rank's buffers; offsets and lengths count elements."""
+
+    def __len__(self) -> int:
+        """Return the number of elements."""
+
+    def part(self, offset: int, length: int) -> Span:
+        """Return `length` elements of this span, from its element `offset` on."""
+
+    def chunk(self, index: int, chunks: int) -> Span:
+        """Return chunk `index` of the span cut into `chunks` parts as even as possible."""
+
+    def chunks(self, first: int, count: int, chunks: int) -> Span:
+        """Return the `count` consecutive chunks from `first` on, of the span cut into `chunks`."""
+
+
+class Call(Protocol):
+    """One call of a collective, the same on every rank."""
+
+    @property
+    def root(self) -> int:
+        """The root, 0 where there is none."""
+
+    def input(self, r: Rank) -> Span:
+        """Return where the contribution of the running rank lies."""
+
+    def result(self, r: Rank) -> Span:
+        """Return where the result of the running rank goes."""
+
+    def count(self, block: int) -> int:
+        """Return the number of elements of block `block`."""
+
+    def block(self, span: Span, block: int) -> Span:
+        """Return block `block` of a span that holds all blocks."""
+
+    def blocks(self, span: Span, first: int, count: int) -> Span:
+        """Return the blocks `first .. first + count` of a span that holds all blocks."""
+
+    def parameter(self, name: str) -> int:
+        """Return the value of a declared parameter."""
+
+
+class Rank(Protocol):
+    """One rank, as its program sees it. Verbs make steps: nothing happens until they are yielded."""
+
+    @property
+    def rank(self) -> int:
+        """The rank's number, `0 .. size`."""
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+
+    def scratch(self, length: int) -> Span:
+        """Return `length` fresh elements of working memory; their values are undefined."""
+
+    def send(self, to: int, data: Span) -> Step:
+        """Send `data` to rank `to`; done when the span may be changed again."""
+
+    def recv(self, source: int, into: Span) -> Step:
+        """Receive from rank `source` a message of at most the length of `into`."""
+
+    def recv_any(self, into: Span) -> Step:
+        """Receive from whichever rank's message comes first."""
+
+    def sendrecv(self, to: int, data: Span, source: int, into: Span) -> Step:
+        """Send to `to` while receiving from `source`."""
+
+    def reduce(self, peer: int, source: Span, target: Span) -> Step:
+        """Combine `source`, which came from `peer`, into `target` in rank order."""
+
+    def combine(self, source: Span, target: Span, side: str) -> Step:
+        """Combine `source` into `target`; `side` says where the source stands, "left" or "right"."""
+
+    def copy(self, source: Span, target: Span) -> Step:
+        """Copy `source` to `target`, of the same length."""
+
+    def compute(self, time_s: float) -> Step:
+        """Compute for `time_s` seconds."""
+
+    def join(self, *branches: Step) -> Step:
+        """Do all of these side by side; done when all are."""
+
+    def first(self, a: Step, b: Step) -> Step:
+        """Start both; done when the earlier one is."""
+
+
+Program: TypeAlias = Callable[[Any, Any], Steps]
+"""What every rank does in one collective call: a generator function over its rank and the call."""

@@ -1,0 +1,97 @@
+"""Quantities as people read and write them; inside, SI units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hocket import _native
+from hocket._native import Error
+
+__all__ = ["format_bytes", "format_ranks", "format_time", "parse_bytes", "parse_ranks", "parse_sizes", "parse_time"]
+
+parse_bytes = _native.parse_bytes
+parse_time = _native.parse_time
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_SHOWN = 0.99995  # of a unit: four digits round it up to one
+_MOST_RANK_COUNTS = 100_000
+
+
+def format_time(time_s: float) -> str:
+    """Return a time in four digits: "12.35 us"."""
+    for factor, unit in _TIMES:
+        if time_s >= _SHOWN * factor:
+            return f"{_four_digits(time_s / factor)} {unit}"
+    return f"{_four_digits(time_s / 1e-12)} ps" if time_s else "0 s"
+
+
+def format_bytes(size_bytes: int) -> str:
+    """Return a size in at most four digits: "64 KiB"."""
+    for factor, unit in _SIZES:
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.4g} {unit}"
+    return f"{size_bytes} B"
+
+
+def format_ranks(ranks: Iterable[int]) -> str:
+    """Return rank counts as ranges: "1-8, 16, 32"."""
+    runs: list[list[int]] = []
+    for count in sorted(set(ranks)):
+        if runs and count == runs[-1][1] + 1:
+            runs[-1][1] = count
+        else:
+            runs.append([count, count])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def parse_ranks(text: str) -> tuple[int, ...]:
+    """Return the rank counts of "1-64" or "1-8,16,32", in order.
+
+    Raises:
+        Error: The text is not that, or contains 0.
+    """
+    return tuple(sorted({count for part in text.split(",") for count in _rank_range(part)}))
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Return the sizes of "8B..64MiB" (each twice the one before), "8B..64MiB:4" (four times) or "8B,1KiB", in order.
+
+    Raises:
+        Error: The text is not that.
+    """
+    return tuple(sorted({size for part in text.split(",") for size in _size_range(part)}))
+
+
+def _four_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 999.95 else f"{value:#.4g}"
+
+
+def _rank_range(text: str) -> range:
+    first, dash, last = text.partition("-")
+    try:
+        bounds = int(first), int(last if dash else first)
+    except ValueError:
+        raise Error(f'got "{text}", expected rank counts such as 1-64 or 1-8,16,32') from None
+    if not 1 <= bounds[0] <= bounds[1] or bounds[1] - bounds[0] >= _MOST_RANK_COUNTS:
+        raise Error(
+            f'got "{text}", expected rank counts of at least 1, the smaller one first, {_MOST_RANK_COUNTS} at most'
+        )
+    return range(bounds[0], bounds[1] + 1)
+
+
+def _size_range(text: str) -> list[int]:
+    bounds, colon, factor_text = text.partition(":")
+    first_text, dots, last_text = bounds.partition("..")
+    if not dots:
+        return [parse_bytes(text)]
+    first, last = parse_bytes(first_text), parse_bytes(last_text)
+    factor = int(factor_text) if factor_text.isdecimal() else 0 if colon else 2
+    if factor < 2:
+        raise Error(f'got "{text}", expected a factor of at least 2, such as 8B..64MiB:4')
+    if not 1 <= first <= last:
+        raise Error(f'got "{text}", expected sizes of at least 1 B, the smaller one first')
+    sizes = [first]
+    while sizes[-1] * factor <= last:
+        sizes.append(sizes[-1] * factor)
+    return sizes
