@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
@@ -26,9 +27,9 @@ datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
 : datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'
 """
 _TIME_LABEL = """
-datum.value >= 1 ? format(datum.value, '~r') + ' s'
-: datum.value >= 0.00099 ? format(datum.value * 1e3, '.3~r') + ' ms'
-: datum.value >= 0.00000099 ? format(datum.value * 1e6, '.3~r') + ' us' : format(datum.value * 1e9, '.3~r') + ' ns'
+datum.value > 0.99 ? format(datum.value, '.3~r') + ' s'
+: datum.value > 0.99e-3 ? format(datum.value * 1e3, '.3~r') + ' ms'
+: datum.value > 0.99e-6 ? format(datum.value * 1e6, '.3~r') + ' us' : format(datum.value * 1e9, '.3~r') + ' ns'
 """
 
 
@@ -50,7 +51,7 @@ def render(comparison: Comparison, ending: str) -> bytes:
     return page.getvalue().encode()
 
 
-def chart(comparison: Comparison) -> alt.Chart:
+def chart(comparison: Comparison) -> alt.LayerChart:
     """Return the picture as a chart of both axes logarithmic.
 
     Raises:
@@ -61,24 +62,19 @@ def chart(comparison: Comparison) -> alt.Chart:
     rows = _rows(comparison)
     if not rows:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    sizes = sorted({row["size_bytes"] for row in rows})
-    ticks = sizes[:: -(-len(sizes) // _TICKS)]
     algorithms = list(comparison.algorithms)
-    drawing: alt.Chart = (
-        alt.Chart({"values": rows}, title=_title(comparison))
-        .mark_line(point=alt.OverlayMarkDef(size=45, filled=True), strokeWidth=2)
-        .encode(
-            x=alt.X("size_bytes:Q")
-            .scale(type="log", base=2, nice=False)
-            .axis(values=ticks, labelExpr=_SIZE_LABEL, grid=False)
-            .title("size of the message"),
-            y=alt.Y("time_s:Q").scale(type="log").axis(labelExpr=_TIME_LABEL, tickCount=8).title("time"),
-            color=alt.Color("algorithm:N").sort(algorithms).title("algorithm"),
-            shape=alt.Shape("algorithm:N").sort(algorithms).title("algorithm"),
-            tooltip=["algorithm:N", "size:N", "time:N"],
-        )
-        .properties(width=_WIDTH, height=_HEIGHT)
+    base = alt.Chart({"values": rows}).encode(
+        x=alt.X("size_bytes:Q", title="size of the message")
+        .scale(type="log", base=2, nice=False)
+        .axis(values=_size_ticks(rows), labelExpr=_SIZE_LABEL),
+        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(values=_time_ticks(rows), labelExpr=_TIME_LABEL),
+        color=alt.Color("algorithm:N").scale(domain=algorithms),
     )
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        shape=alt.Shape("algorithm:N").scale(domain=algorithms), tooltip=["algorithm:N", "size:N", "time:N"]
+    )
+    lines_and_points = alt.layer(base.mark_line(), points)
+    drawing: alt.LayerChart = lines_and_points.properties(width=_WIDTH, height=_HEIGHT, title=_title(comparison))
     return drawing
 
 
@@ -94,6 +90,19 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
         for found in comparison.simulations
         if found.size_bytes > 0 and found.time_s.mean > 0
     ]
+
+
+def _size_ticks(rows: list[dict[str, Any]]) -> list[int]:
+    """Return the sizes, thinned out evenly so that their labels do not touch."""
+    sizes = sorted({row["size_bytes"] for row in rows})
+    return sizes[:: -(-len(sizes) // _TICKS)]
+
+
+def _time_ticks(rows: list[dict[str, Any]]) -> list[float]:
+    """Return 1, 2 and 5 of each power of ten, or the powers only where there are many."""
+    exponents = [math.floor(math.log10(row["time_s"])) for row in rows]
+    steps = (1, 2, 5) if max(exponents) - min(exponents) < _TICKS // 3 else (1,)
+    return [step * 10.0**exponent for exponent in range(min(exponents), max(exponents) + 2) for step in steps]
 
 
 def _title(comparison: Comparison) -> alt.TitleParams:
