@@ -7,8 +7,20 @@ pub fn rank_counts() -> impl Iterator<Item = usize> {
     (1..=17).chain([31, 32, 33])
 }
 
+/// Up to so many ranks, every root is tried; beyond, the first, the second, the middle and the last.
+const MOST_RANKS_WITH_ALL_ROOTS: usize = 33;
+
+fn roots(collective: Collective, ranks: usize) -> impl Iterator<Item = usize> {
+    let is_tried = move |root: &usize| match () {
+        () if !collective.has_root() => *root == 0,
+        () if ranks <= MOST_RANKS_WITH_ALL_ROOTS => true,
+        () => [0, 1, ranks / 2, ranks - 1].contains(root),
+    };
+    (0..ranks).filter(is_tried)
+}
+
 /// Calls with counts that are zero, one, as many as ranks, and more without dividing evenly; with blocks of different
-/// sizes where the collective has blocks; at every root.
+/// sizes where the collective has blocks; at every root, or at four of many.
 pub fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
     let counts = if collective == Collective::Barrier { vec![0] } else { vec![0, 1, ranks, 2 * ranks + 1] };
     let mut calls: Vec<_> = counts.into_iter().map(|count| Call::new(collective, ranks, count)).collect();
@@ -16,11 +28,22 @@ pub fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
         let uneven: Vec<_> = (0..ranks).map(|i| (i * 5 + 2) % 4).collect();
         calls.push(Call { counts: Counts::each(&uneven), ..Call::new(collective, ranks, 0) });
     }
-    let roots = if collective.has_root() { ranks } else { 1 };
-    calls.iter().flat_map(|call| (0..roots).map(move |root| Call { root, ..call.clone() })).collect()
+    calls.iter().flat_map(|call| roots(collective, ranks).map(move |root| Call { root, ..call.clone() })).collect()
 }
 
-/// The same calls, each also in place.
+/// The same calls, each also in place where that is something else.
 pub fn calls_also_in_place(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
-    calls(collective, ranks).into_iter().flat_map(|call| [false, true].map(|in_place| Call { in_place, ..call.clone() }))
+    let places: &[bool] = match collective {
+        Collective::Barrier | Collective::Broadcast => &[false],
+        _ => &[false, true],
+    };
+    let calls = calls(collective, ranks).into_iter();
+    calls.flat_map(move |call| places.iter().map(move |in_place| Call { in_place: *in_place, ..call.clone() }))
+}
+
+/// The same calls, each also with an operator whose operands must stay in order, where the collective reduces.
+pub fn calls_to_verify(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
+    let operators: &[bool] = if collective.reduces() { &[true, false] } else { &[true] };
+    let calls = calls_also_in_place(collective, ranks);
+    calls.flat_map(move |call| operators.iter().map(move |commutative| Call { commutative: *commutative, ..call.clone() }))
 }

@@ -3,8 +3,10 @@
 pub mod cases;
 mod price;
 pub mod request;
+mod verification;
 
 pub use price::{Predicted, predict};
+pub use verification::{Report, verify, verify_calls};
 
 use hocket_algorithms::{Entry, Visitor, with_program};
 use hocket_core::{Call, Program, Result};

@@ -1,1 +1,47 @@
-//! x
+//! The verify world: a message is a symbolic expression. Is a program right, free of deadlock, deterministic, and the same
+//! on all ranks to the last bit?
+//!
+//! A program is run with eager and with rendezvous sends. Each element of a buffer holds an expression that says which
+//! contributions were combined in which order. Where the order of messages matters (any-source receives, `first`), every
+//! order is tried when there are few, and a seeded sample when there are many.
+
+mod check;
+mod choices;
+mod expression;
+mod finding;
+mod world;
+
+pub use choices::{Exploration, Limits};
+pub use finding::{Counterexample, Kind, Verdict};
+
+use std::cell::RefCell;
+
+use choices::Choices;
+use expression::Arena;
+use hocket_core::{Call, Program};
+use world::World;
+
+/// Runs `program` symbolically and judges what it does. The call must make sense, see [`Call::check`].
+pub fn verify(program: &impl Program, call: &Call, limits: Limits) -> Verdict {
+    let mut exploration = Exploration::Deterministic;
+    let mut overtaking = 0;
+    let arena = RefCell::new(Arena::new(call.commutative));
+    for is_rendezvous in [false, true] {
+        let mut choices = Choices::new(limits);
+        let mut results = None;
+        loop {
+            let world = World::new(call, is_rendezvous, &arena, &choices);
+            world.run(program);
+            overtaking = overtaking.max(world.overtaking());
+            let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
+            if let Some(counterexample) = counterexample {
+                return Verdict { counterexample: Some(counterexample), exploration: choices.exploration(), overtaking };
+            }
+            if !choices.advance() {
+                break;
+            }
+        }
+        exploration = exploration.max(choices.exploration());
+    }
+    Verdict { counterexample: None, exploration, overtaking }
+}

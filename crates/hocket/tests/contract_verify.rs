@@ -1,0 +1,20 @@
+//! Every algorithm of the catalogue in the verify world.
+
+use hocket::{cases, verify};
+use hocket_algorithms::CATALOGUE;
+use hocket_verify::Limits;
+
+#[test]
+fn every_algorithm_is_right() {
+    for entry in CATALOGUE {
+        let mut checked = 0;
+        for ranks in cases::rank_counts() {
+            let report = verify(entry, ranks, &[], Limits::default());
+            checked += report.checked;
+            if let Some((call, counterexample)) = report.counterexample {
+                panic!("{entry} is wrong: {counterexample}\nin {call:?}");
+            }
+        }
+        assert!(checked > 0, "{entry} refused every call");
+    }
+}

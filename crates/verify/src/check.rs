@@ -1,0 +1,150 @@
+//! Judging the results of a run that has ended.
+
+use hocket_core::{Call, Collective};
+
+use crate::expression::{Contribution, Value};
+use crate::finding::{Counterexample, Kind};
+use crate::world::World;
+
+/// The values of all ranks' results, to be compared between message orders.
+pub type Results = Vec<Vec<Value>>;
+
+/// Checks the results of `world`, also against those of the first message order, which are put into `first`.
+pub fn results(world: &World<'_>, first: &mut Option<Results>) -> Option<Counterexample> {
+    let results: Results = (0..world.call.ranks).map(|rank| world.result(rank)).collect();
+    for (rank, values) in results.iter().enumerate() {
+        for (element, value) in values.iter().enumerate() {
+            let is_known = rank > 0 && world.call.collective == Collective::Allreduce && results[0][element] == *value;
+            if let Some(found) = if is_known { None } else { element_is_right(world, rank, element, *value) } {
+                return Some(found);
+            }
+        }
+    }
+    let differs = match world.call.collective {
+        Collective::Allreduce => ranks_differ(world, &results),
+        _ => None,
+    };
+    differs.or_else(|| runs_differ(world, &results, first))
+}
+
+/// The contributions that element `element` of the result of `rank` consists of, in rank order.
+fn expected(call: &Call, rank: usize, element: usize) -> Vec<Contribution> {
+    let contribution = |rank: usize, element: usize| Contribution { rank: rank as u32, element: element as u32 };
+    let of_all = |ranks: usize, element: usize| (0..ranks).map(|r| contribution(r, element)).collect();
+    let block_of = || (0..call.ranks).find(|i| element < call.offset(i + 1)).unwrap_or(0);
+    match call.collective {
+        Collective::Barrier => Vec::new(),
+        Collective::Allreduce | Collective::Reduce => of_all(call.ranks, element),
+        Collective::Scan => of_all(rank + 1, element),
+        Collective::ReduceScatter => of_all(call.ranks, call.offset(rank) + element),
+        Collective::Broadcast => vec![contribution(call.root, element)],
+        Collective::Scatter => vec![contribution(call.root, call.offset(rank) + element)],
+        Collective::Allgather | Collective::Gather => {
+            let block = block_of();
+            vec![contribution(block, element - call.offset(block))]
+        }
+        Collective::Alltoall => {
+            let block = block_of();
+            vec![contribution(block, call.offset(rank) + element - call.offset(block))]
+        }
+    }
+}
+
+fn element_is_right(world: &World<'_>, rank: usize, element: usize, value: Value) -> Option<Counterexample> {
+    let wanted = expected(world.call, rank, element);
+    let arena = world.arena.borrow();
+    let got = arena.contributions(value, 2 * wanted.len() + 1);
+    if got == wanted {
+        return None;
+    }
+    let mut sorted = got.clone();
+    sorted.sort_unstable();
+    let is_complete = sorted == wanted;
+    if is_complete && world.call.commutative {
+        return None;
+    }
+    let kind = if is_complete { Kind::OperandOrder } else { Kind::WrongResult };
+    let span = world.call.result_of(rank).part(element, 1);
+    let got_text = if value == Value::UNDEFINED { "nothing: it was never written".to_owned() } else { arena.show(value) };
+    let mut details = if is_complete { Vec::new() } else { differences(&wanted, &sorted) };
+    details.extend(world.last_write(rank, span));
+    Some(Counterexample {
+        kind,
+        is_rendezvous: world.is_rendezvous,
+        ranks: vec![rank],
+        step: None,
+        span: Some(span.to_string()),
+        expected: show(&wanted),
+        got: got_text,
+        details,
+    })
+}
+
+/// Contributions as people name them: one element of one rank, or the same element of several ranks.
+fn show(contributions: &[Contribution]) -> String {
+    match contributions {
+        [] => "nothing".to_owned(),
+        [one] => format!("element {} of rank {}", one.element, one.rank),
+        [first, .., last] => format!("element {} of ranks {} to {}, each once", first.element, first.rank, last.rank),
+    }
+}
+
+fn differences(wanted: &[Contribution], got: &[Contribution]) -> Vec<String> {
+    let count = |c: &Contribution| got.iter().filter(|other| *other == c).count();
+    let name = |c: &Contribution| format!("element {} of rank {}", c.element, c.rank);
+    let missing: Vec<_> = wanted.iter().filter(|c| count(c) == 0).map(name).collect();
+    let doubled: Vec<_> = wanted.iter().filter(|c| count(c) > 1).map(name).collect();
+    let mut foreign: Vec<_> = got.iter().filter(|c| !wanted.contains(c)).map(name).collect();
+    foreign.dedup();
+    [("missing", missing), ("doubled", doubled), ("foreign", foreign)]
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| format!("{what}: {}", some(&names)))
+        .collect()
+}
+
+/// The first few of a list.
+fn some(names: &[String]) -> String {
+    const MOST: usize = 6;
+    let shown = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST { format!("{shown} and {} more", names.len() - MOST) } else { shown }
+}
+
+fn ranks_differ(world: &World<'_>, results: &Results) -> Option<Counterexample> {
+    for (rank, values) in results.iter().enumerate() {
+        if let Some(element) = (0..values.len()).find(|i| values[*i] != results[0][*i]) {
+            let arena = world.arena.borrow();
+            return Some(Counterexample {
+                kind: Kind::RanksDiffer,
+                is_rendezvous: world.is_rendezvous,
+                ranks: vec![rank, 0],
+                step: None,
+                span: Some(world.call.result_of(rank).part(element, 1).to_string()),
+                expected: format!("{} as on rank 0", arena.show(results[0][element])),
+                got: arena.show(values[element]),
+                details: vec!["floating-point results would differ between these ranks".to_owned()],
+            });
+        }
+    }
+    None
+}
+
+fn runs_differ(world: &World<'_>, results: &Results, first: &mut Option<Results>) -> Option<Counterexample> {
+    let first = first.get_or_insert_with(|| results.clone());
+    for (rank, (values, before)) in results.iter().zip(first.iter()).enumerate() {
+        if let Some(element) = (0..values.len()).find(|i| values[*i] != before[*i]) {
+            let arena = world.arena.borrow();
+            return Some(Counterexample {
+                kind: Kind::RunsDiffer,
+                is_rendezvous: world.is_rendezvous,
+                ranks: vec![rank],
+                step: None,
+                span: Some(world.call.result_of(rank).part(element, 1).to_string()),
+                expected: format!("{} as in another legal order of messages", arena.show(before[element])),
+                got: arena.show(values[element]),
+                details: vec!["floating-point results would differ from run to run".to_owned()],
+            });
+        }
+    }
+    None
+}

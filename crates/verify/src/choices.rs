@@ -1,0 +1,114 @@
+//! Exploring the orders in which messages may come.
+
+use std::cell::RefCell;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+
+/// How many orders of messages to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Up to this many orders, all are tried.
+    pub most_exhaustive: usize,
+    /// Beyond, so many orders drawn at random.
+    pub samples: usize,
+    /// Seed of the draw.
+    pub seed: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { most_exhaustive: 2000, samples: 500, seed: 0 }
+    }
+}
+
+/// Which orders of messages were tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exploration {
+    /// There is only one: no receive takes from any source, and nothing races.
+    Deterministic,
+    /// All of them.
+    Exhaustive,
+    /// A seeded sample.
+    Sampled,
+}
+
+impl Exploration {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deterministic => "deterministic",
+            Self::Exhaustive => "exhaustive",
+            Self::Sampled => "sampled",
+        }
+    }
+}
+
+/// The decisions of one run: a prefix given by earlier runs, then the first alternative, or a random one.
+pub struct Choices {
+    limits: Limits,
+    runs: usize,
+    sampler: Option<RefCell<ChaCha8Rng>>,
+    script: RefCell<Script>,
+}
+
+#[derive(Default)]
+struct Script {
+    /// Decision taken and number of alternatives, in order.
+    decisions: Vec<(usize, usize)>,
+    at: usize,
+}
+
+impl Choices {
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, runs: 0, sampler: None, script: RefCell::default() }
+    }
+
+    /// Takes the next decision, one of `alternatives`.
+    pub fn decide(&self, alternatives: usize) -> usize {
+        if let Some(sampler) = &self.sampler {
+            return sampler.borrow_mut().next_u64() as usize % alternatives;
+        }
+        let script = &mut *self.script.borrow_mut();
+        if script.at == script.decisions.len() {
+            script.decisions.push((0, alternatives));
+        }
+        script.at += 1;
+        script.decisions[script.at - 1].0
+    }
+
+    /// Goes on to the next order of messages; whether there is one left to try.
+    pub fn advance(&mut self) -> bool {
+        self.runs += 1;
+        if self.sampler.is_some() {
+            return self.runs < self.limits.samples;
+        }
+        let script = self.script.get_mut();
+        script.at = 0;
+        while let Some((taken, alternatives)) = script.decisions.pop() {
+            if taken + 1 < alternatives {
+                script.decisions.push((taken + 1, alternatives));
+                break;
+            }
+        }
+        if script.decisions.is_empty() {
+            return false;
+        }
+        if self.runs == self.limits.most_exhaustive {
+            self.runs = 0;
+            self.sampler = Some(RefCell::new(ChaCha8Rng::seed_from_u64(self.limits.seed)));
+            return self.limits.samples > 0;
+        }
+        true
+    }
+
+    pub fn exploration(&self) -> Exploration {
+        match (&self.sampler, self.runs) {
+            (Some(_), _) => Exploration::Sampled,
+            (None, 0 | 1) if self.script.borrow().decisions.iter().all(|(_, alternatives)| *alternatives == 1) => {
+                Exploration::Deterministic
+            }
+            _ => Exploration::Exhaustive,
+        }
+    }
+}

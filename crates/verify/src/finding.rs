@@ -1,0 +1,102 @@
+//! What a verification says.
+
+use std::fmt;
+
+use crate::Exploration;
+
+/// The answer: right, or a counterexample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Where it goes wrong; none when the program is right.
+    pub counterexample: Option<Counterexample>,
+    /// Which orders of messages were tried.
+    pub exploration: Exploration,
+    /// Messages received before an earlier one of the same pair, which had another tag: legal, but worth knowing.
+    pub overtaking: usize,
+}
+
+impl Verdict {
+    /// Whether the program is right.
+    pub fn is_ok(&self) -> bool {
+        self.counterexample.is_none()
+    }
+}
+
+/// What kind of mistake it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A result element lacks contributions, has some twice, has foreign ones, or was never written.
+    WrongResult,
+    /// Operands of a non-commutative operator are out of rank order.
+    OperandOrder,
+    /// Ranks combine the same contributions in different orders: floating-point results differ between ranks.
+    RanksDiffer,
+    /// The order of messages decides the order of combination: floating-point results differ between runs.
+    RunsDiffer,
+    /// Ranks wait for each other for ever.
+    Deadlock,
+    /// A message that nobody receives.
+    LeftOverMessage,
+    /// A message longer than the span that receives it.
+    Truncation,
+    /// Two operations of one rank use the same elements at the same time, and one of them writes.
+    BufferRace,
+    /// An operand that nobody has written.
+    UndefinedOperand,
+    /// A span outside its buffer, or a peer that is not a rank.
+    OutOfBounds,
+}
+
+impl Kind {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WrongResult => "wrong result",
+            Self::OperandOrder => "illegal operand order",
+            Self::RanksDiffer => "order of combination differs between ranks",
+            Self::RunsDiffer => "order of combination differs between message orders",
+            Self::Deadlock => "deadlock",
+            Self::LeftOverMessage => "left-over message",
+            Self::Truncation => "message longer than its receive",
+            Self::BufferRace => "buffer race",
+            Self::UndefinedOperand => "undefined operand",
+            Self::OutOfBounds => "out of bounds",
+        }
+    }
+}
+
+/// Where a program goes wrong, for a person to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// What kind of mistake it is.
+    pub kind: Kind,
+    /// Whether sends were rendezvous; eager otherwise.
+    pub is_rendezvous: bool,
+    /// The ranks concerned, the one at fault first.
+    pub ranks: Vec<usize>,
+    /// The step of the first rank, counted from 1; none for the state at the end.
+    pub step: Option<usize>,
+    /// The elements concerned.
+    pub span: Option<String>,
+    /// What should be.
+    pub expected: String,
+    /// What is.
+    pub got: String,
+    /// What else helps: the operations involved, who waits for whom.
+    pub details: Vec<String>,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let protocol = if self.is_rendezvous { "rendezvous" } else { "eager" };
+        write!(f, "{} ({protocol} sends): rank {}", self.kind.name(), self.ranks[0])?;
+        if let Some(step) = self.step {
+            write!(f, ", step {step}")?;
+        }
+        if let Some(span) = &self.span {
+            write!(f, ", {span}")?;
+        }
+        write!(f, "\n  expected {}\n  got      {}", self.expected, self.got)?;
+        self.details.iter().try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}

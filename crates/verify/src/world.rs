@@ -1,0 +1,623 @@
+//! Running a program on symbolic values.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::{pending, poll_fn};
+use std::rc::Rc;
+use std::task::Poll;
+
+use hocket_core::matching::{Mailboxes, Slots};
+use hocket_core::{
+    Buffer, Call, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Side, Source, Span, Tag,
+};
+
+use crate::choices::Choices;
+use crate::expression::{Arena, Contribution, Value};
+use crate::finding::{Counterexample, Kind};
+
+/// One run of a program: one protocol, one order of messages.
+pub struct World<'a> {
+    pub call: &'a Call,
+    pub is_rendezvous: bool,
+    pub arena: &'a RefCell<Arena>,
+    choices: &'a Choices,
+    ranks: Vec<RefCell<State>>,
+    mailboxes: RefCell<Mailboxes<Message, Posted>>,
+    slots: RefCell<Slots<Received>>,
+    /// Operations whose completion is a decision: they take from any source, or race.
+    undecided: RefCell<Vec<Undecided>>,
+    ready: ReadyRanks,
+    finding: RefCell<Option<Counterexample>>,
+    overtaking: Cell<usize>,
+}
+
+struct Message {
+    values: Vec<Value>,
+    /// The operation of a rendezvous send that waits for the receive.
+    sender: Option<Waiting>,
+}
+
+#[derive(Clone, Copy)]
+struct Posted {
+    waiting: Waiting,
+    into: Span,
+}
+
+/// An operation that waits: its rank, slot, step, and whether it is in a race.
+#[derive(Clone, Copy)]
+struct Waiting {
+    rank: usize,
+    slot: u32,
+    step: usize,
+    is_racing: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Undecided {
+    /// Done, as soon as the order of messages says so.
+    Completion { waiting: Waiting, received: Received },
+    /// A receive that takes what the order of messages gives it.
+    Receive { posted: Posted, source: Source, tag: Tag },
+}
+
+impl Undecided {
+    fn waiting(&self) -> Waiting {
+        match self {
+            Self::Completion { waiting, .. } => *waiting,
+            Self::Receive { posted, .. } => posted.waiting,
+        }
+    }
+}
+
+/// What a rank holds and has done.
+#[derive(Default)]
+struct State {
+    input: Vec<Value>,
+    result: Vec<Value>,
+    scratch: Vec<Value>,
+    steps: Vec<Step>,
+}
+
+/// One operation of a rank.
+struct Step {
+    verb: Verb,
+    reads: Option<Span>,
+    writes: Option<Span>,
+    is_done: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Verb {
+    Send(usize, Tag),
+    Recv(Source, Tag),
+    Combine,
+    Copy,
+    Compute,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tagged = |f: &mut fmt::Formatter<'_>, tag: Tag| if tag == 0 { Ok(()) } else { write!(f, " (tag {tag})") };
+        match (self.verb, self.reads, self.writes) {
+            (Verb::Send(to, tag), Some(data), _) => write!(f, "send {data} to rank {to}").and_then(|()| tagged(f, tag)),
+            (Verb::Recv(Source::Rank(from), tag), _, Some(into)) => {
+                write!(f, "recv {into} from rank {from}").and_then(|()| tagged(f, tag))
+            }
+            (Verb::Recv(Source::Any, tag), _, Some(into)) => {
+                write!(f, "recv {into} from any rank").and_then(|()| tagged(f, tag))
+            }
+            (Verb::Combine, Some(source), Some(target)) => write!(f, "combine {source} into {target}"),
+            (Verb::Copy, Some(source), Some(target)) => write!(f, "copy {source} to {target}"),
+            _ => f.write_str("compute"),
+        }
+    }
+}
+
+impl State {
+    fn new(call: &Call, rank: usize, arena: &mut Arena) -> Self {
+        let mut state = Self { result: vec![Value::UNDEFINED; call.result_room(rank)], ..Self::default() };
+        let span = call.input_of(rank);
+        let leaf = |element| Contribution { rank: rank as u32, element: element as u32 };
+        let values = (0..span.len).map(|element| arena.leaf(leaf(element)));
+        match span.buffer {
+            Buffer::Input => state.input = values.collect(),
+            _ => values.zip(&mut state.result[span.range()]).for_each(|(value, place)| *place = value),
+        }
+        state
+    }
+
+    fn buffer(&self, buffer: Buffer) -> &Vec<Value> {
+        match buffer {
+            Buffer::Input => &self.input,
+            Buffer::Result => &self.result,
+            Buffer::Scratch => &self.scratch,
+        }
+    }
+
+    fn read(&self, span: Span) -> &[Value] {
+        &self.buffer(span.buffer)[span.range()]
+    }
+
+    fn write(&mut self, span: Span, values: impl IntoIterator<Item = Value>) {
+        let buffer = match span.buffer {
+            Buffer::Input => &mut self.input,
+            Buffer::Result => &mut self.result,
+            Buffer::Scratch => &mut self.scratch,
+        };
+        buffer[span.range()].iter_mut().zip(values).for_each(|(place, value)| *place = value);
+    }
+}
+
+impl<'a> World<'a> {
+    pub fn new(call: &'a Call, is_rendezvous: bool, arena: &'a RefCell<Arena>, choices: &'a Choices) -> Self {
+        let states: Vec<_> =
+            (0..call.ranks).map(|rank| RefCell::new(State::new(call, rank, &mut arena.borrow_mut()))).collect();
+        Self {
+            call,
+            is_rendezvous,
+            arena,
+            choices,
+            ranks: states,
+            mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
+            slots: RefCell::default(),
+            undecided: RefCell::default(),
+            ready: ReadyRanks::all(call.ranks),
+            finding: RefCell::new(None),
+            overtaking: Cell::new(0),
+        }
+    }
+
+    /// Runs the program to its end, to a deadlock, or to the first finding.
+    pub fn run(&self, program: &impl Program) {
+        let handles: Vec<_> = (0..self.call.ranks).map(|rank| SymbolicRank::new(self, rank)).collect();
+        let mut programs = Ranks::new(handles.iter().map(|r| program.run(r, self.call)));
+        while self.finding.borrow().is_none() {
+            if let Some(rank) = self.ready.pop() {
+                programs.resume(rank);
+            } else if !self.decide() {
+                break;
+            }
+        }
+        if self.finding.borrow().is_some() {
+            return;
+        }
+        let stuck: Vec<_> = (0..self.call.ranks).filter(|rank| !programs.has_ended(*rank)).collect();
+        if let Some(rank) = stuck.first() {
+            self.report(self.deadlock(*rank, &stuck));
+        } else {
+            self.look_for_left_over_messages();
+        }
+    }
+
+    pub fn finding(&self) -> Option<Counterexample> {
+        self.finding.borrow().clone()
+    }
+
+    pub fn overtaking(&self) -> usize {
+        self.overtaking.get()
+    }
+
+    /// The result of a rank.
+    pub fn result(&self, rank: usize) -> Vec<Value> {
+        self.ranks[rank].borrow().read(self.call.result_of(rank)).to_vec()
+    }
+
+    /// The last step of `rank` that wrote into `span`.
+    pub fn last_write(&self, rank: usize, span: Span) -> Option<String> {
+        let state = self.ranks[rank].borrow();
+        let at = state.steps.iter().rposition(|step| step.writes.is_some_and(|w| w.overlaps(span)))?;
+        Some(format!("last written in step {}: {}", at + 1, state.steps[at]))
+    }
+
+    fn report(&self, counterexample: Counterexample) {
+        self.finding.borrow_mut().get_or_insert(counterexample);
+    }
+
+    fn counterexample(&self, kind: Kind, rank: usize, step: usize, expected: String, got: String) -> Counterexample {
+        Counterexample {
+            kind,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank],
+            step: Some(step + 1),
+            span: None,
+            expected,
+            got,
+            details: vec![format!("step {}: {}", step + 1, self.ranks[rank].borrow().steps[step])],
+        }
+    }
+
+    /// Lets one undecided operation go on; whether there was one that can.
+    fn decide(&self) -> bool {
+        let mut alternatives = Vec::new();
+        for (index, undecided) in self.undecided.borrow().iter().enumerate() {
+            match undecided {
+                Undecided::Completion { .. } => alternatives.push((index, 0)),
+                Undecided::Receive { posted, source, tag } => {
+                    let mailboxes = self.mailboxes.borrow();
+                    let held = mailboxes.unexpected(posted.waiting.rank);
+                    let mut senders: Vec<_> =
+                        held.filter(|(from, sent, _)| sent == tag && source.accepts(*from)).map(|m| m.0).collect();
+                    senders.sort_unstable();
+                    senders.dedup();
+                    alternatives.extend(senders.into_iter().map(|from| (index, from)));
+                }
+            }
+        }
+        if alternatives.is_empty() {
+            return false;
+        }
+        let (index, from) = alternatives[self.choices.decide(alternatives.len())];
+        let undecided = self.undecided.borrow_mut().remove(index);
+        match undecided {
+            Undecided::Completion { waiting, received } => self.finish(waiting, received),
+            Undecided::Receive { posted, tag, .. } => self.take_message(&posted, Source::Rank(from), tag),
+        }
+        true
+    }
+
+    /// Gives the earliest message that a receive accepts to it.
+    fn take_message(&self, posted: &Posted, source: Source, tag: Tag) {
+        let rank = posted.waiting.rank;
+        let taken = self.mailboxes.borrow_mut().take_message(rank, source, tag);
+        if let Some((from, message)) = taken {
+            self.transfer(from as usize, posted, message);
+        }
+    }
+
+    fn finish(&self, waiting: Waiting, received: Received) {
+        self.slots.borrow_mut().fill(waiting.slot, received);
+        self.ready.push(waiting.rank);
+    }
+
+    /// A message meets its receive.
+    fn transfer(&self, from: usize, posted: &Posted, message: Message) {
+        let Waiting { rank, step, .. } = posted.waiting;
+        let len = message.values.len();
+        if len > posted.into.len {
+            let expected = format!("at most {} elements", posted.into.len);
+            let got = format!("a message of {len} elements from rank {from}");
+            return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
+        }
+        if self.mailboxes.borrow().unexpected(rank).any(|(other, ..)| *other as usize == from) && self.is_overtaking(rank, from, step) {
+            self.overtaking.set(self.overtaking.get() + 1);
+        }
+        self.ranks[rank].borrow_mut().write(posted.into.part(0, len), message.values);
+        self.finish(posted.waiting, Received { source: from, len });
+        if let Some(sender) = message.sender {
+            self.complete(sender, Received { source: rank, len });
+        }
+    }
+
+    /// Whether a message that still waits at `rank` was sent before the one that this step takes from the same sender.
+    fn is_overtaking(&self, rank: usize, from: usize, step: usize) -> bool {
+        let taken = match self.ranks[rank].borrow().steps[step].verb {
+            Verb::Recv(_, tag) => tag,
+            _ => return false,
+        };
+        let mailboxes = self.mailboxes.borrow();
+        let mut waiting = mailboxes.unexpected(rank).filter(|(other, ..)| *other as usize == from);
+        waiting.next().is_some_and(|(_, tag, _)| *tag != taken)
+    }
+
+    /// An operation is done: at once, or when the order of messages says so.
+    fn complete(&self, waiting: Waiting, received: Received) {
+        if waiting.is_racing {
+            self.undecided.borrow_mut().push(Undecided::Completion { waiting, received });
+        } else {
+            self.finish(waiting, received);
+        }
+    }
+
+    fn combined(&self, sources: &[Value], targets: &[Value], side: Side) -> Vec<Value> {
+        let arena = &mut *self.arena.borrow_mut();
+        let operands = sources.iter().zip(targets);
+        let combine = |(source, target): (&Value, &Value)| match side {
+            Side::Left => arena.combine(*source, *target),
+            Side::Right => arena.combine(*target, *source),
+        };
+        operands.map(combine).collect()
+    }
+
+    fn deadlock(&self, rank: usize, stuck: &[usize]) -> Counterexample {
+        let waits = |rank: usize| {
+            let state = self.ranks[rank].borrow();
+            let at = state.steps.iter().position(|step| !step.is_done)?;
+            Some((at, state.steps[at].to_string(), state.steps[at].verb))
+        };
+        let peer = |rank: usize| match waits(rank)?.2 {
+            Verb::Send(to, _) => Some(to),
+            Verb::Recv(Source::Rank(from), _) => Some(from as usize),
+            _ => None,
+        };
+        let mut chain = vec![rank];
+        while let Some(next) = peer(chain[chain.len() - 1]).filter(|next| stuck.contains(next)) {
+            if let Some(start) = chain.iter().position(|r| *r == next) {
+                chain.drain(..start);
+                break;
+            }
+            chain.push(next);
+        }
+        const MOST: usize = 8;
+        let line = |rank: &usize| {
+            let (at, text, _) = waits(*rank)?;
+            Some(format!("rank {rank} waits in step {}: {text}", at + 1))
+        };
+        Counterexample {
+            kind: Kind::Deadlock,
+            is_rendezvous: self.is_rendezvous,
+            step: waits(chain[0]).map(|(at, ..)| at + 1),
+            span: None,
+            expected: "every rank to reach its end".to_owned(),
+            got: format!("{} of {} ranks waiting for ever", stuck.len(), self.call.ranks),
+            details: chain.iter().take(MOST).filter_map(line).collect(),
+            ranks: chain,
+        }
+    }
+
+    fn look_for_left_over_messages(&self) {
+        let mailboxes = self.mailboxes.borrow();
+        for rank in 0..self.call.ranks {
+            if let Some((from, tag, message)) = mailboxes.unexpected(rank).next() {
+                return self.report(Counterexample {
+                    kind: Kind::LeftOverMessage,
+                    is_rendezvous: self.is_rendezvous,
+                    ranks: vec![rank, *from as usize],
+                    step: None,
+                    span: None,
+                    expected: "every message to be received".to_owned(),
+                    got: format!("a message of {} elements from rank {from} (tag {tag}) left over", message.values.len()),
+                    details: Vec::new(),
+                });
+            }
+        }
+    }
+}
+
+/// The steps of a rank that are finished before a branch goes on.
+#[derive(Clone, Default)]
+pub struct Finished {
+    steps: Rc<Vec<u64>>,
+    is_racing: bool,
+}
+
+impl Finished {
+    fn contains(&self, step: usize) -> bool {
+        self.steps.get(step / 64).is_some_and(|word| word >> (step % 64) & 1 == 1)
+    }
+
+    fn with(&self, step: usize) -> Self {
+        let mut steps = Vec::clone(&self.steps);
+        steps.resize(steps.len().max(step / 64 + 1), 0);
+        steps[step / 64] |= 1 << (step % 64);
+        Self { steps: Rc::new(steps), is_racing: self.is_racing }
+    }
+}
+
+impl Moment for Finished {
+    fn later(self, other: Self) -> Self {
+        let len = self.steps.len().max(other.steps.len());
+        let word = |steps: &[u64], i: usize| steps.get(i).copied().unwrap_or(0);
+        let steps = (0..len).map(|i| word(&self.steps, i) | word(&other.steps, i)).collect();
+        Self { steps: Rc::new(steps), is_racing: self.is_racing }
+    }
+
+    fn is_before(&self, _: &Self) -> bool {
+        false
+    }
+
+    fn racing(self) -> Self {
+        Self { is_racing: true, ..self }
+    }
+}
+
+/// One rank with symbolic data.
+struct SymbolicRank<'a> {
+    world: &'a World<'a>,
+    rank: usize,
+    finished: RefCell<Finished>,
+}
+
+impl<'a> SymbolicRank<'a> {
+    fn new(world: &'a World<'a>, rank: usize) -> Self {
+        Self { world, rank, finished: RefCell::default() }
+    }
+
+    fn state(&self) -> &'a RefCell<State> {
+        &self.world.ranks[self.rank]
+    }
+
+    /// Begins an operation: notes its step, after checking its spans and that no operation under way disturbs it.
+    async fn begin(&self, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> usize {
+        let number = {
+            let state = &mut *self.state().borrow_mut();
+            state.steps.push(Step { verb, reads, writes, is_done: false });
+            state.steps.len() - 1
+        };
+        if let Some(found) = self.out_of_bounds(number).or_else(|| self.race(number)) {
+            self.world.report(found);
+            pending::<()>().await;
+        }
+        number
+    }
+
+    fn out_of_bounds(&self, number: usize) -> Option<Counterexample> {
+        let state = self.state().borrow();
+        let step = &state.steps[number];
+        let peer = match step.verb {
+            Verb::Send(to, _) => Some(to),
+            Verb::Recv(Source::Rank(from), _) => Some(from as usize),
+            _ => None,
+        };
+        let ranks = self.world.call.ranks;
+        let finding = |expected, got| self.world.counterexample(Kind::OutOfBounds, self.rank, number, expected, got);
+        if let Some(peer) = peer.filter(|peer| *peer >= ranks) {
+            return Some(finding(format!("a rank below {ranks}"), format!("rank {peer}")));
+        }
+        let is_outside = |span: &Span| span.offset + span.len > state.buffer(span.buffer).len();
+        let span = [step.reads, step.writes].into_iter().flatten().find(is_outside)?;
+        let room = state.buffer(span.buffer).len();
+        Some(finding(format!("a span inside its buffer of {room} elements"), span.to_string()))
+    }
+
+    /// An earlier step that is not certainly finished and uses the same elements, one of the two writing them.
+    fn race(&self, number: usize) -> Option<Counterexample> {
+        let state = self.state().borrow();
+        let finished = self.finished.borrow();
+        let step = &state.steps[number];
+        let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
+        let other = (0..number).filter(|at| !finished.contains(*at)).find(|at| {
+            let other = &state.steps[*at];
+            clash(step.writes, other.reads) || clash(step.writes, other.writes) || clash(step.reads, other.writes)
+        })?;
+        let mut found = self.world.counterexample(
+            Kind::BufferRace,
+            self.rank,
+            number,
+            format!("step {} to be finished before its elements are used again", other + 1),
+            "both under way at the same time".to_owned(),
+        );
+        found.details.insert(0, format!("step {}: {}", other + 1, state.steps[other]));
+        Some(found)
+    }
+
+    fn end(&self, step: usize) {
+        self.state().borrow_mut().steps[step].is_done = true;
+        let finished = self.finished.borrow().with(step);
+        *self.finished.borrow_mut() = finished;
+    }
+
+    fn waiting(&self, step: usize) -> Waiting {
+        let slot = self.world.slots.borrow_mut().open();
+        Waiting { rank: self.rank, slot, step, is_racing: self.finished.borrow().is_racing }
+    }
+
+    async fn wait(&self, waiting: Waiting) -> Received {
+        let slot = waiting.slot;
+        let guard = Withdraw { world: self.world, waiting };
+        let received =
+            poll_fn(|_| self.world.slots.borrow_mut().take(slot).map_or(Poll::Pending, Poll::Ready)).await;
+        std::mem::forget(guard);
+        self.end(waiting.step);
+        received
+    }
+
+    /// A local operation is done, unless it races: then the order of messages decides when.
+    async fn end_local(&self, step: usize) {
+        if !self.finished.borrow().is_racing {
+            return self.end(step);
+        }
+        let waiting = self.waiting(step);
+        self.world.complete(waiting, Received { source: self.rank, len: 0 });
+        self.wait(waiting).await;
+    }
+}
+
+/// Takes an operation back when its branch is dropped.
+struct Withdraw<'a> {
+    world: &'a World<'a>,
+    waiting: Waiting,
+}
+
+impl Drop for Withdraw<'_> {
+    fn drop(&mut self) {
+        let Waiting { rank, slot, .. } = self.waiting;
+        self.world.slots.borrow_mut().abandon(slot);
+        self.world.mailboxes.borrow_mut().withdraw(rank, |posted| posted.waiting.slot == slot);
+        self.world.undecided.borrow_mut().retain(|undecided| undecided.waiting().slot != slot);
+    }
+}
+
+impl Rank for SymbolicRank<'_> {
+    type Moment = Finished;
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.world.call.ranks
+    }
+
+    fn scratch(&self, len: usize) -> Span {
+        let scratch = &mut self.state().borrow_mut().scratch;
+        let offset = scratch.len();
+        scratch.resize(offset + len, Value::UNDEFINED);
+        Span { buffer: Buffer::Scratch, offset, len }
+    }
+
+    async fn send_with(&self, to: usize, data: Span, options: Options) {
+        let step = self.begin(Verb::Send(to, options.tag), Some(data), None).await;
+        let (world, from) = (self.world, self.rank as u32);
+        let values = self.state().borrow().read(data).to_vec();
+        let waiting = self.waiting(step);
+        let message = Message { values, sender: world.is_rendezvous.then_some(waiting) };
+        let posted = world.mailboxes.borrow_mut().take_receive(to, from, options.tag);
+        match posted {
+            Some(posted) => world.transfer(self.rank, &posted, message),
+            None => world.mailboxes.borrow_mut().hold(to, from, options.tag, message),
+        }
+        if !world.is_rendezvous {
+            world.complete(waiting, Received { source: to, len: data.len });
+        }
+        self.wait(waiting).await;
+    }
+
+    async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
+        let step = self.begin(Verb::Recv(from, tag), None, Some(into)).await;
+        let waiting = self.waiting(step);
+        let posted = Posted { waiting, into };
+        let world = self.world;
+        if from == Source::Any || waiting.is_racing {
+            world.undecided.borrow_mut().push(Undecided::Receive { posted, source: from, tag });
+        } else {
+            let message = world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
+            match message {
+                Some((source, message)) => world.transfer(source as usize, &posted, message),
+                None => world.mailboxes.borrow_mut().wait(self.rank, from, tag, posted),
+            }
+        }
+        self.wait(waiting).await
+    }
+
+    async fn combine(&self, source: Span, target: Span, side: Side) {
+        let step = self.begin(Verb::Combine, Some(source), Some(target)).await;
+        let (sources, targets) = {
+            let state = self.state().borrow();
+            (state.read(source).to_vec(), state.read(target).to_vec())
+        };
+        let is_undefined = |values: &[Value]| values.iter().position(|value| *value == Value::UNDEFINED);
+        let undefined = is_undefined(&sources)
+            .map(|at| source.part(at, 1))
+            .or_else(|| is_undefined(&targets).map(|at| target.part(at, 1)));
+        if let Some(span) = undefined {
+            let (expected, got) = ("an operand that was written".to_owned(), format!("{span}, which never was"));
+            self.world.report(self.world.counterexample(Kind::UndefinedOperand, self.rank, step, expected, got));
+            pending::<()>().await;
+        }
+        self.state().borrow_mut().write(target, self.world.combined(&sources, &targets, side));
+        self.end_local(step).await;
+    }
+
+    async fn copy(&self, source: Span, target: Span) {
+        if source == target {
+            return;
+        }
+        let step = self.begin(Verb::Copy, Some(source), Some(target)).await;
+        let values = self.state().borrow().read(source).to_vec();
+        self.state().borrow_mut().write(target, values);
+        self.end_local(step).await;
+    }
+
+    async fn compute(&self, _time_s: f64) {
+        let step = self.begin(Verb::Compute, None, None).await;
+        self.end_local(step).await;
+    }
+
+    fn moment(&self) -> Finished {
+        self.finished.borrow().clone()
+    }
+
+    fn set_moment(&self, moment: Finished) {
+        *self.finished.borrow_mut() = moment;
+    }
+}
