@@ -1,0 +1,392 @@
+//! A museum of planted and historical bugs. Each is caught, with a counterexample that a person can read.
+
+use std::fmt::Write as _;
+
+use hocket_algorithms::{CATALOGUE, Visitor, with_program};
+use hocket_core::{Call, Collective, Options, Program, Rank, Side, Source};
+use hocket_verify::{Counterexample, Exploration, Kind, Limits, verify};
+
+/// Defines a program by its body.
+macro_rules! exhibit {
+    ($name:ident, |$r:ident, $c:ident| $body:block) => {
+        struct $name;
+        impl Program for $name {
+            async fn run(&self, $r: &impl Rank, $c: &Call) $body
+        }
+    };
+}
+
+fn find(program: &impl Program, call: &Call) -> Counterexample {
+    verify(program, call, Limits::default()).counterexample.expect("the bug is found")
+}
+
+fn allreduce(ranks: usize, count: usize) -> Call {
+    Call::new(Collective::Allreduce, ranks, count)
+}
+
+// A ring reduce_scatter and allgather whose last reduce_scatter step is missing.
+exhibit!(DroppedContribution, |r, c| {
+    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
+    let chunk = |i: usize| result.chunk(i % size, size);
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+    for step in 1..size - 1 {
+        let incoming = chunk(rank + 2 * size - step - 1);
+        r.sendrecv(right, chunk(rank + size - step), left, scratch.part(0, incoming.len)).await;
+        r.reduce(left, scratch.part(0, incoming.len), incoming).await;
+    }
+    for step in 0..size - 1 {
+        r.sendrecv(right, chunk(rank + 1 + size - step), left, chunk(rank + size - step)).await;
+    }
+});
+
+#[test]
+fn a_dropped_contribution() {
+    let found = find(&DroppedContribution, &allreduce(4, 4));
+    assert_eq!(found.kind, Kind::WrongResult);
+    assert!(found.details[0].starts_with("missing: element"), "{found}");
+}
+
+// Recursive doubling that adds its own vector once more at the end.
+exhibit!(DoubledContribution, |r, c| {
+    let result = c.result(r);
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+    for step in 0..r.size().ilog2() {
+        let peer = r.rank() ^ (1 << step);
+        r.sendrecv(peer, result, peer, scratch).await;
+        r.reduce(peer, scratch, result).await;
+    }
+    if r.rank() == 2 {
+        r.combine(c.input(r), result, Side::Left).await;
+    }
+});
+
+#[test]
+fn a_doubled_contribution() {
+    let found = find(&DoubledContribution, &allreduce(4, 1));
+    assert_eq!(found.kind, Kind::WrongResult);
+    assert_eq!(found.ranks, [2]);
+    assert_eq!(found.details[0], "doubled: element 0 of rank 2");
+    assert_eq!(
+        found.to_string(),
+        "wrong result (eager sends): rank 2, result[0..1]\n  \
+         expected element 0 of ranks 0 to 3, each once\n  \
+         got      2+((0+1)+(2+3))\n  \
+         doubled: element 0 of rank 2\n  \
+         last written in step 8: combine input[0..1] into result[0..1]"
+    );
+}
+
+// Every rank gathers all vectors and sums them up starting with its own: Open MPI issue 12258 has such an order in an
+// allreduce, and floating-point results that differ between ranks.
+exhibit!(RankDependentOrder, |r, c| {
+    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+    for distance in 1..size {
+        let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
+        r.sendrecv(to, c.input(r), from, scratch).await;
+        r.combine(scratch, result, Side::Right).await;
+    }
+});
+
+#[test]
+fn a_rank_dependent_summation_order() {
+    assert!(verify(&RankDependentOrder, &allreduce(2, 1), Limits::default()).is_ok());
+    let found = find(&RankDependentOrder, &allreduce(3, 1));
+    assert_eq!(found.kind, Kind::RanksDiffer);
+    assert_eq!((found.expected.as_str(), found.got.as_str()), ("1+(0+2) as on rank 0", "2+(0+1)"));
+    let ordered = Call { commutative: false, ..allreduce(2, 1) };
+    assert_eq!(find(&RankDependentOrder, &ordered).kind, Kind::OperandOrder);
+}
+
+// Both partners send before they receive.
+exhibit!(HeadToHead, |r, c| {
+    let peer = r.rank() ^ 1;
+    let scratch = r.scratch(c.result(r).len);
+    r.copy(c.input(r), c.result(r)).await;
+    r.send(peer, c.result(r)).await;
+    r.recv(peer, scratch).await;
+    r.reduce(peer, scratch, c.result(r)).await;
+});
+
+#[test]
+fn a_head_to_head_rendezvous_deadlock() {
+    let found = find(&HeadToHead, &allreduce(2, 1));
+    assert_eq!((found.kind, found.is_rendezvous), (Kind::Deadlock, true));
+    assert_eq!(
+        found.details,
+        [
+            "rank 0 waits in step 2: send result[0..1] to rank 1",
+            "rank 1 waits in step 2: send result[0..1] to rank 0"
+        ]
+    );
+}
+
+// Folds the extra ranks into the first ones, but forgets that rank order interleaves them: rank i hosts rank i + 2^K.
+exhibit!(WrongFold, |r, c| {
+    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
+    let active = 1 << size.ilog2();
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+    if rank >= active {
+        r.send(rank - active, result).await;
+        r.recv(rank - active, result).await;
+        return;
+    }
+    if rank + active < size {
+        r.recv(rank + active, scratch).await;
+        r.reduce(rank + active, scratch, result).await;
+    }
+    for step in 0..active.ilog2() {
+        let peer = rank ^ (1 << step);
+        r.sendrecv(peer, result, peer, scratch).await;
+        r.reduce(peer, scratch, result).await;
+    }
+    if rank + active < size {
+        r.send(rank + active, result).await;
+    }
+});
+
+#[test]
+fn a_wrong_fold() {
+    for ranks in [3, 6, 7] {
+        assert!(verify(&WrongFold, &allreduce(ranks, 1), Limits::default()).is_ok(), "right when operands commute");
+        let found = find(&WrongFold, &Call { commutative: false, ..allreduce(ranks, 1) });
+        assert_eq!(found.kind, Kind::OperandOrder, "{ranks} ranks");
+    }
+}
+
+// The root sends two halves with one tag; the others receive them the wrong way round.
+exhibit!(SwappedMessages, |r, c| {
+    let result = c.result(r);
+    let (low, high) = (result.chunk(0, 2), result.chunk(1, 2));
+    if r.rank() == c.root {
+        for peer in (0..r.size()).filter(|peer| *peer != c.root) {
+            r.send(peer, low).await;
+            r.send(peer, high).await;
+        }
+    } else {
+        r.recv(c.root, high).await;
+        r.recv(c.root, low).await;
+    }
+});
+
+#[test]
+fn two_messages_of_one_pair_in_the_wrong_order() {
+    let even = find(&SwappedMessages, &Call::new(Collective::Broadcast, 2, 2));
+    assert_eq!(even.kind, Kind::WrongResult);
+    assert_eq!(even.details[0], "missing: element 0 of rank 0");
+    assert_eq!(find(&SwappedMessages, &Call::new(Collective::Broadcast, 2, 3)).kind, Kind::Truncation);
+}
+
+// With different tags the same program is right under eager sends, but overtakes, and hangs under rendezvous.
+exhibit!(OvertakingMessages, |r, c| {
+    let result = c.result(r);
+    let (low, high) = (result.chunk(0, 2), result.chunk(1, 2));
+    let tagged = |tag| Options { tag, ..Options::default() };
+    if r.rank() == 0 {
+        r.send_with(1, low, tagged(1)).await;
+        r.send_with(1, high, tagged(2)).await;
+    } else {
+        r.recv_with(Source::Rank(0), high, 2).await;
+        r.recv_with(Source::Rank(0), low, 1).await;
+    }
+});
+
+#[test]
+fn overtaking_messages() {
+    let verdict = verify(&OvertakingMessages, &Call::new(Collective::Broadcast, 2, 2), Limits::default());
+    assert_eq!(verdict.overtaking, 1);
+    assert_eq!(verdict.counterexample.map(|found| (found.kind, found.is_rendezvous)), Some((Kind::Deadlock, true)));
+}
+
+// The next message is copied into the scratch that the previous send still reads.
+exhibit!(ReusedScratch, |r, c| {
+    let (input, result) = (c.input(r), c.result(r));
+    let scratch = r.scratch(1);
+    if r.rank() == 0 {
+        r.copy(input.part(0, 1), result).await;
+        r.copy(input.part(1, 1), scratch).await;
+        r.join(r.send(1, scratch), r.copy(input.part(2, 1), scratch)).await;
+        r.send(2, scratch).await;
+    } else {
+        r.recv(0, result).await;
+    }
+});
+
+#[test]
+fn scratch_reused_before_its_send_completed() {
+    let found = find(&ReusedScratch, &Call::new(Collective::Scatter, 3, 1));
+    assert_eq!(found.kind, Kind::BufferRace);
+    assert_eq!(
+        found.details,
+        ["step 3: send scratch[0..1] to rank 1", "step 4: copy input[2..3] to scratch[0..1]"]
+    );
+}
+
+// A span is sent on while the receive into it is pending.
+exhibit!(ReadBeforeReceived, |r, c| {
+    let result = c.result(r);
+    let next = (r.rank() + 1) % r.size();
+    if r.rank() == 0 {
+        r.send(next, result).await;
+    } else if next == 0 {
+        r.recv(r.rank() - 1, result).await;
+    } else {
+        r.join(r.recv(r.rank() - 1, result), r.send(next, result)).await;
+    }
+});
+
+#[test]
+fn a_span_read_while_a_receive_into_it_is_pending() {
+    assert_eq!(find(&ReadBeforeReceived, &Call::new(Collective::Broadcast, 3, 1)).kind, Kind::BufferRace);
+}
+
+// Recursive doubling without a fold, and without the precondition that says so.
+exhibit!(PowersOfTwoOnly, |r, c| {
+    let result = c.result(r);
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+    for step in 0..r.size().next_power_of_two().ilog2() {
+        let peer = r.rank() ^ (1 << step);
+        if peer < r.size() {
+            r.sendrecv(peer, result, peer, scratch).await;
+            r.reduce(peer, scratch, result).await;
+        }
+    }
+});
+
+#[test]
+fn an_algorithm_right_for_powers_of_two_only() {
+    for ranks in 1..=17_usize {
+        let verdict = verify(&PowersOfTwoOnly, &allreduce(ranks, 1), Limits::default());
+        assert_eq!(verdict.is_ok(), ranks.is_power_of_two(), "{ranks} ranks");
+    }
+}
+
+// A message that nobody receives.
+exhibit!(LeftOver, |r, c| {
+    let _ = c;
+    if r.rank() == 0 {
+        r.send(1, r.scratch(1)).await;
+    }
+});
+
+#[test]
+fn a_left_over_message() {
+    let found = find(&LeftOver, &Call::new(Collective::Barrier, 2, 0));
+    assert_eq!((found.kind, found.is_rendezvous), (Kind::LeftOverMessage, false));
+}
+
+// The root sums up contributions in the order in which they come.
+exhibit!(ArrivalOrder, |r, c| {
+    if r.rank() != c.root {
+        return r.send(c.root, c.input(r)).await;
+    }
+    let (result, scratch) = (c.result(r), r.scratch(c.result(r).len));
+    r.copy(c.input(r), result).await;
+    for _ in 1..r.size() {
+        r.recv_any(scratch).await;
+        r.combine(scratch, result, Side::Right).await;
+    }
+});
+
+#[test]
+fn a_summation_in_the_order_of_arrival() {
+    assert!(verify(&ArrivalOrder, &Call::new(Collective::Reduce, 2, 1), Limits::default()).is_ok());
+    let verdict = verify(&ArrivalOrder, &Call::new(Collective::Reduce, 4, 1), Limits::default());
+    assert_eq!(verdict.exploration, Exploration::Exhaustive);
+    assert_eq!(verdict.counterexample.map(|found| found.kind), Some(Kind::RunsDiffer));
+}
+
+// A gather by any-source receives is right in every order of messages: each contribution says whose it is.
+exhibit!(GatherFromAny, |r, c| {
+    if r.rank() != c.root {
+        return r.send(c.root, c.input(r)).await;
+    }
+    let (result, scratch) = (c.result(r), r.scratch(c.count(0)));
+    r.copy(c.input(r), c.block(result, r.rank())).await;
+    for _ in 1..r.size() {
+        let received = r.recv_any(scratch).await;
+        r.copy(scratch, c.block(result, received.source)).await;
+    }
+});
+
+#[test]
+fn all_orders_are_tried_when_few_and_a_sample_when_many() {
+    let verdict = |ranks| verify(&GatherFromAny, &Call::new(Collective::Gather, ranks, 1), Limits::default());
+    assert!(verdict(5).is_ok() && verdict(9).is_ok());
+    assert_eq!(verdict(5).exploration, Exploration::Exhaustive);
+    assert_eq!(verdict(9).exploration, Exploration::Sampled);
+    assert_eq!(verdict(9), verdict(9), "a sample is seeded");
+}
+
+// The earlier of two copies wins; the other one is received all the same.
+exhibit!(FirstOfTwo, |r, c| {
+    let result = c.result(r);
+    if r.rank() == 0 {
+        r.send(1, result).await;
+        r.send(2, result).await;
+    } else {
+        let other = 3 - r.rank();
+        let (mine, copy) = (r.scratch(result.len), r.scratch(result.len));
+        let (winner, rest) = r.first(r.recv(0, mine), r.recv(other, copy)).await;
+        let won = if matches!(winner, hocket_core::Winner::A(_)) { mine } else { copy };
+        r.copy(won, result).await;
+        r.join(rest, r.send(other, result)).await;
+    }
+});
+
+#[test]
+fn first_is_tried_both_ways() {
+    let verdict = verify(&FirstOfTwo, &Call::new(Collective::Broadcast, 3, 1), Limits::default());
+    assert!(verdict.is_ok(), "{verdict:?}");
+    assert_eq!(verdict.exploration, Exploration::Exhaustive);
+}
+
+// Whichever operation a correct program loses, the verify world notices.
+struct Lossy<'a, P> {
+    program: &'a P,
+    rank: usize,
+    operation: usize,
+}
+
+#[path = "support/lossy.rs"]
+mod lossy;
+
+impl<P: Program> Program for Lossy<'_, P> {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let lossy = lossy::LossyRank::new(r, (r.rank() == self.rank).then_some(self.operation));
+        self.program.run(&lossy, c).await;
+    }
+}
+
+#[test]
+fn a_lost_reduction_is_noticed_in_every_algorithm() {
+    struct Mutated<'a>(&'a Call, &'a mut String);
+    impl Visitor for Mutated<'_> {
+        type Output = ();
+        fn visit(self, program: &impl Program) {
+            let Self(call, survivors) = self;
+            for rank in 0..call.ranks {
+                for operation in 0..lossy::operations(program, call, rank) {
+                    let lossy = Lossy { program, rank, operation };
+                    if verify(&lossy, call, Limits::default()).is_ok() {
+                        write!(survivors, "rank {rank} operation {operation} of {call:?}; ").unwrap();
+                    }
+                }
+            }
+        }
+    }
+    for entry in CATALOGUE.iter().filter(|entry| entry.collective.reduces()) {
+        let mut survivors = String::new();
+        for ranks in [2, 3, 5, 8] {
+            let call = entry.accept(&Call::new(entry.collective, ranks, ranks), &[]).unwrap();
+            with_program(entry, Mutated(&call, &mut survivors));
+        }
+        assert!(survivors.is_empty(), "{entry}: unnoticed: {survivors}");
+    }
+}
