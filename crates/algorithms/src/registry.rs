@@ -17,12 +17,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(crate) const fn new(
-        collective: Collective,
-        name: &'static str,
-        about: About,
-        source: &'static str,
-    ) -> Self {
+    pub(crate) const fn new(collective: Collective, name: &'static str, about: About, source: &'static str) -> Self {
         Self { collective, name, about, source }
     }
 
@@ -65,10 +60,7 @@ impl std::fmt::Display for Entry {
     }
 }
 
-fn complete(
-    declared: &[hocket_core::Parameter],
-    given: &[(String, u64)],
-) -> Result<Vec<(&'static str, u64)>> {
+fn complete(declared: &[hocket_core::Parameter], given: &[(String, u64)]) -> Result<Vec<(&'static str, u64)>> {
     for (name, value) in given {
         let Some(parameter) = declared.iter().find(|p| p.name == name) else {
             let names: Vec<_> = declared.iter().map(|p| p.name).collect();
