@@ -1,6 +1,6 @@
 //! What an algorithm's file declares besides its program.
 
-use hocket_core::{Call, Parameter};
+use hocket_core::{Call, Parameter, Unit};
 
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
@@ -53,10 +53,40 @@ pub fn has_equal_blocks(c: &Call) -> bool {
 
 /// The precondition of algorithms that swap operands.
 pub fn needs_commutative(c: &Call) -> Option<&'static str> {
-    (c.collective.reduces() && !c.commutative).then_some("needs a commutative operator: it combines operands out of rank order")
+    (c.collective.reduces() && !c.commutative)
+        .then_some("needs a commutative operator: it combines operands out of rank order")
 }
 
 /// The precondition of algorithms whose partners are found by flipping bits of the rank.
 pub fn needs_power_of_two(c: &Call) -> Option<&'static str> {
-    (!c.ranks.is_power_of_two()).then_some("needs a power of two of ranks: partners are found by flipping bits of the rank")
+    (!c.ranks.is_power_of_two())
+        .then_some("needs a power of two of ranks: partners are found by flipping bits of the rank")
+}
+
+/// The precondition of trees and chains that combine operands in the order of ranks counted from the root.
+pub fn needs_root_0_or_commutative(c: &Call) -> Option<&'static str> {
+    let wraps = c.root != 0 && !c.commutative;
+    wraps.then_some("needs root 0 or a commutative operator: it combines in the order of ranks counted from the root")
+}
+
+/// The parameter of pipelined algorithms.
+pub const SEGMENT: Parameter = Parameter {
+    name: "segment",
+    unit: Unit::Bytes,
+    default: 65536,
+    least: 1,
+    meaning: "bytes per segment: a rank passes one segment on while it receives the next",
+};
+
+/// The precondition of pipelined algorithms.
+pub fn needs_segments_of_whole_elements(c: &Call) -> Option<&'static str> {
+    let (bytes, segment) = ((c.count(0) * c.element_bytes) as u64, c.parameter(SEGMENT.name));
+    let cuts_an_element = bytes > segment && !segment.is_multiple_of(c.element_bytes as u64);
+    cuts_an_element.then_some("needs a segment that is a multiple of the element size")
+}
+
+/// Whether all segments of the call have the same number of elements, and there is somebody to send them to.
+pub fn has_equal_segments(c: &Call) -> bool {
+    let (bytes, segment) = ((c.count(0) * c.element_bytes) as u64, c.parameter(SEGMENT.name));
+    c.ranks > 1 && (bytes <= segment || bytes.is_multiple_of(segment))
 }

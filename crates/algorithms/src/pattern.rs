@@ -1,5 +1,11 @@
 //! Index arithmetic that several algorithms share.
 
+use std::ops::Range;
+
+use hocket_core::{Call, Rank, Span};
+
+use crate::about::SEGMENT;
+
 /// A binomial tree over the ranks, rooted at `root`; drawn for 8 ranks and root 0.
 ///
 /// ```text
@@ -43,10 +49,11 @@ impl BinomialTree {
         (0..bits).map(|k| self.relative + (1 << k)).filter(|v| *v < self.ranks).map(|v| self.rank_at(v))
     }
 
-    /// Number of ranks in the subtree of `rank`, itself included.
-    pub fn subtree(&self, rank: usize) -> usize {
+    /// The subtree of `rank`, which is this rank or below it, as distances from this rank.
+    pub fn subtree(&self, rank: usize) -> Range<usize> {
         let tree = Self::new(rank, self.root, self.ranks);
-        tree.reach().min(self.ranks - tree.relative)
+        let end = (tree.relative + tree.reach()).min(self.ranks);
+        tree.relative - self.relative..end - self.relative
     }
 
     /// Room for the subtree if P were a power of two: the lowest set bit, or all ranks for the root.
@@ -55,7 +62,388 @@ impl BinomialTree {
     }
 }
 
-/// The largest power of two that is at most `ranks`.
-pub fn power_of_two_below(ranks: usize) -> usize {
-    1 << ranks.ilog2()
+/// Ranks folded onto a power of two Q <= P of virtual ranks, for algorithms that flip bits: of the first 2 (P - Q)
+/// ranks each even one sits out, and its odd neighbour speaks for both; drawn for 6 ranks.
+///
+/// ```text
+/// ranks         0 ─▶ 1   2 ─▶ 3   4   5
+/// virtual            0        1   2   3
+/// ```
+pub struct Fold {
+    active: usize,
+    pairs: usize,
+}
+
+impl Fold {
+    /// The fold of `ranks` ranks.
+    pub fn new(ranks: usize) -> Self {
+        let active = 1 << ranks.ilog2();
+        Self { active, pairs: ranks - active }
+    }
+
+    /// Number of virtual ranks, Q.
+    pub fn active(&self) -> usize {
+        self.active
+    }
+
+    /// Whether `rank` leaves its part to rank + 1.
+    pub fn sits_out(&self, rank: usize) -> bool {
+        rank < 2 * self.pairs && rank.is_multiple_of(2)
+    }
+
+    /// Whether `rank` also plays the part of rank - 1.
+    pub fn speaks_for_two(&self, rank: usize) -> bool {
+        rank < 2 * self.pairs && !rank.is_multiple_of(2)
+    }
+
+    /// The virtual rank that `rank` acts as, or whose part it leaves to its neighbour.
+    pub fn virtual_rank(&self, rank: usize) -> usize {
+        if rank < 2 * self.pairs { rank / 2 } else { rank - self.pairs }
+    }
+
+    /// The rank that acts as `virtual_rank`.
+    pub fn rank_of(&self, virtual_rank: usize) -> usize {
+        if virtual_rank < self.pairs { 2 * virtual_rank + 1 } else { virtual_rank + self.pairs }
+    }
+
+    /// The first rank that `virtual_rank` stands for; all P ranks lie before that of virtual rank Q.
+    pub fn first_rank(&self, virtual_rank: usize) -> usize {
+        virtual_rank + virtual_rank.min(self.pairs)
+    }
+}
+
+/// The first of the `size` ranks that `rank` is grouped with; in recursive doubling each step joins two groups.
+///
+/// ```text
+/// size 2    [0 1] [2 3] [4 5] [6 7]
+/// size 4    [0 1   2 3] [4 5   6 7]
+/// ```
+pub fn group_start(rank: usize, size: usize) -> usize {
+    rank - rank % size
+}
+
+/// The chunks that `rank` still works on after `steps` steps of vector halving over a power of two of `ranks`: in step
+/// k, partners differ in bit k, and the one whose bit is 0 keeps the lower half. Drawn for rank 5 (binary 101) of 8.
+///
+/// ```text
+/// steps 0    [0 1 2 3 4 5 6 7]
+/// steps 1             [4 5 6 7]    bit 0 is 1: upper half
+/// steps 2             [4 5]        bit 1 is 0: lower half
+/// steps 3               [5]        bit 2 is 1: upper half
+/// ```
+pub fn halved(rank: usize, steps: u32, ranks: usize) -> Range<usize> {
+    let first = (0..steps).map(|k| (rank >> k & 1) * (ranks >> (k + 1))).sum();
+    first..first + (ranks >> steps)
+}
+
+/// The blocks of a call in the order that begins at block `first`; drawn for 5 blocks and first = 2.
+///
+/// ```text
+/// in order    [0 1|2 3 4]
+/// rotated     [2 3 4|0 1]
+/// ```
+pub struct Rotation<'c> {
+    call: &'c Call,
+    first: usize,
+}
+
+impl<'c> Rotation<'c> {
+    /// The order that begins at block `first`.
+    pub fn new(call: &'c Call, first: usize) -> Self {
+        Self { call, first }
+    }
+
+    /// Elements of the first `blocks` blocks.
+    pub fn len(&self, blocks: usize) -> usize {
+        let end = self.first + blocks;
+        let wrapped = if end > self.call.ranks { self.call.total() } else { 0 };
+        let end = if end > self.call.ranks { end - self.call.ranks } else { end };
+        wrapped + self.call.offset(end) - self.call.offset(self.first)
+    }
+
+    /// These blocks of a span that holds blocks in rotated order.
+    pub fn part(&self, rotated: Span, blocks: Range<usize>) -> Span {
+        let start = self.len(blocks.start);
+        rotated.part(start, self.len(blocks.end) - start)
+    }
+
+    /// The two pieces, each as it lies in `ordered`, a span of all blocks in order, and in `rotated`.
+    pub fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
+        let Self { call, first } = *self;
+        let tail = call.ranks - first;
+        [
+            (call.blocks(ordered, first, tail), self.part(rotated, 0..tail)),
+            (call.blocks(ordered, 0, first), self.part(rotated, tail..call.ranks)),
+        ]
+    }
+}
+
+/// A vector cut into segments of as many bytes as the call's parameter says, the last one shorter. There is always one.
+pub struct Segments {
+    whole: Span,
+    each: usize,
+}
+
+impl Segments {
+    /// The segments of `whole`.
+    pub fn new(c: &Call, whole: Span) -> Self {
+        Self { whole, each: (c.parameter(SEGMENT.name) as usize / c.element_bytes).max(1) }
+    }
+
+    /// Number of segments.
+    pub fn count(&self) -> usize {
+        self.whole.len.div_ceil(self.each).max(1)
+    }
+
+    /// Segment `index`.
+    pub fn get(&self, index: usize) -> Span {
+        let start = index * self.each;
+        self.whole.part(start, self.each.min(self.whole.len - start))
+    }
+}
+
+/// Two binary trees over the nodes 1 .. N = P - 1, both hung below node 0; drawn for 7 ranks.
+///
+/// ```text
+/// tree 0:     0        tree 1:     0         tree 0: the lowest set bit of a node is its height, so even nodes are
+///             4                    3         interior and odd nodes are leaves
+///          ┌──┴──┐              ┌──┴──┐      tree 1: node i takes the place of node N + 1 - i, so odd nodes are
+///          2     6              5     1      interior and even nodes are leaves
+///        ┌─┴─┐ ┌─┘            ┌─┴─┐ ┌─┘      if N is odd, node N is a leaf of both, and the others are mirrored
+///        1   3 5              6   4 2        without it
+/// ```
+///
+/// Messages cross an edge in every second step. The edges are coloured by the parity of these steps such that a node's
+/// two edges to its parents differ, and so do its two edges to its children: it never sends or receives two messages at
+/// a time.
+pub struct DoubleTree {
+    nodes: usize,
+}
+
+/// An edge of one of the trees, as one of its ends sees it. Of messages numbered from 0, the even ones cross tree 0.
+pub struct TreeEdge {
+    /// The node at the other end.
+    pub peer: usize,
+    /// The step in which the edge is crossed for the first time.
+    pub first_step: usize,
+    tree: usize,
+}
+
+impl TreeEdge {
+    /// The message that crosses the edge in `step`, if any of `messages` does.
+    pub fn crossing(&self, step: usize, messages: usize) -> Option<usize> {
+        let message = step.checked_sub(self.first_step)? + self.tree;
+        (message % 2 == self.tree && message < messages).then_some(message)
+    }
+}
+
+impl DoubleTree {
+    /// The trees for `ranks` ranks.
+    pub fn new(ranks: usize) -> Self {
+        Self { nodes: ranks - 1 }
+    }
+
+    /// The edges from `node` to its parents: one in each tree, none for node 0.
+    pub fn parents(&self, node: usize) -> Vec<TreeEdge> {
+        let trees = if node == 0 { 0..0 } else { 0..2 };
+        let edge = |tree| TreeEdge { peer: self.parent(tree, node), first_step: self.first_step(tree, node), tree };
+        trees.map(edge).collect()
+    }
+
+    /// The edges from `node` to its children, which are all in one tree, except those of node 0: one in each.
+    pub fn children(&self, node: usize) -> Vec<TreeEdge> {
+        let edge = |tree, peer| TreeEdge { peer, first_step: self.first_step(tree, peer), tree };
+        (0..2).flat_map(|tree| self.children_in(tree, node).map(move |child| edge(tree, child))).collect()
+    }
+
+    fn parent(&self, tree: usize, node: usize) -> usize {
+        if tree == 0 { self.parent_in_order(node) } else { self.mirrored(self.parent_in_order(self.mirrored(node))) }
+    }
+
+    fn parent_in_order(&self, node: usize) -> usize {
+        let height = 1 << node.trailing_zeros();
+        if node & (2 * height) != 0 || node + height > self.nodes { node - height } else { node + height }
+    }
+
+    fn children_in(&self, tree: usize, node: usize) -> impl Iterator<Item = usize> {
+        let place = if tree == 0 { node } else { self.mirrored(node) };
+        let height = if place == 0 { usize::BITS } else { place.trailing_zeros() };
+        let left = (place > 0 && height > 0).then(|| place - (1 << (height - 1)));
+        let right = (0..height).rev().map(|h| place + (1 << h)).find(|right| *right <= self.nodes);
+        [left, right].into_iter().flatten().map(move |child| if tree == 0 { child } else { self.mirrored(child) })
+    }
+
+    fn first_step(&self, tree: usize, node: usize) -> usize {
+        let colour = self.colour(node) ^ tree;
+        match self.parent(tree, node) {
+            0 => colour,
+            parent => {
+                let next = self.first_step(tree, parent) + 1;
+                next + (next + colour) % 2
+            }
+        }
+    }
+
+    /// Parity of the steps in which `node` receives from its parent in tree 0; in tree 1 it is the other one.
+    ///
+    /// Mirroring exchanges both the trees and the colours, so a leaf has the colour of its mirror image, which is
+    /// interior.
+    fn colour(&self, node: usize) -> usize {
+        let parent = self.parent_in_order(node);
+        if parent == 0 {
+            0
+        } else if node > self.mirrored_nodes() {
+            let sibling = parent - (1 << parent.trailing_zeros()) / 2;
+            1 - self.colour(sibling)
+        } else if node.is_multiple_of(2) {
+            (self.colour(parent) + self.nodes / 2 + usize::from(parent > node)) % 2
+        } else {
+            self.colour(self.mirrored(node))
+        }
+    }
+
+    /// The node whose place in tree 0 `node` takes in tree 1.
+    fn mirrored(&self, node: usize) -> usize {
+        let last = self.mirrored_nodes();
+        if node == 0 || node > last { node } else { last + 1 - node }
+    }
+
+    fn mirrored_nodes(&self) -> usize {
+        self.nodes - self.nodes % 2
+    }
+}
+
+/// The contribution of this rank, where its result does not overwrite it: a copy, when the call is in place.
+pub async fn input_apart_from_result(r: &impl Rank, c: &Call) -> Span {
+    let input = c.input(r);
+    if !input.overlaps(c.result(r)) {
+        return input;
+    }
+    let copy = r.scratch(input.len);
+    r.copy(input, copy).await;
+    copy
+}
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::{Buffer, Collective, Counts};
+
+    use super::*;
+
+    #[test]
+    fn binomial_tree_children_have_their_parent_and_share_its_subtree() {
+        for ranks in 1..40 {
+            for (root, rank) in (0..ranks).flat_map(|root| (0..ranks).map(move |rank| (root, rank))) {
+                let tree = BinomialTree::new(rank, root, ranks);
+                let mut next = 1;
+                for child in tree.children() {
+                    assert_eq!(BinomialTree::new(child, root, ranks).parent(), Some(rank));
+                    assert_eq!(tree.subtree(child).start, next);
+                    assert_eq!((rank + next) % ranks, child);
+                    next = tree.subtree(child).end;
+                }
+                assert_eq!(tree.subtree(rank), 0..next);
+                assert!(rank != root || next == ranks);
+            }
+        }
+    }
+
+    #[test]
+    fn folded_ranks_are_each_spoken_for_once() {
+        for ranks in 1..70 {
+            let fold = Fold::new(ranks);
+            assert_eq!((fold.first_rank(0), fold.first_rank(fold.active())), (0, ranks));
+            for virtual_rank in 0..fold.active() {
+                let rank = fold.rank_of(virtual_rank);
+                let group = fold.first_rank(virtual_rank)..fold.first_rank(virtual_rank + 1);
+                assert_eq!(rank, group.end - 1);
+                assert_eq!(fold.speaks_for_two(rank), group.len() == 2);
+                for member in group {
+                    assert_eq!(fold.virtual_rank(member), virtual_rank);
+                    assert_eq!(fold.sits_out(member), member != rank);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn partners_of_a_halving_split_their_chunks() {
+        for steps in 0..6 {
+            let ranks = 1 << steps;
+            for (rank, step) in (0..ranks).flat_map(|rank| (0..steps).map(move |step| (rank, step))) {
+                let partner = rank ^ (1 << step);
+                let (mut both, whole) =
+                    ([halved(rank, step + 1, ranks), halved(partner, step + 1, ranks)], halved(rank, step, ranks));
+                both.sort_by_key(|half| half.start);
+                assert_eq!((both[0].start, both[0].end, both[1].end), (whole.start, both[1].start, whole.end));
+            }
+        }
+    }
+
+    #[test]
+    fn rotated_blocks_are_all_blocks_once() {
+        let counts = Counts::each(&[3, 0, 1, 4, 2]);
+        let call = Call { counts, ..Call::new(Collective::Allgather, 5, 0) };
+        let (ordered, rotated) = (Span::new(Buffer::Result, call.total()), Span::new(Buffer::Scratch, call.total()));
+        for first in 0..5 {
+            let rotation = Rotation::new(&call, first);
+            assert_eq!(rotation.len(5), call.total());
+            for i in 0..5 {
+                assert_eq!(rotation.part(rotated, i..i + 1).len, call.count((first + i) % 5));
+            }
+            for (from, to) in rotation.pieces(ordered, rotated) {
+                assert_eq!(from.len, to.len);
+            }
+        }
+    }
+
+    #[test]
+    fn segments_cover_the_vector_in_order() {
+        for (len, segment) in (0..20).flat_map(|len| (8..40).map(move |segment| (len, segment))) {
+            let call = Call {
+                element_bytes: 8,
+                parameters: vec![(SEGMENT.name, segment)],
+                ..Call::new(Collective::Broadcast, 2, len)
+            };
+            let segments = Segments::new(&call, Span::new(Buffer::Result, len));
+            let covered: Vec<_> = (0..segments.count()).flat_map(|i| segments.get(i).range()).collect();
+            assert_eq!(covered, (0..len).collect::<Vec<_>>());
+            assert!((0..segments.count()).all(|i| segments.get(i).len * 8 <= segment as usize));
+        }
+    }
+
+    #[test]
+    fn double_trees_reach_every_node_and_are_interior_at_most_once() {
+        for ranks in 2..300 {
+            let trees = DoubleTree::new(ranks);
+            for node in 1..ranks {
+                for edge in trees.parents(node) {
+                    let of_parent =
+                        trees.children(edge.peer).into_iter().filter(|e| e.tree == edge.tree && e.peer == node);
+                    assert_eq!(of_parent.map(|e| e.first_step).collect::<Vec<_>>(), [edge.first_step]);
+                }
+                let children = trees.children(node);
+                assert!(children.iter().all(|edge| edge.tree == children[0].tree), "{node} of {ranks}");
+            }
+            let edges: usize = (0..ranks).map(|node| trees.children(node).len()).sum();
+            assert_eq!(edges, 2 * (ranks - 1));
+        }
+    }
+
+    #[test]
+    fn double_trees_never_make_a_node_send_or_receive_twice_in_a_step_or_send_what_it_lacks() {
+        for ranks in 2..300 {
+            let trees = DoubleTree::new(ranks);
+            for node in 0..ranks {
+                let (parents, children) = (trees.parents(node), trees.children(node));
+                for edges in [&parents, &children] {
+                    assert!(edges.len() <= 2, "{node} of {ranks}");
+                    assert!(edges.len() < 2 || edges[0].first_step % 2 != edges[1].first_step % 2, "{node} of {ranks}");
+                }
+                for edge in children.iter().filter(|_| node > 0) {
+                    assert!(edge.first_step > parents[edge.tree].first_step, "{node} of {ranks}");
+                }
+            }
+        }
+    }
 }

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::power_of_two_below;
+use crate::pattern::Fold;
 
 pub const ABOUT: About = About::new(
     "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
@@ -24,28 +24,25 @@ pub const ABOUT: About = About::new(
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, result) = (r.rank(), c.result(r));
-    let active = power_of_two_below(r.size());
-    let folded = 2 * (r.size() - active);
+    let fold = Fold::new(r.size());
     let scratch = r.scratch(result.len);
     r.copy(c.input(r), result).await;
 
-    if rank < folded && rank.is_multiple_of(2) {
+    if fold.sits_out(rank) {
         r.send(rank + 1, result).await;
         r.recv(rank + 1, result).await;
         return;
     }
-    if rank < folded {
+    if fold.speaks_for_two(rank) {
         r.recv(rank - 1, scratch).await;
         r.reduce(rank - 1, scratch, result).await;
     }
-    let virtual_rank = if rank < folded { rank / 2 } else { rank - folded / 2 };
-    for step in 0..active.ilog2() {
-        let virtual_peer = virtual_rank ^ (1 << step);
-        let peer = if virtual_peer < folded / 2 { 2 * virtual_peer + 1 } else { virtual_peer + folded / 2 };
+    for step in 0..fold.active().ilog2() {
+        let peer = fold.rank_of(fold.virtual_rank(rank) ^ (1 << step));
         r.sendrecv(peer, result, peer, scratch).await;
         r.reduce(peer, scratch, result).await;
     }
-    if rank < folded {
+    if fold.speaks_for_two(rank) {
         r.send(rank - 1, result).await;
     }
 }

@@ -11,24 +11,27 @@
 //! round 3    4 ─────────────▶ 0
 //! ```
 
-use hocket_core::{Call, Rank, Side};
+use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
+use crate::about::needs_root_0_or_commutative;
 use crate::pattern::BinomialTree;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1")
     .exact_when(|_| true)
-    .refusing(|c| {
-        let wraps = c.root != 0 && !c.commutative;
-        wraps.then_some("needs root 0 or a commutative operator: it combines in the order of ranks counted from the root")
-    });
+    .refusing(needs_root_0_or_commutative);
 
 pub async fn program(r: &impl Rank, c: &Call) {
-    let tree = BinomialTree::new(r.rank(), c.root, r.size());
     let input = c.input(r);
     let total = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
-    let arrived = r.scratch(input.len);
     r.copy(input, total).await;
+    reduce_to(r, c.root, total).await;
+}
+
+/// Reduces the ranks' vectors `total` into that of `root`; the other ranks are left with the sum of their subtree.
+pub async fn reduce_to(r: &impl Rank, root: usize, total: Span) {
+    let tree = BinomialTree::new(r.rank(), root, r.size());
+    let arrived = r.scratch(total.len);
     for child in tree.children() {
         r.recv(child, arrived).await;
         r.combine(arrived, total, Side::Right).await;
