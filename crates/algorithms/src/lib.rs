@@ -11,7 +11,7 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, Visitor, find, with_program};
 
 registry::catalogue! {
-    allreduce as Allreduce: recursive_doubling, ring;
+    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
     broadcast as Broadcast: binomial;
     reduce as Reduce: binomial;
 }

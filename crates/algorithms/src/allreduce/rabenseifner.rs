@@ -1,0 +1,62 @@
+//! Rabenseifner: reduce_scatter by recursive halving, then allgather by recursive doubling.
+//!
+//! Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004, LNCS 3036. Other numbers of
+//! ranks than 2^K fold first, as in recursive_doubling.
+//! Needs: nothing; operands are combined in rank order, and each chunk is combined by one rank only.
+//! Counts: 2 K exchanges, K = floor(log2 P), of n/2, n/4, .. n/P bytes and back; when P is not 2^K, two messages of n
+//! bytes more on the critical path, and the formula bounds the chunks of n/2^K bytes by multiples of n/P.
+//!
+//! ```text
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           halves:     0 and 2 keep the lower one, 1 and 3 the upper one
+//!          0 ◀─────▶ 2   1 ◀─────▶ 3   quarters:   0 keeps chunk 0, 1 chunk 2, 2 chunk 1, 3 chunk 3
+//!          the same exchanges backwards give every rank all chunks
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::pattern::{Fold, halved};
+
+pub const ABOUT: About = About::new(
+    "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \
+     + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
+    "2*(P - 2^floor(log2(P))) + 2*2^floor(log2(P))*floor(log2(P))",
+)
+.exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks));
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, result) = (r.rank(), c.result(r));
+    let fold = Fold::new(r.size());
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+
+    if fold.sits_out(rank) {
+        r.send(rank + 1, result).await;
+        r.recv(rank + 1, result).await;
+        return;
+    }
+    if fold.speaks_for_two(rank) {
+        r.recv(rank - 1, scratch).await;
+        r.reduce(rank - 1, scratch, result).await;
+    }
+    let (me, active) = (fold.virtual_rank(rank), fold.active());
+    let chunks = |who: usize, steps: u32| {
+        let range = halved(who, steps, active);
+        result.chunks(range.start, range.len(), active)
+    };
+    for step in 0..active.ilog2() {
+        let partner = me ^ (1 << step);
+        let (peer, kept) = (fold.rank_of(partner), chunks(me, step + 1));
+        let arrived = scratch.part(0, kept.len);
+        r.sendrecv(peer, chunks(partner, step + 1), peer, arrived).await;
+        r.reduce(peer, arrived, kept).await;
+    }
+    for step in (0..active.ilog2()).rev() {
+        let partner = me ^ (1 << step);
+        let peer = fold.rank_of(partner);
+        r.sendrecv(peer, chunks(me, step + 1), peer, chunks(partner, step + 1)).await;
+    }
+    if fold.speaks_for_two(rank) {
+        r.send(rank - 1, result).await;
+    }
+}

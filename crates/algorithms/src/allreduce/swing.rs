@@ -1,0 +1,79 @@
+//! Swing: reduce_scatter and allgather between partners that swing from side to side, at distances 1, 1, 3, 5, 11, ..
+//!
+//! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
+//! NSDI 2024, the bandwidth-optimal version. Chunks are numbered such that those a rank still works on are contiguous.
+//! Other numbers of ranks than 2^K fold first, as in recursive_doubling (the paper does without for even P).
+//! Needs: a commutative operator, since the ranges of ranks combined wrap around rank 0.
+//! Counts: 2 K exchanges, K = floor(log2 P), of n/2, n/4, .. n/P bytes and back; when P is not 2^K, two messages of n
+//! bytes more on the critical path, and the formula bounds the chunks of n/2^K bytes by multiples of n/P.
+//!
+//! ```text
+//! rank    0   1   2   3   4   5   6   7
+//! step 0  └───┘   └───┘   └───┘   └───┘     even ranks to the right by 1
+//! step 1  ┘   └───┘   └───┘   └───┘   └     to the left by 1
+//! step 2  └───────────┘                     to the right by 3, and so for 2-5, 4-7, 6-1
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::needs_commutative;
+use crate::pattern::{Fold, halved};
+
+pub const ABOUT: About = About::new(
+    "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \
+     + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
+    "2*(P - 2^floor(log2(P))) + 2*2^floor(log2(P))*floor(log2(P))",
+)
+.exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
+.refusing(needs_commutative);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, result) = (r.rank(), c.result(r));
+    let fold = Fold::new(r.size());
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+
+    if fold.sits_out(rank) {
+        r.send(rank + 1, result).await;
+        r.recv(rank + 1, result).await;
+        return;
+    }
+    if fold.speaks_for_two(rank) {
+        r.recv(rank - 1, scratch).await;
+        r.reduce(rank - 1, scratch, result).await;
+    }
+    let (me, active) = (fold.virtual_rank(rank), fold.active());
+    let chunks = |who: usize, steps: u32| {
+        let range = halved(label(who, active), steps, active);
+        result.chunks(range.start, range.len(), active)
+    };
+    for step in 0..active.ilog2() {
+        let partner = swing(me, step, active);
+        let (peer, kept) = (fold.rank_of(partner), chunks(me, step + 1));
+        let arrived = scratch.part(0, kept.len);
+        r.sendrecv(peer, chunks(partner, step + 1), peer, arrived).await;
+        r.reduce(peer, arrived, kept).await;
+    }
+    for step in (0..active.ilog2()).rev() {
+        let partner = swing(me, step, active);
+        let peer = fold.rank_of(partner);
+        r.sendrecv(peer, chunks(me, step + 1), peer, chunks(partner, step + 1)).await;
+    }
+    if fold.speaks_for_two(rank) {
+        r.send(rank - 1, result).await;
+    }
+}
+
+/// The paper's pi(r, s): r + rho(s) for even r and r - rho(s) for odd r, with rho(s) the sum of (-2)^i for i = 0 .. s.
+fn swing(rank: usize, step: u32, ranks: usize) -> usize {
+    let rho = (1 - (-2_i64).pow(step + 1)) / 3;
+    let distance = if rank.is_multiple_of(2) { rho } else { -rho };
+    (rank as i64 + distance).rem_euclid(ranks as i64) as usize
+}
+
+/// Ranks that exchange in step s or later agree in bits 0 .. s-1 of their labels, and partners of step s differ in bit
+/// s: the last bit tells odd from even, the others are those of the even rank of the last step's pair.
+fn label(rank: usize, ranks: usize) -> usize {
+    if rank.is_multiple_of(2) { rank / 2 } else { swing(rank, ranks.ilog2() - 1, ranks) / 2 + ranks / 2 }
+}
