@@ -12,6 +12,6 @@ pub use registry::{CATALOGUE, Entry, Visitor, find, with_program};
 
 registry::catalogue! {
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
-    broadcast as Broadcast: binomial;
+    broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
     reduce as Reduce: binomial;
 }

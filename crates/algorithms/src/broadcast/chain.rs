@@ -1,0 +1,44 @@
+//! Chain: the message goes from rank to rank in segments; each rank passes one on while it receives the next.
+//!
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_bcast.c`, `ompi_coll_base_bcast_intra_pipeline`.
+//! Needs: segments of whole elements.
+//! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages.
+//!
+//! ```text
+//! round 1    0 ──s0──▶ 1
+//! round 2    0 ──s1──▶ 1 ──s0──▶ 2
+//! round 3    0 ──s2──▶ 1 ──s1──▶ 2 ──s0──▶ 3
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::{SEGMENT, has_equal_segments, needs_segments_of_whole_elements};
+use crate::pattern::Segments;
+
+pub const ABOUT: About = About::new(
+    "(P - 2 + max(1, ceil(n/segment)))*(alpha + min(n, segment)*beta)",
+    "(P-1)*max(1, ceil(n/segment))",
+)
+.exact_when(has_equal_segments)
+.refusing(needs_segments_of_whole_elements)
+.with_parameters(&[SEGMENT]);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, size) = (r.rank(), r.size());
+    let (previous, next) = ((rank + size - 1) % size, (rank + 1) % size);
+    let segments = Segments::new(c, c.result(r));
+    for i in 0..=segments.count() {
+        let receive = async {
+            if rank != c.root && i < segments.count() {
+                r.recv(previous, segments.get(i)).await;
+            }
+        };
+        let pass_on = async {
+            if next != c.root && i > 0 {
+                r.send(next, segments.get(i - 1)).await;
+            }
+        };
+        r.join(receive, pass_on).await;
+    }
+}

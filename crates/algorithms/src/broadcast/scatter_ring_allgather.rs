@@ -1,0 +1,42 @@
+//! Scatter and ring allgather: a binomial tree scatters chunks of the message, which then go once round the ring.
+//!
+//! Source: M. Barnett, S. Gupta, D. G. Payne, L. Shuler, R. van de Geijn, J. Watts, "Interprocessor collective
+//! communication library (InterCom)", SHPCC 1994; MPICH, `bcast_intra_scatter_ring_allgather.c`.
+//! Needs: nothing.
+//! Counts: ceil(log2 P) rounds that halve what is sent on, then P-1 rounds of n/P bytes; each rank receives n bytes
+//! once.
+//!
+//! ```text
+//! scatter      0 ──c2 c3──▶ 2
+//!              0 ─c1─▶ 1    2 ─c3─▶ 3
+//! allgather    0 ──▶ 1 ──▶ 2 ──▶ 3 ──▶ 0    P-1 times
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::pattern::BinomialTree;
+
+pub const ABOUT: About = About::new("(ceil(log2(P)) + P-1)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*(P-1)");
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
+    let tree = BinomialTree::new(rank, c.root, size);
+    let own = tree.relative();
+    let chunks_below = |rank: usize| {
+        let below = tree.subtree(rank);
+        result.chunks(own + below.start, below.len(), size)
+    };
+    if let Some(parent) = tree.parent() {
+        r.recv(parent, chunks_below(rank)).await;
+    }
+    for child in tree.children().rev() {
+        r.send(child, chunks_below(child)).await;
+    }
+
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    let chunk = |i: usize| result.chunk(i % size, size);
+    for step in 0..size - 1 {
+        r.sendrecv(right, chunk(own + size - step), left, chunk(own + 2 * size - step - 1)).await;
+    }
+}
