@@ -13,5 +13,5 @@ pub use registry::{CATALOGUE, Entry, Visitor, find, with_program};
 registry::catalogue! {
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
     broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
-    reduce as Reduce: binomial;
+    reduce as Reduce: binomial, chain, linear;
 }

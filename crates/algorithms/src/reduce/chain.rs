@@ -1,0 +1,54 @@
+//! Chain: partial sums go from rank to rank towards the root in segments, each passed on while the next comes in.
+//!
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_reduce.c`, `ompi_coll_base_reduce_intra_pipeline`.
+//! Needs: segments of whole elements; root 0 or a commutative operator, since the chain combines in the order of ranks
+//! counted from the root.
+//! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages.
+//!
+//! ```text
+//! round 1    3 ──s0──▶ 2
+//! round 2    3 ──s1──▶ 2 ──s0──▶ 1
+//! round 3    3 ──s2──▶ 2 ──s1──▶ 1 ──s0──▶ 0
+//! ```
+
+use hocket_core::{Call, Rank, Side};
+
+use crate::About;
+use crate::about::{SEGMENT, has_equal_segments, needs_root_0_or_commutative, needs_segments_of_whole_elements};
+use crate::pattern::Segments;
+
+pub const ABOUT: About = About::new(
+    "(P - 2 + max(1, ceil(n/segment)))*(alpha + min(n, segment)*(beta + gamma))",
+    "(P-1)*max(1, ceil(n/segment))",
+)
+.exact_when(has_equal_segments)
+.refusing(|c| needs_segments_of_whole_elements(c).or_else(|| needs_root_0_or_commutative(c)))
+.with_parameters(&[SEGMENT]);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, size, input) = (r.rank(), r.size(), c.input(r));
+    let (previous, next) = ((rank + size - 1) % size, (rank + 1) % size);
+    let total = if rank == c.root { c.result(r) } else { r.scratch(input.len) };
+    let segments = Segments::new(c, total);
+    let arrived = r.scratch(segments.get(0).len);
+    r.copy(input, total).await;
+
+    for i in 0..=segments.count() {
+        let takes_in = next != c.root && i < segments.count();
+        let receive = async {
+            if takes_in {
+                r.recv(next, arrived.part(0, segments.get(i).len)).await;
+            }
+        };
+        let pass_on = async {
+            if rank != c.root && i > 0 {
+                r.send(previous, segments.get(i - 1)).await;
+            }
+        };
+        r.join(receive, pass_on).await;
+        if takes_in {
+            let segment = segments.get(i);
+            r.combine(arrived.part(0, segment.len), segment, Side::Right).await;
+        }
+    }
+}
