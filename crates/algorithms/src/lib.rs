@@ -14,4 +14,5 @@ registry::catalogue! {
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
     broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
     reduce as Reduce: binomial, chain, linear;
+    reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;
 }
