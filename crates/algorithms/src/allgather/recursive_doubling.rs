@@ -1,0 +1,30 @@
+//! Recursive doubling: in step k every rank exchanges all it has with the rank whose number differs in bit k.
+//!
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
+//! IJHPCA 19 (2005); MPICH, `allgather_intra_recursive_doubling.c`.
+//! Needs: a power of two of ranks.
+//! Counts: log2 P exchanges of 1, 2, 4, .. P/2 blocks.
+//!
+//! ```text
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           then 0 and 1 have blocks 0 1, 2 and 3 have blocks 2 3
+//!          0 ◀─────▶ 2   1 ◀─────▶ 3   then all have all
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::needs_power_of_two;
+use crate::pattern::group_start;
+
+pub const ABOUT: About =
+    About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, result) = (r.rank(), c.result(r));
+    r.copy(c.input(r), c.block(result, rank)).await;
+    for step in 0..r.size().ilog2() {
+        let (group, peer) = (1 << step, rank ^ (1 << step));
+        let blocks_of = |rank: usize| c.blocks(result, group_start(rank, group), group);
+        r.sendrecv(peer, blocks_of(rank), peer, blocks_of(peer)).await;
+    }
+}

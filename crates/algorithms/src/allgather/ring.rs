@@ -1,0 +1,27 @@
+//! Ring: the blocks go once round the ring.
+//!
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
+//! IJHPCA 19 (2005); MPICH, `allgather_intra_ring.c`.
+//! Needs: nothing.
+//! Counts: P-1 rounds of one block; messages go to the right neighbour only.
+//!
+//! ```text
+//! round 1    0 ──b0──▶ 1 ──b1──▶ 2 ──b2──▶ 3 ──b3──▶ 0
+//! round 2    0 ──b3──▶ 1 ──b0──▶ 2 ──b1──▶ 3 ──b2──▶ 0
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+
+pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    let block = |i: usize| c.block(result, i % size);
+    r.copy(c.input(r), block(rank)).await;
+    for step in 0..size - 1 {
+        r.sendrecv(right, block(rank + size - step), left, block(rank + 2 * size - step - 1)).await;
+    }
+}
