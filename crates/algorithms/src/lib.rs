@@ -13,6 +13,7 @@ pub use registry::{CATALOGUE, Entry, Visitor, find, with_program};
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
+    alltoall as Alltoall: bruck, linear, pairwise_exchange;
     broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
     reduce as Reduce: binomial, chain, linear;
     reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;
