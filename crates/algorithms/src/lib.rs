@@ -17,4 +17,5 @@ registry::catalogue! {
     broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
     reduce as Reduce: binomial, chain, linear;
     reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;
+    scatter as Scatter: binomial, linear;
 }

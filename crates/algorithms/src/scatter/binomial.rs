@@ -1,0 +1,36 @@
+//! Binomial tree: the root sends each child the blocks of the child's whole subtree, and so do the children.
+//!
+//! Source: MPICH, `src/mpi/coll/scatter/scatter_intra_binomial.c`.
+//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
+//! Counts: ceil(log2 P) rounds; the root sends P-1 blocks, the largest subtree's first.
+//!
+//! ```text
+//! round 1    0 ──b4 b5 b6 b7──▶ 4
+//! round 2    0 ──b2 b3──▶ 2     4 ──b6 b7──▶ 6
+//! round 3    0 ─▶ 1   2 ─▶ 3    4 ─▶ 5   6 ─▶ 7
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::pattern::{BinomialTree, Rotation};
+
+pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1");
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let rank = r.rank();
+    let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), Rotation::new(c, rank));
+    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
+    if let Some(parent) = tree.parent() {
+        r.recv(parent, held).await;
+        r.copy(rotation.part(held, 0..1), c.result(r)).await;
+    } else {
+        for (ordered, rotated) in rotation.pieces(c.input(r), held) {
+            r.copy(ordered, rotated).await;
+        }
+        r.copy(c.block(c.input(r), rank), c.result(r)).await;
+    }
+    for child in tree.children().rev() {
+        r.send(child, rotation.part(held, tree.subtree(child))).await;
+    }
+}
