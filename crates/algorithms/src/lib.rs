@@ -15,6 +15,7 @@ registry::catalogue! {
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
     alltoall as Alltoall: bruck, linear, pairwise_exchange;
     broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
+    gather as Gather: binomial, linear;
     reduce as Reduce: binomial, chain, linear;
     reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;
     scatter as Scatter: binomial, linear;

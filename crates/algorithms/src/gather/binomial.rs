@@ -1,0 +1,35 @@
+//! Binomial tree: every rank collects the blocks of its subtree, and sends them to its parent in one message.
+//!
+//! Source: MPICH, `src/mpi/coll/gather/gather_intra_binomial.c`.
+//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
+//! Counts: ceil(log2 P) rounds; the root receives P-1 blocks, the largest subtree's last.
+//!
+//! ```text
+//! round 1    1 ─▶ 0   3 ─▶ 2    5 ─▶ 4   7 ─▶ 6
+//! round 2    2 ──b2 b3──▶ 0     6 ──b6 b7──▶ 4
+//! round 3    4 ──b4 b5 b6 b7──▶ 0
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::pattern::{BinomialTree, Rotation};
+
+pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1");
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let rank = r.rank();
+    let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), Rotation::new(c, rank));
+    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
+    r.copy(c.input(r), rotation.part(held, 0..1)).await;
+    for child in tree.children() {
+        r.recv(child, rotation.part(held, tree.subtree(child))).await;
+    }
+    if let Some(parent) = tree.parent() {
+        r.send(parent, held).await;
+        return;
+    }
+    for (ordered, rotated) in rotation.pieces(c.result(r), held) {
+        r.copy(rotated, ordered).await;
+    }
+}
