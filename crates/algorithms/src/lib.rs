@@ -14,6 +14,7 @@ registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
     alltoall as Alltoall: bruck, linear, pairwise_exchange;
+    barrier as Barrier: dissemination, recursive_doubling;
     broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
     gather as Gather: binomial, linear;
     reduce as Reduce: binomial, chain, linear;

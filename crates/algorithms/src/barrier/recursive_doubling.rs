@@ -1,0 +1,41 @@
+//! Recursive doubling: in step k every rank exchanges an empty message with the rank whose number differs in bit k.
+//!
+//! Source: E. D. Brooks III, "The butterfly barrier", Int. J. Parallel Programming 15 (1986). Other numbers of ranks
+//! than 2^K fold first: of the first 2 (P - 2^K) ranks, each even one signals its odd neighbour, and waits for it to be
+//! done.
+//! Needs: nothing.
+//! Counts: K = floor(log2 P) exchanges, and two more messages on the critical path when P is not 2^K.
+//!
+//! ```text
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           step 0: bit 0
+//!          0 ◀─────▶ 2   1 ◀─────▶ 3   step 1: bit 1
+//! ```
+
+use hocket_core::{Call, Rank, Span};
+
+use crate::About;
+use crate::pattern::Fold;
+
+pub const ABOUT: About = About::new(
+    "floor(log2(P))*alpha + (ceil(log2(P))-floor(log2(P)))*2*alpha",
+    "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
+).exact_when(|_| true);
+
+pub async fn program(r: &impl Rank, _: &Call) {
+    let (rank, fold) = (r.rank(), Fold::new(r.size()));
+    if fold.sits_out(rank) {
+        r.send(rank + 1, Span::EMPTY).await;
+        r.recv(rank + 1, Span::EMPTY).await;
+        return;
+    }
+    if fold.speaks_for_two(rank) {
+        r.recv(rank - 1, Span::EMPTY).await;
+    }
+    for step in 0..fold.active().ilog2() {
+        let peer = fold.rank_of(fold.virtual_rank(rank) ^ (1 << step));
+        r.sendrecv(peer, Span::EMPTY, peer, Span::EMPTY).await;
+    }
+    if fold.speaks_for_two(rank) {
+        r.send(rank - 1, Span::EMPTY).await;
+    }
+}
