@@ -19,5 +19,6 @@ registry::catalogue! {
     gather as Gather: binomial, linear;
     reduce as Reduce: binomial, chain, linear;
     reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;
+    scan as Scan: recursive_doubling;
     scatter as Scatter: binomial, linear;
 }
