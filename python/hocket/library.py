@@ -143,7 +143,7 @@ def algorithms_named(
         Error: There is no such collective or algorithm; the message names the nearest ones.
     """
     candidates = algorithms(collective, among=among)
-    named = tuple(_only(name, candidates, f"{collective} algorithm") for name in names)
+    named = tuple(_only(name, candidates, f"{collective} algorithm") for name in dict.fromkeys(names))
     return named or candidates
 
 

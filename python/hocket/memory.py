@@ -10,7 +10,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import call_request, program_errors
+from hocket.requests import call_request, program_errors, program_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +82,7 @@ def run(
     request = json.dumps(call_request(algorithm, call))
     contributions = _contributions(algorithm.collective, inputs, root)
     with program_errors(algorithm):
-        results = _native.run(request, data_type, operator, contributions, algorithm.program)
+        results = _native.run(request, data_type, operator, contributions, *program_of(algorithm))
     return [_array(result, dtype) for result in results]
 
 

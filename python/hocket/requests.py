@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm
+from hocket.typing import Program
 
 __all__ = [
     "RefusedError",
@@ -21,6 +23,7 @@ __all__ = [
     "complete",
     "declared_by",
     "program_errors",
+    "program_of",
 ]
 
 
@@ -77,34 +80,42 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
     }
 
 
-def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm | None = None) -> Any:
+def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm) -> Any:
     """Hand a request to a function of the compiled module, with the program of an algorithm written in Python.
 
     Raises:
         Error: The function's, or what the program raised.
     """
-    text = json.dumps(request)
-    if algorithm is None or algorithm.program is None:
-        return json.loads(function(text))
     with program_errors(algorithm):
-        return json.loads(function(text, algorithm.program))
+        return json.loads(function(json.dumps(request), *program_of(algorithm)))
+
+
+def program_of(algorithm: Algorithm) -> tuple[Program, ...]:
+    """Return the last argument of the compiled module's functions: none for an algorithm of the catalogue."""
+    return () if algorithm.program is None else (algorithm.program,)
 
 
 @contextmanager
 def program_errors(algorithm: Algorithm) -> Iterator[None]:
-    """Turn what a program raises into one line: where, in which program, and what.
+    """Turn what a program written in Python raises into one line: where, in which program, and what.
 
     Raises:
         Error: Instead of any exception of the program.
     """
     try:
         yield
-    except Error:
-        raise
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f"{frames[-1].filename}:{frames[-1].lineno}: " if len(frames) > 2 else ""
+        if algorithm.program is None or isinstance(error, Error):
+            raise
+        place = _place_in(algorithm.program, error)
         raise Error(f"{place}{algorithm.label}: {type(error).__name__}: {error}") from error
+
+
+def _place_in(program: Program, error: Exception) -> str:
+    """Return "file:line: " of the innermost frame in the file of the program, or nothing."""
+    file = inspect.getfile(program)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{file}:{lines[-1]}: " if lines else ""
 
 
 def _check_parameter(algorithm: Algorithm, name: str, value: int) -> None:

@@ -193,8 +193,9 @@ def _ask(algorithm: Algorithm, call: Call, request: dict[str, Any]) -> tuple[dic
 
 
 def _ask_schedule(schedule: Schedule, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    given = call_request(Algorithm("schedule", schedule.name), Call(ranks=0, size_bytes=0))
-    return given, ask(_native.simulate_schedule, {"schedule": schedule.data, **request})
+    stand_in = Algorithm("schedule", schedule.name)
+    given = call_request(stand_in, Call(ranks=0, size_bytes=0))
+    return given, ask(_native.simulate_schedule, {"schedule": schedule.data, **request}, stand_in)
 
 
 def _simulation(given: dict[str, Any], answer: dict[str, Any]) -> Simulation:

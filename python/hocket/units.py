@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from hocket import _native
 from hocket._native import Error
 
-__all__ = ["format_bytes", "format_ranks", "format_time", "parse_bytes", "parse_ranks", "parse_sizes", "parse_time"]
+__all__ = [
+    "format_bytes",
+    "format_ranks",
+    "format_time",
+    "parse_bytes",
+    "parse_count",
+    "parse_ranks",
+    "parse_sizes",
+    "parse_time",
+]
 
 parse_bytes = _native.parse_bytes
 parse_time = _native.parse_time
@@ -16,6 +25,7 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SHOWN = 0.99995  # of a unit: four digits round it up to one
 _MOST_RANK_COUNTS = 100_000
+_MOST_DIGITS = 18  # what fits 64 bits for certain
 
 
 def format_time(time_s: float) -> str:
@@ -45,6 +55,17 @@ def format_ranks(ranks: Iterable[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
+def parse_count(text: str) -> int:
+    """Return a whole number.
+
+    Raises:
+        Error: The text is not one, or has too many digits.
+    """
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise Error(f'got "{text}", expected a whole number below 10^{_MOST_DIGITS}')
+    return int(text)
+
+
 def parse_ranks(text: str) -> tuple[int, ...]:
     """Return the rank counts of "1-64" or "1-8,16,32", in order.
 
@@ -68,16 +89,16 @@ def _four_digits(value: float) -> str:
 
 
 def _rank_range(text: str) -> range:
-    first, dash, last = text.partition("-")
+    first_text, dash, last_text = text.partition("-")
     try:
-        bounds = int(first), int(last if dash else first)
-    except ValueError:
+        first, last = parse_count(first_text), parse_count(last_text if dash else first_text)
+    except Error:
         raise Error(f'got "{text}", expected rank counts such as 1-64 or 1-8,16,32') from None
-    if not 1 <= bounds[0] <= bounds[1] or bounds[1] - bounds[0] >= _MOST_RANK_COUNTS:
-        raise Error(
-            f'got "{text}", expected rank counts of at least 1, the smaller one first, {_MOST_RANK_COUNTS} at most'
-        )
-    return range(bounds[0], bounds[1] + 1)
+    if not 1 <= first <= last:
+        raise Error(f'got "{text}", expected rank counts of at least 1, the smaller one first')
+    if last - first >= _MOST_RANK_COUNTS:
+        raise Error(f'got "{text}", expected at most {_MOST_RANK_COUNTS} rank counts')
+    return range(first, last + 1)
 
 
 def _size_range(text: str) -> list[int]:
@@ -86,7 +107,7 @@ def _size_range(text: str) -> list[int]:
     if not dots:
         return [parse_bytes(text)]
     first, last = parse_bytes(first_text), parse_bytes(last_text)
-    factor = int(factor_text) if factor_text.isdecimal() else 0 if colon else 2
+    factor = parse_count(factor_text) if colon else 2
     if factor < 2:
         raise Error(f'got "{text}", expected a factor of at least 2, such as 8B..64MiB:4')
     if not 1 <= first <= last:

@@ -15,7 +15,7 @@ from hocket.authoring import library
 from hocket.call import Call
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
-from hocket.units import parse_bytes, parse_ranks, parse_sizes
+from hocket.units import parse_bytes, parse_count, parse_ranks, parse_sizes
 
 __all__ = [
     "CallOptions",
@@ -63,7 +63,8 @@ class Read(_ParamType):
         try:
             return self._read(value)
         except Error as error:
-            self.fail(str(error), param, ctx)
+            where = f"{param.opts[0]}: " if isinstance(param, click.Option) else ""
+            raise click.UsageError(f"{where}{error}", ctx) from None
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,10 @@ def call_options(command: F) -> F:
 
 
 def _rank_count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
+    ranks = parse_count(text) if text.isdecimal() else 0
+    if ranks < 1:
         raise Error(f'got "{text}", expected a number of ranks, at least 1')
-    return int(text)
+    return ranks
 
 
 def _parameter(text: str) -> tuple[str, str]:
@@ -141,11 +143,10 @@ def _parameter(text: str) -> tuple[str, str]:
 def _value(name: str, text: str, units: Mapping[str, str]) -> int:
     if name not in units:
         raise Error(f'unknown parameter "{name}", expected {", ".join(sorted(units)) or "no parameters"}')
-    if units[name] == "bytes":
-        return parse_bytes(text)
-    if not text.isdecimal():
-        raise Error(f'parameter {name}: got "{text}", expected a whole number')
-    return int(text)
+    try:
+        return parse_bytes(text) if units[name] == "bytes" else parse_count(text)
+    except Error as error:
+        raise Error(f"parameter {name}: {error}") from None
 
 
 def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
@@ -211,7 +212,9 @@ parameter_option = click.option(
 )
 
 _CALL_OPTIONS = (
-    click.option("--root", type=click.IntRange(min=0), default=0, help="The root, where the collective has one."),
+    click.option(
+        "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
+    ),
     click.option(
         "--element",
         type=Read(parse_bytes, name="SIZE"),

@@ -73,6 +73,8 @@ def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         raise click.UsageError("got --all and a name, expected one of them")
     if is_all:
         return algorithms
+    if not names:
+        raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
     if len(names) == 1 and names[0] in COLLECTIVES:
         return algorithms_named(names[0], (), among=algorithms)
     return (chosen(names, algorithms),)

@@ -1,0 +1,64 @@
+"""Fixtures that every test may use."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hocket.cli import main
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line did."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def hocket_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Runs a command line, given word by word or as one text, in this process."""
+
+    def run(*words: object) -> Ran:
+        texts = [str(word) for word in words]
+        status = main(texts[0].split() + texts[1:])
+        captured = capsys.readouterr()
+        return Ran(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def bad_input(hocket_command: Callable[..., Ran]) -> Callable[..., str]:
+    """Runs a command line that must fail in one line with exit status 2 and print nothing else; gives the message."""
+
+    def run(*words: object) -> str:
+        ran = hocket_command(*words)
+        assert (ran.status, ran.out) == (2, "")
+        prefix, _, message = ran.err.partition("hocket: error: ")
+        assert prefix == ""
+        assert message.count("\n") == 1 and message.endswith("\n")
+        return message.rstrip("\n")
+
+    return run
+
+
+@pytest.fixture
+def program_file(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes a Python file for `--load`."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "mine.py"
+        path.write_text("import hocket\n" + text)
+        return path
+
+    return write

@@ -1,0 +1,61 @@
+"""What each collective is, said slowly and obviously in NumPy."""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = Sequence[NDArray[Any]]
+
+OPERATORS = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "band": np.bitwise_and,
+    "bor": np.bitwise_or,
+    "bxor": np.bitwise_xor,
+    "land": lambda a, b: ((a != 0) & (b != 0)).astype(a.dtype),
+    "lor": lambda a, b: ((a != 0) | (b != 0)).astype(a.dtype),
+    "lxor": lambda a, b: ((a != 0) ^ (b != 0)).astype(a.dtype),
+    "matrix_product": lambda a, b: (a.reshape(-1, 2, 2) @ b.reshape(-1, 2, 2)).reshape(-1),
+}
+
+
+def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list[NDArray[Any]]:
+    """What each rank receives."""
+    ranks, nothing = len(inputs), inputs[0][:0]
+    combine = OPERATORS[operator]
+
+    def at_root(result: NDArray[Any]) -> list[NDArray[Any]]:
+        return [result if rank == root else nothing for rank in range(ranks)]
+
+    match collective:
+        case "barrier":
+            return [nothing] * ranks
+        case "broadcast":
+            return [inputs[root]] * ranks
+        case "reduce":
+            return at_root(reduce(combine, inputs))
+        case "allreduce":
+            return [reduce(combine, inputs)] * ranks
+        case "scan":
+            return [reduce(combine, inputs[: rank + 1]) for rank in range(ranks)]
+        case "gather":
+            return at_root(np.concatenate(inputs))
+        case "allgather":
+            return [np.concatenate(inputs)] * ranks
+        case "scatter":
+            return np.split(inputs[root], ranks)
+        case "alltoall":
+            return [np.concatenate([np.split(array, ranks)[rank] for array in inputs]) for rank in range(ranks)]
+        case _:
+            raise AssertionError(collective)
+
+
+def reduce_scatter(inputs: Arrays, operator: str, elements_of: int = 1) -> list[NDArray[Any]]:
+    """What each rank receives of a vector cut as evenly as possible, the larger blocks first."""
+    whole = reduce(OPERATORS[operator], inputs).reshape(-1, elements_of)
+    return [block.reshape(-1) for block in np.array_split(whole, len(inputs))]

@@ -1,0 +1,161 @@
+"""Algorithms written in Python."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hocket
+from hocket import authoring
+from hocket.examples.ring_allreduce import chunked_ring
+from hocket.typing import Call, Rank, Steps
+
+Write = Callable[[str], Path]
+
+STAR = '''
+@hocket.algorithm("broadcast")
+def star(r, c):
+    """The root sends to everybody.
+
+    Counts: P-1 messages.
+    """
+    if r.rank == c.root:
+        yield r.join(*(r.send(peer, c.result(r)) for peer in range(r.size) if peer != c.root))
+    else:
+        yield r.recv(c.root, c.result(r))
+'''
+
+
+@hocket.algorithm("allreduce", parameters=[hocket.Parameter("times", default=2, least=1, meaning="repetitions")])
+def repeated_ring(r: Rank, c: Call) -> Steps:
+    """Ring with computing before it."""
+    for _ in range(c.parameter("times")):
+        yield r.compute(1e-3)
+    yield from chunked_ring(r, c)
+
+
+def test_the_decorator_tells_what_the_function_says() -> None:
+    assert chunked_ring.label == "allreduce/chunked_ring"
+    assert chunked_ring.summary.startswith("Ring: every rank reduces one chunk")
+    assert "Source: P. Patarasu" in chunked_ring.header
+    assert "r.sendrecv(right, outgoing, left, arrived)" in chunked_ring.listing
+    assert chunked_ring.cost
+
+
+def test_it_is_right() -> None:
+    verdict = hocket.verify(chunked_ring, range(1, 10))
+    assert verdict.ok, verdict.counterexamples[0]["message"]
+    assert verdict.checked > 0
+
+
+def test_it_takes_the_time_of_its_compiled_twin() -> None:
+    for ranks, size_bytes in [(1, 8), (5, 1000), (8, 65536)]:
+        call = hocket.Call(ranks=ranks, size_bytes=size_bytes)
+        mine, twin = hocket.simulate(chunked_ring, call), hocket.simulate("allreduce/ring", call)
+        assert (mine.time_s, mine.messages, mine.message_bytes) == (twin.time_s, twin.messages, twin.message_bytes)
+
+
+def test_it_runs_on_real_data() -> None:
+    inputs = [np.arange(10) * rank for rank in range(4)]
+    for result in hocket.run(chunked_ring, inputs):
+        np.testing.assert_array_equal(result, np.arange(10) * 6)
+
+
+def test_its_schedule_takes_the_same_time() -> None:
+    call = hocket.Call(ranks=4, size_bytes=4000)
+    schedule = hocket.record(chunked_ring, call)
+    assert hocket.simulate_schedule(schedule).time_s == hocket.simulate(chunked_ring, call).time_s
+
+
+def test_it_is_compared_with_the_catalogue() -> None:
+    found = hocket.compare([chunked_ring, hocket.find("allreduce/ring")], [hocket.Call(ranks=4, size_bytes=4000)])
+    assert found.fastest(4000) == ("chunked_ring", "ring")
+
+
+def test_its_precondition_is_enforced() -> None:
+    with pytest.raises(hocket.Error, match=r"allreduce chunked_ring needs a commutative operator.* \(P = 4\)"):
+        hocket.simulate(chunked_ring, hocket.Call(ranks=4, size_bytes=8, commutative=False))
+
+
+def test_its_parameters_have_defaults_and_bounds() -> None:
+    call = hocket.Call(ranks=2, size_bytes=8)
+    by_default = hocket.simulate(repeated_ring, call)
+    assert by_default.parameters == {"times": 2}
+    once = hocket.simulate(repeated_ring, hocket.Call(ranks=2, size_bytes=8, parameters={"times": 1}))
+    assert by_default.time_s.mean - once.time_s.mean == pytest.approx(1e-3)
+    with pytest.raises(hocket.Error, match="parameter times = 0, expected at least 1"):
+        hocket.simulate(repeated_ring, hocket.Call(ranks=2, size_bytes=8, parameters={"times": 0}))
+
+
+def test_a_wrong_program_has_a_counterexample() -> None:
+    @hocket.algorithm("allreduce")
+    def forgetful(r: Rank, c: Call) -> Steps:
+        """Every rank keeps what it has."""
+        yield r.copy(c.input(r), c.result(r))
+
+    verdict = hocket.verify(forgetful, [1, 2])
+    assert not verdict.ok
+    assert verdict.counterexamples[0]["ranks"] == 2
+    assert "expected" in verdict.counterexamples[0]["message"]
+
+
+def test_what_a_program_raises_is_one_line() -> None:
+    @hocket.algorithm("allreduce")
+    def broken(r: Rank, c: Call) -> Steps:
+        yield r.copy(c.input(r), c.result(r))
+        raise KeyError("oops")
+
+    with pytest.raises(hocket.Error, match=r"KeyError: 'oops'") as refusal:
+        hocket.simulate(broken, hocket.Call(ranks=2, size_bytes=8))
+    assert "\n" not in str(refusal.value)
+    assert "test_authoring.py" in str(refusal.value)
+
+
+def test_a_file_is_loaded(program_file: Write) -> None:
+    (star,) = hocket.load(program_file(STAR))
+    assert (star.label, star.summary) == ("broadcast/star", "The root sends to everybody.")
+    assert hocket.verify(star, range(1, 6)).ok
+
+
+def test_a_library_is_the_catalogue_with_files(program_file: Write) -> None:
+    whole = authoring.library([program_file(STAR)], base=hocket.catalogue())
+    assert whole[:-1] == hocket.catalogue()
+    assert whole[-1].label == "broadcast/star"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(:\n", r"mine\.py:2: SyntaxError: "),
+        ("x = 1\ny = x / 0\n", r"mine\.py:3: ZeroDivisionError: division by zero"),
+        ("import nowhere\n", r"mine\.py:2: ModuleNotFoundError: No module named 'nowhere'"),
+        ("raise SystemExit(3)\n", r"mine\.py:2: SystemExit: 3"),
+        ("", r"mine\.py: defines no algorithm, expected a generator function under @hocket.algorithm"),
+        (STAR.replace("broadcast", "braodcast"), r'mine\.py:3: unknown collective "braodcast", nearest: broadcast'),
+        (STAR.replace("star", "binomial"), r"mine\.py:3: the catalogue has an algorithm broadcast/binomial"),
+        (
+            '@hocket.algorithm("broadcast")\ndef f(r, c):\n    return []\n',
+            r"mine\.py:2: broadcast/f is not a program, expected a generator function of a rank and a call",
+        ),
+    ],
+)
+def test_a_mistake_in_a_file_is_one_line_with_its_place(program_file: Write, text: str, message: str) -> None:
+    with pytest.raises(hocket.Error, match=message) as refusal:
+        hocket.load(program_file(text))
+    assert "\n" not in str(refusal.value)
+
+
+def test_two_files_cannot_define_the_same_name(program_file: Write, tmp_path: Path) -> None:
+    other = tmp_path / "other.py"
+    other.write_text("import hocket\n" + STAR)
+    with pytest.raises(hocket.Error, match=r"other\.py: there is another algorithm broadcast/star"):
+        authoring.library([program_file(STAR), other], base=hocket.catalogue())
+
+
+def test_what_is_no_python_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(hocket.Error, match=r"none\.py: no such file"):
+        hocket.load(tmp_path / "none.py")
+    (tmp_path / "text.txt").touch()
+    with pytest.raises(hocket.Error, match=r"text\.txt: not a Python file"):
+        hocket.load(tmp_path / "text.txt")

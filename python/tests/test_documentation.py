@@ -1,0 +1,29 @@
+"""Examples in the documentation run."""
+
+import doctest
+from importlib import import_module
+from pkgutil import walk_packages
+
+import pytest
+
+import hocket
+
+MODULES = [m.name for m in walk_packages(hocket.__path__, "hocket.") if not m.name.endswith(("__main__", "_native"))]
+
+
+@pytest.mark.parametrize("name", ["hocket", *MODULES])
+def test_examples_do_what_they_say(name: str) -> None:
+    assert doctest.testmod(import_module(name)).failed == 0
+
+
+def test_every_public_name_exists() -> None:
+    for name in ["hocket", *MODULES]:
+        module = import_module(name)
+        for public in getattr(module, "__all__", ()):
+            assert hasattr(module, public), f"{name}.{public}"
+
+
+def test_the_version_is_the_packages() -> None:
+    assert hocket.__version__.count(".") == 2
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = hocket.nothing

@@ -1,0 +1,60 @@
+"""Schedules as data."""
+
+from pathlib import Path
+
+import pytest
+
+import hocket
+
+CALL = hocket.Call(ranks=8, size_bytes=8000)
+
+
+@pytest.mark.parametrize("algorithm", hocket.catalogue(), ids=lambda a: a.label)
+def test_a_recorded_schedule_takes_the_time_of_its_program(algorithm: hocket.Algorithm) -> None:
+    schedule = hocket.record(algorithm, CALL)
+    assert hocket.simulate_schedule(schedule).time_s == hocket.simulate(algorithm, CALL).time_s
+
+
+def test_json_comes_back_as_it_went(tmp_path: Path) -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    path = tmp_path / "ring.json"
+    path.write_text(schedule.as_json())
+    assert hocket.Schedule.load(path).data == schedule.data
+
+
+def test_goal_comes_back_with_the_same_messages(tmp_path: Path) -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    path = tmp_path / "ring.goal"
+    path.write_text(schedule.as_goal(machine=hocket.Machine.load("cluster")))
+    read = hocket.simulate_schedule(hocket.Schedule.load(path))
+    program = hocket.simulate("allreduce/ring", CALL)
+    assert (read.ranks, read.messages, read.message_bytes) == (8, program.messages, program.message_bytes)
+    assert read.time_s.mean == pytest.approx(program.time_s.mean, rel=1e-2)  # GOAL counts whole nanoseconds
+    assert (read.collective, read.algorithm, read.formula_s) == ("schedule", "ring.goal", None)
+
+
+def test_goal_without_a_machine_reduces_in_no_time() -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    assert len(schedule.as_goal()) < len(schedule.as_goal(machine=hocket.Machine.load("cluster")))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("bad.goal", "num_ranks 2\nrank 0 {\nl1: sned 8b to 1\n}\n", r"bad\.goal:3: "),
+        ("bad.goal", "", r"bad\.goal"),
+        ("bad.json", "{", r"bad\.json:1: |bad\.json: "),
+        ("bad.json", "[]", r"bad\.json"),
+    ],
+)
+def test_a_malformed_file_is_refused_with_its_place(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(hocket.Error, match=message) as refusal:
+        hocket.Schedule.load(path)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(hocket.Error, match=r"none\.goal: No such file or directory"):
+        hocket.Schedule.load(tmp_path / "none.goal")

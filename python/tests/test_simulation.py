@@ -1,0 +1,96 @@
+"""How long a call takes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+import hocket
+
+QUIET = [name for name in hocket.presets() if hocket.Machine.load(name).model == "hockney"]
+
+
+def test_a_ring_on_the_cluster_takes_what_its_formula_says() -> None:
+    # 2 (P-1) alpha + 2 (P-1)/P n beta + (P-1)/P n gamma, alpha = 1 us, beta = gamma = 0.1 ns/B, P = 4, n = 4000 B
+    found = hocket.simulate("allreduce/ring", hocket.Call(ranks=4, size_bytes=4000))
+    assert found.time_s.mean == pytest.approx(6e-6 + 6000 * 1e-10 + 3000 * 1e-10, rel=1e-12)
+    assert found.formula_s == pytest.approx(found.time_s.mean, rel=1e-12)
+    assert found.formula_is_exact
+    assert (found.messages, found.message_bytes) == (24, 24 * 1000)
+
+
+def test_without_noise_one_trial_tells_all() -> None:
+    found = hocket.simulate("allreduce/ring", hocket.Call(ranks=4, size_bytes=4000))
+    assert (found.trials, found.seed, found.time_s.stderr) == (1, 0, 0.0)
+    assert found.time_s.min == found.time_s.mean == found.time_s.max
+
+
+def simulate_or_reject(*arguments: Any, **options: Any) -> hocket.Simulation:
+    try:
+        return hocket.simulate(*arguments, **options)
+    except hocket.Error as error:
+        if " needs " in str(error):
+            reject()
+        raise
+
+
+@given(
+    algorithm=st.sampled_from(hocket.catalogue()),
+    ranks=st.integers(1, 33),
+    sizes=st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)),
+    machine=st.sampled_from(QUIET),
+)
+@settings(max_examples=300, deadline=None)
+def test_more_bytes_are_never_faster_on_a_quiet_machine(
+    algorithm: hocket.Algorithm, ranks: int, sizes: tuple[int, int], machine: str
+) -> None:
+    calls = (hocket.Call(ranks=ranks, size_bytes=size) for size in sorted(sizes))
+    less, more = (simulate_or_reject(algorithm, call, machine=machine) for call in calls)
+    assert less.time_s.mean <= more.time_s.mean
+    assert less.message_bytes <= more.message_bytes
+
+
+@given(
+    algorithm=st.sampled_from(hocket.catalogue()),
+    ranks=st.integers(1, 20),
+    size=st.integers(0, 10**5),
+    machine=st.sampled_from(hocket.presets()),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_engines_agree_to_the_last_bit(algorithm: hocket.Algorithm, ranks: int, size: int, machine: str) -> None:
+    call = hocket.Call(ranks=ranks, size_bytes=size)
+    any_engine = simulate_or_reject(algorithm, call, machine=machine)
+    events = simulate_or_reject(algorithm, call, machine=machine, engine="events")
+    assert any_engine.time_s == events.time_s
+    assert any_engine.rank_time_s == events.rank_time_s
+
+
+def test_tracing_does_not_change_the_result() -> None:
+    call = hocket.Call(ranks=7, size_bytes=1000)
+    assert hocket.trace("allreduce/ring", call).simulation == hocket.simulate("allreduce/ring", call)
+
+
+def test_a_trace_tells_what_each_rank_did() -> None:
+    traced = hocket.trace("broadcast/binomial", hocket.Call(ranks=2, size_bytes=1000))
+    time_s = 1e-6 + 1000 * 1e-10
+    assert [(e.rank, e.kind, e.peer, e.bytes) for e in traced.events if e.kind != "copy"] == [
+        (0, "send", 1, 1000.0),
+        (1, "recv", 0, 1000.0),
+    ]
+    assert [e.end_s for e in traced.events if e.kind != "copy"] == pytest.approx([time_s, time_s], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (hocket.Call(ranks=0, size_bytes=8), "ranks: got 0, expected 1"),
+        (hocket.Call(ranks=4, size_bytes=9, element_bytes=8), "expected a whole number of elements of 8 B"),
+        (hocket.Call(ranks=4, size_bytes=8, root=1), "allreduce has no root"),
+        (hocket.Call(ranks=4, size_bytes=8, parameters={"a": 1}), 'unknown parameter "a", expected no parameters'),
+        (hocket.Call(ranks=4, size_bytes=8, commutative=False), "needs a commutative operator"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused(call: hocket.Call, message: str) -> None:
+    with pytest.raises(hocket.Error, match=message):
+        hocket.simulate("allreduce/ring", call)

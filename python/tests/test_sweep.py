@@ -1,0 +1,34 @@
+"""Many pieces of work side by side."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hocket.sweep import ignore, sweep, workers
+
+
+def test_results_are_in_the_order_of_the_tasks() -> None:
+    done: list[None] = []
+    assert sweep(lambda n: n * n, range(50), executor=None, on_done=lambda: done.append(None)) == [
+        n * n for n in range(50)
+    ]
+    assert len(done) == 50
+
+
+def test_any_executor_does() -> None:
+    with ThreadPoolExecutor(3) as executor:
+        assert sweep(str, [1, 2], executor=executor, on_done=ignore) == ["1", "2"]
+
+
+def test_a_failure_ends_the_sweep() -> None:
+    release = threading.Event()
+
+    def work(number: int) -> None:
+        if number == 0:
+            raise ValueError("the first")
+        release.wait(timeout=10)
+
+    with workers(1) as executor, pytest.raises(ValueError, match="the first"):
+        sweep(work, range(100), executor=executor, on_done=ignore)
+    release.set()
