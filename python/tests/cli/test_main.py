@@ -1,0 +1,125 @@
+"""What holds for every command: one line for bad input, exit statuses, signals and pipes."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hocket
+
+COMMAND = [sys.executable, "-m", "hocket"]
+COMMANDS = ("list", "show", "verify", "simulate", "compare", "record", "machines")
+
+
+def test_without_a_command_the_help_is_shown(hocket_command: Callable[..., object]) -> None:
+    ran = hocket_command("")
+    assert ran.status == 0
+    for command in COMMANDS:
+        assert command in ran.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_takes_json(hocket_command: Callable[..., object], command: str) -> None:
+    ran = hocket_command(f"{command} --help")
+    assert (ran.status, ran.err) == (0, "")
+    assert "--json" in ran.out
+
+
+def test_the_version_is_the_packages(hocket_command: Callable[..., object]) -> None:
+    assert hocket_command("--version").out == f"hocket {hocket.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("simulat", "No such command"),
+        ("list --colour", "No such option"),
+        ("list --load nowhere.py", "nowhere.py: no such file"),
+        ("simulate allreduce rign --ranks 4 --size 8B", 'unknown allreduce algorithm "rign", nearest: ring'),
+        ("simulate allredcue ring --ranks 4 --size 8B", 'unknown collective "allredcue", nearest: allreduce'),
+        ("simulate allreduce ring --ranks 0 --size 8B", '--ranks: got "0", expected a number of ranks, at least 1'),
+        ("simulate allreduce ring --ranks 4 --size 8X", '--size: got "8X", expected a whole number of bytes'),
+        ("simulate allreduce ring --ranks 4", "--size is missing, expected a size such as 64KiB"),
+        ("simulate allreduce ring --size 8B", "--ranks is missing, expected the number of ranks"),
+        ("simulate allreduce ring --ranks 4 --size 8B --machine clutser", '--machine: no machine "clutser", expected'),
+        ("simulate allreduce ring --ranks 4 --size 8B --param a", '--param: got "a", expected NAME=VALUE'),
+        ("simulate allreduce ring --ranks 4 --size 8B --param a=1", 'unknown parameter "a"'),
+        ("simulate broadcast binomial --ranks 4 --size 8B --root 4", "root: got 4, expected a rank below 4"),
+        ("simulate schedule", "expected schedule FILE"),
+        ("simulate schedule nowhere.goal", "nowhere.goal: No such file or directory"),
+        ("simulate schedule nowhere.goal --ranks 4", "expected neither --ranks nor --size"),
+        ("verify", "expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all"),
+        ("verify allreduce --all", "got --all and a name, expected one of them"),
+        ("verify allreduce ring --ranks 0-4", '--ranks: got "0-4", expected rank counts of at least 1'),
+        ("compare allreduce --ranks 4", "--sizes is missing, expected sizes such as 8B..64MiB"),
+        ("compare allreduce --ranks 4 --sizes 8B..4B", '--sizes: got "8B..4B", expected'),
+        ("compare allreduce rign --ranks 4 --sizes 8B", 'unknown allreduce algorithm "rign", nearest: ring'),
+        ("compare allreduce --ranks 4 --sizes 8B --plot x.pdf", 'got "x.pdf", expected a file that ends in .png or'),
+        ("record allreduce ring --ranks 4 --size 8B --format pdf", "'pdf' is not one of"),
+        ("show binomial", "several algorithms are named binomial, expected one of "),
+        ("show allreduce", "allreduce is a collective, expected also one of its algorithms"),
+        ("machines clutser", 'no machine "clutser", expected a TOML file or one of cluster, '),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_2(bad_input: Callable[..., str], line: str, message: str) -> None:
+    assert message in bad_input(line)
+
+
+def test_bytes_that_are_no_text_are_one_line(bad_input: Callable[..., str]) -> None:
+    bad_input("simulate allreduce ring --ranks 4 --size", "\udcff")
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    words = " ".join([*COMMAND, "compare", "allreduce", "--ranks", "4", "--sizes", "1B..1GiB", "--json"])
+    ran = subprocess.run(["bash", "-c", f"{words} | head -1"], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate allreduce ring --ranks 20000 --size 1MiB",
+        "compare allreduce ring --ranks 20000 --sizes 1MiB..64MiB",
+        "verify allreduce ring --ranks 300-400",
+    ],
+)
+def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
+    with subprocess.Popen([*COMMAND, *line.split()], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ran:
+        time.sleep(1.5)
+        ran.send_signal(signal.SIGINT)
+        out, err = ran.communicate(timeout=20)
+    assert (ran.returncode, out, err) == (130, "", "hocket: interrupted\n")
+
+
+def test_progress_is_shown_on_a_terminal_only() -> None:
+    ours, theirs = pty.openpty()
+    line = [*COMMAND, "compare", "allreduce", "--ranks", "64", "--sizes", "8B..1MiB", "--json"]
+    ran = subprocess.run(line, stderr=theirs, stdout=subprocess.PIPE, check=True)
+    os.close(theirs)
+    assert b"simulating" in os.read(ours, 100_000)
+    os.close(ours)
+    assert ran.stdout.startswith(b"{")
+    assert subprocess.run(line, capture_output=True, check=True).stderr == b""
+
+
+def test_listing_imports_nothing_heavy() -> None:
+    code = "import sys, hocket.cli; hocket.cli.main(['list']); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"numpy", "altair", "vl_convert"} & set(loaded.splitlines()[-1].split())
+
+
+def test_files_to_load_may_stand_in_the_environment(
+    hocket_command: Callable[..., object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        text = f'import hocket\n@hocket.algorithm("barrier")\ndef {name}(r, c):\n    yield r.compute(0.0)\n'
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setenv("HOCKET_LOAD", os.pathsep.join(str(tmp_path / f"{name}.py") for name in ("one", "two")))
+    listed = [entry["name"] for entry in hocket_command("list barrier --json").json]
+    assert listed[-2:] == ["one", "two"]

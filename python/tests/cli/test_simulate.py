@@ -1,0 +1,92 @@
+"""`hocket simulate`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hocket
+from tests.conftest import Ran
+
+LINE = "simulate allreduce recursive_doubling --ranks 1024 --size 8B"
+
+
+def test_json_has_the_keys_that_other_tools_rely_on(hocket_command: Callable[..., Ran]) -> None:
+    found = hocket_command(f"{LINE} --machine cluster --json").json
+    assert {
+        "collective": "allreduce",
+        "algorithm": "recursive_doubling",
+        "ranks": 1024,
+        "size_bytes": 8,
+        "machine": "cluster",
+        "seed": 0,
+        "trials": 1,
+        "messages": 10240,
+        "message_bytes": 81920,
+        "formula_is_exact": True,
+        "parameters": {},
+        "version": hocket.__version__,
+    }.items() <= found.items()
+    time_s = 10 * (1e-6 + 8e-10 + 8e-10)  # log2 P (alpha + n beta + n gamma)
+    assert found["time_s"] == pytest.approx({"mean": time_s, "min": time_s, "max": time_s, "stderr": 0.0})
+    assert found["formula_s"] == pytest.approx(time_s)
+    assert found["engine"] in ("dataflow", "events")
+
+
+@pytest.mark.parametrize("engine", ["dataflow", "events"])
+def test_the_engine_asked_for_is_the_one_that_runs(hocket_command: Callable[..., Ran], engine: str) -> None:
+    assert hocket_command(f"{LINE} --engine {engine} --json").json["engine"] == engine
+
+
+def test_people_see_units(hocket_command: Callable[..., Ran]) -> None:
+    out = hocket_command(LINE).out
+    for part in ("10.02 us", "exact for this call", "8 B", "10240, 80 KiB in all"):
+        assert part in out
+
+
+def test_options_reach_the_call(hocket_command: Callable[..., Ran]) -> None:
+    found = hocket_command(
+        "simulate broadcast binomial --ranks 6 --size 96B --root 5 --element 8B --in-place --json"
+    ).json
+    assert (found["root"], found["element_bytes"], found["in_place"]) == (5, 8, True)
+
+
+def test_a_barrier_has_no_size(hocket_command: Callable[..., Ran]) -> None:
+    assert hocket_command("simulate barrier dissemination --ranks 8 --json").json["size_bytes"] == 0
+
+
+def test_a_parameter_is_read_by_its_unit(hocket_command: Callable[..., Ran]) -> None:
+    line = "simulate broadcast chain --ranks 8 --size 1MiB --param segment_bytes=16KiB --json"
+    assert hocket_command(line).json["parameters"] == {"segment_bytes": 16384}
+
+
+def test_a_precondition_refused_is_one_line(bad_input: Callable[..., str]) -> None:
+    message = bad_input("simulate allgather recursive_doubling --ranks 6 --size 8B")
+    assert "needs a power of two" in message and "(P = 6)" in message
+
+
+def test_a_timeline_is_written_at_once(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    ran = hocket_command("simulate allreduce ring --ranks 4 --size 4KiB --timeline", path)
+    assert f"timeline: {path}" in ran.out
+    assert {row["pid"] for row in json.loads(path.read_text())["traceEvents"]} == {0, 1, 2, 3}
+    assert [child.name for child in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_an_unwritable_timeline_is_one_line(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    assert "cannot be written: Is a directory" in bad_input(f"{LINE} --timeline", tmp_path)
+
+
+def test_a_recorded_schedule_is_simulated(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    path = tmp_path / "ring.goal"
+    hocket_command("record allreduce ring --ranks 4 --size 4KiB -o", path)
+    found = hocket_command("simulate schedule", path, "--json").json
+    assert (found["collective"], found["algorithm"], found["ranks"]) == ("schedule", "ring.goal", 4)
+    assert (found["messages"], found["formula_s"]) == (24, None)
+
+
+def test_a_malformed_schedule_is_one_line_with_its_place(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    path = tmp_path / "bad.goal"
+    path.write_text("num_ranks 2\nrank 0 {\nl1: sned 8b to 1\n}\n")
+    assert f"{path}:3: " in bad_input("simulate schedule", path)
