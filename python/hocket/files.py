@@ -9,7 +9,24 @@ from pathlib import Path
 
 from hocket._native import Error
 
-__all__ = ["write"]
+__all__ = ["writable", "write"]
+
+
+def writable(path: str) -> str:
+    """Return a path if it looks like one that can be written: before long work, rather than after.
+
+    Raises:
+        Error: It is a folder, or its folder cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    folder = next(parent for parent in target.parents if parent.exists())
+    if target.is_dir():
+        raise Error(f"{path}: cannot be written: it is a directory")
+    if not folder.is_dir():
+        raise Error(f"{path}: cannot be written: {folder} is not a directory")
+    if not os.access(folder, os.W_OK):
+        raise Error(f"{path}: cannot be written: no permission in {folder}")
+    return path
 
 
 def write(path: str | PathLike[str], content: bytes | str) -> None:

@@ -47,6 +47,14 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         files.write(tmp_path, "text")
 
 
+@pytest.mark.parametrize("name", ["file/out.txt", "file/new/out.txt", "."])
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    assert files.writable(str(tmp_path / "new" / "out.txt")) == str(tmp_path / "new" / "out.txt")
+    with pytest.raises(Error, match="cannot be written: .* a directory"):
+        files.writable(str(tmp_path / name))
+
+
 def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Error, match="cannot be written"):

@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from hocket import files
+from hocket._native import Error
 from hocket.cli.options import (
     CallOptions,
+    Read,
     as_json_option,
     call_options,
     engine_option,
@@ -35,6 +37,12 @@ from hocket.version import version
 __all__ = ["compare"]
 
 
+def _picture_file(path: str) -> str:
+    if Path(path).suffix not in FORMATS:
+        raise Error(f'got "{path}", expected a file that ends in {" or ".join(FORMATS)}')
+    return files.writable(path)
+
+
 @click.command()
 @click.argument("collective")
 @click.argument("names", nargs=-1, metavar="[ALGORITHM]...")
@@ -43,7 +51,11 @@ __all__ = ["compare"]
 @call_options
 @machine_option
 @engine_option
-@click.option("--plot", type=click.Path(), help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.")
+@click.option(
+    "--plot",
+    type=Read(_picture_file, name="FILE"),
+    help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.",
+)
 @load_option
 @jobs_option
 @as_json_option
@@ -62,8 +74,6 @@ def compare(
 ) -> None:
     """Simulate all algorithms for a COLLECTIVE, or those named, and say which is fastest for which size."""
     candidates = algorithms_named(collective, names, among=algorithms)
-    if plot is not None and Path(plot).suffix not in FORMATS:
-        raise click.UsageError(f'--plot: got "{plot}", expected a file that ends in {" or ".join(FORMATS)}')
     if sizes is None and collective == "barrier":
         sizes = (0,)
     calls = [

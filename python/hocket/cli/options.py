@@ -13,6 +13,7 @@ import click
 from hocket._native import Error
 from hocket.authoring import library
 from hocket.call import Call
+from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_sizes
@@ -28,6 +29,7 @@ __all__ = [
     "jobs_option",
     "load_option",
     "machine_option",
+    "output_option",
     "parameter_option",
     "rank_counts_option",
     "ranks_option",
@@ -169,7 +171,12 @@ sizes_option = click.option(
     help="Sizes, each twice the one before as in 8B..64MiB, or four times as in 8B..64MiB:4, or a list 8B,1KiB.",
 )
 timeline_option = click.option(
-    "--timeline", type=click.Path(), help="Also write a trace that ui.perfetto.dev and chrome://tracing open."
+    "--timeline",
+    type=Read(writable, name="FILE"),
+    help="Also write a trace that ui.perfetto.dev and chrome://tracing open.",
+)
+output_option = click.option(
+    "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise."
 )
 machine_option = click.option(
     "--machine",

@@ -15,6 +15,7 @@ from hocket.cli.options import (
     call_options,
     chosen,
     load_option,
+    output_option,
     ranks_option,
     required,
     size_option,
@@ -35,7 +36,7 @@ __all__ = ["record"]
 @size_option
 @call_options
 @click.option("--format", "form", type=click.Choice(["goal", "json"]), default="goal", show_default=True)
-@click.option("--output", "-o", type=click.Path(), help="Where to write it; stdout otherwise.")
+@output_option
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),

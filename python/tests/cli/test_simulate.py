@@ -75,7 +75,7 @@ def test_a_timeline_is_written_at_once(hocket_command: Callable[..., Ran], tmp_p
 
 
 def test_an_unwritable_timeline_is_one_line(bad_input: Callable[..., str], tmp_path: Path) -> None:
-    assert "cannot be written: Is a directory" in bad_input(f"{LINE} --timeline", tmp_path)
+    assert "cannot be written: it is a directory" in bad_input(f"{LINE} --timeline", tmp_path)
 
 
 def test_a_recorded_schedule_is_simulated(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
