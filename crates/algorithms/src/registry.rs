@@ -32,11 +32,10 @@ impl Entry {
         self.header().lines().next().unwrap_or_default().to_owned()
     }
 
-    /// The program as it stands in the file, without header and declarations.
+    /// The program as it stands in the file, with its helpers, without header and declarations.
     pub fn listing(&self) -> &'static str {
         let start = self.source.find("\npub async fn program").map_or(0, |at| at + 1);
-        let end = self.source[start..].find("\n}\n").map_or(self.source.len(), |at| start + at + 3);
-        &self.source[start..end]
+        self.source[start..].trim_end()
     }
 
     /// Checks that the algorithm takes this call, and completes the call with the defaults of its parameters.

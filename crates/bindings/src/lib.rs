@@ -1,54 +1,21 @@
 //! The one place where Rust meets Python: JSON requests in, JSON results out.
 
-use std::cell::Cell;
+mod program;
+mod runnable;
+mod wire;
 
-use hocket::request::{CallRequest, MachineRequest, SimulateRequest, SimulateResult};
+use std::collections::BTreeMap;
+
+use hocket::cases;
+use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Unit, units};
-use pyo3::exceptions::PyValueError;
+use hocket_core::{Call, Collective, Unit, units};
+use hocket_record::Schedule;
 use pyo3::prelude::*;
+use runnable::{Engine, Runnable};
+use serde::Deserialize;
 use serde_json::{Value, json};
-
-pyo3::create_exception!(
-    hocket._native,
-    Error,
-    PyValueError,
-    "Inability to do what was asked, in one line: what, where, and what was expected."
-);
-
-fn raise(error: hocket_core::Error) -> PyErr {
-    Error::new_err(error.to_string())
-}
-
-fn read<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
-    serde_json::from_str(request).map_err(|e| Error::new_err(format!("request: {e}")))
-}
-
-fn write(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|e| Error::new_err(format!("result: {e}")))
-}
-
-/// Whether the user pressed Ctrl-C; the exception is kept for later.
-struct Interrupt(Cell<Option<PyErr>>);
-
-impl Interrupt {
-    fn new() -> Self {
-        Self(Cell::new(None))
-    }
-
-    fn is_pending(&self) -> bool {
-        let signal = Python::attach(|py| py.check_signals().err());
-        let is_pending = signal.is_some();
-        if is_pending {
-            self.0.set(signal);
-        }
-        is_pending
-    }
-
-    fn raise_or(self, error: hocket_core::Error) -> PyErr {
-        self.0.take().unwrap_or_else(|| raise(error))
-    }
-}
+use wire::{Error, raise, read, write};
 
 fn describe(entry: &Entry) -> Value {
     let parameter = |p: &hocket_core::Parameter| {
@@ -95,45 +62,181 @@ fn machine(text: String, file: String) -> PyResult<String> {
     write(&json!({"name": platform.name, "model": platform.network.name()}))
 }
 
-/// Simulates an algorithm of the catalogue.
+/// Simulates an algorithm.
 #[pyfunction]
-fn simulate(py: Python<'_>, request: &str) -> PyResult<String> {
+#[pyo3(signature = (request, program = None))]
+fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult<String> {
     let request: SimulateRequest<CallRequest> = read(request)?;
-    let (entry, call) = request.call.resolve().map_err(raise)?;
+    let (runnable, call) = Runnable::resolve(&request.call, program)?;
     let platform = request.machine.platform().map_err(raise)?;
-    let predicted = hocket::predict(entry, &call, &platform).map_err(raise)?;
-    let interrupt = py.detach(|| {
-        let interrupt = Interrupt::new();
-        let options = hocket_simulate::Options {
-            engine: request.engine.into(),
-            trace: request.trace,
-            is_interrupted: &|| interrupt.is_pending(),
-        };
-        match hocket::simulate(entry, &call, &platform, options) {
-            Ok(outcome) => Ok(SimulateResult::new(&outcome, &platform, predicted)),
-            Err(error) => Err(interrupt.raise_or(error)),
-        }
+    let predicted = match &runnable {
+        Runnable::Listed(entry) => hocket::predict(entry, &call, &platform).map_err(raise)?,
+        _ => None,
+    };
+    let how = Engine { name: request.engine, is_traced: request.trace };
+    let result = py.detach(move || {
+        let outcome = runnable.simulate(&call, &platform, how)?;
+        Ok::<_, PyErr>(SimulateResult::new(&outcome, &platform, predicted))
     })?;
-    let mut result = serde_json::to_value(&interrupt).expect("plain data");
+    let mut result = serde_json::to_value(&result).map_err(|e| Error::new_err(e.to_string()))?;
     result["collective"] = json!(request.call.collective);
     result["algorithm"] = json!(request.call.algorithm);
     result["size_bytes"] = json!(request.call.size_bytes);
     write(&result)
 }
 
-/// Runs an algorithm of the catalogue on real data.
+/// Simulates a schedule.
 #[pyfunction]
-fn run(py: Python<'_>, request: &str, data_type: &str, operator: &str, inputs: Vec<Vec<u8>>) -> PyResult<Vec<Vec<u8>>> {
+fn simulate_schedule(py: Python<'_>, request: &str) -> PyResult<String> {
+    let request: SimulateRequest<Schedule> = read(request)?;
+    let schedule = request.call;
+    schedule.check().map_err(raise)?;
+    let platform = request.machine.platform().map_err(raise)?;
+    let call =
+        Call { element_bytes: schedule.element_bytes, ..Call::new(Collective::Barrier, schedule.ranks.len(), 0) };
+    let how = Engine { name: request.engine, is_traced: request.trace };
+    let result = py.detach(move || {
+        let outcome = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
+        Ok::<_, PyErr>(SimulateResult::new(&outcome, &platform, None))
+    })?;
+    write(&result)
+}
+
+/// What to verify.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VerifyRequest {
+    collective: String,
+    algorithm: String,
+    ranks: usize,
+    #[serde(default)]
+    parameters: BTreeMap<String, u64>,
+}
+
+fn call_json(call: &Call) -> Value {
+    let counts: Vec<_> = (0..call.ranks).map(|i| call.count(i)).collect();
+    let count = if counts.iter().all(|count| *count == counts[0]) { json!(counts[0]) } else { json!(counts) };
+    json!({
+        "count": count,
+        "root": call.root,
+        "in_place": call.in_place,
+        "commutative": call.commutative,
+        "parameters": call.parameters.iter().copied().collect::<BTreeMap<_, _>>(),
+    })
+}
+
+/// Verifies an algorithm at one number of ranks. `refuses` gives the precondition of one written in Python: a sentence,
+/// or None, for a call given by keywords.
+#[pyfunction]
+#[pyo3(signature = (request, program = None, refuses = None))]
+fn verify(py: Python<'_>, request: &str, program: Option<Py<PyAny>>, refuses: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: VerifyRequest = read(request)?;
+    let collective = request::collective(&request.collective).map_err(raise)?;
+    if request.ranks == 0 || request.ranks > 1 << 16 {
+        return Err(Error::new_err(format!("ranks: got {}, expected 1 to 65536", request.ranks)));
+    }
+    let runnable = Runnable::new(collective, &request.algorithm, program)?;
+    let precondition = runnable::Precondition { refuses, parameters: request.parameters.clone() };
+    let report = py.detach(move || {
+        let calls = cases::calls_to_verify(collective, request.ranks);
+        runnable.verify(calls, &precondition)
+    })?;
+    let counterexample = report.counterexample.map(|(call, found)| {
+        json!({
+            "collective": request.collective,
+            "algorithm": request.algorithm,
+            "ranks": request.ranks,
+            "call": call_json(&call),
+            "kind": found.kind.name(),
+            "protocol": if found.is_rendezvous { "rendezvous" } else { "eager" },
+            "at_ranks": found.ranks,
+            "step": found.step,
+            "span": found.span,
+            "expected": found.expected,
+            "got": found.got,
+            "details": found.details,
+            "message": found.to_string(),
+        })
+    });
+    write(&json!({
+        "ok": counterexample.is_none(),
+        "checked": report.checked,
+        "refused": report.refused,
+        "exploration": report.exploration.name(),
+        "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
+    }))
+}
+
+/// Runs an algorithm on real data, one byte string per rank.
+#[pyfunction]
+#[pyo3(signature = (request, data_type, operator, inputs, program = None))]
+fn run(
+    py: Python<'_>,
+    request: &str,
+    data_type: &str,
+    operator: &str,
+    inputs: Vec<Vec<u8>>,
+    program: Option<Py<PyAny>>,
+) -> PyResult<Vec<Vec<u8>>> {
     let operator = hocket_memory::operator(data_type, operator).map_err(raise)?;
-    let mut request: CallRequest = read(request)?;
+    let request: RunRequest = read(request)?;
+    let mut request = request.call;
     request.element_bytes = operator.element_bytes;
     request.commutative = operator.commutative;
-    let (entry, call) = request.resolve().map_err(raise)?;
-    py.detach(|| hocket::run(entry, &call, Some(&operator), &inputs)).map_err(raise)
+    let (runnable, call) = Runnable::resolve(&request, program)?;
+    py.detach(move || runnable.run(&call, &operator, &inputs))
+}
+
+/// A call, for the functions that need nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunRequest {
+    call: CallRequest,
+}
+
+/// Records an algorithm as a schedule.
+#[pyfunction]
+#[pyo3(signature = (request, program = None))]
+fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: RunRequest = read(request)?;
+    let (runnable, call) = Runnable::resolve(&request.call, program)?;
+    let schedule = py.detach(move || runnable.record(&call))?;
+    write(&schedule)
+}
+
+/// Writes a schedule as GOAL; without a machine its reductions and copies take no time.
+#[pyfunction]
+fn schedule_to_goal(schedule: &str, machine: Option<&str>) -> PyResult<String> {
+    let schedule: Schedule = read(schedule)?;
+    let (reduce, copy) = match machine {
+        None => (0.0, 0.0),
+        Some(machine) => {
+            let platform = read::<MachineRequest>(machine)?.platform().map_err(raise)?;
+            (platform.node.reduce_s_per_byte, platform.node.copy_s_per_byte)
+        }
+    };
+    Ok(hocket_record::to_goal(&schedule, reduce, copy))
+}
+
+/// Reads GOAL.
+#[pyfunction]
+fn schedule_from_goal(text: &str, file: &str) -> PyResult<String> {
+    write(&hocket_record::from_goal(text, file).map_err(raise)?)
+}
+
+/// Reads a schedule in Hocket's own format.
+#[pyfunction]
+fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
+    write(&Schedule::from_json(text, file).map_err(raise)?)
 }
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Error, catalogue, machine, parse_bytes, parse_time, run, simulate};
+    use super::{
+        catalogue, machine, parse_bytes, parse_time, record, run, schedule_from_goal, schedule_from_json,
+        schedule_to_goal, simulate, simulate_schedule, verify,
+    };
+    #[pymodule_export]
+    use crate::wire::Error;
 }

@@ -170,11 +170,8 @@ pub struct Call {
 impl Call {
     /// A call over `ranks` ranks of `count` elements of one byte each: root 0, commutative, not in place.
     pub fn new(collective: Collective, ranks: usize, count: usize) -> Self {
-        let counts = if collective == Collective::ReduceScatter {
-            Counts::even(count, ranks)
-        } else {
-            Counts::Equal(count)
-        };
+        let counts =
+            if collective == Collective::ReduceScatter { Counts::even(count, ranks) } else { Counts::Equal(count) };
         Self {
             collective,
             ranks,

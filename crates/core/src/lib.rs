@@ -6,8 +6,8 @@
 mod call;
 mod combinators;
 mod error;
-pub mod matching;
 mod executor;
+pub mod matching;
 mod rank;
 mod span;
 pub mod units;

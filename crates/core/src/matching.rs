@@ -90,7 +90,8 @@ impl<T> Lists<T> {
 
     fn iter(&self, rank: usize) -> impl Iterator<Item = &T> {
         let node = |at: u32| self.pool.get(at as usize);
-        std::iter::successors(node(self.ends[rank].0), move |(_, next)| node(*next)).filter_map(|(entry, _)| entry.as_ref())
+        std::iter::successors(node(self.ends[rank].0), move |(_, next)| node(*next))
+            .filter_map(|(entry, _)| entry.as_ref())
     }
 
     fn take_first(&mut self, rank: usize, mut is_wanted: impl FnMut(&T) -> bool) -> Option<T> {

@@ -45,5 +45,7 @@ pub fn calls_also_in_place(collective: Collective, ranks: usize) -> impl Iterato
 pub fn calls_to_verify(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
     let operators: &[bool] = if collective.reduces() { &[true, false] } else { &[true] };
     let calls = calls_also_in_place(collective, ranks);
-    calls.flat_map(move |call| operators.iter().map(move |commutative| Call { commutative: *commutative, ..call.clone() }))
+    calls.flat_map(move |call| {
+        operators.iter().map(move |commutative| Call { commutative: *commutative, ..call.clone() })
+    })
 }

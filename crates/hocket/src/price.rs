@@ -44,7 +44,8 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
 
 /// The message of the MPI call, in elements: one block, or the whole vector.
 fn size_in_elements(call: &Call) -> usize {
-    let is_whole = matches!(call.counts, Counts::Offsets(_)) || call.collective == hocket_core::Collective::ReduceScatter;
+    let is_whole =
+        matches!(call.counts, Counts::Offsets(_)) || call.collective == hocket_core::Collective::ReduceScatter;
     if is_whole && !call.collective.size_is_one_block() { call.total() } else { call.count(0) }
 }
 

@@ -72,7 +72,9 @@ impl CallRequest {
         }
         let elements = usize::try_from(size_bytes / element_bytes as u64).unwrap_or(usize::MAX);
         if elements.checked_mul(ranks).and_then(|all| all.checked_mul(element_bytes)).is_none_or(|all| all > 1 << 62) {
-            return Err(Error::new(format!("size: got {size_bytes} B on {ranks} ranks, expected less than 2^62 B in all")));
+            return Err(Error::new(format!(
+                "size: got {size_bytes} B on {ranks} ranks, expected less than 2^62 B in all"
+            )));
         }
         let collective = self.collective()?;
         if self.root != 0 && !collective.has_root() {

@@ -57,7 +57,8 @@ fn engines_agree_to_the_last_bit() {
         let mut compared = 0;
         for entry in CATALOGUE {
             for call in accepted(entry) {
-                let events = outcome(entry, &call, &platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));
+                let events =
+                    outcome(entry, &call, &platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));
                 let Ok(dataflow) = outcome(entry, &call, &platform, Engine::Dataflow) else { continue };
                 compared += 1;
                 assert_eq!(Outcome { engine: "events", ..dataflow }, events, "{entry} in {call:?}");

@@ -160,7 +160,9 @@ impl Section {
 
     fn optional<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
         let Some(item) = self.take(key) else { return Ok(None) };
-        let Some(text) = item.as_str() else { return Err(self.refuse(key, item, "a text in quotes, with a unit if any")) };
+        let Some(text) = item.as_str() else {
+            return Err(self.refuse(key, item, "a text in quotes, with a unit if any"));
+        };
         read(text).map(Some).map_err(|e| e.at(self.place(key, item)))
     }
 

@@ -108,12 +108,15 @@ const FLOATS: &[(&str, &[(&str, Operator)])] = floats!(f32, f64);
 const COMPLEX: &[(&str, &[(&str, Operator)])] = complex!("complex64" is f32, "complex128" is f64);
 const MATRICES: &[(&str, &[(&str, Operator)])] = &[(
     "matrix2x2_u64",
-    &[("prod", make!([u64; 4], false, |a, b| {
-        let dot = |row: usize, column: usize| {
-            a[row].wrapping_mul(b[column]).wrapping_add(a[row + 1].wrapping_mul(b[column + 2]))
-        };
-        [dot(0, 0), dot(0, 1), dot(2, 0), dot(2, 1)]
-    }))],
+    &[(
+        "prod",
+        make!([u64; 4], false, |a, b| {
+            let dot = |row: usize, column: usize| {
+                a[row].wrapping_mul(b[column]).wrapping_add(a[row + 1].wrapping_mul(b[column + 2]))
+            };
+            [dot(0, 0), dot(0, 1), dot(2, 0), dot(2, 1)]
+        }),
+    )],
 )];
 
 static TYPES: std::sync::LazyLock<Vec<(&str, &[(&str, Operator)])>> =

@@ -1,1 +1,10 @@
-//! x
+//! The record world: what each rank does, as data. A schedule can be exported, read back, and run again in any world.
+
+mod goal;
+mod recorder;
+mod replay;
+mod schedule;
+
+pub use goal::{from_goal, to_goal};
+pub use recorder::record;
+pub use schedule::{Action, Schedule, Task};

@@ -154,7 +154,8 @@ impl<N: Network> Events<'_, N> {
                 self.at(departure.arrival, deliver);
             }
             Action::Deliver { rank, slot, received } => {
-                let end_s = self.network.accept(&mut self.nodes[rank].borrow_mut(), event.time_s, self.bytes(received.len));
+                let end_s =
+                    self.network.accept(&mut self.nodes[rank].borrow_mut(), event.time_s, self.bytes(received.len));
                 self.at(end_s, Action::Complete { rank, slot, received });
             }
             Action::Probe { rank } => self.match_arrived(rank, event.time_s),

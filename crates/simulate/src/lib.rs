@@ -113,7 +113,13 @@ pub fn simulate(program: &impl Program, call: &Call, platform: &Platform, option
     }
 }
 
-fn run<N: Network>(program: &impl Program, call: &Call, network: &N, node: Node, options: Options<'_>) -> Result<Outcome> {
+fn run<N: Network>(
+    program: &impl Program,
+    call: &Call,
+    network: &N,
+    node: Node,
+    options: Options<'_>,
+) -> Result<Outcome> {
     match options.engine {
         Engine::Events => events::run(program, call, network, node, options),
         Engine::Dataflow => dataflow::run(program, call, network, node, options).map_err(dataflow::Failure::into_error),

@@ -65,7 +65,8 @@ fn element_is_right(world: &World<'_>, rank: usize, element: usize, value: Value
     }
     let kind = if is_complete { Kind::OperandOrder } else { Kind::WrongResult };
     let span = world.call.result_of(rank).part(element, 1);
-    let got_text = if value == Value::UNDEFINED { "nothing: it was never written".to_owned() } else { arena.show(value) };
+    let got_text =
+        if value == Value::UNDEFINED { "nothing: it was never written".to_owned() } else { arena.show(value) };
     let mut details = if is_complete { Vec::new() } else { differences(&wanted, &sorted) };
     details.extend(world.last_write(rank, span));
     Some(Counterexample {

@@ -35,7 +35,11 @@ pub fn verify(program: &impl Program, call: &Call, limits: Limits) -> Verdict {
             overtaking = overtaking.max(world.overtaking());
             let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
             if let Some(counterexample) = counterexample {
-                return Verdict { counterexample: Some(counterexample), exploration: choices.exploration(), overtaking };
+                return Verdict {
+                    counterexample: Some(counterexample),
+                    exploration: choices.exploration(),
+                    overtaking,
+                };
             }
             if !choices.advance() {
                 break;

@@ -7,9 +7,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{
-    Buffer, Call, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Side, Source, Span, Tag,
-};
+use hocket_core::{Buffer, Call, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Side, Source, Span, Tag};
 
 use crate::choices::Choices;
 use crate::expression::{Arena, Contribution, Value};
@@ -278,7 +276,9 @@ impl<'a> World<'a> {
             let got = format!("a message of {len} elements from rank {from}");
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
-        if self.mailboxes.borrow().unexpected(rank).any(|(other, ..)| *other as usize == from) && self.is_overtaking(rank, from, step) {
+        if self.mailboxes.borrow().unexpected(rank).any(|(other, ..)| *other as usize == from)
+            && self.is_overtaking(rank, from, step)
+        {
             self.overtaking.set(self.overtaking.get() + 1);
         }
         self.ranks[rank].borrow_mut().write(posted.into.part(0, len), message.values);
@@ -365,7 +365,10 @@ impl<'a> World<'a> {
                     step: None,
                     span: None,
                     expected: "every message to be received".to_owned(),
-                    got: format!("a message of {} elements from rank {from} (tag {tag}) left over", message.values.len()),
+                    got: format!(
+                        "a message of {} elements from rank {from} (tag {tag}) left over",
+                        message.values.len()
+                    ),
                     details: Vec::new(),
                 });
             }
@@ -494,8 +497,7 @@ impl<'a> SymbolicRank<'a> {
     async fn wait(&self, waiting: Waiting) -> Received {
         let slot = waiting.slot;
         let guard = Withdraw { world: self.world, waiting };
-        let received =
-            poll_fn(|_| self.world.slots.borrow_mut().take(slot).map_or(Poll::Pending, Poll::Ready)).await;
+        let received = poll_fn(|_| self.world.slots.borrow_mut().take(slot).map_or(Poll::Pending, Poll::Ready)).await;
         std::mem::forget(guard);
         self.end(waiting.step);
         received

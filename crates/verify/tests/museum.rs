@@ -118,10 +118,7 @@ fn a_head_to_head_rendezvous_deadlock() {
     assert_eq!((found.kind, found.is_rendezvous), (Kind::Deadlock, true));
     assert_eq!(
         found.details,
-        [
-            "rank 0 waits in step 2: send result[0..1] to rank 1",
-            "rank 1 waits in step 2: send result[0..1] to rank 0"
-        ]
+        ["rank 0 waits in step 2: send result[0..1] to rank 1", "rank 1 waits in step 2: send result[0..1] to rank 0"]
     );
 }
 
@@ -221,10 +218,7 @@ exhibit!(ReusedScratch, |r, c| {
 fn scratch_reused_before_its_send_completed() {
     let found = find(&ReusedScratch, &Call::new(Collective::Scatter, 3, 1));
     assert_eq!(found.kind, Kind::BufferRace);
-    assert_eq!(
-        found.details,
-        ["step 3: send scratch[0..1] to rank 1", "step 4: copy input[2..3] to scratch[0..1]"]
-    );
+    assert_eq!(found.details, ["step 3: send scratch[0..1] to rank 1", "step 4: copy input[2..3] to scratch[0..1]"]);
 }
 
 // A span is sent on while the receive into it is pending.

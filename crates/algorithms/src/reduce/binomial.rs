@@ -1,7 +1,7 @@
 //! Binomial tree: the broadcast tree run backwards, so the number of partial results halves in each round.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
-//! IJHPCA 19 (2005), section 4.4.
+//! IJHPCA 19 (2005), section 4.5.
 //! Needs: root 0 or a commutative operator, since the tree combines in the order of ranks counted from the root.
 //! Counts: ceil(log2 P) rounds of n bytes; P-1 messages.
 //!

@@ -1,0 +1,384 @@
+//! Algorithms written in Python: a generator function that yields verbs, run as a program in any world.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::rc::Rc;
+
+use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
+use pyo3::prelude::*;
+
+use crate::wire::Error;
+
+/// A generator function of a rank and a call.
+pub struct PythonProgram {
+    function: Py<PyAny>,
+    failure: Cell<Option<PyErr>>,
+}
+
+impl PythonProgram {
+    pub fn new(function: Py<PyAny>) -> Self {
+        Self { function, failure: Cell::new(None) }
+    }
+
+    /// What a rank raised; a world in which one did has no other result.
+    pub fn check(&self) -> PyResult<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Gives up: the rank never goes on.
+    async fn fail(&self, error: PyErr) {
+        self.failure.set(Some(self.failure.take().unwrap_or(error)));
+        pending::<()>().await;
+    }
+}
+
+impl Program for PythonProgram {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let scratch = Rc::new(ScratchRequests::default());
+        let rank = PythonRank { rank: r.rank(), size: r.size(), scratch: scratch.clone() };
+        let started = Python::attach(|py| {
+            let call = PythonCall(c.clone());
+            Ok((self.function.call1(py, (rank, call))?, ()))
+        });
+        match started {
+            Ok((generator, ())) => {
+                let driver = Rc::new(Driver { rank: r, program: self, scratch, rests: RefCell::default() });
+                let _end = DropRests(driver.clone());
+                driver.take(generator).await;
+            }
+            Err(error) => self.fail(error).await,
+        }
+    }
+}
+
+/// Working memory that a program asked for and its world has not given yet.
+#[derive(Default)]
+struct ScratchRequests {
+    end: Cell<usize>,
+    lens: RefCell<Vec<usize>>,
+}
+
+type Step<'a> = Pin<Box<dyn Future<Output = Py<PyAny>> + 'a>>;
+
+/// Runs the generators of one rank.
+struct Driver<'a, R: Rank> {
+    rank: &'a R,
+    program: &'a PythonProgram,
+    scratch: Rc<ScratchRequests>,
+    /// Branches that a `first` did not wait for, by number.
+    rests: RefCell<Vec<Option<Pin<Box<dyn Future<Output = ()> + 'a>>>>>,
+}
+
+/// Drops the rests with the run: they hold the driver that holds them.
+struct DropRests<'a, R: Rank>(Rc<Driver<'a, R>>);
+
+impl<R: Rank> Drop for DropRests<'_, R> {
+    fn drop(&mut self) {
+        self.0.rests.take();
+    }
+}
+
+impl<'a, R: Rank> Driver<'a, R> {
+    /// Takes a step: a verb, or a generator of steps. Its value is what the step got.
+    fn take(self: &Rc<Self>, step: Py<PyAny>) -> Step<'a> {
+        let driver = self.clone();
+        Box::pin(async move {
+            let verb = Python::attach(|py| step.extract::<Verb>(py).ok());
+            match verb {
+                Some(verb) => driver.act(verb.0).await,
+                None => driver.generate(step).await,
+            }
+        })
+    }
+
+    async fn generate(self: &Rc<Self>, generator: Py<PyAny>) -> Py<PyAny> {
+        let mut value = none();
+        loop {
+            let sent = Python::attach(|py| match generator.call_method1(py, "send", (value,)) {
+                Ok(step) => Ok(Ok(step)),
+                Err(error) if error.is_instance_of::<pyo3::exceptions::PyStopIteration>(py) => {
+                    Ok(Err(error.value(py).getattr("value")?.unbind()))
+                }
+                Err(error) => Err(error),
+            });
+            self.give_scratch();
+            match sent {
+                Ok(Ok(step)) => value = self.take(step).await,
+                Ok(Err(returned)) => return returned,
+                Err(error) => {
+                    self.program.fail(error).await;
+                    return none();
+                }
+            }
+        }
+    }
+
+    fn give_scratch(&self) {
+        for len in self.scratch.lens.take() {
+            self.rank.scratch(len);
+        }
+    }
+
+    async fn act(self: &Rc<Self>, verb: Act) -> Py<PyAny> {
+        let r = self.rank;
+        match verb {
+            Act::Send { to, data, tag } => r.send_with(to, data, Options { tag, ..Options::default() }).await,
+            Act::Recv { from, into, tag } => return received(r.recv_with(from, into, tag).await),
+            Act::Combine { source, target, side } => r.combine(source, target, side).await,
+            Act::Copy { source, target } => r.copy(source, target).await,
+            Act::Compute { time_s } => r.compute(time_s).await,
+            Act::Join(steps) => {
+                let values = r.join_all(steps.into_iter().map(|step| self.take(step))).await;
+                return Python::attach(|py| list(py, values));
+            }
+            Act::First(a, b) => {
+                let (winner, rest) = r.first(self.take(a), self.take(b)).await;
+                let number = self.rests.borrow().len();
+                self.rests.borrow_mut().push(Some(Box::pin(rest)));
+                let (index, value) = match winner {
+                    Winner::A(value) => (0, value),
+                    Winner::B(value) => (1, value),
+                };
+                return Python::attach(|py| tuple(py, index, value, Act::Rest(number)));
+            }
+            Act::Rest(number) => {
+                let rest = self.rests.borrow_mut()[number].take();
+                if let Some(rest) = rest {
+                    rest.await;
+                }
+            }
+        }
+        none()
+    }
+}
+
+fn none() -> Py<PyAny> {
+    Python::attach(|py| py.None())
+}
+
+fn received(received: Received) -> Py<PyAny> {
+    let Received { source, len } = received;
+    Python::attach(|py| Py::new(py, PythonReceived { source, length: len }).map_or_else(|_| py.None(), Py::into_any))
+}
+
+fn list(py: Python<'_>, values: Vec<Py<PyAny>>) -> Py<PyAny> {
+    values.into_pyobject(py).map_or_else(|_| py.None(), |list| list.unbind())
+}
+
+fn tuple(py: Python<'_>, index: usize, value: Py<PyAny>, rest: Act) -> Py<PyAny> {
+    (index, value, Verb(rest)).into_pyobject(py).map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
+}
+
+/// What a verb does.
+enum Act {
+    Send { to: usize, data: Span, tag: Tag },
+    Recv { from: Source, into: Span, tag: Tag },
+    Combine { source: Span, target: Span, side: Side },
+    Copy { source: Span, target: Span },
+    Compute { time_s: f64 },
+    Join(Vec<Py<PyAny>>),
+    First(Py<PyAny>, Py<PyAny>),
+    Rest(usize),
+}
+
+impl Clone for Act {
+    fn clone(&self) -> Self {
+        let copy = |step: &Py<PyAny>| Python::attach(|py| step.clone_ref(py));
+        match self {
+            Self::Send { to, data, tag } => Self::Send { to: *to, data: *data, tag: *tag },
+            Self::Recv { from, into, tag } => Self::Recv { from: *from, into: *into, tag: *tag },
+            Self::Combine { source, target, side } => Self::Combine { source: *source, target: *target, side: *side },
+            Self::Copy { source, target } => Self::Copy { source: *source, target: *target },
+            Self::Compute { time_s } => Self::Compute { time_s: *time_s },
+            Self::Join(steps) => Self::Join(steps.iter().map(copy).collect()),
+            Self::First(a, b) => Self::First(copy(a), copy(b)),
+            Self::Rest(number) => Self::Rest(*number),
+        }
+    }
+}
+
+/// A step that a verb made: nothing happens until it is yielded.
+#[pyclass(frozen, from_py_object, name = "Step", module = "hocket._native")]
+#[derive(Clone)]
+pub struct Verb(Act);
+
+/// What a receive got.
+#[pyclass(frozen, get_all, name = "Received", module = "hocket._native")]
+pub struct PythonReceived {
+    source: usize,
+    length: usize,
+}
+
+/// A piece of one of a rank's buffers.
+#[pyclass(frozen, from_py_object, name = "Span", module = "hocket._native")]
+#[derive(Clone, Copy)]
+pub struct PythonSpan(Span);
+
+fn checked(is_inside: bool, what: impl FnOnce() -> String) -> PyResult<()> {
+    if is_inside { Ok(()) } else { Err(Error::new_err(what())) }
+}
+
+#[pymethods]
+impl PythonSpan {
+    fn __len__(&self) -> usize {
+        self.0.len
+    }
+
+    fn __repr__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn part(&self, offset: usize, length: usize) -> PyResult<Self> {
+        let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.0.len);
+        checked(is_inside, || format!("part({offset}, {length}): expected a part of the {} elements", self.0.len))?;
+        Ok(Self(self.0.part(offset, length)))
+    }
+
+    fn chunk(&self, index: usize, chunks: usize) -> PyResult<Self> {
+        self.chunks(index, 1, chunks)
+    }
+
+    fn chunks(&self, first: usize, count: usize, chunks: usize) -> PyResult<Self> {
+        let is_inside = first.checked_add(count).is_some_and(|end| end <= chunks) && chunks > 0;
+        checked(is_inside, || format!("chunks {first} to {first} + {count}: expected some of {chunks}"))?;
+        Ok(Self(self.0.chunks(first, count, chunks)))
+    }
+}
+
+/// One call of a collective.
+#[pyclass(frozen, name = "Call", module = "hocket._native")]
+pub struct PythonCall(Call);
+
+#[pymethods]
+impl PythonCall {
+    #[getter]
+    fn root(&self) -> usize {
+        self.0.root
+    }
+
+    fn input(&self, r: &PythonRank) -> PythonSpan {
+        PythonSpan(self.0.input_of(r.rank))
+    }
+
+    fn result(&self, r: &PythonRank) -> PythonSpan {
+        PythonSpan(self.0.result_of(r.rank))
+    }
+
+    fn count(&self, block: usize) -> PyResult<usize> {
+        self.check_blocks(block, 1)?;
+        Ok(self.0.count(block))
+    }
+
+    fn block(&self, span: PythonSpan, block: usize) -> PyResult<PythonSpan> {
+        self.blocks(span, block, 1)
+    }
+
+    fn blocks(&self, span: PythonSpan, first: usize, count: usize) -> PyResult<PythonSpan> {
+        self.check_blocks(first, count)?;
+        let (len, total) = (span.0.len, self.0.offset(first + count));
+        checked(total <= len, || format!("blocks end at element {total}, expected a span of all blocks, got {len}"))?;
+        Ok(PythonSpan(self.0.blocks(span.0, first, count)))
+    }
+
+    fn parameter(&self, name: &str) -> PyResult<u64> {
+        let found = self.0.parameters.iter().find(|(key, _)| *key == name);
+        found.map(|(_, value)| *value).ok_or_else(|| Error::new_err(format!("parameter {name:?} is not declared")))
+    }
+}
+
+impl PythonCall {
+    fn check_blocks(&self, first: usize, count: usize) -> PyResult<()> {
+        let ranks = self.0.ranks;
+        let is_inside = first.checked_add(count).is_some_and(|end| end <= ranks);
+        checked(is_inside, || format!("blocks {first} to {first} + {count}: expected some of {ranks}"))
+    }
+}
+
+/// One rank, as its program sees it.
+#[pyclass(frozen, unsendable, name = "Rank", module = "hocket._native")]
+pub struct PythonRank {
+    #[pyo3(get)]
+    rank: usize,
+    #[pyo3(get)]
+    size: usize,
+    scratch: Rc<ScratchRequests>,
+}
+
+impl PythonRank {
+    fn peer(&self, rank: usize) -> PyResult<usize> {
+        checked(rank < self.size, || format!("rank {rank} does not exist, expected one below {}", self.size))?;
+        Ok(rank)
+    }
+
+    fn combined(&self, source: Span, target: Span, side: Side) -> PyResult<Verb> {
+        let (from, to) = (source.len, target.len);
+        checked(from == to, || format!("{from} elements into {to}, expected spans of one length"))?;
+        Ok(Verb(Act::Combine { source, target, side }))
+    }
+}
+
+#[pymethods]
+impl PythonRank {
+    fn scratch(&self, length: usize) -> PyResult<PythonSpan> {
+        checked(length <= 1 << 40, || format!("scratch of {length} elements, expected at most 2^40"))?;
+        let offset = self.scratch.end.replace(self.scratch.end.get() + length);
+        self.scratch.lens.borrow_mut().push(length);
+        Ok(PythonSpan(Span { buffer: hocket_core::Buffer::Scratch, offset, len: length }))
+    }
+
+    #[pyo3(signature = (to, data, tag = 0))]
+    fn send(&self, to: usize, data: PythonSpan, tag: Tag) -> PyResult<Verb> {
+        Ok(Verb(Act::Send { to: self.peer(to)?, data: data.0, tag }))
+    }
+
+    #[pyo3(signature = (source, into, tag = 0))]
+    fn recv(&self, source: usize, into: PythonSpan, tag: Tag) -> PyResult<Verb> {
+        Ok(Verb(Act::Recv { from: Source::Rank(self.peer(source)? as u32), into: into.0, tag }))
+    }
+
+    #[pyo3(signature = (into, tag = 0))]
+    fn recv_any(&self, into: PythonSpan, tag: Tag) -> Verb {
+        Verb(Act::Recv { from: Source::Any, into: into.0, tag })
+    }
+
+    fn sendrecv(&self, py: Python<'_>, to: usize, data: PythonSpan, source: usize, into: PythonSpan) -> PyResult<Verb> {
+        let steps = [self.send(to, data, 0)?, self.recv(source, into, 0)?];
+        let steps: PyResult<_> = steps.into_iter().map(|step| Ok(Py::new(py, step)?.into_any())).collect();
+        Ok(Verb(Act::Join(steps?)))
+    }
+
+    fn reduce(&self, peer: usize, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
+        let side = if self.peer(peer)? < self.rank { Side::Left } else { Side::Right };
+        self.combined(source.0, target.0, side)
+    }
+
+    fn combine(&self, source: PythonSpan, target: PythonSpan, side: &str) -> PyResult<Verb> {
+        let side = match side {
+            "left" => Side::Left,
+            "right" => Side::Right,
+            _ => return Err(Error::new_err(format!("side: got {side:?}, expected \"left\" or \"right\""))),
+        };
+        self.combined(source.0, target.0, side)
+    }
+
+    fn copy(&self, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
+        let (from, to) = (source.0.len, target.0.len);
+        checked(from == to, || format!("{from} elements into {to}, expected spans of one length"))?;
+        Ok(Verb(Act::Copy { source: source.0, target: target.0 }))
+    }
+
+    fn compute(&self, time_s: f64) -> PyResult<Verb> {
+        checked(time_s.is_finite() && time_s >= 0.0, || format!("computing for {time_s} s, expected a time"))?;
+        Ok(Verb(Act::Compute { time_s }))
+    }
+
+    #[pyo3(signature = (*branches))]
+    fn join(&self, branches: Vec<Py<PyAny>>) -> Verb {
+        Verb(Act::Join(branches))
+    }
+
+    fn first(&self, a: Py<PyAny>, b: Py<PyAny>) -> Verb {
+        Verb(Act::First(a, b))
+    }
+}

@@ -1,0 +1,181 @@
+//! Whatever can be run in the worlds: an algorithm of the catalogue, one written in Python, or a schedule.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use hocket::Report;
+use hocket::request::{CallRequest, EngineName};
+use hocket_algorithms::{Entry, Visitor, find, with_program};
+use hocket_core::{Call, Collective, Program, Result};
+use hocket_memory::Operator;
+use hocket_record::Schedule;
+use hocket_simulate::{Options, Outcome, Platform};
+use hocket_verify::Limits;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::program::PythonProgram;
+use crate::wire::raise;
+
+pub enum Runnable {
+    Listed(&'static Entry),
+    Python(PythonProgram),
+    Recorded(Schedule),
+}
+
+/// How to simulate.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    pub name: EngineName,
+    pub is_traced: bool,
+}
+
+/// The precondition of an algorithm, and the values of its parameters.
+pub struct Precondition {
+    /// Of one written in Python: gives a sentence, or None, for a call given by keywords.
+    pub refuses: Option<Py<PyAny>>,
+    pub parameters: BTreeMap<String, u64>,
+}
+
+impl Runnable {
+    pub fn new(collective: Collective, name: &str, program: Option<Py<PyAny>>) -> PyResult<Self> {
+        match program {
+            None => find(collective, name).map(Self::Listed).map_err(raise),
+            Some(function) => Ok(Self::Python(PythonProgram::new(function))),
+        }
+    }
+
+    /// The program that a request names, and its call.
+    pub fn resolve(request: &CallRequest, program: Option<Py<PyAny>>) -> PyResult<(Self, Call)> {
+        if program.is_none() {
+            return request.resolve().map(|(entry, call)| (Self::Listed(entry), call)).map_err(raise);
+        }
+        let call = with_parameters(request.call().map_err(raise)?, &request.parameters);
+        Ok((Self::new(call.collective, &request.algorithm, program)?, call))
+    }
+
+    /// What `visitor` makes of the program, or what the program raised.
+    fn visit<T>(&self, visitor: impl Visitor<Output = T>) -> PyResult<T> {
+        match self {
+            Self::Listed(entry) => Ok(with_program(entry, visitor)),
+            Self::Recorded(schedule) => Ok(visitor.visit(schedule)),
+            Self::Python(program) => {
+                let output = visitor.visit(program);
+                program.check()?;
+                Ok(output)
+            }
+        }
+    }
+
+    /// Simulates; gives up when the user presses Ctrl-C.
+    pub fn simulate(&self, call: &Call, platform: &Platform, engine: Engine) -> PyResult<Outcome> {
+        struct Simulated<'a>(&'a Call, &'a Platform, Options<'a>);
+        impl Visitor for Simulated<'_> {
+            type Output = Result<Outcome>;
+            fn visit(self, program: &impl Program) -> Self::Output {
+                hocket_simulate::simulate(program, self.0, self.1, self.2)
+            }
+        }
+        let signal = Cell::new(None);
+        let is_interrupted = || {
+            let raised = Python::attach(|py| py.check_signals().err());
+            let is_raised = raised.is_some();
+            signal.set(raised);
+            is_raised
+        };
+        let options = Options { engine: engine.name.into(), trace: engine.is_traced, is_interrupted: &is_interrupted };
+        let outcome = self.visit(Simulated(call, platform, options))?;
+        outcome.map_err(|error| signal.take().unwrap_or_else(|| raise(error)))
+    }
+
+    /// Verifies on those of `calls` that the precondition allows.
+    pub fn verify(&self, calls: impl Iterator<Item = Call>, precondition: &Precondition) -> PyResult<Report> {
+        struct Verified<I, A>(I, A);
+        impl<I: Iterator<Item = Call>, A: Fn(&Call) -> Result<Call>> Visitor for Verified<I, A> {
+            type Output = Report;
+            fn visit(self, program: &impl Program) -> Report {
+                hocket::verify_calls(program, self.0, self.1, Limits::default())
+            }
+        }
+        let failure = Cell::new(None);
+        let accept = |call: &Call| self.accept(call, precondition, &failure);
+        let report = self.visit(Verified(calls, accept))?;
+        failure.take().map_or(Ok(report), Err)
+    }
+
+    fn accept(&self, call: &Call, precondition: &Precondition, failure: &Cell<Option<PyErr>>) -> Result<Call> {
+        if let Self::Listed(entry) = self {
+            let given: Vec<_> = precondition.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
+            return entry.accept(call, &given);
+        }
+        match precondition.sentence(call) {
+            Ok(None) => Ok(with_parameters(call.clone(), &precondition.parameters)),
+            Ok(Some(sentence)) => Err(hocket_core::Error::new(sentence)),
+            Err(error) => {
+                failure.set(Some(error));
+                Err(hocket_core::Error::new("the precondition failed"))
+            }
+        }
+    }
+
+    /// Runs on real data.
+    pub fn run(&self, call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> PyResult<Vec<Vec<u8>>> {
+        struct InMemory<'a>(&'a Call, &'a Operator, &'a [Vec<u8>]);
+        impl Visitor for InMemory<'_> {
+            type Output = Result<Vec<Vec<u8>>>;
+            fn visit(self, program: &impl Program) -> Self::Output {
+                hocket_memory::run(program, self.0, Some(self.1), self.2)
+            }
+        }
+        self.visit(InMemory(call, operator, inputs))?.map_err(raise)
+    }
+
+    /// Records as a schedule.
+    pub fn record(&self, call: &Call) -> PyResult<Schedule> {
+        struct Recorded<'a>(&'a Call);
+        impl Visitor for Recorded<'_> {
+            type Output = Result<Schedule>;
+            fn visit(self, program: &impl Program) -> Self::Output {
+                hocket_record::record(program, self.0)
+            }
+        }
+        self.visit(Recorded(call))?.map_err(raise)
+    }
+}
+
+impl Precondition {
+    fn sentence(&self, call: &Call) -> PyResult<Option<String>> {
+        let Some(refuses) = &self.refuses else { return Ok(None) };
+        Python::attach(|py| {
+            let keywords = PyDict::new(py);
+            let elements = if call.collective.size_is_one_block() { call.count(0) } else { call.input_len(call.root) };
+            keywords.set_item("ranks", call.ranks)?;
+            keywords.set_item("size_bytes", elements * call.element_bytes)?;
+            keywords.set_item("root", call.root)?;
+            keywords.set_item("element_bytes", call.element_bytes)?;
+            keywords.set_item("in_place", call.in_place)?;
+            keywords.set_item("commutative", call.commutative)?;
+            keywords.set_item("parameters", self.parameters.clone())?;
+            refuses.call(py, (), Some(&keywords))?.extract(py)
+        })
+    }
+}
+
+/// The call with parameters that a program written in Python declares.
+fn with_parameters(call: Call, parameters: &BTreeMap<String, u64>) -> Call {
+    let parameters = parameters.iter().map(|(name, value)| (interned(name), *value)).collect();
+    Call { parameters, ..call }
+}
+
+/// The same text for as long as the process lives; each name is kept once.
+fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.iter().find(|known| **known == name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.push(kept);
+    kept
+}

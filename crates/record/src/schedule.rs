@@ -1,0 +1,152 @@
+//! Static schedules: tasks and what they wait for.
+
+use hocket_core::{Buffer, Error, Result, Side, Span, Tag};
+use serde::{Deserialize, Serialize};
+
+/// What every rank does. As a program it runs in any world, see [`hocket_core::Program`].
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Version of this format.
+    pub format: u32,
+    /// Size of an element, in bytes.
+    pub element_bytes: usize,
+    /// Elements of working memory of each rank.
+    pub scratch: Vec<usize>,
+    /// The tasks of each rank, every task behind those it waits for.
+    pub ranks: Vec<Vec<Task>>,
+}
+
+/// One task of a rank.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// What is done.
+    pub action: Action,
+    /// Earlier tasks of the rank that must have ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<u32>,
+    /// Earlier tasks of the rank that must have started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_start: Vec<u32>,
+}
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[allow(missing_docs)]
+pub enum Action {
+    Send {
+        to: u32,
+        tag: Tag,
+        #[serde(with = "Piece")]
+        data: Span,
+    },
+    Recv {
+        from: u32,
+        tag: Tag,
+        #[serde(with = "Piece")]
+        into: Span,
+    },
+    /// target = source ∘ target if `is_source_left`, else target ∘ source.
+    Combine {
+        #[serde(with = "Piece")]
+        source: Span,
+        #[serde(with = "Piece")]
+        target: Span,
+        is_source_left: bool,
+    },
+    Copy {
+        #[serde(with = "Piece")]
+        source: Span,
+        #[serde(with = "Piece")]
+        target: Span,
+    },
+    Compute {
+        time_s: f64,
+    },
+}
+
+impl Action {
+    pub(crate) fn combine(source: Span, target: Span, side: Side) -> Self {
+        Self::Combine { source, target, is_source_left: side == Side::Left }
+    }
+}
+
+/// How a [`Span`] is written.
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Span", deny_unknown_fields)]
+struct Piece {
+    #[serde(with = "BufferName")]
+    buffer: Buffer,
+    offset: usize,
+    len: usize,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Buffer", rename_all = "snake_case")]
+enum BufferName {
+    Input,
+    Result,
+    Scratch,
+}
+
+impl Schedule {
+    /// The version that this program writes and reads.
+    pub const FORMAT: u32 = 1;
+
+    /// Reads the JSON that [`Schedule`] is written as; `file` is the name that messages give.
+    ///
+    /// # Errors
+    /// Not JSON, another format, or a schedule that makes no sense: file, line, and what was expected.
+    pub fn from_json(text: &str, file: &str) -> Result<Self> {
+        let schedule: Self =
+            serde_json::from_str(text).map_err(|e| Error::new(e.to_string()).at(format!("{file}:{}", e.line())))?;
+        schedule.check().map_err(|e| e.at(file))?;
+        Ok(schedule)
+    }
+
+    /// Checks that peers and tasks exist and that tasks wait for earlier ones only.
+    ///
+    /// # Errors
+    /// The first task that does not make sense.
+    pub fn check(&self) -> Result<()> {
+        if self.format != Self::FORMAT {
+            return Err(Error::new(format!("format: got {}, expected {}", self.format, Self::FORMAT)));
+        }
+        if self.ranks.is_empty() || self.element_bytes == 0 || self.scratch.len() != self.ranks.len() {
+            return Err(Error::new("expected at least one rank, elements of at least 1 B, and scratch for every rank"));
+        }
+        for (rank, tasks) in self.ranks.iter().enumerate() {
+            for (number, task) in tasks.iter().enumerate() {
+                self.check_task(number, task).map_err(|e| e.at(format!("rank {rank}, task {number}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_task(&self, number: usize, task: &Task) -> Result<()> {
+        if let Some(late) = task.after.iter().chain(&task.after_start).find(|other| **other as usize >= number) {
+            return Err(Error::new(format!("waits for task {late}, expected an earlier one")));
+        }
+        let spans: &[Span] = match &task.action {
+            Action::Send { data, .. } => &[*data],
+            Action::Recv { into, .. } => &[*into],
+            Action::Combine { source, target, .. } | Action::Copy { source, target } => &[*source, *target],
+            Action::Compute { time_s } if !(time_s.is_finite() && *time_s >= 0.0) => {
+                return Err(Error::new(format!("computes for {time_s} s, expected a time")));
+            }
+            Action::Compute { .. } => &[],
+        };
+        let most = usize::MAX / self.element_bytes / 2;
+        if spans.iter().any(|span| span.offset > most || span.len > most) {
+            return Err(Error::new("a span beyond any memory"));
+        }
+        match &task.action {
+            Action::Send { to: peer, .. } | Action::Recv { from: peer, .. } if *peer as usize >= self.ranks.len() => {
+                Err(Error::new(format!("peer {peer}, expected a rank below {}", self.ranks.len())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
