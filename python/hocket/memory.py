@@ -112,8 +112,13 @@ def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: in
 
 
 def _contributions(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> list[bytes]:
-    counts = collective not in ("broadcast", "scatter", "barrier")
-    return [_bytes(array) if counts or rank == root else b"" for rank, array in enumerate(inputs)]
+    return [_bytes(array) if _contributes(collective, rank, root) else b"" for rank, array in enumerate(inputs)]
+
+
+def _contributes(collective: str, rank: int, root: int) -> bool:
+    if collective in ("broadcast", "scatter"):
+        return rank == root
+    return collective != "barrier"
 
 
 def _bytes(array: NDArray[Any] | None) -> bytes:

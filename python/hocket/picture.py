@@ -35,8 +35,8 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
     Raises:
         Error: As `hocket.simulate`.
     """
-    segment = max((p.default for p in algorithm.parameters if p.unit == "bytes"), default=1)
-    call = Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else ranks * _SEGMENTS * segment)
+    segment_bytes = max((p.default for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
+    call = Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else _SEGMENTS * segment_bytes)
     traced = trace(algorithm, call, machine=Machine.parse(_UNIT_MACHINE))
     return space_time(traced.events, ranks=ranks, width=width)
 

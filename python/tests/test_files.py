@@ -51,7 +51,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     assert files.writable(str(tmp_path / "new" / "out.txt")) == str(tmp_path / "new" / "out.txt")
-    with pytest.raises(Error, match="cannot be written: .* a directory"):
+    with pytest.raises(Error, match=r"cannot be written: .* a directory"):
         files.writable(str(tmp_path / name))
 
 
