@@ -10,7 +10,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import call_request, program_errors, program_of
+from hocket.requests import call_request, guarded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,10 +79,9 @@ def run(
         commutative=data_type not in _ELEMENT_BYTES,
         parameters=dict(parameters or {}),
     )
-    request = json.dumps(call_request(algorithm, call))
+    request = json.dumps({"call": call_request(algorithm, call)})
     contributions = _contributions(algorithm.collective, inputs, root)
-    with program_errors(algorithm):
-        results = _native.run(request, data_type, operator, contributions, *program_of(algorithm))
+    results = guarded(algorithm, lambda: _native.run(request, data_type, operator, contributions, algorithm.program))
     return [_array(result, dtype) for result in results]
 
 

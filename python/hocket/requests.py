@@ -5,30 +5,24 @@ from __future__ import annotations
 import inspect
 import json
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm
-from hocket.typing import Program
 
 __all__ = [
-    "RefusedError",
     "ask",
     "call_request",
-    "check_precondition",
     "complete",
     "declared_by",
-    "program_errors",
-    "program_of",
+    "guarded",
+    "refusal",
 ]
 
-
-class RefusedError(Error):
-    """A precondition of an algorithm written in Python does not hold."""
+T = TypeVar("T")
 
 
 def complete(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int]:
@@ -42,15 +36,10 @@ def complete(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, i
     return {**{p.name: p.default for p in algorithm.parameters}, **parameters}
 
 
-def check_precondition(algorithm: Algorithm, call: Call) -> None:
-    """Check that an algorithm written in Python takes a call; the compiled module checks its own.
-
-    Raises:
-        RefusedError: It does not.
-    """
+def refusal(algorithm: Algorithm, call: Call) -> str | None:
+    """Return what an algorithm written in Python refuses a call with, or None; the catalogue checks its own."""
     sentence = algorithm.refuses(call) if algorithm.refuses else None
-    if sentence:
-        raise RefusedError(f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})")
+    return f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})" if sentence else None
 
 
 def declared_by(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int]:
@@ -66,7 +55,9 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
         Error: The algorithm refuses the call, or does not take a parameter or its value.
     """
     parameters = complete(algorithm, call.parameters)
-    check_precondition(algorithm, replace(call, parameters=parameters))
+    sentence = refusal(algorithm, replace(call, parameters=parameters))
+    if sentence:
+        raise Error(sentence)
     return {
         "collective": algorithm.collective,
         "algorithm": algorithm.name,
@@ -80,42 +71,49 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
     }
 
 
-def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm) -> Any:
+def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm, *more: Any) -> Any:
     """Hand a request to a function of the compiled module, with the program of an algorithm written in Python.
+
+    Args:
+        function: The function.
+        request: The request.
+        algorithm: The algorithm that the request names.
+        more: What the function takes after the program of an algorithm written in Python.
 
     Raises:
         Error: The function's, or what the program raised.
     """
-    with program_errors(algorithm):
-        return json.loads(function(json.dumps(request), *program_of(algorithm)))
+    programs = () if algorithm.program is None else (algorithm.program, *more)
+    return json.loads(guarded(algorithm, lambda: function(json.dumps(request), *programs)))
 
 
-def program_of(algorithm: Algorithm) -> tuple[Program, ...]:
-    """Return the last argument of the compiled module's functions: none for an algorithm of the catalogue."""
-    return () if algorithm.program is None else (algorithm.program,)
-
-
-@contextmanager
-def program_errors(algorithm: Algorithm) -> Iterator[None]:
-    """Turn what a program written in Python raises into one line: where, in which program, and what.
+def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
+    """Return what `run` does, and turn what a program written in Python raises into one line.
 
     Raises:
-        Error: Instead of any exception of the program.
+        Error: Instead of any exception of the program: where, in which program, and what.
     """
     try:
-        yield
+        return run()
     except Exception as error:
-        if algorithm.program is None or isinstance(error, Error):
+        place = _place_in(algorithm, error)
+        if place is None:
             raise
-        place = _place_in(algorithm.program, error)
-        raise Error(f"{place}{algorithm.label}: {type(error).__name__}: {error}") from error
+        what = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+        message = f"{place}{algorithm.label}: {what}"
+    # Raised here, so that it does not keep the program's frames: ranks must not outlive the thread that runs them.
+    raise Error(message)
 
 
-def _place_in(program: Program, error: Exception) -> str:
-    """Return "file:line: " of the innermost frame in the file of the program, or nothing."""
-    file = inspect.getfile(program)
+def _place_in(algorithm: Algorithm, error: Exception) -> str | None:
+    """Return "file:line: " if a program raised the error, "" if it was run by one, None if there is no program."""
+    if algorithm.program is None:
+        return None
+    file = inspect.getfile(algorithm.program)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f"{file}:{lines[-1]}: " if lines else ""
+    if lines:
+        return f"{file}:{lines[-1]}: "
+    return None if isinstance(error, Error) else ""
 
 
 def _check_parameter(algorithm: Algorithm, name: str, value: int) -> None:

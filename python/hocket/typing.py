@@ -2,10 +2,12 @@
 
 A verb makes a step; `yield` takes it, and gives back what the step got::
 
-    def pass_on(r: Rank, c: Call) -> Steps:
-        scratch = r.scratch(len(c.result(r)))
-        got = yield r.recv_any(scratch)
-        yield r.join(r.send(0, scratch), r.recv(got.source, scratch))
+    def answer(r: Rank, c: Call) -> Steps:
+        question, result = r.scratch(1), c.result(r)
+        got = yield r.recv_any(question)
+        yield r.join(r.send(got.source, result), r.recv(got.source, question))
+
+A generator of steps is a step too: `yield part(r, c)` does a part, `r.join(part(r, c), other(r, c))` two side by side.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Call", "Program", "Rank", "Span", "Step", "Steps"]
+__all__ = ["Call", "Program", "Rank", "Received", "Span", "Step", "Steps"]
 
 Step: TypeAlias = Any
-"""What a verb makes: a step to `yield`, or to hand to `join` or `first`."""
+"""What a verb makes, or a generator of such: to be yielded, or handed to `join` or `first`."""
 
 Steps: TypeAlias = Generator[Step, Any, None]
 """What a rank program is: a generator of steps."""
@@ -36,6 +38,18 @@ class Span(Protocol):
 
     def chunks(self, first: int, count: int, chunks: int) -> Span:
         """Return the `count` consecutive chunks from `first` on, of the span cut into `chunks`."""
+
+
+class Received(Protocol):
+    """What a receive got."""
+
+    @property
+    def source(self) -> int:
+        """The sender."""
+
+    @property
+    def length(self) -> int:
+        """Number of elements; at most the length of the receiving span."""
 
 
 class Call(Protocol):
@@ -78,14 +92,14 @@ class Rank(Protocol):
     def scratch(self, length: int) -> Span:
         """Return `length` fresh elements of working memory; their values are undefined."""
 
-    def send(self, to: int, data: Span) -> Step:
+    def send(self, to: int, data: Span, tag: int = 0) -> Step:
         """Send `data` to rank `to`; done when the span may be changed again."""
 
-    def recv(self, source: int, into: Span) -> Step:
-        """Receive from rank `source` a message of at most the length of `into`."""
+    def recv(self, source: int, into: Span, tag: int = 0) -> Step:
+        """Receive from rank `source` a message of at most the length of `into`; gives a `Received`."""
 
-    def recv_any(self, into: Span) -> Step:
-        """Receive from whichever rank's message comes first."""
+    def recv_any(self, into: Span, tag: int = 0) -> Step:
+        """Receive from whichever rank's message comes first; gives a `Received`."""
 
     def sendrecv(self, to: int, data: Span, source: int, into: Span) -> Step:
         """Send to `to` while receiving from `source`."""
@@ -103,10 +117,13 @@ class Rank(Protocol):
         """Compute for `time_s` seconds."""
 
     def join(self, *branches: Step) -> Step:
-        """Do all of these side by side; done when all are."""
+        """Do all of these side by side; done when all are. Gives a list of what each got."""
 
     def first(self, a: Step, b: Step) -> Step:
-        """Start both; done when the earlier one is."""
+        """Start both; done when the earlier one is. Gives 0 or 1 for the winner, what it got, and the other's rest.
+
+        The rest is a step: yield it to let the other finish, or leave it to withdraw the other.
+        """
 
 
 Program: TypeAlias = Callable[[Any, Any], Steps]

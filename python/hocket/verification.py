@@ -10,7 +10,7 @@ from typing import Any
 from hocket import _native
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import RefusedError, ask, check_precondition, complete, declared_by
+from hocket.requests import ask, complete, declared_by, refusal
 from hocket.sweep import ignore, sweep
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
@@ -132,26 +132,21 @@ class _Task:
 
 
 def _check(task: _Task) -> Finding:
-    algorithm, ranks = task.algorithm, task.ranks
-    parameters = complete(algorithm, declared_by(algorithm, task.parameters))
-    try:
-        check_precondition(algorithm, Call(ranks=ranks, size_bytes=ranks, parameters=parameters))
-    except RefusedError as refused:
-        nothing = {"checked": 0, "exploration": "deterministic", "counterexamples": ()}
-        return _finding(task, {**nothing, "refused": str(refused)})
+    algorithm = task.algorithm
     request = {
         "collective": algorithm.collective,
         "algorithm": algorithm.name,
-        "ranks": ranks,
-        "parameters": parameters,
+        "ranks": task.ranks,
+        "parameters": complete(algorithm, declared_by(algorithm, task.parameters)),
     }
-    return _finding(task, ask(_native.verify, request, algorithm))
 
+    def refuses(**call: Any) -> str | None:
+        return refusal(algorithm, Call(**call))
 
-def _finding(task: _Task, answer: Mapping[str, Any]) -> Finding:
+    answer = ask(_native.verify, request, algorithm, refuses)
     return Finding(
-        collective=task.algorithm.collective,
-        algorithm=task.algorithm.name,
+        collective=algorithm.collective,
+        algorithm=algorithm.name,
         ranks=task.ranks,
         checked=answer["checked"],
         exploration=answer["exploration"],

@@ -21,6 +21,7 @@ class Ran:
 
     @property
     def json(self) -> Any:
+        assert self.err == ""
         return json.loads(self.out)
 
 

@@ -106,10 +106,22 @@ def test_what_a_program_raises_is_one_line() -> None:
         yield r.copy(c.input(r), c.result(r))
         raise KeyError("oops")
 
-    with pytest.raises(hocket.Error, match=r"KeyError: 'oops'") as refusal:
+    message = r"^.*test_authoring\.py:\d+: allreduce/broken: KeyError: 'oops'$"
+    with pytest.raises(hocket.Error, match=message):
         hocket.simulate(broken, hocket.Call(ranks=2, size_bytes=8))
-    assert "\n" not in str(refusal.value)
-    assert "test_authoring.py" in str(refusal.value)
+    with pytest.raises(hocket.Error, match=message):
+        hocket.verify(broken, [2])
+
+
+def test_a_wrong_use_of_a_verb_is_one_line_with_its_place() -> None:
+    @hocket.algorithm("allreduce")
+    def astray(r: Rank, c: Call) -> Steps:
+        """Sends to a rank that does not exist."""
+        yield r.send(r.size, c.result(r))
+
+    message = r"^.*test_authoring\.py:\d+: allreduce/astray: rank 2 does not exist, expected one below 2$"
+    with pytest.raises(hocket.Error, match=message):
+        hocket.simulate(astray, hocket.Call(ranks=2, size_bytes=8))
 
 
 def test_a_file_is_loaded(program_file: Write) -> None:

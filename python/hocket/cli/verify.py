@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -95,7 +95,7 @@ def _print(verdict: Verdict) -> None:
     for _, group in groupby(verdict.findings, key=lambda finding: finding.label):
         _print_algorithm(tuple(group))
     for counterexample in verdict.counterexamples[:_SHOWN]:
-        click.echo(f"\n{counterexample['message'].rstrip()}")
+        click.echo(f"\n{_describe(counterexample)}")
     if len(verdict.counterexamples) > _SHOWN:
         click.echo(f"\nand {len(verdict.counterexamples) - _SHOWN} more counterexamples; --json prints all")
     click.echo(f"\n{'ok' if verdict.ok else 'wrong'}: {verdict.checked} calls checked")
@@ -110,6 +110,20 @@ def _print_algorithm(findings: tuple[Finding, ...]) -> None:
     where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
     line = f"{findings[0].label}: {result}, {where}, {calls} calls, {_exploration(findings)}"
     click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
+
+
+def _describe(counterexample: Mapping[str, Any]) -> str:
+    call = counterexample["call"]
+    facts = [
+        f"{counterexample['collective']}/{counterexample['algorithm']}",
+        f"P = {counterexample['ranks']}",
+        f"count {call['count']}",
+        f"root {call['root']}",
+        *(["in place"] if call["in_place"] else []),
+        *([] if call["commutative"] else ["operator not commutative"]),
+        *(f"{name} = {value}" for name, value in call["parameters"].items()),
+    ]
+    return f"{', '.join(facts)}\n{counterexample['message'].rstrip()}"
 
 
 def _exploration(findings: Iterable[Finding]) -> str:
