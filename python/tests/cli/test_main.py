@@ -1,7 +1,10 @@
 """What holds for every command: one line for bad input, exit statuses, signals and pipes."""
 
+import contextlib
+import io
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -10,8 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hocket
+from hocket.cli import main
 
 COMMAND = [sys.executable, "-m", "hocket"]
 COMMANDS = ("list", "show", "verify", "simulate", "compare", "record", "machines")
@@ -69,6 +75,27 @@ def test_the_version_is_the_packages(hocket_command: Callable[..., object]) -> N
 )
 def test_bad_input_is_one_line_and_exit_status_2(bad_input: Callable[..., str], line: str, message: str) -> None:
     assert message in bad_input(line)
+
+
+WORDS = [
+    *COMMANDS,
+    *("allreduce", "broadcast", "ring", "chain", "schedule", "cluster", "--ranks", "--size", "--sizes", "--machine"),
+    *("--param", "--root", "--json", "--in-place", "--element", "--engine", "--help", "segment=1B", "events", "x", ""),
+    *("0", "2", "4", "-1", "8B", "8B..64B", "1-3", "1e9", "3\n4", "é", "."),
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8))
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_typed_the_answer_is_a_result_or_one_line(words: list[str]) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(words)
+    if status == 0:
+        assert err.getvalue() == ""
+    else:
+        assert (status, out.getvalue()) == (2, "")
+        assert re.fullmatch(r"hocket: error: .+\n", err.getvalue())
 
 
 def test_bytes_that_are_no_text_are_one_line(bad_input: Callable[..., str]) -> None:
