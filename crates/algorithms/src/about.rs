@@ -78,13 +78,6 @@ pub const SEGMENT: Parameter = Parameter {
     meaning: "bytes per segment: a rank passes one segment on while it receives the next",
 };
 
-/// The precondition of pipelined algorithms.
-pub fn needs_segments_of_whole_elements(c: &Call) -> Option<&'static str> {
-    let (bytes, segment) = ((c.count(0) * c.element_bytes) as u64, c.parameter(SEGMENT.name));
-    let cuts_an_element = bytes > segment && !segment.is_multiple_of(c.element_bytes as u64);
-    cuts_an_element.then_some("needs a segment that is a multiple of the element size")
-}
-
 /// Whether all segments of the call have the same number of elements, and there is somebody to send them to.
 pub fn has_equal_segments(c: &Call) -> bool {
     let (bytes, segment) = ((c.count(0) * c.element_bytes) as u64, c.parameter(SEGMENT.name));

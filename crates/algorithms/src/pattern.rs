@@ -106,6 +106,29 @@ impl Fold {
         if virtual_rank < self.pairs { 2 * virtual_rank + 1 } else { virtual_rank + self.pairs }
     }
 
+    /// Combines the vectors of the ranks that sit out into those of their neighbours. The virtual rank that this rank
+    /// acts as; none if it sits out, and then `result` already holds the end result.
+    pub async fn enter(&self, r: &impl Rank, result: Span, scratch: Span) -> Option<usize> {
+        let rank = r.rank();
+        if self.sits_out(rank) {
+            r.send(rank + 1, result).await;
+            r.recv(rank + 1, result).await;
+            return None;
+        }
+        if self.speaks_for_two(rank) {
+            r.recv(rank - 1, scratch).await;
+            r.reduce(rank - 1, scratch, result).await;
+        }
+        Some(self.virtual_rank(rank))
+    }
+
+    /// Gives the end result to the neighbour that sits out, if there is one.
+    pub async fn leave(&self, r: &impl Rank, result: Span) {
+        if self.speaks_for_two(r.rank()) {
+            r.send(r.rank() - 1, result).await;
+        }
+    }
+
     /// The first rank that `virtual_rank` stands for; all P ranks lie before that of virtual rank Q.
     pub fn first_rank(&self, virtual_rank: usize) -> usize {
         virtual_rank + virtual_rank.min(self.pairs)
@@ -178,7 +201,8 @@ impl<'c> Rotation<'c> {
     }
 }
 
-/// A vector cut into segments of as many bytes as the call's parameter says, the last one shorter. There is always one.
+/// A vector cut into segments of as many bytes as the call's parameter says, a whole number of elements; the last one
+/// may be shorter. There is always one.
 pub struct Segments {
     whole: Span,
     each: usize,
@@ -187,7 +211,7 @@ pub struct Segments {
 impl Segments {
     /// The segments of `whole`.
     pub fn new(c: &Call, whole: Span) -> Self {
-        Self { whole, each: (c.parameter(SEGMENT.name) as usize / c.element_bytes).max(1) }
+        Self { whole, each: c.parameter(SEGMENT.name) as usize / c.element_bytes }
     }
 
     /// Number of segments.
@@ -399,7 +423,7 @@ mod tests {
 
     #[test]
     fn segments_cover_the_vector_in_order() {
-        for (len, segment) in (0..20).flat_map(|len| (8..40).map(move |segment| (len, segment))) {
+        for (len, segment) in (0..20).flat_map(|len| (1..5).map(move |elements| (len, 8 * elements))) {
             let call = Call {
                 element_bytes: 8,
                 parameters: vec![(SEGMENT.name, segment)],

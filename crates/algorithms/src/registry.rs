@@ -1,6 +1,6 @@
 //! The registry: turns the list of files into modules, entries and programs.
 
-use hocket_core::{Call, Collective, Error, Program, Result};
+use hocket_core::{Call, Collective, Error, Parameter, Program, Result, Unit};
 
 use crate::About;
 
@@ -44,7 +44,7 @@ impl Entry {
     /// A call that makes no sense, one that the algorithm refuses, or a parameter it does not declare.
     pub fn accept(&self, call: &Call, given: &[(String, u64)]) -> Result<Call> {
         call.check()?;
-        let parameters = complete(self.about.parameters, given).map_err(|e| e.at(self))?;
+        let parameters = complete(self.about.parameters, given, call.element_bytes as u64).map_err(|e| e.at(self))?;
         let call = Call { parameters, ..call.clone() };
         match (self.about.refuses)(&call) {
             Some(sentence) => Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks))),
@@ -59,7 +59,9 @@ impl std::fmt::Display for Entry {
     }
 }
 
-fn complete(declared: &[hocket_core::Parameter], given: &[(String, u64)]) -> Result<Vec<(&'static str, u64)>> {
+/// The values of all declared parameters: those given, else the defaults. Bytes are rounded down to whole elements, but
+/// to one at least.
+fn complete(declared: &[Parameter], given: &[(String, u64)], element_bytes: u64) -> Result<Vec<(&'static str, u64)>> {
     for (name, value) in given {
         let Some(parameter) = declared.iter().find(|p| p.name == name) else {
             let names: Vec<_> = declared.iter().map(|p| p.name).collect();
@@ -71,7 +73,11 @@ fn complete(declared: &[hocket_core::Parameter], given: &[(String, u64)]) -> Res
         }
     }
     let value = |name: &str| given.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value);
-    Ok(declared.iter().map(|p| (p.name, value(p.name).unwrap_or(p.default))).collect())
+    let whole = |p: &Parameter, value: u64| match p.unit {
+        Unit::Count => value,
+        Unit::Bytes => (value / element_bytes).max(1) * element_bytes,
+    };
+    Ok(declared.iter().map(|p| (p.name, whole(p, value(p.name).unwrap_or(p.default)))).collect())
 }
 
 /// Does something with a program whose type only the registry knows.

@@ -37,12 +37,9 @@ impl Program for PythonProgram {
     async fn run(&self, r: &impl Rank, c: &Call) {
         let scratch = Rc::new(ScratchRequests::default());
         let rank = PythonRank { rank: r.rank(), size: r.size(), scratch: scratch.clone() };
-        let started = Python::attach(|py| {
-            let call = PythonCall(c.clone());
-            Ok((self.function.call1(py, (rank, call))?, ()))
-        });
+        let started = Python::attach(|py| self.function.call1(py, (rank, PythonCall(c.clone()))));
         match started {
-            Ok((generator, ())) => {
+            Ok(generator) => {
                 let driver = Rc::new(Driver { rank: r, program: self, scratch, rests: RefCell::default() });
                 let _end = DropRests(driver.clone());
                 driver.take(generator).await;
@@ -59,7 +56,7 @@ struct ScratchRequests {
     lens: RefCell<Vec<usize>>,
 }
 
-type Step<'a> = Pin<Box<dyn Future<Output = Py<PyAny>> + 'a>>;
+type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Runs the generators of one rank.
 struct Driver<'a, R: Rank> {
@@ -67,7 +64,7 @@ struct Driver<'a, R: Rank> {
     program: &'a PythonProgram,
     scratch: Rc<ScratchRequests>,
     /// Branches that a `first` did not wait for, by number.
-    rests: RefCell<Vec<Option<Pin<Box<dyn Future<Output = ()> + 'a>>>>>,
+    rests: RefCell<Vec<Option<Later<'a, ()>>>>,
 }
 
 /// Drops the rests with the run: they hold the driver that holds them.
@@ -81,7 +78,7 @@ impl<R: Rank> Drop for DropRests<'_, R> {
 
 impl<'a, R: Rank> Driver<'a, R> {
     /// Takes a step: a verb, or a generator of steps. Its value is what the step got.
-    fn take(self: &Rc<Self>, step: Py<PyAny>) -> Step<'a> {
+    fn take(self: &Rc<Self>, step: Py<PyAny>) -> Later<'a, Py<PyAny>> {
         let driver = self.clone();
         Box::pin(async move {
             let verb = Python::attach(|py| step.extract::<Verb>(py).ok());

@@ -132,6 +132,9 @@ impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
     }
 }
 
+/// A branch that can be handed on.
+type Boxed<'r, R, F> = Pin<Box<Branch<'r, R, F>>>;
+
 /// Which branch of a [`Rank::first`] came first, with its output.
 pub enum Winner<A, B> {
     /// The first argument; also when both came at the same moment.
@@ -143,9 +146,9 @@ pub enum Winner<A, B> {
 /// The branch that a [`Rank::first`] did not wait for. Await it to let it finish; drop it to withdraw it.
 pub enum Rest<'r, R: Rank, A: Future, B: Future> {
     /// The first argument still runs.
-    A(Pin<Box<Branch<'r, R, A>>>),
+    A(Boxed<'r, R, A>),
     /// The second argument still runs.
-    B(Pin<Box<Branch<'r, R, B>>>),
+    B(Boxed<'r, R, B>),
 }
 
 impl<R: Rank, A: Future, B: Future> Future for Rest<'_, R, A, B> {
@@ -174,7 +177,7 @@ fn poll_rest<R: Rank, F: Future>(mut branch: Pin<&mut Branch<'_, R, F>>, cx: &mu
 /// Future of [`Rank::first`].
 pub struct First<'r, R: Rank, A: Future, B: Future> {
     rank: &'r R,
-    branches: Option<(Pin<Box<Branch<'r, R, A>>>, Pin<Box<Branch<'r, R, B>>>)>,
+    branches: Option<(Boxed<'r, R, A>, Boxed<'r, R, B>)>,
 }
 
 impl<'r, R: Rank, A: Future, B: Future> First<'r, R, A, B> {

@@ -2,22 +2,27 @@
 
 use crate::{Error, Result};
 
-const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12)];
+/// A unit: its name, a power of ten, and a factor that a double holds exactly.
+type Unit = (&'static str, i32, f64);
 
-const SIZES: &[(&str, f64)] = &[
-    ("B", 1.0),
-    ("kB", 1e3),
-    ("KB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("TB", 1e12),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-    ("TiB", 1_099_511_627_776.0),
+const TIMES: &[Unit] =
+    &[("s", 0, 1.0), ("ms", -3, 1.0), ("us", -6, 1.0), ("µs", -6, 1.0), ("ns", -9, 1.0), ("ps", -12, 1.0)];
+
+const SIZES: &[Unit] = &[
+    ("B", 0, 1.0),
+    ("kB", 3, 1.0),
+    ("KB", 3, 1.0),
+    ("MB", 6, 1.0),
+    ("GB", 9, 1.0),
+    ("TB", 12, 1.0),
+    ("KiB", 0, 1024.0),
+    ("MiB", 0, 1_048_576.0),
+    ("GiB", 0, 1_073_741_824.0),
+    ("TiB", 0, 1_099_511_627_776.0),
 ];
 
-const BITS: &[(&str, f64)] = &[("bit", 1.0), ("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9), ("Tbit", 1e12)];
+const BITS: &[Unit] =
+    &[("bit", 0, 0.125), ("kbit", 3, 0.125), ("Mbit", 6, 0.125), ("Gbit", 9, 0.125), ("Tbit", 12, 0.125)];
 
 /// A time in seconds: "1.27 us".
 ///
@@ -42,7 +47,7 @@ pub fn parse_time_per_byte_s(text: &str) -> Result<f64> {
 /// Not a number followed by a unit of size, negative, not a whole number of bytes, or above 2^53.
 pub fn parse_bytes(text: &str) -> Result<u64> {
     let expected = "a whole number of bytes such as 8B, 64KiB or 1MB";
-    let bytes = quantity(text, expected, |unit| if unit.is_empty() { Some(1.0) } else { find(SIZES, unit) })?;
+    let bytes = quantity(text, expected, |unit| find(SIZES, if unit.is_empty() { "B" } else { unit }))?;
     if bytes.fract() != 0.0 || bytes > 2f64.powi(53) {
         return Err(refuse(text, expected));
     }
@@ -57,29 +62,31 @@ pub fn parse_bytes_per_s(text: &str) -> Result<f64> {
     let expected = "a rate above zero such as \"3.87 GB/s\" or \"100 Gbit/s\"";
     let rate = quantity(text, expected, |unit| {
         let size = unit.strip_suffix("/s")?;
-        find(SIZES, size).or_else(|| find(BITS, size).map(|bits| bits / 8.0))
+        find(SIZES, size).or_else(|| find(BITS, size))
     })?;
     if rate > 0.0 { Ok(rate) } else { Err(refuse(text, expected)) }
 }
 
-fn find(units: &[(&str, f64)], unit: &str) -> Option<f64> {
-    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
+fn find(units: &[Unit], name: &str) -> Option<Unit> {
+    units.iter().find(|unit| unit.0 == name).copied()
 }
 
 fn refuse(text: &str, expected: &str) -> Error {
     Error::new(format!("got {text:?}, expected {expected}"))
 }
 
-fn quantity(text: &str, expected: &str, factor: impl Fn(&str) -> Option<f64>) -> Result<f64> {
+fn quantity(text: &str, expected: &str, find: impl Fn(&str) -> Option<Unit>) -> Result<f64> {
     let trimmed = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
     let end = trimmed.find(|c| !is_number(c)).unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(end);
-    let value = number.parse::<f64>().ok().zip(factor(unit.trim())).map(|(number, factor)| scale(number, factor));
+    let (number, name) = trimmed.split_at(end);
+    let value = find(name.trim()).and_then(|unit| scaled(number, unit));
     value.filter(|v| v.is_finite() && *v >= 0.0).ok_or_else(|| refuse(text, expected))
 }
 
-/// Multiplies so that "1 us" is the double nearest to 1e-6: small factors divide by their exact inverse.
-fn scale(number: f64, factor: f64) -> f64 {
-    if factor < 1.0 { number / (1.0 / factor).round() } else { number * factor }
+/// The double nearest to `number` in this unit: the power of ten is part of the decimal number that is read.
+fn scaled(number: &str, (_, power, factor): Unit) -> Option<f64> {
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let power = exponent.parse::<i32>().ok()?.checked_add(power)?;
+    format!("{digits}e{power}").parse::<f64>().ok().map(|value| value * factor)
 }

@@ -1,6 +1,7 @@
 //! The calls that every algorithm is tried with.
 
-use hocket_core::{Call, Collective, Counts};
+use hocket_algorithms::Entry;
+use hocket_core::{Call, Collective, Counts, Unit};
 
 /// Rank counts: all small ones, and those around powers of two.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
@@ -48,4 +49,12 @@ pub fn calls_to_verify(collective: Collective, ranks: usize) -> impl Iterator<It
     calls.flat_map(move |call| {
         operators.iter().map(move |commutative| Call { commutative: *commutative, ..call.clone() })
     })
+}
+
+/// Values of an algorithm's parameters: the defaults, and where a parameter counts bytes, a few of them only, so that
+/// small messages are cut into many segments.
+pub fn parameters(entry: &Entry) -> Vec<Vec<(String, u64)>> {
+    let in_bytes = entry.about.parameters.iter().filter(|p| p.unit == Unit::Bytes);
+    let few: Vec<_> = in_bytes.map(|p| (p.name.to_owned(), p.least.max(3))).collect();
+    if few.is_empty() { vec![Vec::new()] } else { vec![Vec::new(), few] }
 }

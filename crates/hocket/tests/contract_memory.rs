@@ -40,9 +40,9 @@ fn expected(call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> Vec<Vec<u8>
     }
 }
 
-fn check(entry: &Entry, call: &Call, operator: &Operator) -> bool {
+fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Operator) -> bool {
     let call = Call { commutative: operator.commutative, element_bytes: operator.element_bytes, ..call.clone() };
-    let Ok(call) = entry.accept(&call, &[]) else { return false };
+    let Ok(call) = entry.accept(&call, parameters) else { return false };
     let inputs = inputs(&call);
     let results = run(entry, &call, Some(operator), &inputs);
     let results = results.unwrap_or_else(|e| panic!("{entry}: {e}, in {call:?}"));
@@ -57,7 +57,9 @@ fn every_algorithm_gives_the_result_of_its_collective() {
         let mut accepted = 0;
         for ranks in cases::rank_counts() {
             for call in cases::calls_also_in_place(entry.collective, ranks) {
-                accepted += operators.iter().filter(|operator| check(entry, &call, operator)).count();
+                for parameters in cases::parameters(entry) {
+                    accepted += operators.iter().filter(|operator| check(entry, &call, &parameters, operator)).count();
+                }
             }
         }
         assert!(accepted > 0, "{entry} refused every call");

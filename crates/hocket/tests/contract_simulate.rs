@@ -22,10 +22,11 @@ fn loggp() -> Platform {
 /// Calls of an algorithm at every rank count, with elements of 8 bytes.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
     let ranks = cases::rank_counts().chain([64, 100]);
-    ranks.flat_map(|ranks| cases::calls(entry.collective, ranks)).filter_map(|call| {
-        let is_heavy = call.ranks > 33 && call.root > 0;
-        let call = Call { element_bytes: 8, ..call };
-        if is_heavy { None } else { entry.accept(&call, &[]).ok() }
+    let calls = ranks.flat_map(|ranks| cases::calls(entry.collective, ranks));
+    let calls = calls.map(|call| Call { element_bytes: 8, ..call });
+    calls.flat_map(|call| {
+        let accepted = cases::parameters(entry).into_iter().filter_map(|given| entry.accept(&call, &given).ok());
+        accepted.collect::<Vec<_>>()
     })
 }
 

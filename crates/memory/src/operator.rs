@@ -52,6 +52,9 @@ pub fn operator_names(data_type: &str) -> Vec<&'static str> {
     known.map(|(_, operators)| operators.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
 }
 
+/// The operators of one type, by name.
+type Operators = &'static [(&'static str, Operator)];
+
 /// An operator given by a closure on two elements read from and written to little-endian bytes.
 macro_rules! make {
     ($type:ty, $commutative:expr, $combine:expr) => {
@@ -79,7 +82,7 @@ macro_rules! integers {
             ("land", make!($type, true, |a, b| (a != 0 && b != 0).into())),
             ("lor", make!($type, true, |a, b| (a != 0 || b != 0).into())),
             ("lxor", make!($type, true, |a, b| ((a != 0) != (b != 0)).into())),
-        ] as &[(&str, Operator)])),+]
+        ] as Operators)),+]
     };
 }
 
@@ -90,7 +93,7 @@ macro_rules! floats {
             ("prod", make!($type, true, |a, b| a * b)),
             ("min", make!($type, true, |a, b| if b < a { b } else { a })),
             ("max", make!($type, true, |a, b| if b > a { b } else { a })),
-        ] as &[(&str, Operator)])),+]
+        ] as Operators)),+]
     };
 }
 
@@ -99,14 +102,14 @@ macro_rules! complex {
         &[$(($name, &[
             ("sum", make!([$type; 2], true, |a, b| [a[0] + b[0], a[1] + b[1]])),
             ("prod", make!([$type; 2], true, |a, b| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]])),
-        ] as &[(&str, Operator)])),+]
+        ] as Operators)),+]
     };
 }
 
-const INTEGERS: &[(&str, &[(&str, Operator)])] = integers!(i8, i16, i32, i64, u8, u16, u32, u64);
-const FLOATS: &[(&str, &[(&str, Operator)])] = floats!(f32, f64);
-const COMPLEX: &[(&str, &[(&str, Operator)])] = complex!("complex64" is f32, "complex128" is f64);
-const MATRICES: &[(&str, &[(&str, Operator)])] = &[(
+const INTEGERS: &[(&str, Operators)] = integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+const FLOATS: &[(&str, Operators)] = floats!(f32, f64);
+const COMPLEX: &[(&str, Operators)] = complex!("complex64" is f32, "complex128" is f64);
+const MATRICES: &[(&str, Operators)] = &[(
     "matrix2x2_u64",
     &[(
         "prod",
@@ -119,7 +122,7 @@ const MATRICES: &[(&str, &[(&str, Operator)])] = &[(
     )],
 )];
 
-static TYPES: std::sync::LazyLock<Vec<(&str, &[(&str, Operator)])>> =
+static TYPES: std::sync::LazyLock<Vec<(&str, Operators)>> =
     std::sync::LazyLock::new(|| [INTEGERS, FLOATS, COMPLEX, MATRICES].concat());
 
 /// An element as little-endian bytes.

@@ -78,7 +78,7 @@ impl Arena {
         let mut text = String::new();
         self.write(value, true, &mut text, MOST);
         if text.len() > MOST {
-            text.truncate(text.floor_char_boundary(MOST));
+            text.truncate(MOST);
             text.push('…');
         }
         text

@@ -25,21 +25,13 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks));
 
 pub async fn program(r: &impl Rank, c: &Call) {
-    let (rank, result) = (r.rank(), c.result(r));
+    let result = c.result(r);
     let fold = Fold::new(r.size());
     let scratch = r.scratch(result.len);
     r.copy(c.input(r), result).await;
 
-    if fold.sits_out(rank) {
-        r.send(rank + 1, result).await;
-        r.recv(rank + 1, result).await;
-        return;
-    }
-    if fold.speaks_for_two(rank) {
-        r.recv(rank - 1, scratch).await;
-        r.reduce(rank - 1, scratch, result).await;
-    }
-    let (me, active) = (fold.virtual_rank(rank), fold.active());
+    let Some(me) = fold.enter(r, result, scratch).await else { return };
+    let active = fold.active();
     let chunks = |who: usize, steps: u32| {
         let range = halved(who, steps, active);
         result.chunks(range.start, range.len(), active)
@@ -56,7 +48,5 @@ pub async fn program(r: &impl Rank, c: &Call) {
         let peer = fold.rank_of(partner);
         r.sendrecv(peer, chunks(me, step + 1), peer, chunks(partner, step + 1)).await;
     }
-    if fold.speaks_for_two(rank) {
-        r.send(rank - 1, result).await;
-    }
+    fold.leave(r, result).await;
 }

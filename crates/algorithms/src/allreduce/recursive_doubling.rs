@@ -23,26 +23,16 @@ pub const ABOUT: About = About::new(
 .exact_when(|_| true);
 
 pub async fn program(r: &impl Rank, c: &Call) {
-    let (rank, result) = (r.rank(), c.result(r));
+    let result = c.result(r);
     let fold = Fold::new(r.size());
     let scratch = r.scratch(result.len);
     r.copy(c.input(r), result).await;
 
-    if fold.sits_out(rank) {
-        r.send(rank + 1, result).await;
-        r.recv(rank + 1, result).await;
-        return;
-    }
-    if fold.speaks_for_two(rank) {
-        r.recv(rank - 1, scratch).await;
-        r.reduce(rank - 1, scratch, result).await;
-    }
+    let Some(me) = fold.enter(r, result, scratch).await else { return };
     for step in 0..fold.active().ilog2() {
-        let peer = fold.rank_of(fold.virtual_rank(rank) ^ (1 << step));
+        let peer = fold.rank_of(me ^ (1 << step));
         r.sendrecv(peer, result, peer, scratch).await;
         r.reduce(peer, scratch, result).await;
     }
-    if fold.speaks_for_two(rank) {
-        r.send(rank - 1, result).await;
-    }
+    fold.leave(r, result).await;
 }

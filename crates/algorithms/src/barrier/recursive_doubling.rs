@@ -22,20 +22,11 @@ pub const ABOUT: About = About::new(
 ).exact_when(|_| true);
 
 pub async fn program(r: &impl Rank, _: &Call) {
-    let (rank, fold) = (r.rank(), Fold::new(r.size()));
-    if fold.sits_out(rank) {
-        r.send(rank + 1, Span::EMPTY).await;
-        r.recv(rank + 1, Span::EMPTY).await;
-        return;
-    }
-    if fold.speaks_for_two(rank) {
-        r.recv(rank - 1, Span::EMPTY).await;
-    }
+    let fold = Fold::new(r.size());
+    let Some(me) = fold.enter(r, Span::EMPTY, Span::EMPTY).await else { return };
     for step in 0..fold.active().ilog2() {
-        let peer = fold.rank_of(fold.virtual_rank(rank) ^ (1 << step));
+        let peer = fold.rank_of(me ^ (1 << step));
         r.sendrecv(peer, Span::EMPTY, peer, Span::EMPTY).await;
     }
-    if fold.speaks_for_two(rank) {
-        r.send(rank - 1, Span::EMPTY).await;
-    }
+    fold.leave(r, Span::EMPTY).await;
 }

@@ -1,7 +1,7 @@
 //! Chain: the message goes from rank to rank in segments; each rank passes one on while it receives the next.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_bcast.c`, `ompi_coll_base_bcast_intra_pipeline`.
-//! Needs: segments of whole elements.
+//! Needs: nothing.
 //! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::{SEGMENT, has_equal_segments, needs_segments_of_whole_elements};
+use crate::about::{SEGMENT, has_equal_segments};
 use crate::pattern::Segments;
 
 pub const ABOUT: About = About::new(
@@ -21,7 +21,6 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.refusing(needs_segments_of_whole_elements)
 .with_parameters(&[SEGMENT]);
 
 pub async fn program(r: &impl Rank, c: &Call) {

@@ -2,7 +2,7 @@
 //!
 //! Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
 //! Parallel Computing 35 (2009).
-//! Needs: segments of whole elements.
+//! Needs: nothing.
 //! Counts: 2 ceil(log2 P) - 2 + S steps of one segment, for S segments, one less when P mod 4 is 1 or 2; in each step a
 //! rank sends at most one and receives at most one. S (P-1) messages.
 //!
@@ -18,7 +18,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::{SEGMENT, has_equal_segments, needs_segments_of_whole_elements};
+use crate::about::{SEGMENT, has_equal_segments};
 use crate::pattern::{DoubleTree, Segments, TreeEdge};
 
 pub const ABOUT: About = About::new(
@@ -26,7 +26,6 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(|c| c.ranks.is_multiple_of(4) && has_equal_segments(c))
-.refusing(needs_segments_of_whole_elements)
 .with_parameters(&[SEGMENT]);
 
 pub async fn program(r: &impl Rank, c: &Call) {

@@ -1,8 +1,7 @@
 //! Chain: partial sums go from rank to rank towards the root in segments, each passed on while the next comes in.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_reduce.c`, `ompi_coll_base_reduce_intra_pipeline`.
-//! Needs: segments of whole elements; root 0 or a commutative operator, since the chain combines in the order of ranks
-//! counted from the root.
+//! Needs: root 0 or a commutative operator, since the chain combines in the order of ranks counted from the root.
 //! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages.
 //!
 //! ```text
@@ -14,7 +13,7 @@
 use hocket_core::{Call, Rank, Side};
 
 use crate::About;
-use crate::about::{SEGMENT, has_equal_segments, needs_root_0_or_commutative, needs_segments_of_whole_elements};
+use crate::about::{SEGMENT, has_equal_segments, needs_root_0_or_commutative};
 use crate::pattern::Segments;
 
 pub const ABOUT: About = About::new(
@@ -22,7 +21,7 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.refusing(|c| needs_segments_of_whole_elements(c).or_else(|| needs_root_0_or_commutative(c)))
+.refusing(needs_root_0_or_commutative)
 .with_parameters(&[SEGMENT]);
 
 pub async fn program(r: &impl Rank, c: &Call) {

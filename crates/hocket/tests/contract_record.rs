@@ -1,0 +1,121 @@
+//! Every algorithm of the catalogue as a schedule: run again, it does the same.
+
+use hocket::{cases, simulate};
+use hocket_algorithms::{CATALOGUE, Entry, Visitor, with_program};
+use hocket_core::{Call, Program, Rank, Result};
+use hocket_machine::Machine;
+use hocket_memory::operator;
+use hocket_record::{Schedule, from_goal, record, to_goal};
+use hocket_simulate::{Engine, Options, Outcome, Platform};
+
+struct Recorded<'a>(&'a Call);
+
+impl Visitor for Recorded<'_> {
+    type Output = Result<Schedule>;
+    fn visit(self, program: &impl Program) -> Self::Output {
+        record(program, self.0)
+    }
+}
+
+fn recorded(entry: &Entry, call: &Call) -> Schedule {
+    with_program(entry, Recorded(call)).unwrap_or_else(|e| panic!("{entry}: {e}, in {call:?}"))
+}
+
+fn platform(reduce_bandwidth: &str) -> Platform {
+    let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
+    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"{reduce_bandwidth}\"\n");
+    Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
+}
+
+fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
+    let calls = (1..=9).chain([16, 17]).flat_map(|ranks| cases::calls_also_in_place(entry.collective, ranks));
+    let calls = calls.filter(|call| call.root < 2).map(|call| Call { element_bytes: 8, ..call });
+    calls.flat_map(|call| {
+        let accepted = cases::parameters(entry).into_iter().filter_map(|given| entry.accept(&call, &given).ok());
+        accepted.collect::<Vec<_>>()
+    })
+}
+
+#[test]
+fn a_schedule_takes_the_time_of_its_program() {
+    let platform = platform("10 GB/s");
+    let options = Options { engine: Engine::Events, ..Options::default() };
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let program = simulate(entry, &call, &platform, options).unwrap();
+            let schedule = recorded(entry, &call);
+            let again = hocket_simulate::simulate(&schedule, &call, &platform, options).unwrap();
+            assert_eq!(again, program, "{entry} in {call:?}");
+        }
+    }
+}
+
+#[test]
+fn a_schedule_gives_the_results_of_its_program() {
+    let sum = operator("u64", "sum").unwrap();
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let input = |rank| (0..call.input_len(rank) * 8).map(|i| (rank * 31 + i) as u8).collect::<Vec<_>>();
+            let inputs: Vec<_> = (0..call.ranks).map(input).collect();
+            let program = hocket::run(entry, &call, Some(&sum), &inputs).unwrap();
+            let again = hocket_memory::run(&recorded(entry, &call), &call, Some(&sum), &inputs).unwrap();
+            assert_eq!(again, program, "{entry} in {call:?}");
+        }
+    }
+}
+
+#[test]
+fn goal_and_json_give_the_schedule_back() {
+    // 1 GB/s: reducing 8 B takes 8 ns, a whole number, so that GOAL loses nothing of the times.
+    let platform = platform("1 GB/s");
+    let options = Options { engine: Engine::Events, ..Options::default() };
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let schedule = recorded(entry, &call);
+            let json = serde_json::to_string(&schedule).unwrap();
+            assert_eq!(Schedule::from_json(&json, "x.json").unwrap(), schedule);
+
+            let goal = from_goal(&to_goal(&schedule, platform.node.reduce_s_per_byte, 0.0), "x.goal").unwrap();
+            let bytes = Call { element_bytes: 1, ..call.clone() };
+            let again = hocket_simulate::simulate(&goal, &bytes, &platform, options).unwrap();
+            let program = simulate(entry, &call, &platform, options).unwrap();
+            let same = |a: &Outcome, b: &Outcome| (a.time_s() - b.time_s()).abs() <= 1e-12 * b.time_s();
+            assert!(same(&again, &program), "{entry} took {} as GOAL, not {}", again.time_s(), program.time_s());
+            assert_eq!((again.messages, again.message_bytes), (program.messages, program.message_bytes));
+        }
+    }
+}
+
+struct FromAny;
+
+impl Program for FromAny {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() == 0 {
+            r.recv_any(c.result(r)).await;
+        } else {
+            r.send(0, c.result(r)).await;
+        }
+    }
+}
+
+struct UsesFirst;
+
+impl Program for UsesFirst {
+    async fn run(&self, r: &impl Rank, _: &Call) {
+        let (_, rest) = r.first(r.compute(1.0), r.compute(2.0)).await;
+        rest.await;
+    }
+}
+
+#[test]
+fn a_shape_that_depends_on_timing_is_refused_with_the_reason() {
+    let call = Call::new(hocket_core::Collective::Broadcast, 2, 1);
+    assert_eq!(
+        record(&FromAny, &call).unwrap_err().to_string(),
+        "cannot be recorded: rank 0 receives from any source, so what it does next depends on which message comes first"
+    );
+    assert_eq!(
+        record(&UsesFirst, &call).unwrap_err().to_string(),
+        "cannot be recorded: rank 0 uses first, so what it does next depends on which branch ends earlier"
+    );
+}

@@ -1,0 +1,161 @@
+//! Programs that only the events engine can time: any-source receives, `first`, and branches that compete.
+
+use std::cell::{Cell, RefCell};
+
+use hocket_core::{Call, Collective, Program, Rank, Winner};
+use hocket_machine::Machine;
+use hocket_simulate::{Engine, Options, Outcome, Platform, simulate};
+
+fn platform(network: &str) -> Platform {
+    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"1 GB/s\"\n");
+    Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
+}
+
+fn hockney(protocol: &str) -> Platform {
+    platform(&format!("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"{protocol}\""))
+}
+
+fn run(program: &impl Program, ranks: usize, platform: &Platform, engine: Engine) -> hocket_core::Result<Outcome> {
+    let call = Call::new(Collective::Broadcast, ranks, 1000);
+    simulate(program, &call, platform, Options { engine, ..Options::default() })
+}
+
+/// Rank r computes r us and sends; rank 0 takes whatever comes first.
+struct InOrderOfArrival(RefCell<Vec<usize>>);
+
+impl Program for InOrderOfArrival {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() > 0 {
+            r.compute((r.size() - r.rank()) as f64 * 1e-6).await;
+            return r.send(0, c.result(r)).await;
+        }
+        for _ in 1..r.size() {
+            let received = r.recv_any(c.result(r)).await;
+            self.0.borrow_mut().push(received.source);
+        }
+    }
+}
+
+#[test]
+fn a_receive_from_any_source_takes_the_earliest_arrival() {
+    for protocol in ["eager", "rendezvous"] {
+        let program = InOrderOfArrival(RefCell::default());
+        let outcome = run(&program, 5, &hockney(protocol), Engine::Auto).unwrap();
+        assert_eq!(outcome.engine, "events");
+        assert_eq!(program.0.take(), [4, 3, 2, 1]);
+        // Eager: rank 1 sends at 4 us, 1000 B take 2 us. Rendezvous: from 1 us on, four transfers of 2 us in a row.
+        let expected = if protocol == "eager" { 6e-6 } else { 9e-6 };
+        assert!((outcome.time_s() - expected).abs() < 1e-15, "{protocol}: {}", outcome.time_s());
+    }
+}
+
+/// Rank 0 takes the message of rank 1 or that of rank 2, whichever comes first, and later the other one.
+struct FirstOfTwo {
+    delay_s: f64,
+    winner: Cell<Option<usize>>,
+}
+
+impl Program for FirstOfTwo {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        match r.rank() {
+            0 => {
+                let (a, b) = (r.scratch(1000), r.scratch(1000));
+                let (winner, rest) = r.first(r.recv(1, a), r.recv(2, b)).await;
+                let source = match winner {
+                    Winner::A(received) | Winner::B(received) => received.source,
+                };
+                self.winner.set(Some(source));
+                r.send(3, c.result(r)).await;
+                rest.await;
+            }
+            1 => {
+                r.compute(self.delay_s).await;
+                r.send(0, c.result(r)).await;
+            }
+            2 => {
+                r.compute(5e-6).await;
+                r.send(0, c.result(r)).await;
+            }
+            _ => {
+                r.recv(0, c.result(r)).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn first_goes_on_at_the_earlier_of_its_branches() {
+    for (delay_s, winner) in [(1e-6, 1), (9e-6, 2)] {
+        let program = || FirstOfTwo { delay_s, winner: Cell::default() };
+        let platform = hockney("eager");
+        let (events, dataflow) = (program(), program());
+        let outcome = run(&events, 4, &platform, Engine::Events).unwrap();
+        assert_eq!(events.winner.get(), Some(winner));
+        // The earlier message is there at min(delay, 5 us) + 2 us; passing it on takes 2 us.
+        let passed_on = delay_s.min(5e-6) + 4e-6;
+        assert!((outcome.rank_times_s[3] - passed_on).abs() < 1e-15, "{:?}", outcome.rank_times_s);
+        let same = run(&dataflow, 4, &platform, Engine::Dataflow).unwrap();
+        assert_eq!(same.rank_times_s, outcome.rank_times_s);
+    }
+}
+
+/// Two branches of rank 0 compete for its processor: which of them comes first is known in the order of time only.
+struct CompetingBranches;
+
+impl Program for CompetingBranches {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() > 0 {
+            r.compute(if r.rank() == 1 { 9e-6 } else { 0.0 }).await;
+            return r.send(0, c.result(r)).await;
+        }
+        let branch = |from| async move {
+            r.recv(from, c.result(r)).await;
+            r.compute(10e-6).await;
+        };
+        r.join(branch(1), branch(2)).await;
+    }
+}
+
+#[test]
+fn branches_that_compete_for_a_processor_are_left_to_the_events_engine() {
+    let loggp = platform("model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"");
+    let outcome = run(&CompetingBranches, 3, &loggp, Engine::Auto).unwrap();
+    assert_eq!(outcome.engine, "events");
+    // From 2: there at 7 us, taken in until 9 us, computes until 19 us. From 1: there at 16 us, waits for the processor,
+    // taken in until 21 us, computes until 31 us.
+    assert!((outcome.time_s() - 31e-6).abs() < 1e-15, "{}", outcome.time_s());
+    let refusal = run(&CompetingBranches, 3, &loggp, Engine::Dataflow).unwrap_err().to_string();
+    assert!(refusal.starts_with("the dataflow engine does not apply: "), "{refusal}");
+}
+
+struct Stuck;
+
+impl Program for Stuck {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        r.recv((r.rank() + 1) % r.size(), c.result(r)).await;
+    }
+}
+
+#[test]
+fn a_deadlock_is_an_error_that_says_who_waits() {
+    let error = run(&Stuck, 3, &hockney("eager"), Engine::Auto).unwrap_err().to_string();
+    assert_eq!(error, "deadlock: rank 0 waits for ever for a message from rank 1 (tag 0)");
+}
+
+#[test]
+fn a_simulation_can_be_interrupted() {
+    struct Endless;
+    impl Program for Endless {
+        async fn run(&self, r: &impl Rank, c: &Call) {
+            loop {
+                r.sendrecv(r.rank() ^ 1, c.result(r), r.rank() ^ 1, c.result(r)).await;
+            }
+        }
+    }
+    let call = Call::new(Collective::Broadcast, 2, 1);
+    for engine in [Engine::Dataflow, Engine::Events] {
+        let options = Options { engine, is_interrupted: &|| true, ..Options::default() };
+        let error = simulate(&Endless, &call, &hockney("eager"), options).unwrap_err().to_string();
+        assert_eq!(error, "interrupted");
+    }
+}

@@ -1,0 +1,95 @@
+//! Times under `loggp`, each computed by hand with its formula. L = 5 us, o = 2 us, g = 3 us, G = 1 ns/B, m = n - 1.
+
+use hocket_algorithms::find;
+use hocket_core::{Call, Collective};
+use hocket_machine::Machine;
+use hocket_simulate::{Engine, Options, Platform};
+
+const L: f64 = 5e-6;
+const O: f64 = 2e-6;
+const G: f64 = 3e-6;
+const PER_BYTE: f64 = 1e-9;
+const GAMMA: f64 = 1e-9;
+
+fn platform(more: &str) -> Platform {
+    let network = format!("model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"\n{more}");
+    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"1 GB/s\"\n");
+    Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
+}
+
+fn time_s(collective: Collective, name: &str, ranks: usize, size: usize, more: &str) -> f64 {
+    let entry = find(collective, name).unwrap();
+    let call = entry.accept(&Call::new(collective, ranks, size), &[]).unwrap();
+    hocket::simulate(entry, &call, &platform(more), Options::default()).unwrap().time_s()
+}
+
+fn assert_close(got: f64, by_hand: f64) {
+    assert!((got - by_hand).abs() <= 1e-12 * by_hand, "got {got}, by hand {by_hand}");
+}
+
+/// One exchange: both send at once (o), the last byte travels for L + m G, and is taken in (o).
+fn exchange(bytes: f64) -> f64 {
+    O + L + (bytes - 1.0).max(0.0) * PER_BYTE + O
+}
+
+#[test]
+fn recursive_doubling_takes_log2_p_exchanges_and_reductions() {
+    // P = 4, n = 8: 2 (2 o + L + 7 G + 8 gamma) = 2 (9.007 us + 0.008 us) = 18.03 us.
+    let time = time_s(Collective::Allreduce, "recursive_doubling", 4, 8, "");
+    assert_close(time, 2.0 * (exchange(8.0) + 8.0 * GAMMA));
+    assert_close(time, 18.03e-6);
+}
+
+#[test]
+fn ring_takes_2_p_minus_2_exchanges_of_a_chunk() {
+    // P = 3, n = 24: 4 (2 o + L + 7 G) + 2 * 8 gamma = 4 * 9.007 us + 0.016 us = 36.044 us.
+    let time = time_s(Collective::Allreduce, "ring", 3, 24, "");
+    assert_close(time, 4.0 * exchange(8.0) + 2.0 * 8.0 * GAMMA);
+    assert_close(time, 36.044e-6);
+}
+
+#[test]
+fn dissemination_takes_ceil_log2_p_empty_exchanges() {
+    // P = 5: 3 (2 o + L) = 27 us; an empty message has m = 0.
+    let time = time_s(Collective::Barrier, "dissemination", 5, 0, "");
+    assert_close(time, 3.0 * exchange(0.0));
+    assert_close(time, 27e-6);
+}
+
+#[test]
+fn the_gap_keeps_two_sends_of_one_rank_apart() {
+    // Binomial broadcast, P = 4, n = 1001, m G = 1 us. The root sends to 2 at 0, and, the interface being busy until
+    // g + m G = 4 us, to 1 at 4 us, which has it at 4 + 2 o + L + m G = 14 us. Rank 2 has it at 10 us and rank 3 at 20 us.
+    assert_close(time_s(Collective::Broadcast, "binomial", 4, 1001, ""), 2.0 * exchange(1001.0));
+    let gather = time_s(Collective::Gather, "linear", 4, 1, "");
+    // Linear gather, P = 4, n = 1: all messages are there at o + L = 7 us; the interface takes one in every g = 3 us.
+    assert_close(gather, O + L + 2.0 * G + O);
+}
+
+#[test]
+fn above_s_the_sender_asks_first() {
+    // P = 2, n = 1001 > S = 100: request o + L, answer o + L, then an exchange: 14 us + 10 us.
+    let time = time_s(Collective::Broadcast, "binomial", 2, 1001, "S = \"100 B\"");
+    assert_close(time, 2.0 * (O + L) + exchange(1001.0));
+    assert_close(time_s(Collective::Broadcast, "binomial", 2, 100, "S = \"100 B\""), exchange(100.0));
+}
+
+#[test]
+fn overhead_per_byte_occupies_the_processor() {
+    // P = 2, n = 1001, O = 2 ns/B > G: s + o + L + m O at the receiver, which is busy for o + m O.
+    let time = time_s(Collective::Broadcast, "binomial", 2, 1001, "O = \"2 ns/B\"");
+    assert_close(time, O + L + 1000.0 * 2e-9 + O + 1000.0 * 2e-9);
+}
+
+#[test]
+fn rendezvous_in_loggp_is_left_to_the_events_engine() {
+    let entry = find(Collective::Allreduce, "recursive_doubling").unwrap();
+    let call = Call::new(Collective::Allreduce, 4, 1001);
+    let run = |engine| {
+        let options = Options { engine, ..Options::default() };
+        hocket::simulate(entry, &call, &platform("S = \"100 B\""), options)
+    };
+    assert_eq!(run(Engine::Auto).unwrap().engine, "events");
+    let refusal = run(Engine::Dataflow).unwrap_err().to_string();
+    assert!(refusal.starts_with("the dataflow engine does not apply: a rendezvous occupies"), "{refusal}");
+}
