@@ -45,6 +45,7 @@ class Comparison:
         collective: The collective.
         ranks: Number of ranks.
         machine: The machine.
+        parameters: For people, the values of the parameters of each algorithm that takes some.
         simulations: What was found, by size and then by algorithm.
         not_compared: What could not be simulated.
     """
@@ -52,6 +53,7 @@ class Comparison:
     collective: str
     ranks: int
     machine: Machine
+    parameters: dict[str, str]
     simulations: tuple[Simulation, ...]
     not_compared: tuple[NotCompared, ...]
 
@@ -113,7 +115,15 @@ def compare(
     not_compared = tuple(r for r in results if isinstance(r, NotCompared))
     if not simulations:
         raise Error(not_compared[0].sentence if not_compared else "nothing to compare, expected algorithms and sizes")
-    return Comparison(simulations[0].collective, simulations[0].ranks, machine, simulations, not_compared)
+    values = {found.algorithm: found.parameters for found in simulations if found.parameters}
+    return Comparison(
+        collective=simulations[0].collective,
+        ranks=simulations[0].ranks,
+        machine=machine,
+        parameters={a.name: a.format(values[a.name]) for a in candidates if a.name in values},
+        simulations=simulations,
+        not_compared=not_compared,
+    )
 
 
 def _try_to_simulate(task: tuple[Algorithm, Call], *, machine: Machine, engine: Engine) -> Simulation | NotCompared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -13,6 +13,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.typing import Program, Steps
+from hocket.units import format_value
 
 __all__ = [
     "COLLECTIVES",
@@ -62,6 +63,10 @@ class Parameter:
     least: int = 1
     meaning: str = ""
 
+    def format(self, value: int) -> str:
+        """Return the parameter with a value: "segment = 64 KiB"."""
+        return f"{self.name} = {format_value(value, self.unit)}"
+
 
 @dataclass(frozen=True)
 class Algorithm:
@@ -95,6 +100,10 @@ class Algorithm:
     def label(self) -> str:
         """The collective and the name, as in "allreduce/ring"."""
         return f"{self.collective}/{self.name}"
+
+    def format(self, parameters: Mapping[str, int]) -> str:
+        """Return values of its parameters for people: "segment = 64 KiB, fanout = 4"."""
+        return ", ".join(p.format(parameters[p.name]) for p in self.parameters if p.name in parameters)
 
     def __call__(self, r: Any, c: Any) -> Steps:
         """Return the steps of rank `r` in call `c`, for another program written in Python to take."""

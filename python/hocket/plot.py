@@ -109,8 +109,7 @@ def _title(comparison: Comparison) -> alt.TitleParams:
     import altair as alt
 
     machine, any_found = comparison.machine, comparison.simulations[0]
-    parameters = {s.algorithm: s.parameters for s in comparison.simulations if s.parameters}
-    named = [f"{name}: {', '.join(f'{k} = {v}' for k, v in values.items())}" for name, values in parameters.items()]
+    named = [f"{name}: {values}" for name, values in comparison.parameters.items()]
     return alt.TitleParams(
         f"{comparison.collective} on {comparison.ranks} ranks, machine {machine.name}",
         subtitle=[

@@ -11,6 +11,7 @@ __all__ = [
     "format_bytes",
     "format_ranks",
     "format_time",
+    "format_value",
     "parse_bytes",
     "parse_count",
     "parse_ranks",
@@ -42,6 +43,11 @@ def format_bytes(size_bytes: int) -> str:
         if size_bytes >= factor:
             return f"{size_bytes / factor:.4g} {unit}"
     return f"{size_bytes} B"
+
+
+def format_value(value: int, unit: str) -> str:
+    """Return the value of a parameter as its unit asks: "64 KiB" for bytes, "4" for a count."""
+    return format_bytes(value) if unit == "bytes" else str(value)
 
 
 def format_ranks(ranks: Iterable[int]) -> str:

@@ -1,6 +1,6 @@
 """What each collective is, said slowly and obviously in NumPy."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 Arrays = Sequence[NDArray[Any]]
 
-OPERATORS = {
+Combine = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+
+OPERATORS: dict[str, Combine] = {
     "sum": np.add,
     "prod": np.multiply,
     "min": np.minimum,

@@ -38,6 +38,11 @@ def test_both_axes_are_logarithmic_and_the_title_says_what_it_is(compared: Compa
         assert {layer["encoding"][axis]["scale"]["type"] for axis in "xy"} == {"log"}
 
 
+def test_parameters_are_told_with_their_units() -> None:
+    chain = hocket.compare([hocket.find("broadcast/chain")], [hocket.Call(ranks=4, size_bytes=1 << 20)])
+    assert plot.chart(chain).to_dict()["title"]["subtitle"][1] == "parameters: chain: segment = 64 KiB"
+
+
 def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:
     (rows,) = plot.chart(compared).to_dict()["datasets"].values()
     assert {row["size_bytes"] for row in rows} == {8, 1024, 1 << 20}

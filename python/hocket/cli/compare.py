@@ -110,6 +110,8 @@ def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
 def _print(found: Comparison, plot: str | None) -> None:
     click.secho(f"{found.collective} on {found.ranks} ranks, machine {found.machine.name}", bold=True)
     print_table(["size", *found.algorithms], [_row(found, size) for size in found.sizes_bytes], right=found.algorithms)
+    for name, values in found.parameters.items():
+        click.echo(f" {name}: {values}")
     click.echo("\nfastest (*)")
     for best in found.best():
         click.echo(f"  {_sizes(best)}: {' = '.join(best.algorithms)}")

@@ -11,7 +11,7 @@ from hocket.cli.options import algorithm_argument, as_json_option, chosen, load_
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.library import Algorithm, Parameter
 from hocket.picture import picture
-from hocket.units import format_bytes
+from hocket.units import format_value
 
 __all__ = ["show"]
 
@@ -66,8 +66,8 @@ def _print(algorithm: Algorithm, ranks: int) -> None:
 
 
 def _parameter(parameter: Parameter) -> tuple[str, str, str, str]:
-    show_value = format_bytes if parameter.unit == "bytes" else str
-    return parameter.name, show_value(parameter.default), show_value(parameter.least), parameter.meaning
+    default, least = (format_value(value, parameter.unit) for value in (parameter.default, parameter.least))
+    return parameter.name, default, least, parameter.meaning
 
 
 def _picture(algorithm: Algorithm, ranks: int) -> str:

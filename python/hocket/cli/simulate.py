@@ -73,7 +73,7 @@ def simulate(
     if as_json:
         print_json(found.as_dict())
     else:
-        _print(found)
+        _print(found, subject.algorithm)
         if timeline is not None:
             click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
 
@@ -82,6 +82,7 @@ def simulate(
 class _Subject:
     """What is simulated, with or without a trace."""
 
+    algorithm: Algorithm
     simulate: Callable[..., Simulation]
     trace: Callable[..., Trace]
 
@@ -92,7 +93,8 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None) -> _S
     if ranks is not None or size is not None:
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
     schedule = Schedule.load(names[1])
-    return _Subject(partial(simulate_schedule, schedule), partial(trace_schedule, schedule))
+    stand_in = Algorithm("schedule", schedule.name)
+    return _Subject(stand_in, partial(simulate_schedule, schedule), partial(trace_schedule, schedule))
 
 
 def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
@@ -101,10 +103,10 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: Ca
         ranks=required(ranks, "--ranks", "the number of ranks"),
         size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),
     )
-    return _Subject(partial(simulate_call, algorithm, call), partial(trace, algorithm, call))
+    return _Subject(algorithm, partial(simulate_call, algorithm, call), partial(trace, algorithm, call))
 
 
-def _print(found: Simulation) -> None:
+def _print(found: Simulation, algorithm: Algorithm) -> None:
     click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
     facts = [
         ("time", f"{format_time(found.time_s.mean)} until the last rank ends"),
@@ -118,5 +120,5 @@ def _print(found: Simulation) -> None:
         meaning = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
         facts.insert(2, ("formula", f"{format_time(found.formula_s)}, {meaning}"))
     if found.parameters:
-        facts.append(("parameters", ", ".join(f"{name} = {value}" for name, value in found.parameters.items())))
+        facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)

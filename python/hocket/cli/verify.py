@@ -64,7 +64,7 @@ def verify(
     if as_json:
         print_json(_entry(verdict))
     else:
-        _print(verdict)
+        _print(verdict, {algorithm.label: algorithm for algorithm in chosen_ones})
     return 0 if verdict.ok else _WRONG
 
 
@@ -91,11 +91,12 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _print(verdict: Verdict) -> None:
+def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
     for _, group in groupby(verdict.findings, key=lambda finding: finding.label):
         _print_algorithm(tuple(group))
     for counterexample in verdict.counterexamples[:_SHOWN]:
-        click.echo(f"\n{_describe(counterexample)}")
+        label = f"{counterexample['collective']}/{counterexample['algorithm']}"
+        click.echo(f"\n{_describe(counterexample, algorithms[label])}")
     if len(verdict.counterexamples) > _SHOWN:
         click.echo(f"\nand {len(verdict.counterexamples) - _SHOWN} more counterexamples; --json prints all")
     click.echo(f"\n{'ok' if verdict.ok else 'wrong'}: {verdict.checked} calls checked")
@@ -112,16 +113,16 @@ def _print_algorithm(findings: tuple[Finding, ...]) -> None:
     click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
 
 
-def _describe(counterexample: Mapping[str, Any]) -> str:
+def _describe(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
     call = counterexample["call"]
     facts = [
-        f"{counterexample['collective']}/{counterexample['algorithm']}",
+        algorithm.label,
         f"P = {counterexample['ranks']}",
-        f"count {call['count']}",
+        f"{call['count']} elements",
         f"root {call['root']}",
         *(["in place"] if call["in_place"] else []),
         *([] if call["commutative"] else ["operator not commutative"]),
-        *(f"{name} = {value}" for name, value in call["parameters"].items()),
+        *([algorithm.format(call["parameters"])] if call["parameters"] else []),
     ]
     return f"{', '.join(facts)}\n{counterexample['message'].rstrip()}"
 

@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket.cli import main
+from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket"]
 COMMANDS = ("list", "show", "verify", "simulate", "compare", "record", "machines")
 
 
-def test_without_a_command_the_help_is_shown(hocket_command: Callable[..., object]) -> None:
+def test_without_a_command_the_help_is_shown(hocket_command: Callable[..., Ran]) -> None:
     ran = hocket_command("")
     assert ran.status == 0
     for command in COMMANDS:
@@ -31,13 +32,13 @@ def test_without_a_command_the_help_is_shown(hocket_command: Callable[..., objec
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_and_takes_json(hocket_command: Callable[..., object], command: str) -> None:
+def test_every_command_explains_itself_and_takes_json(hocket_command: Callable[..., Ran], command: str) -> None:
     ran = hocket_command(f"{command} --help")
     assert (ran.status, ran.err) == (0, "")
     assert "--json" in ran.out
 
 
-def test_the_version_is_the_packages(hocket_command: Callable[..., object]) -> None:
+def test_the_version_is_the_packages(hocket_command: Callable[..., Ran]) -> None:
     assert hocket_command("--version").out == f"hocket {hocket.__version__}\n"
 
 
@@ -142,7 +143,7 @@ def test_listing_imports_nothing_heavy() -> None:
 
 
 def test_files_to_load_may_stand_in_the_environment(
-    hocket_command: Callable[..., object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
         text = f'import hocket\n@hocket.algorithm("barrier")\ndef {name}(r, c):\n    yield r.compute(0.0)\n'

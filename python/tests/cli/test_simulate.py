@@ -57,8 +57,9 @@ def test_a_barrier_has_no_size(hocket_command: Callable[..., Ran]) -> None:
 
 
 def test_a_parameter_is_read_by_its_unit(hocket_command: Callable[..., Ran]) -> None:
-    line = "simulate broadcast chain --ranks 8 --size 1MiB --param segment=16KiB --json"
-    assert hocket_command(line).json["parameters"] == {"segment": 16384}
+    line = "simulate broadcast chain --ranks 8 --size 1MiB --param segment=16KiB"
+    assert hocket_command(f"{line} --json").json["parameters"] == {"segment": 16384}
+    assert "segment = 16 KiB" in hocket_command(line).out
 
 
 def test_a_precondition_refused_is_one_line(bad_input: Callable[..., str]) -> None:
