@@ -36,6 +36,8 @@ def sweep(
 ) -> list[R]:
     """Do `work` on every task and return the results in the order of the tasks.
 
+    When some fail, the others are not begun, and the first in order that failed says why: whoever was faster.
+
     Args:
         work: What to do.
         tasks: On what.
@@ -48,9 +50,10 @@ def sweep(
     futures = [executor.submit(work, task) for task in tasks]
     try:
         for future in as_completed(futures):
-            future.result()
+            if future.exception() is not None:
+                break
             on_done()
-        return [future.result() for future in futures]
     finally:
         for future in futures:
             future.cancel()
+    return [future.result() for future in futures]

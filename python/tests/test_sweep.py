@@ -21,6 +21,20 @@ def test_any_executor_does() -> None:
         assert sweep(str, [1, 2], executor=executor, on_done=ignore) == ["1", "2"]
 
 
+def test_the_first_failure_in_order_is_told() -> None:
+    second_failed = threading.Event()
+
+    def work(number: int) -> None:
+        if number == 1:
+            second_failed.set()
+        else:
+            second_failed.wait(timeout=10)
+        raise ValueError(str(number))
+
+    with workers(2) as executor, pytest.raises(ValueError, match="0"):
+        sweep(work, range(5), executor=executor, on_done=ignore)
+
+
 def test_a_failure_ends_the_sweep() -> None:
     release = threading.Event()
 
