@@ -10,7 +10,9 @@ use hocket::cases;
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, units};
+use hocket_machine::Machine;
 use hocket_record::Schedule;
+use hocket_simulate::Platform;
 use pyo3::prelude::*;
 use runnable::{Engine, Runnable};
 use serde::Deserialize;
@@ -55,11 +57,20 @@ fn parse_time(text: &str) -> PyResult<f64> {
     units::parse_time_s(text).map_err(raise)
 }
 
-/// Checks the text of a machine file.
+/// Checks the text of a machine file, and returns what it says.
 #[pyfunction]
-fn machine(text: String, file: String) -> PyResult<String> {
-    let platform = MachineRequest { text, file }.platform().map_err(raise)?;
-    write(&json!({"name": platform.name, "model": platform.network.name()}))
+fn machine(text: &str, file: &str) -> PyResult<String> {
+    let machine = Machine::parse(text, file).map_err(raise)?;
+    let platform = Platform::new(&machine).map_err(raise)?;
+    let texts = |section: &hocket_machine::Section| {
+        section.texts().map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<BTreeMap<_, _>>()
+    };
+    write(&json!({
+        "name": platform.name,
+        "model": platform.network.name(),
+        "network": texts(&machine.network),
+        "node": texts(&machine.node),
+    }))
 }
 
 /// Simulates an algorithm.

@@ -39,6 +39,11 @@ impl Section {
         self.table.is_empty()
     }
 
+    /// The keys whose values are texts, with these, in the order of the file.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.table.iter().filter_map(|(key, item)| Some((key, item.as_str()?)))
+    }
+
     /// The section `key` of this one; empty when there is none.
     ///
     /// # Errors
@@ -127,13 +132,15 @@ impl Section {
     /// # Errors
     /// Something else.
     pub fn choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
-        let chosen = self.optional(key, |text| {
-            choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
-                let names: Vec<_> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
-                Error::new(format!("got {text:?}, expected one of {}", names.join(", ")))
-            })
-        })?;
-        Ok(chosen.unwrap_or(choices[0].1))
+        Ok(self.optional(key, |text| choose(text, choices))?.unwrap_or(choices[0].1))
+    }
+
+    /// One of `choices`.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn required_choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
+        self.required(key, &format!("one of {}", names(choices)), |text| choose(text, choices))
     }
 
     /// Refuses the keys that nobody took.
@@ -175,6 +182,15 @@ impl Section {
         let line = key_span.or(item.span()).map_or(1, |span| line_of(&self.text, span.start));
         format!("{}:{line}: {}{key}", self.file, self.path)
     }
+}
+
+fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T> {
+    let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+    found.ok_or_else(|| Error::new(format!("got {text:?}, expected one of {}", names(choices))))
+}
+
+fn names<T>(choices: &[(&str, T)]) -> String {
+    choices.iter().map(|(name, _)| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
 fn line_of(text: &str, at: usize) -> usize {

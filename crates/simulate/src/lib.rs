@@ -12,6 +12,7 @@ mod trace;
 pub use network::{Network, NetworkModel};
 pub use trace::{Kind, Record};
 
+use dataflow::Failure;
 use hocket_core::{Call, Error, Program, Result};
 use hocket_machine::Machine;
 
@@ -107,26 +108,29 @@ impl Default for Options<'_> {
 /// # Errors
 /// A deadlock, an interruption, or an engine that was asked for and does not apply.
 pub fn simulate(program: &impl Program, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    match &platform.network {
-        NetworkModel::Hockney(network) => run(program, call, network, platform.node, options),
-        NetworkModel::Loggp(network) => run(program, call, network, platform.node, options),
-    }
+    platform.network.visit(Run { program, call, node: platform.node, options })
 }
 
-fn run<N: Network>(
-    program: &impl Program,
-    call: &Call,
-    network: &N,
+struct Run<'a, P> {
+    program: &'a P,
+    call: &'a Call,
     node: Node,
-    options: Options<'_>,
-) -> Result<Outcome> {
-    match options.engine {
-        Engine::Events => events::run(program, call, network, node, options),
-        Engine::Dataflow => dataflow::run(program, call, network, node, options).map_err(dataflow::Failure::into_error),
-        Engine::Auto => match dataflow::run(program, call, network, node, options) {
-            Err(dataflow::Failure::Inapplicable(_)) => events::run(program, call, network, node, options),
-            other => other.map_err(dataflow::Failure::into_error),
-        },
+    options: Options<'a>,
+}
+
+impl<P: Program> network::Visitor for Run<'_, P> {
+    type Output = Result<Outcome>;
+
+    fn visit<N: Network>(self, network: &N) -> Result<Outcome> {
+        let Self { program, call, node, options } = self;
+        match options.engine {
+            Engine::Events => events::run(program, call, network, node, options),
+            Engine::Dataflow => dataflow::run(program, call, network, node, options).map_err(Failure::into_error),
+            Engine::Auto => match dataflow::run(program, call, network, node, options) {
+                Err(Failure::Inapplicable(_)) => events::run(program, call, network, node, options),
+                other => other.map_err(Failure::into_error),
+            },
+        }
     }
 }
 

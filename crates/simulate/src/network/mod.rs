@@ -1,13 +1,7 @@
 //! Contention-free network models: one file each, and a line in the registry below.
 
-mod hockney;
-mod loggp;
-
 use hocket_core::Result;
 use hocket_machine::Section;
-
-pub use hockney::Hockney;
-pub use loggp::Loggp;
 
 /// How messages travel between two ranks that no other message disturbs. Times are in seconds from the common start.
 ///
@@ -44,8 +38,19 @@ pub struct Departure {
     pub arrival: f64,
 }
 
+/// Does something with a network whose type only the registry knows.
+pub(crate) trait Visitor {
+    type Output;
+    fn visit<N: Network>(self, network: &N) -> Self::Output;
+}
+
 macro_rules! networks {
-    ($($model:ident as $name:literal),+ $(,)?) => {
+    ($($name:ident: $model:ident),+ $(,)?) => {
+        $(
+            mod $name;
+            pub use $name::$model;
+        )+
+
         /// The network model of a machine.
         #[allow(missing_docs)]
         #[derive(Clone, Debug, PartialEq)]
@@ -60,16 +65,21 @@ macro_rules! networks {
             /// No such model, or a parameter that is missing or wrong.
             pub fn read(section: &Section) -> Result<Self> {
                 type Read = fn(&Section) -> Result<NetworkModel>;
-                let models: &[(&str, Read)] = &[$(($name, |section| $model::read(section).map(NetworkModel::$model)),)+];
-                section.text("model")?;
-                let read = section.choice("model", models)?;
-                read(section)
+                let models: &[(&str, Read)] =
+                    &[$((stringify!($name), |section| $model::read(section).map(NetworkModel::$model)),)+];
+                section.required_choice("model", models)?(section)
             }
 
             /// The model's name in machine files.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$model(_) => $name,)+
+                    $(Self::$model(_) => stringify!($name),)+
+                }
+            }
+
+            pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
+                match self {
+                    $(Self::$model(network) => visitor.visit(network),)+
                 }
             }
         }
@@ -77,6 +87,6 @@ macro_rules! networks {
 }
 
 networks! {
-    Hockney as "hockney",
-    Loggp as "loggp",
+    hockney: Hockney,
+    loggp: Loggp,
 }
