@@ -38,7 +38,8 @@ def complete(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, i
 
 def refusal(algorithm: Algorithm, call: Call) -> str | None:
     """Return what an algorithm written in Python refuses a call with, or None; the catalogue checks its own."""
-    sentence = algorithm.refuses(call) if algorithm.refuses else None
+    refuses = algorithm.refuses
+    sentence = guarded(algorithm, lambda: refuses(call)) if refuses else None
     return f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})" if sentence else None
 
 

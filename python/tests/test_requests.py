@@ -48,6 +48,14 @@ def test_a_precondition_sees_the_values_of_all_parameters() -> None:
         requests.call_request(picky, hocket.Call(ranks=3, size_bytes=8))
 
 
+def test_a_precondition_that_fails_is_one_line() -> None:
+    picky = hocket.Algorithm("broadcast", "picky", program=program, refuses=lambda call: "no" * (1 // call.root))
+    with pytest.raises(hocket.Error, match=r"test_requests\.py:\d+: broadcast/picky: ZeroDivisionError: "):
+        requests.call_request(picky, hocket.Call(ranks=3, size_bytes=8))
+    with pytest.raises(hocket.Error, match=r"test_requests\.py:\d+: broadcast/picky: ZeroDivisionError: "):
+        hocket.verify(picky, [3])
+
+
 def test_an_error_does_not_keep_the_frames_of_the_program() -> None:
     def fail() -> None:
         raise KeyError("oops")
