@@ -5,15 +5,18 @@ mod runnable;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::cases;
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, units};
 use hocket_machine::Machine;
+use hocket_memory::Operator;
 use hocket_record::Schedule;
 use hocket_simulate::Platform;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use runnable::{Engine, Runnable};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -174,6 +177,7 @@ fn verify(py: Python<'_>, request: &str, program: Option<Py<PyAny>>, refuses: Op
         "checked": report.checked,
         "refused": report.refused,
         "exploration": report.exploration.name(),
+        "overtaking": report.overtaking,
         "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
     }))
 }
@@ -190,12 +194,51 @@ fn run(
     program: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Vec<u8>>> {
     let operator = hocket_memory::operator(data_type, operator).map_err(raise)?;
-    let request: RunRequest = read(request)?;
-    let mut request = request.call;
-    request.element_bytes = operator.element_bytes;
-    request.commutative = operator.commutative;
-    let (runnable, call) = Runnable::resolve(&request, program)?;
+    let RunRequest { call } = read(request)?;
+    let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
+    let (runnable, call) = Runnable::resolve(&call, program)?;
     py.detach(move || runnable.run(&call, &operator, &inputs))
+}
+
+/// Runs an algorithm on real data with a user's operator, a function of two byte strings, those of lower ranks first.
+#[pyfunction]
+#[pyo3(signature = (request, operator, inputs, program = None))]
+fn run_with(
+    py: Python<'_>,
+    request: &str,
+    operator: Py<PyAny>,
+    inputs: Vec<Vec<u8>>,
+    program: Option<Py<PyAny>>,
+) -> PyResult<Vec<Vec<u8>>> {
+    let RunRequest { call } = read(request)?;
+    let (runnable, call) = Runnable::resolve(&call, program)?;
+    let failure = Arc::new(Mutex::new(None));
+    let combine = python_operator(operator, failure.clone());
+    let operator = Operator::new(call.element_bytes, call.commutative, combine);
+    let results = py.detach(move || runnable.run(&call, &operator, &inputs));
+    let raised = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    raised.map_or(results, Err)
+}
+
+fn python_operator(
+    operator: Py<PyAny>,
+    failure: Arc<Mutex<Option<PyErr>>>,
+) -> impl Fn(&[u8], &[u8], &mut [u8]) + Send + Sync {
+    move |left, right, out| {
+        let combined = Python::attach(|py| -> PyResult<Vec<u8>> {
+            let operands = (PyBytes::new(py, left), PyBytes::new(py, right));
+            let combined: Vec<u8> = operator.call1(py, operands)?.extract(py)?;
+            if combined.len() == out.len() {
+                return Ok(combined);
+            }
+            let (got, expected) = (combined.len(), out.len());
+            Err(Error::new_err(format!("operator: got a result of {got} bytes, expected {expected}")))
+        });
+        match combined {
+            Ok(combined) => out.copy_from_slice(&combined),
+            Err(error) => drop(failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error)),
+        }
+    }
 }
 
 /// A call, for the functions that need nothing else.
@@ -245,7 +288,7 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        catalogue, machine, parse_bytes, parse_time, record, run, schedule_from_goal, schedule_from_json,
+        catalogue, machine, parse_bytes, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
         schedule_to_goal, simulate, simulate_schedule, verify,
     };
     #[pymodule_export]

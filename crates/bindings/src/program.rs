@@ -125,6 +125,8 @@ impl<'a, R: Rank> Driver<'a, R> {
             Act::Combine { source, target, side } => r.combine(source, target, side).await,
             Act::Copy { source, target } => r.copy(source, target).await,
             Act::Compute { time_s } => r.compute(time_s).await,
+            Act::Connect { peer } => r.connect(peer).await,
+            Act::Disconnect { peer } => r.disconnect(peer).await,
             Act::Join(steps) => {
                 let values = r.join_all(steps.into_iter().map(|step| self.take(step))).await;
                 return Python::attach(|py| list(py, values));
@@ -174,6 +176,8 @@ enum Act {
     Combine { source: Span, target: Span, side: Side },
     Copy { source: Span, target: Span },
     Compute { time_s: f64 },
+    Connect { peer: usize },
+    Disconnect { peer: usize },
     Join(Vec<Py<PyAny>>),
     First(Py<PyAny>, Py<PyAny>),
     Rest(usize),
@@ -188,6 +192,8 @@ impl Clone for Act {
             Self::Combine { source, target, side } => Self::Combine { source: *source, target: *target, side: *side },
             Self::Copy { source, target } => Self::Copy { source: *source, target: *target },
             Self::Compute { time_s } => Self::Compute { time_s: *time_s },
+            Self::Connect { peer } => Self::Connect { peer: *peer },
+            Self::Disconnect { peer } => Self::Disconnect { peer: *peer },
             Self::Join(steps) => Self::Join(steps.iter().map(copy).collect()),
             Self::First(a, b) => Self::First(copy(a), copy(b)),
             Self::Rest(number) => Self::Rest(*number),
@@ -368,6 +374,14 @@ impl PythonRank {
     fn compute(&self, time_s: f64) -> PyResult<Verb> {
         checked(time_s.is_finite() && time_s >= 0.0, || format!("computing for {time_s} s, expected a time"))?;
         Ok(Verb(Act::Compute { time_s }))
+    }
+
+    fn connect(&self, peer: usize) -> PyResult<Verb> {
+        Ok(Verb(Act::Connect { peer: self.peer(peer)? }))
+    }
+
+    fn disconnect(&self, peer: usize) -> PyResult<Verb> {
+        Ok(Verb(Act::Disconnect { peer: self.peer(peer)? }))
     }
 
     #[pyo3(signature = (*branches))]

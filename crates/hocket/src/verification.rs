@@ -15,6 +15,8 @@ pub struct Report {
     pub refused: Option<String>,
     /// Which orders of messages were tried.
     pub exploration: Exploration,
+    /// Messages received before an earlier one of the same pair that had another tag: legal, but worth knowing.
+    pub overtaking: usize,
     /// The first call that goes wrong, and how.
     pub counterexample: Option<(Call, Counterexample)>,
 }
@@ -40,8 +42,13 @@ pub fn verify_calls(
     accept: impl Fn(&Call) -> Result<Call>,
     limits: Limits,
 ) -> Report {
-    let mut report =
-        Report { checked: 0, refused: None, exploration: Exploration::Deterministic, counterexample: None };
+    let mut report = Report {
+        checked: 0,
+        refused: None,
+        exploration: Exploration::Deterministic,
+        overtaking: 0,
+        counterexample: None,
+    };
     for call in calls {
         let call = match accept(&call) {
             Ok(call) => call,
@@ -53,6 +60,7 @@ pub fn verify_calls(
         let verdict = hocket_verify::verify(program, &call, limits);
         report.checked += 1;
         report.exploration = report.exploration.max(verdict.exploration);
+        report.overtaking = report.overtaking.max(verdict.overtaking);
         if let Some(counterexample) = verdict.counterexample {
             report.counterexample = Some((call, counterexample));
             break;

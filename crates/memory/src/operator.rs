@@ -2,27 +2,55 @@
 
 use hocket_core::{Error, Result, Side};
 
-/// An operator on elements of one type: MPI's predefined ones, and 2x2 matrix products as non-commutative examples.
-#[derive(Clone, Copy)]
+/// An operator, described as MPI does: by the size of an element, whether operands commute, and a function.
 pub struct Operator {
     /// Size of one element, in bytes.
     pub element_bytes: usize,
     /// Whether operands may be swapped.
     pub commutative: bool,
+    combine: Box<Combine>,
+}
+
+/// Combines two vectors of elements, the operands of lower ranks first, into a third.
+type Combine = dyn Fn(&[u8], &[u8], &mut [u8]) + Send + Sync;
+
+impl Operator {
+    /// A user's operator: `combine` takes the vector of lower ranks, that of higher ranks, and where to put the result.
+    pub fn new(
+        element_bytes: usize,
+        commutative: bool,
+        combine: impl Fn(&[u8], &[u8], &mut [u8]) + Send + Sync + 'static,
+    ) -> Self {
+        Self { element_bytes, commutative, combine: Box::new(combine) }
+    }
+
+    /// Combines `source` into `target`; `side` says where the source stands.
+    pub fn apply(&self, source: &[u8], target: &mut [u8], side: Side) {
+        let old = target.to_vec();
+        match side {
+            Side::Left => (self.combine)(source, &old, target),
+            Side::Right => (self.combine)(&old, source, target),
+        }
+    }
+}
+
+/// An operator that MPI predefines, or an example: its function takes single elements.
+#[derive(Clone, Copy)]
+struct Predefined {
+    element_bytes: usize,
+    commutative: bool,
     combine: fn(&[u8], &[u8], &mut [u8]),
 }
 
-impl Operator {
-    /// Combines each element of `source` into its counterpart in `target`; `side` says where the source stands.
-    pub fn apply(&self, source: &[u8], target: &mut [u8], side: Side) {
-        let elements = source.chunks_exact(self.element_bytes).zip(target.chunks_exact_mut(self.element_bytes));
-        for (source, target) in elements {
-            let old = target.to_vec();
-            match side {
-                Side::Left => (self.combine)(source, &old, target),
-                Side::Right => (self.combine)(&old, source, target),
-            }
-        }
+impl From<Predefined> for Operator {
+    fn from(predefined: Predefined) -> Self {
+        let Predefined { element_bytes, commutative, combine } = predefined;
+        Self::new(element_bytes, commutative, move |left, right, out| {
+            let operands = left.chunks_exact(element_bytes).zip(right.chunks_exact(element_bytes));
+            operands
+                .zip(out.chunks_exact_mut(element_bytes))
+                .for_each(|((left, right), out)| combine(left, right, out));
+        })
     }
 }
 
@@ -38,7 +66,7 @@ pub fn operator(data_type: &str, name: &str) -> Result<Operator> {
         let names: Vec<_> = operators.iter().map(|(name, _)| *name).collect();
         return Err(Error::new(format!("operator on {data_type}: got {name:?}, expected one of {}", names.join(", "))));
     };
-    Ok(*operator)
+    Ok((*operator).into())
 }
 
 /// Names of the data types.
@@ -53,12 +81,12 @@ pub fn operator_names(data_type: &str) -> Vec<&'static str> {
 }
 
 /// The operators of one type, by name.
-type Operators = &'static [(&'static str, Operator)];
+type Operators = &'static [(&'static str, Predefined)];
 
 /// An operator given by a closure on two elements read from and written to little-endian bytes.
 macro_rules! make {
     ($type:ty, $commutative:expr, $combine:expr) => {
-        Operator {
+        Predefined {
             element_bytes: size_of::<$type>(),
             commutative: $commutative,
             combine: |left, right, out| {
