@@ -1,0 +1,145 @@
+"""Check that imports point down only: between the crates, and between the modules of the Python package.
+
+A crate or module that is new belongs into one of the tables below. Prints one line per violation and exits with 1.
+"""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "python" / "hocket"
+
+WORLDS = ("hocket-memory", "hocket-verify", "hocket-simulate", "hocket-record")
+CRATES = (("hocket-core",), ("hocket-machine",), ("hocket-algorithms",), WORLDS, ("hocket",), ("hocket-bindings",))
+"""Layers, the lowest first. A crate depends on crates of lower layers only."""
+
+NOT_FOR_WORLDS = "hocket-algorithms"
+"""Worlds run any program: only their tests know the catalogue."""
+
+MODULES = (
+    ("_native", "call", "sweep", "typing", "version"),
+    ("files", "machine", "units"),
+    ("library",),
+    ("authoring", "requests"),
+    ("memory", "schedule", "verification"),
+    ("simulation",),
+    ("comparison", "picture", "timeline"),
+    ("plot",),
+    ("hocket",),
+    ("cli", "demo", "examples"),
+    ("__main__",),
+)
+"""Layers, the lowest first; "hocket" is the public API, the package's own `__init__`."""
+
+CALLS_NATIVE = ("library", "machine", "memory", "schedule", "simulation", "units", "verification")
+"""Who calls the compiled module; its `Error` is everybody's but the applications'."""
+
+APPLICATIONS = {"demo": ("hocket", "typing"), "examples": ("hocket", "typing")}
+"""Written as users would write them: what they may import."""
+
+
+def main() -> int:
+    violations = [*check_crates(), *check_modules()]
+    for violation in violations:
+        print(violation)
+    if not violations:
+        print("layers: imports point down only")
+    return 1 if violations else 0
+
+
+def height_of(layers: Sequence[Sequence[str]]) -> dict[str, int]:
+    return {name: height for height, layer in enumerate(layers) for name in layer}
+
+
+def check_crates() -> Iterator[str]:
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
+    metadata = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    heights = height_of(CRATES)
+    for package in metadata["packages"]:
+        manifest = Path(package["manifest_path"])
+        if package["name"] not in heights:
+            yield f"{shown(manifest)}:1: crate {package['name']} is in no layer, expected a line in {shown(__file__)}"
+            continue
+        for dependency in package["dependencies"]:
+            yield from check_dependency(package["name"], dependency, manifest, heights)
+
+
+def check_dependency(
+    name: str, dependency: Mapping[str, Any], manifest: Path, heights: Mapping[str, int]
+) -> Iterator[str]:
+    other = dependency["name"]
+    if other not in heights or dependency["kind"] == "dev":
+        return
+    is_forbidden = name in WORLDS and other == NOT_FOR_WORLDS
+    if is_forbidden or heights[other] >= heights[name]:
+        lines = enumerate(manifest.read_text().splitlines(), start=1)
+        line = next((number for number, text in lines if re.match(rf'"?{other}"?\s*[.=]', text)), 1)
+        below = [crate for crate in heights if heights[crate] < heights[name]]
+        allowed = [crate for crate in below if name not in WORLDS or crate != NOT_FOR_WORLDS]
+        yield f"{shown(manifest)}:{line}: {name} depends on {other}, expected {listed(allowed)}"
+
+
+def check_modules() -> Iterator[str]:
+    heights = height_of(MODULES)
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = file.relative_to(PACKAGE).with_suffix("").parts
+        name = "hocket" if parts == ("__init__",) else parts[0]
+        if name not in heights:
+            yield f"{shown(file)}:1: module {name} is in no layer, expected a line in {shown(__file__)}"
+            continue
+        for line, other, imported in imports_of(file):
+            wrong = None if other == name else why_not(name, other, imported, heights)
+            if wrong:
+                yield f"{shown(file)}:{line}: {name} imports {other}, expected {wrong}"
+
+
+def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
+    """Give the line, the module and the name of each import from the package."""
+    for node in ast.walk(ast.parse(file.read_text(), file)):
+        if isinstance(node, ast.Import):
+            found = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = file.relative_to(PACKAGE.parent).parts[: -node.level] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            found = [(module, alias.name) for alias in node.names]
+        else:
+            continue
+        for module, name in found:
+            first, _, rest = module.partition(".")
+            if first == "hocket" and not rest and is_module(name):
+                yield node.lineno, name, ""
+            elif first == "hocket":
+                yield node.lineno, rest.partition(".")[0] or first, name
+
+
+def is_module(name: str) -> bool:
+    return any((PACKAGE / path).exists() for path in (f"{name}.py", f"{name}.pyi", f"{name}/__init__.py") if name)
+
+
+def why_not(name: str, other: str, imported: str, heights: Mapping[str, int]) -> str | None:
+    """Return what module `name` may import instead of `other`, if it may not import that."""
+    if name in APPLICATIONS:
+        return None if other in APPLICATIONS[name] else f"the public API: {', '.join(APPLICATIONS[name])}"
+    if other == "_native" and imported != "Error" and name not in CALLS_NATIVE:
+        return f"Error alone: {', '.join(CALLS_NATIVE)} call the compiled module"
+    if heights.get(other, len(MODULES)) >= heights[name]:
+        return listed([module for module in heights if heights[module] < heights[name]])
+    return None
+
+
+def listed(names: Sequence[str]) -> str:
+    return f"only {', '.join(names)}" if names else "nothing of Hocket"
+
+
+def shown(path: str | Path) -> str:
+    return str(Path(path).resolve().relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
