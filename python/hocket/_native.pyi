@@ -28,3 +28,9 @@ def run(
     inputs: list[bytes],
     program: Callable[..., Any] | None = None,
 ) -> list[bytes]: ...
+def run_with(
+    request: str,
+    operator: Callable[[bytes, bytes], bytes],
+    inputs: list[bytes],
+    program: Callable[..., Any] | None = None,
+) -> list[bytes]: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -22,12 +23,16 @@ class Machine:
     Attributes:
         name: Its name.
         model: Its network model.
+        network: The keys of its section [network], as in the file.
+        node: The keys of its section [node].
         text: The text of its file.
         file: The name of its file, for messages.
     """
 
     name: str
     model: str
+    network: Mapping[str, str] = field(repr=False)
+    node: Mapping[str, str] = field(repr=False)
     text: str = field(repr=False)
     file: str = field(repr=False)
 
@@ -39,7 +44,7 @@ class Machine:
             Error: The text is not a machine: file, line and key.
         """
         found = json.loads(_native.machine(text, file))
-        return cls(name=found["name"], model=found["model"], text=text, file=file)
+        return cls(**found, text=text, file=file)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -61,6 +66,12 @@ class Machine:
         """The first line of its file if that is a comment."""
         first = self.text.partition("\n")[0]
         return first.lstrip("# ").rstrip() if first.startswith("#") else ""
+
+    @property
+    def parameters(self) -> str:
+        """Its model and the values of all keys, in one line."""
+        keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
+        return f"{self.model}: " + ", ".join(f"{key} {value}" for key, value in keys.items())
 
     def as_request(self) -> dict[str, str]:
         """Return the machine in the compiled module's words."""

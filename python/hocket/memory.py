@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket import _native
 from hocket._native import Error
@@ -32,15 +34,17 @@ _DATA_TYPES = {
     "complex64": "complex64",
     "complex128": "complex128",
 }
-_ELEMENT_BYTES = {"matrix2x2_u64": 32}
+
+Combine: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]"
+"""A user's operator: takes two arrays of elements, that of lower ranks first, and returns theirs combined."""
 
 
 def run(
     algorithm: Algorithm | str,
     inputs: Sequence[NDArray[Any] | None],
     *,
-    operator: str = "sum",
-    data_type: str | None = None,
+    operator: str | Combine = "sum",
+    commutative: bool = True,
     root: int = 0,
     in_place: bool = False,
     parameters: Mapping[str, int] | None = None,
@@ -51,9 +55,9 @@ def run(
         algorithm: An algorithm, or its label such as "allreduce/ring".
         inputs: What each rank contributes, as the MPI call takes it: equal sizes, one block for each rank in an
             alltoall, and at the root in a scatter. Where only the root contributes the others may be None.
-        operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows.
-        data_type: The type of the elements where the arrays do not say it: "matrix2x2_u64", a 2x2 matrix of
-            unsigned integers in row order, whose product is not commutative.
+        operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows, on
+            numbers; or a function of two arrays, whose elements are then the items along the first axis.
+        commutative: Whether the operands of the function may be swapped.
         root: The root, where the collective has one.
         in_place: Whether the input lies in the result buffer.
         parameters: Values of the algorithm's parameters; those left out have their defaults.
@@ -66,23 +70,46 @@ def run(
         >>> import hocket, numpy
         >>> hocket.run("allreduce/ring", [numpy.arange(3), numpy.arange(3)])[1]
         array([0, 2, 4])
+        >>> turn = numpy.array([[[0, -1], [1, 0]]])
+        >>> hocket.run("allreduce/linear", [turn, turn], operator=numpy.matmul, commutative=False)[0].tolist()
+        [[[-1, 0], [0, -1]]]
     """
     algorithm = as_algorithm(algorithm)
     dtype = _common_dtype(inputs)
-    data_type = data_type or _data_type(dtype)
+    shape = () if isinstance(operator, str) else _element_shape(inputs)
     call = Call(
         ranks=len(inputs),
         size_bytes=_size_bytes(algorithm.collective, inputs, root),
         root=root,
-        element_bytes=_ELEMENT_BYTES.get(data_type, dtype.itemsize),
+        element_bytes=dtype.itemsize * math.prod(shape),
         in_place=in_place,
-        commutative=data_type not in _ELEMENT_BYTES,
+        commutative=isinstance(operator, str) or commutative,
         parameters=dict(parameters or {}),
     )
     request = json.dumps({"call": call_request(algorithm, call)})
     contributions = _contributions(algorithm.collective, inputs, root)
-    results = guarded(algorithm, lambda: _native.run(request, data_type, operator, contributions, algorithm.program))
-    return [_array(result, dtype) for result in results]
+    if isinstance(operator, str):
+        run_native = partial(_native.run, request, _data_type(dtype), operator)
+    else:
+        run_native = partial(_native.run_with, request, _on_bytes(operator, dtype, shape))
+    results = guarded(algorithm, lambda: run_native(contributions, algorithm.program))
+    return [_array(result, dtype, shape) for result in results]
+
+
+def _on_bytes(operator: Combine, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[bytes, bytes], bytes]:
+    def combine(left: bytes, right: bytes) -> bytes:
+        import numpy as np
+
+        return np.asarray(operator(_array(left, dtype, shape), _array(right, dtype, shape)), dtype).tobytes()
+
+    return combine
+
+
+def _element_shape(inputs: Sequence[NDArray[Any] | None]) -> tuple[int, ...]:
+    shapes = {array.shape[1:] for array in inputs if array is not None}
+    if len(shapes) != 1 or 0 in (shape := shapes.pop()):
+        raise Error("inputs: got elements of several shapes or none, expected arrays alike but for the first axis")
+    return shape
 
 
 def _common_dtype(inputs: Sequence[NDArray[Any] | None]) -> np.dtype[Any]:
@@ -124,8 +151,8 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
     return b"" if array is None else array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def _array(data: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _array(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     import numpy as np
 
-    array: NDArray[Any] = np.frombuffer(data, dtype).copy()
+    array: NDArray[Any] = np.frombuffer(data, dtype).reshape(-1, *shape).copy()
     return array

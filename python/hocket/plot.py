@@ -73,9 +73,9 @@ def chart(comparison: Comparison) -> alt.LayerChart:
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
         shape=alt.Shape("algorithm:N").scale(domain=algorithms), tooltip=["algorithm:N", "size:N", "time:N"]
     )
-    lines_and_points = alt.layer(base.mark_line(), points)
-    drawing: alt.LayerChart = lines_and_points.properties(width=_WIDTH, height=_HEIGHT, title=_title(comparison))
-    return drawing
+    return alt.LayerChart(layer=[base.mark_line(), points]).properties(
+        width=_WIDTH, height=_HEIGHT, title=_title(comparison)
+    )
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
@@ -113,7 +113,8 @@ def _title(comparison: Comparison) -> alt.TitleParams:
     return alt.TitleParams(
         f"{comparison.collective} on {comparison.ranks} ranks, machine {machine.name}",
         subtitle=[
-            f"network model {machine.model}; seed {any_found.seed}, {_trials(any_found.trials)}",
+            machine.parameters,
+            f"seed {any_found.seed}, {_trials(any_found.trials)}",
             *(["parameters: " + "; ".join(named)] if named else []),
         ],
         anchor="start",

@@ -116,6 +116,12 @@ class Rank(Protocol):
     def compute(self, time_s: float) -> Step:
         """Compute for `time_s` seconds."""
 
+    def connect(self, peer: int) -> Step:
+        """Open a circuit to `peer` ahead of the messages to it; free where the network has no circuits."""
+
+    def disconnect(self, peer: int) -> Step:
+        """Close the circuit to `peer`; free where the network has no circuits."""
+
     def join(self, *branches: Step) -> Step:
         """Do all of these side by side; done when all are. Gives a list of what each got."""
 

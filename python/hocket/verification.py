@@ -36,6 +36,7 @@ class Finding:
         ranks: Number of ranks.
         checked: Calls that were checked.
         exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled".
+        overtaking: Messages received before an earlier one of the same pair that had another tag: legal.
         counterexamples: Calls that went wrong; "message" says how, in several lines.
         refused: The precondition, when every call was refused.
     """
@@ -45,6 +46,7 @@ class Finding:
     ranks: int
     checked: int
     exploration: str
+    overtaking: int
     counterexamples: tuple[Mapping[str, Any], ...]
     refused: str | None
 
@@ -150,6 +152,7 @@ def _check(task: _Task) -> Finding:
         ranks=task.ranks,
         checked=answer["checked"],
         exploration=answer["exploration"],
+        overtaking=answer["overtaking"],
         counterexamples=tuple(answer["counterexamples"]),
         refused=answer["refused"],
     )

@@ -59,18 +59,32 @@ def test_integers_equal_the_reference_bit_for_bit(
 @given(
     algorithm=st.sampled_from([a for a in hocket.catalogue() if "reduce" in a.collective or a.collective == "scan"]),
     ranks=st.integers(1, 17),
-    count=st.integers(0, 20),
+    count=st.integers(1, 20),
 )
 @settings(max_examples=100, deadline=None)
 def test_matrices_are_multiplied_in_rank_order(algorithm: hocket.Algorithm, ranks: int, count: int) -> None:
-    inputs = inputs_of(algorithm.collective, ranks, count * MATRIX, "uint64")
-    results = run_or_reject(algorithm, inputs, operator="prod", data_type="matrix2x2_u64")
+    flat = inputs_of(algorithm.collective, ranks, count * MATRIX, "uint64")
+    matrices = [array.reshape(-1, 2, 2) for array in flat]
+    results = run_or_reject(algorithm, matrices, operator=np.matmul, commutative=False)
     if algorithm.collective == "reduce_scatter":
-        expected = reduce_scatter(inputs, "matrix_product", elements_of=MATRIX)
+        expected = reduce_scatter(flat, "matrix_product", elements_of=MATRIX)
     else:
-        expected = reference(algorithm.collective, inputs, "matrix_product", 0)
+        expected = reference(algorithm.collective, flat, "matrix_product", 0)
     for result, array in zip(results, expected, strict=True):
-        np.testing.assert_array_equal(result, array)
+        np.testing.assert_array_equal(result.ravel(), array)
+
+
+def test_an_operator_that_fails_is_told() -> None:
+    def operator(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+        raise ZeroDivisionError("no such element")
+
+    with pytest.raises(ZeroDivisionError, match="no such element"):
+        hocket.run("allreduce/ring", [np.arange(3), np.arange(3)], operator=operator)
+
+
+def test_an_operator_that_changes_the_length_is_refused() -> None:
+    with pytest.raises(hocket.Error, match="operator: got a result of 8 bytes, expected 16"):
+        hocket.run("allreduce/ring", [np.arange(4), np.arange(4)], operator=lambda left, right: left[:1])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])

@@ -33,14 +33,15 @@ def test_a_page_needs_no_network(compared: Comparison) -> None:
 def test_both_axes_are_logarithmic_and_the_title_says_what_it_is(compared: Comparison) -> None:
     chart = plot.chart(compared).to_dict()
     assert chart["title"]["text"] == "allreduce on 16 ranks, machine cluster"
-    assert "hockney" in chart["title"]["subtitle"][0] and "seed 0, 1 trial" in chart["title"]["subtitle"][0]
+    assert chart["title"]["subtitle"][0].startswith("hockney: bandwidth 10 GB/s, latency 1 us, ")
+    assert chart["title"]["subtitle"][1] == "seed 0, 1 trial"
     for layer in chart["layer"]:
         assert {layer["encoding"][axis]["scale"]["type"] for axis in "xy"} == {"log"}
 
 
 def test_parameters_are_told_with_their_units() -> None:
     chain = hocket.compare([hocket.find("broadcast/chain")], [hocket.Call(ranks=4, size_bytes=1 << 20)])
-    assert plot.chart(chain).to_dict()["title"]["subtitle"][1] == "parameters: chain: segment = 64 KiB"
+    assert plot.chart(chain).to_dict()["title"]["subtitle"][2] == "parameters: chain: segment = 64 KiB"
 
 
 def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:

@@ -4,6 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
 use pyo3::prelude::*;
@@ -35,7 +37,7 @@ impl PythonProgram {
 
 impl Program for PythonProgram {
     async fn run(&self, r: &impl Rank, c: &Call) {
-        let scratch = Rc::new(ScratchRequests::default());
+        let scratch = Arc::new(ScratchRequests::default());
         let rank = PythonRank { rank: r.rank(), size: r.size(), scratch: scratch.clone() };
         let started = Python::attach(|py| self.function.call1(py, (rank, PythonCall(c.clone()))));
         match started {
@@ -52,8 +54,8 @@ impl Program for PythonProgram {
 /// Working memory that a program asked for and its world has not given yet.
 #[derive(Default)]
 struct ScratchRequests {
-    end: Cell<usize>,
-    lens: RefCell<Vec<usize>>,
+    end: AtomicUsize,
+    lens: Mutex<Vec<usize>>,
 }
 
 type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -62,7 +64,7 @@ type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 struct Driver<'a, R: Rank> {
     rank: &'a R,
     program: &'a PythonProgram,
-    scratch: Rc<ScratchRequests>,
+    scratch: Arc<ScratchRequests>,
     /// Branches that a `first` did not wait for, by number.
     rests: RefCell<Vec<Option<Later<'a, ()>>>>,
 }
@@ -92,8 +94,8 @@ impl<'a, R: Rank> Driver<'a, R> {
     async fn generate(self: &Rc<Self>, generator: Py<PyAny>) -> Py<PyAny> {
         let mut value = none();
         loop {
-            let sent = Python::attach(|py| match generator.call_method1(py, "send", (value,)) {
-                Ok(step) => Ok(Ok(step)),
+            let sent = Python::attach(|py| match resume(generator.bind(py), value) {
+                Ok(step) => Ok(Ok(step.unbind())),
                 Err(error) if error.is_instance_of::<pyo3::exceptions::PyStopIteration>(py) => {
                     Ok(Err(error.value(py).getattr("value")?.unbind()))
                 }
@@ -112,7 +114,8 @@ impl<'a, R: Rank> Driver<'a, R> {
     }
 
     fn give_scratch(&self) {
-        for len in self.scratch.lens.take() {
+        let lens = std::mem::take(&mut *self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner));
+        for len in lens {
             self.rank.scratch(len);
         }
     }
@@ -150,6 +153,15 @@ impl<'a, R: Rank> Driver<'a, R> {
         }
         none()
     }
+}
+
+/// Goes on with a generator of steps, up to its next one.
+fn resume<'py>(generator: &Bound<'py, PyAny>, value: Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !generator.hasattr("send")? {
+        let kind = generator.get_type().name()?;
+        return Err(Error::new_err(format!("yielded {kind}, expected a step: what a verb of the rank makes")));
+    }
+    generator.call_method1("send", (value,))
 }
 
 fn none() -> Py<PyAny> {
@@ -299,13 +311,13 @@ impl PythonCall {
 }
 
 /// One rank, as its program sees it.
-#[pyclass(frozen, unsendable, name = "Rank", module = "hocket._native")]
+#[pyclass(frozen, name = "Rank", module = "hocket._native")]
 pub struct PythonRank {
     #[pyo3(get)]
     rank: usize,
     #[pyo3(get)]
     size: usize,
-    scratch: Rc<ScratchRequests>,
+    scratch: Arc<ScratchRequests>,
 }
 
 impl PythonRank {
@@ -325,8 +337,8 @@ impl PythonRank {
 impl PythonRank {
     fn scratch(&self, length: usize) -> PyResult<PythonSpan> {
         checked(length <= 1 << 40, || format!("scratch of {length} elements, expected at most 2^40"))?;
-        let offset = self.scratch.end.replace(self.scratch.end.get() + length);
-        self.scratch.lens.borrow_mut().push(length);
+        let offset = self.scratch.end.fetch_add(length, Ordering::Relaxed);
+        self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner).push(length);
         Ok(PythonSpan(Span { buffer: hocket_core::Buffer::Scratch, offset, len: length }))
     }
 

@@ -87,6 +87,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "counterexamples": verdict.counterexamples,
         "refused": [vars(refusal) for refusal in verdict.refusals],
         "exploration": _exploration(verdict.findings),
+        "overtaking": max((finding.overtaking for finding in verdict.findings), default=0),
         "version": version(),
     }
 
@@ -109,7 +110,9 @@ def _print_algorithm(findings: tuple[Finding, ...]) -> None:
     calls = sum(finding.checked for finding in findings)
     result = click.style("WRONG", fg="red", bold=True) if wrong else click.style("ok", fg="green")
     where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
+    overtaking = max(finding.overtaking for finding in findings)
     line = f"{findings[0].label}: {result}, {where}, {calls} calls, {_exploration(findings)}"
+    line += f", {overtaking} messages overtake others" if overtaking else ""
     click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
 
 
