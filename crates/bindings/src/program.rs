@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
 use pyo3::prelude::*;

@@ -63,7 +63,6 @@ pub fn run_to_completion(program: impl Future<Output = ()>) -> bool {
 }
 
 /// The ranks that can go on. They are taken in sweeps of ascending rank, so that memory is met in order.
-#[derive(Default)]
 pub struct ReadyRanks {
     /// Bit i of level 0 says that rank i is ready; bit i of level k + 1, that word i of level k is not zero.
     levels: Vec<Box<[Cell<u64>]>>,
@@ -71,18 +70,24 @@ pub struct ReadyRanks {
 }
 
 impl ReadyRanks {
-    /// All of `ranks` ranks.
-    pub fn all(ranks: usize) -> Self {
+    /// None of `ranks` ranks.
+    pub fn none(ranks: usize) -> Self {
         let mut levels = Vec::new();
         let mut bits = ranks;
         loop {
-            let full = |word: usize| if bits >= 64 * (word + 1) { u64::MAX } else { (1 << (bits % 64)) - 1 };
-            levels.push((0..bits.div_ceil(64)).map(|word| Cell::new(full(word))).collect());
             bits = bits.div_ceil(64);
+            levels.push(vec![Cell::new(0); bits].into_boxed_slice());
             if bits <= 1 {
                 return Self { levels, cursor: Cell::new(0) };
             }
         }
+    }
+
+    /// All of `ranks` ranks.
+    pub fn all(ranks: usize) -> Self {
+        let ready = Self::none(ranks);
+        (0..ranks).for_each(|rank| ready.push(rank));
+        ready
     }
 
     /// `rank` can go on.

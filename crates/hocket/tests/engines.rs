@@ -2,9 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use hocket_core::{Call, Collective, Program, Rank, Winner};
+use hocket_core::{Buffer, Call, Collective, Program, Rank, Span, Winner};
 use hocket_machine::Machine;
+use hocket_record::{Action, Schedule, Task};
 use hocket_simulate::{Engine, Options, Outcome, Platform, simulate};
+use proptest::prelude::*;
 
 fn platform(network: &str) -> Platform {
     let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"1 GB/s\"\n");
@@ -157,5 +159,47 @@ fn a_simulation_can_be_interrupted() {
         let options = Options { engine, is_interrupted: &|| true, ..Options::default() };
         let error = simulate(&Endless, &call, &hockney("eager"), options).unwrap_err().to_string();
         assert_eq!(error, "interrupted");
+    }
+}
+
+/// A random schedule: messages in one global order, every task waiting for some earlier tasks of its rank. So there is no
+/// deadlock, but plenty of branches that run side by side, and messages of one pair with one tag.
+fn schedules() -> impl Strategy<Value = Schedule> {
+    let message = (0..4_usize, 0..4_usize, 0..3_usize, 0..3_u32, any::<[u8; 2]>(), any::<bool>());
+    prop::collection::vec(message, 1..14).prop_map(|messages| {
+        let mut ranks: Vec<Vec<Task>> = vec![Vec::new(); 4];
+        let mut push = |rank: usize, action: Action, waits: u8| {
+            let tasks = &mut ranks[rank];
+            let recent = (0..tasks.len() as u32).rev().take(8).enumerate();
+            let after = recent.filter(|(bit, _)| waits >> bit & 1 == 1).map(|(_, task)| task).collect();
+            tasks.push(Task { action, after, after_start: Vec::new() });
+        };
+        for (from, to, thousands, tag, [sender_waits, receiver_waits], computes) in messages {
+            let span = Span::new(Buffer::Scratch, 1000 * thousands);
+            if computes {
+                push(from, Action::Compute { time_s: 1e-6 * f64::from(tag + 1) }, receiver_waits);
+            }
+            push(from, Action::Send { to: to as u32, tag: tag / 2, data: span }, sender_waits);
+            push(to, Action::Recv { from: from as u32, tag: tag / 2, into: span }, receiver_waits);
+        }
+        Schedule { format: Schedule::FORMAT, element_bytes: 1, scratch: vec![0; 4], ranks }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn engines_agree_on_whatever_dataflow_applies_to(schedule in schedules(), network in 0..3_usize) {
+        let loggp = "model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"";
+        let platform = match network {
+            0 => hockney("eager"),
+            1 => hockney("rendezvous"),
+            _ => platform(loggp),
+        };
+        let events = run(&schedule, 4, &platform, Engine::Events);
+        if let Ok(dataflow) = run(&schedule, 4, &platform, Engine::Dataflow) {
+            prop_assert_eq!(Outcome { engine: "events", ..dataflow }, events.unwrap());
+        }
     }
 }

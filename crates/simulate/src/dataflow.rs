@@ -1,10 +1,11 @@
 //! The dataflow engine: every rank runs ahead on its own clock, and messages carry their arrival times. No event queue.
 //!
-//! It applies when the order in which ranks are resumed cannot change a time: every receive names its source, and on a
-//! network whose nodes remember something (a busy processor), each rank's operations are met in the order of their times.
-//! When that fails the engine says so, and the events engine takes over.
+//! It applies when the order in which ranks are resumed cannot change a time: every receive names its source, each rank
+//! issues its sends in the order of their times, and so its receives; and on a network whose nodes remember something (a
+//! busy processor), all its operations. When that fails the engine says so, and the events engine takes over.
 
 use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Source, Tag};
@@ -52,22 +53,23 @@ pub fn run<N: Network>(
         deferred: RefCell::new(None),
         refusal: RefCell::new(None),
         is_refused: Cell::new(false),
+        resumes: Cell::new(0),
+        simultaneous: RefCell::default(),
     };
     let ranks = SimulatedRank::all(&shared, &dataflow);
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
-    let mut resumes = 0;
     while let Some(rank) = dataflow.ready.pop() {
         dataflow.running.set(rank);
+        dataflow.resumes.set(dataflow.resumes.get().wrapping_add(1).max(1));
         programs.resume(rank);
         dataflow.running.set(usize::MAX);
         if N::NODE_HAS_STATE {
             dataflow.accept_deferred(rank);
         }
-        resumes += 1;
         if dataflow.is_refused.get() {
             break;
         }
-        if resumes % RESUMES_PER_LOOK == 0 && (options.is_interrupted)() {
+        if dataflow.resumes.get().is_multiple_of(RESUMES_PER_LOOK) && (options.is_interrupted)() {
             return Err(Failure::Other(interrupted()));
         }
     }
@@ -101,11 +103,35 @@ struct Deferred {
     received: Received,
 }
 
-#[derive(Default)]
 struct State<B> {
     busy: B,
-    /// Time of the latest operation that the node met.
+    /// When the node met its latest operation, and in which resumption it was issued.
     latest_s: f64,
+    latest_resume: u32,
+    sends: Latest,
+    receives: Latest,
+}
+
+/// The latest send, or receive, of a rank: when it was issued, its peer and its tag.
+#[derive(Clone, Copy)]
+struct Latest {
+    time_s: f64,
+    peer: u32,
+    tag: Tag,
+}
+
+impl<B: Default> Default for State<B> {
+    fn default() -> Self {
+        let none = Latest { time_s: f64::NEG_INFINITY, peer: 0, tag: 0 };
+        Self { busy: B::default(), latest_s: f64::NEG_INFINITY, latest_resume: 0, sends: none, receives: none }
+    }
+}
+
+/// Peers and tags of the sends, or receives, that a rank issued at one time.
+#[derive(Default)]
+struct Simultaneous {
+    time_s: f64,
+    peers: HashSet<(u32, Tag)>,
 }
 
 struct Dataflow<'a, N: Network> {
@@ -119,6 +145,14 @@ struct Dataflow<'a, N: Network> {
     deferred: RefCell<Option<Deferred>>,
     refusal: RefCell<Option<String>>,
     is_refused: Cell<bool>,
+    resumes: Cell<u32>,
+    simultaneous: RefCell<HashMap<(Direction, usize), Simultaneous>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Direction {
+    Send,
+    Receive,
 }
 
 impl<N: Network> Dataflow<'_, N> {
@@ -131,20 +165,55 @@ impl<N: Network> Dataflow<'_, N> {
         self.refusal.borrow_mut().get_or_insert_with(|| why.to_owned());
     }
 
-    /// Notes that the node meets an operation at `time_s`, which must not be before the latest one.
-    fn meet(&self, state: &mut State<N::Node>, time_s: f64) {
+    /// Notes that the node meets an operation that the running rank issues at `time_s`. Where the node remembers
+    /// something it must come after all others; those of one time must come from one resumption.
+    fn meet_issued(&self, state: &mut State<N::Node>, time_s: f64) {
+        let resume = self.resumes.get();
+        if N::NODE_HAS_STATE {
+            if time_s < state.latest_s || (time_s == state.latest_s && resume != state.latest_resume) {
+                self.refuse("branches of one rank compete for its processor");
+            }
+            (state.latest_s, state.latest_resume) = (time_s, resume);
+        }
+    }
+
+    /// Notes that the node meets an arrived message at `time_s`, after what was issued at that time and before all else.
+    fn meet_arrived(&self, state: &mut State<N::Node>, time_s: f64) {
         if N::NODE_HAS_STATE {
             if time_s < state.latest_s {
                 self.refuse("branches of one rank compete for its processor");
             }
-            state.latest_s = time_s;
+            (state.latest_s, state.latest_resume) = (time_s, 0);
         }
+    }
+
+    /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
+    /// that of time; and at one time there must not be two with the same peer and tag.
+    fn keep_order(&self, rank: usize, direction: Direction, now: Latest) {
+        let state = &mut *self.ranks[rank].borrow_mut();
+        let latest = match direction {
+            Direction::Send => &mut state.sends,
+            Direction::Receive => &mut state.receives,
+        };
+        if now.time_s == latest.time_s {
+            let simultaneous = &mut *self.simultaneous.borrow_mut();
+            let known = simultaneous.entry((direction, rank)).or_default();
+            if known.time_s != now.time_s || known.peers.is_empty() {
+                *known = Simultaneous { time_s: now.time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
+            }
+            if !known.peers.insert((now.peer, now.tag)) {
+                self.refuse("messages of one pair with one tag start at the same time");
+            }
+        } else if now.time_s < latest.time_s {
+            self.refuse("branches of one rank do not start their messages in the order of time");
+        }
+        *latest = now;
     }
 
     /// A message that is at `rank` and asked for at `ready_s` is received: when that is done.
     fn accept(&self, rank: usize, ready_s: f64, len: usize) -> f64 {
         let state = &mut *self.ranks[rank].borrow_mut();
-        self.meet(state, ready_s);
+        self.meet_arrived(state, ready_s);
         self.network.accept(&mut state.busy, ready_s, self.bytes(len))
     }
 
@@ -171,16 +240,15 @@ impl<N: Network> Dataflow<'_, N> {
     fn deliver(&self, rank: usize, posted: &Posted, arrival_s: f64, received: Received) {
         let ready_s = arrival_s.max(posted.time_s);
         if N::NODE_HAS_STATE && rank == self.running.get() {
-            self.defer(Deferred { slot: posted.slot, ready_s, received });
+            *self.deferred.borrow_mut() = Some(Deferred { slot: posted.slot, ready_s, received });
         } else {
             self.finish(rank, posted.slot, ready_s, received);
         }
     }
 
-    fn defer(&self, deferred: Deferred) {
-        if self.deferred.replace(Some(deferred)).is_some() {
-            self.refuse("a rank receives several messages at a time");
-        }
+    /// Whether the rank that is running already waits for a message.
+    fn is_receiving(&self, rank: usize) -> bool {
+        self.deferred.borrow().is_some() || self.mailboxes.borrow().posted(rank).next().is_some()
     }
 }
 
@@ -188,6 +256,7 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
     const IN_ORDER_OF_TIME: bool = false;
 
     fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress {
+        self.keep_order(rank, Direction::Send, Latest { time_s: now, peer: to as u32, tag });
         let received = Received { source: rank, len };
         let is_eager = self.network.is_eager(self.bytes(len));
         if !is_eager && N::NODE_HAS_STATE {
@@ -205,7 +274,7 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
             Some(posted) if !is_eager => self.transfer(rank, self.network.request(now), posted.time_s, len),
             _ => {
                 let state = &mut *self.ranks[rank].borrow_mut();
-                self.meet(state, now);
+                self.meet_issued(state, now);
                 self.network.inject(&mut state.busy, now, self.bytes(len))
             }
         };
@@ -220,17 +289,17 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
     }
 
     fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress {
-        if from == Source::Any {
-            self.refuse("a receive takes its message from any source");
+        match from {
+            Source::Any => self.refuse("a receive takes its message from any source"),
+            Source::Rank(peer) => self.keep_order(rank, Direction::Receive, Latest { time_s: now, peer, tag }),
+        }
+        if N::NODE_HAS_STATE && self.is_receiving(rank) {
+            self.refuse("a rank receives several messages at a time");
         }
         let found = self.mailboxes.borrow_mut().take_message(rank, from, tag);
         let Some((source, message)) = found else {
-            let mailboxes = &mut *self.mailboxes.borrow_mut();
-            if N::NODE_HAS_STATE && mailboxes.posted(rank).next().is_some() {
-                self.refuse("a rank receives several messages at a time");
-            }
             let slot = self.outcomes.borrow_mut().open();
-            mailboxes.wait(rank, from, tag, Posted { slot, time_s: now });
+            self.mailboxes.borrow_mut().wait(rank, from, tag, Posted { slot, time_s: now });
             return Progress::Waits(slot);
         };
         let received = Received { source: source as usize, len: message.len };
@@ -247,7 +316,7 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
         let ready_s = arrival_s.max(now);
         if N::NODE_HAS_STATE {
             let slot = self.outcomes.borrow_mut().open();
-            self.defer(Deferred { slot, ready_s, received });
+            *self.deferred.borrow_mut() = Some(Deferred { slot, ready_s, received });
             return Progress::Waits(slot);
         }
         Progress::Done((self.accept(rank, ready_s, message.len), received))
@@ -255,7 +324,7 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
 
     fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress {
         let state = &mut *self.ranks[rank].borrow_mut();
-        self.meet(state, now);
+        self.meet_issued(state, now);
         let end_s = self.network.work(&mut state.busy, now, duration_s);
         Progress::Done((end_s, Received { source: rank, len: 0 }))
     }

@@ -1,6 +1,7 @@
 //! The events engine: all ranks in the order of time, driven by a queue of events.
 //!
-//! Events are ordered by (time, kind, sequence number), so a run is reproducible. A message is bound to its receive in the
+//! Events are ordered by (time, kind, sequence number), so a run is reproducible; a rank is resumed once for all its
+//! operations that are done at one time. A message is bound to its receive in the
 //! order in which it was sent when the receive names its source, and in the order of arrival when it takes any.
 
 use std::cell::{Cell, RefCell};
@@ -8,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{Call, Error, Program, Ranks, Received, Result, Source, Tag};
+use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Result, Source, Tag};
 
 use crate::network::Network;
 use crate::rank::{Arrival, Clockwork, Progress, Shared, SimulatedRank};
@@ -33,6 +34,7 @@ pub fn run<N: Network>(
         outcomes: RefCell::default(),
         queue: RefCell::default(),
         sequence: Cell::new(0),
+        ready: ReadyRanks::none(call.ranks),
     };
     let ranks = SimulatedRank::all(&shared, &events);
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
@@ -40,8 +42,11 @@ pub fn run<N: Network>(
         programs.resume(rank);
     }
     while let Some(event) = events.next() {
-        if let Some(rank) = events.happen(&event) {
-            programs.resume(rank);
+        events.happen(&event);
+        if !events.has_another_like(&event) {
+            while let Some(rank) = events.ready.pop() {
+                programs.resume(rank);
+            }
         }
         if event.sequence % EVENTS_PER_LOOK == 0 && (options.is_interrupted)() {
             return Err(interrupted());
@@ -122,6 +127,7 @@ struct Events<'a, N: Network> {
     outcomes: RefCell<Slots<Arrival>>,
     queue: RefCell<BinaryHeap<Reverse<Event>>>,
     sequence: Cell<u64>,
+    ready: ReadyRanks,
 }
 
 impl<N: Network> Events<'_, N> {
@@ -139,12 +145,19 @@ impl<N: Network> Events<'_, N> {
         self.queue.borrow_mut().pop().map(|Reverse(event)| event)
     }
 
-    /// Lets an event happen; the rank that can go on because of it.
-    fn happen(&self, event: &Event) -> Option<usize> {
+    /// Whether the next event is of the same time and kind.
+    fn has_another_like(&self, event: &Event) -> bool {
+        let queue = self.queue.borrow();
+        let next = queue.peek().map(|Reverse(next)| (next.time_s, next.action.kind()));
+        next == Some((event.time_s, event.action.kind()))
+    }
+
+    /// Lets an event happen.
+    fn happen(&self, event: &Event) {
         match event.action {
             Action::Complete { rank, slot, received } => {
                 self.outcomes.borrow_mut().fill(slot, (event.time_s, received));
-                return Some(rank);
+                self.ready.push(rank);
             }
             Action::Inject { from, sender_slot, to, receiver_slot, len } => {
                 let received = Received { source: from, len };
@@ -160,7 +173,6 @@ impl<N: Network> Events<'_, N> {
             }
             Action::Probe { rank } => self.match_arrived(rank, event.time_s),
         }
-        None
     }
 
     /// Binds a message to its receive at `now`, when the later of the two became known.
