@@ -29,6 +29,11 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/python tools/check_layers.py
 
+# The site, in docs/_build/html; needs the extra "docs".
+docs: setup
+	$(BIN)/python docs/generate.py
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs docs/_build/html
+
 # Newer versions of what pyproject.toml asks for; needs uv.
 lock:
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -1,0 +1,20 @@
+"""Configuration of Sphinx."""
+
+from hocket import __version__
+
+project = "Hocket"
+author = "the authors of Hocket"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+toc_object_entries = False
+
+html_theme = "furo"
+html_title = f"Hocket {version}"
+html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["hocket.css"]

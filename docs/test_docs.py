@@ -1,0 +1,160 @@
+"""What the pages show is what happens.
+
+In a page, a `code-block` with a caption is a file of that name. A `console` block is a session: after each `$ ` a
+command and what it prints, where `...` stands for anything. `>>> ` begins a session of Python. A `diff` removes and
+keeps lines that are there. A block behind a line `% not run: ...` is left out. Each page runs in an empty folder.
+"""
+
+import contextlib
+import doctest
+import io
+import re
+import runpy
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+import hocket
+from hocket.cli import main
+from hocket.cli.app import hocket as commands
+
+DOCS = Path(__file__).parent
+PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "catalogue"} & set(path.parts))
+OPTIONS = doctest.ELLIPSIS
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page: the line of its first line, its language or directive, and its text."""
+
+    line: int
+    language: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, its line, and what it prints."""
+
+    line: int
+    command: str
+    expected: str
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a page, from its top to its end."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    names: dict[str, object] = {}
+    status = 0
+    for block in blocks(page):
+        caption, _, content = block.text.partition("\n")
+        if caption.startswith(":caption: "):
+            Path(caption.removeprefix(":caption: ")).write_text(content)
+        elif block.language == "console":
+            for step in steps(block):
+                printed, status = run(step.command, status)
+                check(page, step, printed)
+        elif block.language == "diff":
+            check_diff(block)
+        elif ">>> " in block.text:
+            run_python(page, block, names)
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Give the blocks of a page, but those that are not to be run."""
+    is_run = True
+    for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+        if token.type == "fence" and is_run and token.map:
+            yield Block(token.map[0] + 2, token.info.strip(), token.content)
+        if token.type in ("fence", "inline"):
+            is_run = not token.content.startswith("% not run: ")
+
+
+def steps(block: Block) -> Iterator[Step]:
+    """Give the commands of a session."""
+    first, *pieces = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+    assert not first, f"line {block.line}: a session begins with `$ `"
+    line = block.line
+    for piece in pieces:
+        command, _, expected = piece.partition("\n")
+        yield Step(line, command, expected)
+        line += piece.count("\n")
+
+
+def run(command: str, last_status: int) -> tuple[str, int]:
+    """Run a command in this process; what it prints, and its exit status."""
+    printed = io.StringIO()
+    program, *arguments = shlex.split(command)
+    status = 0
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        if program == "hocket":
+            status = main(arguments)
+        elif program == "python":
+            runpy.run_path(arguments[0], run_name="__main__")
+        elif command == "echo $?":
+            print(last_status)
+        else:
+            pytest.fail(f"{command}: expected hocket, python or echo $?")
+    return printed.getvalue(), status
+
+
+def check(page: Path, step: Step, printed: str) -> None:
+    """Compare what was printed with what the page says."""
+    checker = doctest.OutputChecker()
+    if not checker.check_output(step.expected, printed, OPTIONS):
+        example = doctest.Example(step.command, step.expected)
+        difference = checker.output_difference(example, printed, OPTIONS | doctest.REPORT_NDIFF)
+        pytest.fail(f"{page.relative_to(DOCS)}:{step.line}: $ {step.command}\n{difference}", pytrace=False)
+
+
+def check_diff(block: Block) -> None:
+    """Look for the lines that a diff removes or keeps in the file that it changes."""
+    source = re.match(r"--- a/(\S+)\n\+\+\+ .*\n", block.text)
+    assert source, f"line {block.line}: a diff begins with the names of its files"
+    old = (DOCS.parent / source[1]).read_text(encoding="utf-8").splitlines()
+    for line in block.text[source.end() :].splitlines():
+        assert line.startswith("+") or line[1:] in old, f"{source[1]} does not have the line {line[1:]!r}"
+
+
+def run_python(page: Path, block: Block, names: dict[str, object]) -> None:
+    """Run a session of Python; later ones of the page know its names."""
+    found = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line - 1)
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
+    runner.run(found, out=report.write, clear_globs=False)
+    names.update(found.globs)
+    if runner.failures:
+        pytest.fail(report.getvalue(), pytrace=False)
+
+
+def section(page: str, title: str) -> str:
+    """Return a section of a page, by its title."""
+    return (DOCS / page).read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", commands.commands)
+def test_every_option_is_explained(name: str) -> None:
+    """Find the options of a command in its section."""
+    text = section("cli.md", f"hocket {name}")
+    for parameter in commands.commands[name].params:
+        if parameter.param_type_name == "option":
+            assert any(re.search(rf"`{option}[ `]", text) for option in parameter.opts), parameter.opts
+
+
+@pytest.mark.parametrize("name", [name for name in hocket.__all__ if not name.startswith("_")])
+def test_every_public_name_is_explained(name: str) -> None:
+    """Find a public name in the reference."""
+    text = (DOCS / "python.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\.\. auto\w+:: hocket\.{name}$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", hocket.presets())
+def test_every_preset_is_listed(name: str) -> None:
+    """Find a preset in the list of machines."""
+    assert f"\n {name} " in section("machine-files.md", "The machines that come with Hocket")
