@@ -11,6 +11,8 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+default_role = "code"
 toc_object_entries = False
 
 html_theme = "furo"

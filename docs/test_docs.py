@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 import hocket
 from hocket.cli import main
 from hocket.cli.app import hocket as commands
+from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "catalogue"} & set(path.parts))
@@ -152,6 +153,14 @@ def test_every_public_name_is_explained(name: str) -> None:
     """Find a public name in the reference."""
     text = (DOCS / "python.md").read_text(encoding="utf-8")
     assert re.search(rf"^\.\. auto\w+:: hocket\.{name}$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("letter", "kind"), [("r", Rank), ("c", Call), ("span", Span)])
+def test_every_verb_is_explained(letter: str, kind: type) -> None:
+    """Find what a program may ask of its rank, its call and its spans."""
+    text = (DOCS / "python.md").read_text(encoding="utf-8")
+    for name in (name for name in vars(kind) if not name.startswith("_")):
+        assert re.search(rf"`{letter}\.{name}\b", text), name
 
 
 @pytest.mark.parametrize("name", hocket.presets())
