@@ -136,8 +136,8 @@ macro_rules! catalogue {
                         (Collective::$variant, stringify!($name)) => {
                             struct Algorithm;
                             impl Program for Algorithm {
-                                async fn run(&self, r: &impl Rank, c: &Call) {
-                                    crate::$collective::$name::program(r, c).await;
+                                fn run(&self, r: &impl Rank, c: &Call) -> impl Future<Output = ()> {
+                                    crate::$collective::$name::program(r, c)
                                 }
                             }
                             visitor.visit(&Algorithm)

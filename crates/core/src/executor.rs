@@ -62,10 +62,12 @@ pub fn run_to_completion(program: impl Future<Output = ()>) -> bool {
     program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-/// The ranks that can go on. They are taken in sweeps of ascending rank, so that memory is met in order.
+/// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
+/// then the next 64; so likewise with blocks of 64^2 ranks, and so on. What a sweep needs of memory stays near.
 pub struct ReadyRanks {
     /// Bit i of level 0 says that rank i is ready; bit i of level k + 1, that word i of level k is not zero.
     levels: Vec<Box<[Cell<u64>]>>,
+    /// The rank after which a sweep goes on.
     cursor: Cell<usize>,
 }
 
@@ -105,8 +107,8 @@ impl ReadyRanks {
 
     /// The next rank to resume.
     pub fn pop(&self) -> Option<usize> {
-        let rank = self.at_or_after(self.cursor.get()).or_else(|| self.at_or_after(0))?;
-        self.cursor.set(rank + 1);
+        let rank = self.next()?;
+        self.cursor.set(rank);
         let mut at = rank;
         for level in &self.levels {
             let word = &level[at / 64];
@@ -119,15 +121,16 @@ impl ReadyRanks {
         Some(rank)
     }
 
-    fn at_or_after(&self, rank: usize) -> Option<usize> {
-        let mut from = rank;
+    fn next(&self) -> Option<usize> {
+        let mut at = self.cursor.get();
         for (height, level) in self.levels.iter().enumerate() {
-            let rest = level.get(from / 64)?.get() & (u64::MAX << (from % 64));
-            if rest != 0 {
-                let found = from / 64 * 64 + rest.trailing_zeros() as usize;
-                return Some(self.lowest_below(height, found));
+            let word = level.get(at / 64)?.get();
+            if word != 0 {
+                let ahead = word & (u64::MAX << (at % 64) << 1);
+                let bit = if ahead != 0 { ahead } else { word }.trailing_zeros();
+                return Some(self.lowest_below(height, at / 64 * 64 + bit as usize));
             }
-            from = from / 64 + 1;
+            at /= 64;
         }
         None
     }

@@ -70,21 +70,27 @@ impl<T> Lists<T> {
     }
 
     fn push(&mut self, rank: usize, entry: T) {
+        let node = self.place(entry);
+        let (head, tail) = &mut self.ends[rank];
+        match std::mem::replace(tail, node) {
+            NIL => *head = node,
+            last => self.pool[last as usize].1 = node,
+        }
+    }
+
+    /// Puts an entry somewhere in the pool.
+    fn place(&mut self, entry: T) -> u32 {
         let node = self.free;
-        let node = match self.pool.get_mut(node as usize) {
+        match self.pool.get_mut(node as usize) {
             Some(place) => {
-                self.free = std::mem::replace(place, (Some(entry), NIL)).1;
+                self.free = place.1;
+                *place = (Some(entry), NIL);
                 node
             }
             None => {
                 self.pool.push((Some(entry), NIL));
                 (self.pool.len() - 1) as u32
             }
-        };
-        let (head, tail) = &mut self.ends[rank];
-        match std::mem::replace(tail, node) {
-            NIL => *head = node,
-            last => self.pool[last as usize].1 = node,
         }
     }
 
@@ -107,7 +113,9 @@ impl<T> Lists<T> {
     }
 
     fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<T> {
-        let (entry, next) = std::mem::replace(&mut self.pool[at as usize], (None, self.free));
+        let (entry, next) = &mut self.pool[at as usize];
+        let entry = entry.take();
+        let next = std::mem::replace(next, self.free);
         self.free = at;
         let (head, tail) = &mut self.ends[rank];
         if *tail == at {
@@ -148,8 +156,9 @@ impl<V> Slots<V> {
             self.slots.push(Slot::Pending);
             return (self.slots.len() - 1) as u32;
         };
-        if let Slot::Free { next } = std::mem::replace(place, Slot::Pending) {
+        if let Slot::Free { next } = *place {
             self.free = next;
+            *place = Slot::Pending;
         }
         slot
     }

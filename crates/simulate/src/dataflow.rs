@@ -289,10 +289,11 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
     }
 
     fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress {
-        match from {
-            Source::Any => self.refuse("a receive takes its message from any source"),
-            Source::Rank(peer) => self.keep_order(rank, Direction::Receive, Latest { time_s: now, peer, tag }),
-        }
+        let Source::Rank(peer) = from else {
+            self.refuse("a receive takes its message from any source");
+            return Progress::Waits(self.outcomes.borrow_mut().open());
+        };
+        self.keep_order(rank, Direction::Receive, Latest { time_s: now, peer, tag });
         if N::NODE_HAS_STATE && self.is_receiving(rank) {
             self.refuse("a rank receives several messages at a time");
         }
