@@ -1,0 +1,191 @@
+"""How fast Hocket simulates, against its own targets and, when it is installed, against SimGrid in the same run.
+
+    .venv/bin/python benchmarks/speed.py [--quick] [--json]
+
+Every figure is the best of some repetitions, each in a fresh process; times are user CPU times of one core unless a
+column says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).parent
+SIMGRID_PYTHON = HERE / ".venv-simgrid" / "bin" / "python"
+SIMGRID_HOWTO = (
+    "SimGrid is not installed: apt-get install cmake g++ libboost-dev, then "
+    "python3 -m venv benchmarks/.venv-simgrid && benchmarks/.venv-simgrid/bin/pip install simgrid"
+)
+QUOTED = (
+    "quoted from measurements on another machine of this kind, not measured here: LogGOPSim 0.5 M messages/s for "
+    "recursive doubling at 2^16 ranks (445 MB), 1.8 M/s for the ring, 300 s for the broadcast; "
+    "ATLAHS 3.6 M/s for the ring"
+)
+
+HOCKNEY = """name = "benchmark"
+[network]
+model = "hockney"
+latency = "1 us"
+bandwidth = "1 GB/s"
+protocol = "{protocol}"
+"""
+
+# Runs one simulation in this process several times; the first is the warm-up that touches the memory.
+ENGINE = """
+import json, sys, time
+import hocket
+label, ranks, size_bytes, text, repetitions = json.loads(sys.argv[1])
+machine = hocket.Machine.parse(text)
+call = hocket.Call(ranks=ranks, size_bytes=size_bytes)
+best = float("inf")
+for _ in range(repetitions + 1):
+    start = time.process_time()
+    found = hocket.simulate(label, call, machine=machine)
+    best = min(best, time.process_time() - start)
+print(json.dumps([found.messages, best]))
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One simulation, and the least speed that it should have."""
+
+    label: str
+    ranks: int
+    size_bytes: int
+    protocol: str
+    target_per_s: float
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast one simulation was."""
+
+    case: str
+    messages: int
+    user_s: float
+    messages_per_s: float
+    target_per_s: float
+    is_met: bool
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a whole process took."""
+
+    wall_s: float
+    user_s: float
+    peak_bytes: int
+
+
+def cases(quick: bool) -> list[Case]:
+    """Return the simulations that the targets speak of."""
+    logs = (10, 13) if quick else (10, 13, 16, 20)
+    butterflies = [
+        Case("allreduce/recursive_doubling", 1 << log, 8, protocol, 10e6 if log == 20 else 20e6)
+        for log in logs
+        for protocol in ("eager", "rendezvous")
+    ]
+    rings = [Case("allreduce/ring", 1024, 1 << 20, protocol, 15e6) for protocol in ("eager", "rendezvous")]
+    return butterflies + rings
+
+
+def engine_speed(case: Case, repetitions: int) -> Speed:
+    """Measure the engine alone: the simulation, without the start of the process."""
+    machine = HOCKNEY.format(protocol=case.protocol)
+    argument = json.dumps([case.label, case.ranks, case.size_bytes, machine, repetitions])
+    output = subprocess.run([sys.executable, "-c", ENGINE, argument], check=True, capture_output=True, text=True).stdout
+    messages, user_s = json.loads(output)
+    name = f"{case.label} {case.size_bytes} B, P = {case.ranks}, {case.protocol}"
+    per_s = messages / user_s
+    return Speed(name, messages, user_s, per_s, case.target_per_s, per_s >= case.target_per_s)
+
+
+def process_cost(command: list[str], repetitions: int) -> Cost:
+    """Run a command several times and return the least it took."""
+    found = [_process_cost(command) for _ in range(repetitions)]
+    return min(found, key=lambda cost: cost.wall_s)
+
+
+def _process_cost(command: list[str]) -> Cost:
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise click.ClickException(f"{' '.join(command)} failed")
+    return Cost(time.perf_counter() - start, usage.ru_utime, usage.ru_maxrss * 1024)
+
+
+def broadcast(ranks: int, repetitions: int) -> Cost:
+    """Measure a binomial broadcast from process start to printed result."""
+    command = [sys.executable, "-m", "hocket", "simulate", "broadcast", "binomial"]
+    return process_cost([*command, "--ranks", str(ranks), "--size", "8B"], repetitions)
+
+
+def against_simgrid(ranks: int, repetitions: int) -> tuple[Cost, Cost]:
+    """Measure recursive doubling of 8 B end to end: Hocket, then SimGrid."""
+    command = [sys.executable, "-m", "hocket", "simulate", "allreduce", "recursive_doubling", "--size", "8B"]
+    ours = process_cost([*command, "--ranks", str(ranks)], repetitions)
+    theirs = process_cost([str(SIMGRID_PYTHON), str(HERE / "simgrid_allreduce.py"), str(ranks)], repetitions)
+    return ours, theirs
+
+
+def print_speeds(console: Console, speeds: list[Speed]) -> None:
+    """Print the engine's speed beside its targets."""
+    table = Table("simulation", "messages", "user time", "M messages/s", "target", "met", title="engine, one core")
+    for speed in speeds:
+        rates = [f"{speed.messages_per_s / 1e6:.1f}", f"{speed.target_per_s / 1e6:.0f}"]
+        met = "yes" if speed.is_met else "no"
+        table.add_row(speed.case, f"{speed.messages:,}", f"{speed.user_s * 1e3:.2f} ms", *rates, met)
+    console.print(table)
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Fewer and smaller cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@click.option("--repetitions", default=5, show_default=True, type=click.IntRange(min=1), help="Of each case.")
+def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
+    """Measure, and print a table."""
+    console = Console(stderr=as_json)
+    console.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, best of {repetitions} repetitions")
+    speeds = [engine_speed(case, repetitions) for case in cases(quick)]
+    print_speeds(console, speeds)
+
+    ranks = 1 << (16 if quick else 20)
+    whole = broadcast(ranks, repetitions)
+    peak = f"{whole.peak_bytes / 1e6:.0f} MB"
+    console.print(
+        f"binomial broadcast, {ranks} ranks, end to end: {whole.wall_s:.2f} s, {peak} (target 2 s, 1 GB at 2^20)"
+    )
+
+    peers = []
+    for peer_ranks in (1 << 8, 1 << 10) if quick else (1 << 8, 1 << 10, 1 << 12):
+        if not SIMGRID_PYTHON.exists():
+            console.print(SIMGRID_HOWTO)
+            break
+        ours, theirs = against_simgrid(peer_ranks, min(repetitions, 3))
+        messages = peer_ranks * (peer_ranks.bit_length() - 1)
+        ratio = theirs.user_s / ours.user_s
+        peers.append({"ranks": peer_ranks, "messages": messages, "hocket": asdict(ours), "simgrid": asdict(theirs)})
+        console.print(
+            f"recursive doubling 8 B, P = {peer_ranks}, end to end, user time: Hocket {ours.user_s:.2f} s, "
+            f"SimGrid {theirs.user_s:.2f} s: {ratio:.1f} times"
+        )
+    console.print(QUOTED)
+    if as_json:
+        click.echo(json.dumps({"engine": [asdict(s) for s in speeds], "broadcast": asdict(whole), "simgrid": peers}))
+
+
+if __name__ == "__main__":
+    main()
