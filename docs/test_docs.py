@@ -161,9 +161,3 @@ def test_every_verb_is_explained(letter: str, kind: type) -> None:
     text = (DOCS / "python.md").read_text(encoding="utf-8")
     for name in (name for name in vars(kind) if not name.startswith("_")):
         assert re.search(rf"`{letter}\.{name}\b", text), name
-
-
-@pytest.mark.parametrize("name", hocket.presets())
-def test_every_preset_is_listed(name: str) -> None:
-    """Find a preset in the list of machines."""
-    assert f"\n {name} " in section("machine-files.md", "The machines that come with Hocket")
