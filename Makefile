@@ -24,15 +24,20 @@ $(VENV)/installed: requirements.lock
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
-	$(BIN)/ruff format --check python tools benchmarks
-	$(BIN)/ruff check python tools benchmarks
+	$(BIN)/ruff format --check python tools benchmarks docs
+	$(BIN)/ruff check python tools benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/python tools/check_layers.py
 
-# The site, in docs/_build/html; needs the extra "docs".
+# The site, in docs/_build/html.
 docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs docs/_build/html
+
+# How fast it is: a few minutes.
+bench: setup
+	cargo bench -p hocket
+	$(BIN)/python benchmarks/speed.py
 
 # Newer versions of what pyproject.toml asks for; needs uv.
 lock:
