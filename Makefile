@@ -32,7 +32,8 @@ lint: setup
 # The site, in docs/_build/html.
 docs: setup
 	$(BIN)/python docs/generate.py
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs docs/_build/html
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees \
+		--builder html docs docs/_build/html
 
 # How fast it is: a few minutes.
 bench: setup
