@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 pyo3::create_exception!(
-    hocket._native,
+    hocket,
     Error,
     PyValueError,
     "Inability to do what was asked, in one line: what, where, and what was expected."

@@ -151,6 +151,15 @@ pub enum Rest<'r, R: Rank, A: Future, B: Future> {
     B(Boxed<'r, R, B>),
 }
 
+impl<R: Rank, A: Future, B: Future> Drop for Rest<'_, R, A, B> {
+    fn drop(&mut self) {
+        match self {
+            Rest::A(branch) => branch.rank.withdraw_branch(branch.output.is_some()),
+            Rest::B(branch) => branch.rank.withdraw_branch(branch.output.is_some()),
+        }
+    }
+}
+
 impl<R: Rank, A: Future, B: Future> Future for Rest<'_, R, A, B> {
     type Output = ();
 

@@ -127,6 +127,9 @@ pub trait Rank: Sized {
     fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
         a_ended || b_ended
     }
+    /// The rest of a `first` is dropped; whether its branch had ended all the same. Nothing to do where ranks run in the
+    /// order of time.
+    fn withdraw_branch(&self, _has_ended: bool) {}
 
     /// Sends `data` to rank `to`.
     fn send(&self, to: usize, data: Span) -> impl Future<Output = ()> {

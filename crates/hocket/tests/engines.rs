@@ -101,6 +101,36 @@ fn first_goes_on_at_the_earlier_of_its_branches() {
     }
 }
 
+/// Rank 0 takes the earlier of two messages, and then another one of the rank that came second.
+struct DropsTheRest;
+
+impl Program for DropsTheRest {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        match r.rank() {
+            0 => {
+                let (a, b) = (r.scratch(1000), r.scratch(1000));
+                drop(r.first(r.recv(1, a), r.recv(2, b)).await);
+                r.recv(2, b).await;
+            }
+            1 => r.send(0, c.result(r)).await,
+            _ => {
+                r.compute(5e-6).await;
+                r.send(0, c.result(r)).await;
+                r.compute(5e-6).await;
+                r.send(0, c.result(r)).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dropped_rest_leaves_its_message_to_the_next_receive() {
+    // The first message of rank 2 is there at 5 + 2 us; dataflow, which has let the rest receive it, steps aside.
+    let outcome = run(&DropsTheRest, 3, &hockney("eager"), Engine::Auto).unwrap();
+    assert_eq!(outcome.engine, "events");
+    assert!((outcome.rank_times_s[0] - 7e-6).abs() < 1e-15, "{:?}", outcome.rank_times_s);
+}
+
 /// Two branches of rank 0 compete for its processor: which of them comes first is known in the order of time only.
 struct CompetingBranches;
 

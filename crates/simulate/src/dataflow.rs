@@ -334,6 +334,10 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
         self.outcomes.borrow_mut().take(slot)
     }
 
+    fn withdraw_ended(&self) {
+        self.refuse("the later branch of a first is dropped, and what it did must not have happened");
+    }
+
     fn withdraw(&self, rank: usize, slot: u32) {
         self.outcomes.borrow_mut().abandon(slot);
         self.mailboxes.borrow_mut().withdraw(rank, |posted| posted.slot == slot);

@@ -280,6 +280,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         self.outcomes.borrow_mut().take(slot)
     }
 
+    fn withdraw_ended(&self) {}
+
     fn withdraw(&self, rank: usize, slot: u32) {
         self.outcomes.borrow_mut().abandon(slot);
         self.mailboxes.borrow_mut().withdraw(rank, |posted| *posted == slot);

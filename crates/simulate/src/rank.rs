@@ -34,6 +34,8 @@ pub trait Clockwork {
     fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress;
     /// The outcome of an operation that waited, once it is known.
     fn take(&self, slot: u32) -> Option<Arrival>;
+    /// A branch that came second has ended, and its program does not want it.
+    fn withdraw_ended(&self);
     /// Nobody waits for this operation any more.
     fn withdraw(&self, rank: usize, slot: u32);
 }
@@ -274,5 +276,11 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
 
     fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
         if C::IN_ORDER_OF_TIME { a_ended || b_ended } else { a_ended && b_ended }
+    }
+
+    fn withdraw_branch(&self, has_ended: bool) {
+        if has_ended {
+            self.clockwork.withdraw_ended();
+        }
     }
 }

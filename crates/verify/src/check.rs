@@ -75,7 +75,7 @@ fn element_is_right(world: &World<'_>, rank: usize, element: usize, value: Value
         ranks: vec![rank],
         step: None,
         span: Some(span.to_string()),
-        expected: show(&wanted),
+        expected: show(&wanted) + if is_complete { ", in rank order" } else { "" },
         got: got_text,
         details,
     })

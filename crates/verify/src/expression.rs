@@ -29,13 +29,15 @@ enum Node {
 /// All values of a verification, each stored once.
 pub struct Arena {
     nodes: Vec<Node>,
+    /// Of each value, its leftmost contribution: the least, where operands may be swapped.
+    first: Vec<Option<Contribution>>,
     known: HashMap<Node, Value>,
     is_commutative: bool,
 }
 
 impl Arena {
     pub fn new(is_commutative: bool) -> Self {
-        Self { nodes: vec![Node::Undefined], known: HashMap::new(), is_commutative }
+        Self { nodes: vec![Node::Undefined], first: vec![None], known: HashMap::new(), is_commutative }
     }
 
     pub fn leaf(&mut self, contribution: Contribution) -> Value {
@@ -44,13 +46,19 @@ impl Arena {
 
     /// `left` combined with `right`, in this order.
     pub fn combine(&mut self, left: Value, right: Value) -> Value {
-        let is_swapped = self.is_commutative && right < left;
+        let place = |value: Value| (self.first[value.0 as usize], value);
+        let is_swapped = self.is_commutative && place(right) < place(left);
         self.intern(if is_swapped { Node::Combined(right, left) } else { Node::Combined(left, right) })
     }
 
     fn intern(&mut self, node: Node) -> Value {
         *self.known.entry(node).or_insert_with(|| {
             self.nodes.push(node);
+            self.first.push(match node {
+                Node::Undefined => None,
+                Node::Leaf(contribution) => Some(contribution),
+                Node::Combined(left, _) => self.first[left.0 as usize],
+            });
             Value((self.nodes.len() - 1) as u32)
         })
     }

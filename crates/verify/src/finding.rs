@@ -35,6 +35,8 @@ pub enum Kind {
     RunsDiffer,
     /// Ranks wait for each other for ever.
     Deadlock,
+    /// Two branches of one rank send to, or receive from, one peer with one tag: timing decides which message is which.
+    AmbiguousOrder,
     /// A message that nobody receives.
     LeftOverMessage,
     /// A message longer than the span that receives it.
@@ -56,6 +58,7 @@ impl Kind {
             Self::RanksDiffer => "order of combination differs between ranks",
             Self::RunsDiffer => "order of combination differs between message orders",
             Self::Deadlock => "deadlock",
+            Self::AmbiguousOrder => "order of messages depends on timing",
             Self::LeftOverMessage => "left-over message",
             Self::Truncation => "message longer than its receive",
             Self::BufferRace => "buffer race",

@@ -81,6 +81,8 @@ struct Step {
     verb: Verb,
     reads: Option<Span>,
     writes: Option<Span>,
+    /// What was finished when it began.
+    finished: Finished,
     is_done: bool,
 }
 
@@ -433,10 +435,12 @@ impl<'a> SymbolicRank<'a> {
     async fn begin(&self, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> usize {
         let number = {
             let state = &mut *self.state().borrow_mut();
-            state.steps.push(Step { verb, reads, writes, is_done: false });
+            let finished = self.finished.borrow().clone();
+            state.steps.push(Step { verb, reads, writes, finished, is_done: false });
             state.steps.len() - 1
         };
-        if let Some(found) = self.out_of_bounds(number).or_else(|| self.race(number)) {
+        if let Some(found) = self.out_of_bounds(number).or_else(|| self.race(number)).or_else(|| self.ambiguity(number))
+        {
             self.world.report(found);
             pending::<()>().await;
         }
@@ -462,6 +466,36 @@ impl<'a> SymbolicRank<'a> {
         Some(finding(format!("a span inside its buffer of {room} elements"), span.to_string()))
     }
 
+    /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches that
+    /// have just begun issue their messages in the order of the program; later on timing decides.
+    fn ambiguity(&self, number: usize) -> Option<Counterexample> {
+        let state = self.state().borrow();
+        let step = &state.steps[number];
+        let is_message = matches!(step.verb, Verb::Send(..) | Verb::Recv(Source::Rank(_), _));
+        let is_empty = step.reads.or(step.writes).is_none_or(Span::is_empty);
+        if !is_message || is_empty {
+            return None;
+        }
+        let other = (0..number).filter(|at| !step.finished.contains(*at)).find(|at| {
+            let other = &state.steps[*at];
+            other.verb == step.verb && other.finished.steps != step.finished.steps
+        })?;
+        Some(self.concurrent(
+            Kind::AmbiguousOrder,
+            number,
+            other,
+            "messages of one pair with one tag one after another",
+        ))
+    }
+
+    /// Two steps under way at the same time that must not be.
+    fn concurrent(&self, kind: Kind, number: usize, other: usize, expected: &str) -> Counterexample {
+        let got = "both under way at the same time".to_owned();
+        let mut found = self.world.counterexample(kind, self.rank, number, expected.to_owned(), got);
+        found.details.insert(0, format!("step {}: {}", other + 1, self.state().borrow().steps[other]));
+        found
+    }
+
     /// An earlier step that is not certainly finished and uses the same elements, one of the two writing them.
     fn race(&self, number: usize) -> Option<Counterexample> {
         let state = self.state().borrow();
@@ -472,15 +506,8 @@ impl<'a> SymbolicRank<'a> {
             let other = &state.steps[*at];
             clash(step.writes, other.reads) || clash(step.writes, other.writes) || clash(step.reads, other.writes)
         })?;
-        let mut found = self.world.counterexample(
-            Kind::BufferRace,
-            self.rank,
-            number,
-            format!("step {} to be finished before its elements are used again", other + 1),
-            "both under way at the same time".to_owned(),
-        );
-        found.details.insert(0, format!("step {}: {}", other + 1, state.steps[other]));
-        Some(found)
+        let expected = format!("step {} to be finished before its elements are used again", other + 1);
+        Some(self.concurrent(Kind::BufferRace, number, other, &expected))
     }
 
     fn end(&self, step: usize) {

@@ -73,13 +73,13 @@ fn a_doubled_contribution() {
         found.to_string(),
         "wrong result (eager sends): rank 2, result[0..1]\n  \
          expected element 0 of ranks 0 to 3, each once\n  \
-         got      2+((0+1)+(2+3))\n  \
+         got      ((0+1)+(2+3))+2\n  \
          doubled: element 0 of rank 2\n  \
          last written in step 8: combine input[0..1] into result[0..1]"
     );
 }
 
-// Every rank gathers all vectors and sums them up starting with its own: Open MPI issue 12258 has such an order in an
+// Every rank gathers all vectors and sums them up starting with its own: Open MPI 12258 tells of such an order in an
 // allreduce, and floating-point results that differ between ranks.
 exhibit!(RankDependentOrder, |r, c| {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
@@ -97,7 +97,7 @@ fn a_rank_dependent_summation_order() {
     assert!(verify(&RankDependentOrder, &allreduce(2, 1), Limits::default()).is_ok());
     let found = find(&RankDependentOrder, &allreduce(3, 1));
     assert_eq!(found.kind, Kind::RanksDiffer);
-    assert_eq!((found.expected.as_str(), found.got.as_str()), ("1+(0+2) as on rank 0", "2+(0+1)"));
+    assert_eq!((found.expected.as_str(), found.got.as_str()), ("(0+2)+1 as on rank 0", "(0+1)+2"));
     let ordered = Call { commutative: false, ..allreduce(2, 1) };
     assert_eq!(find(&RankDependentOrder, &ordered).kind, Kind::OperandOrder);
 }
@@ -259,6 +259,40 @@ fn an_algorithm_right_for_powers_of_two_only() {
         let verdict = verify(&PowersOfTwoOnly, &allreduce(ranks, 1), Limits::default());
         assert_eq!(verdict.is_ok(), ranks.is_power_of_two(), "{ranks} ranks");
     }
+}
+
+// A relay passes two blocks on side by side, each as soon as it has it: which one goes first depends on timing.
+exhibit!(RacingRelay, |r, c| {
+    let (blocks, result) = (r.scratch(2), c.result(r));
+    let relay = |from: usize, at: usize| {
+        let block = blocks.part(at, 1);
+        async move {
+            r.recv(from, block).await;
+            r.send(3, block).await;
+        }
+    };
+    match r.rank() {
+        0 => drop(r.join(relay(1, 0), relay(2, 1)).await),
+        3 => {
+            r.copy(c.input(r), c.block(result, 3)).await;
+            r.recv(0, c.block(result, 1)).await;
+            r.recv(0, c.block(result, 2)).await;
+            r.recv(1, c.block(result, 0)).await;
+        }
+        rank => {
+            r.send(0, c.input(r)).await;
+            if rank == 1 {
+                r.send(3, c.input(r)).await;
+            }
+        }
+    }
+});
+
+#[test]
+fn sends_whose_order_depends_on_timing() {
+    let found = find(&RacingRelay, &Call { root: 3, ..Call::new(Collective::Gather, 4, 1) });
+    assert_eq!(found.kind, Kind::AmbiguousOrder);
+    assert_eq!(found.details, ["step 3: send scratch[0..1] to rank 3", "step 4: send scratch[1..2] to rank 3"]);
 }
 
 // A message that nobody receives.
