@@ -292,7 +292,8 @@ exhibit!(RacingRelay, |r, c| {
 fn sends_whose_order_depends_on_timing() {
     let found = find(&RacingRelay, &Call { root: 3, ..Call::new(Collective::Gather, 4, 1) });
     assert_eq!(found.kind, Kind::AmbiguousOrder);
-    assert_eq!(found.details, ["step 3: send scratch[0..1] to rank 3", "step 4: send scratch[1..2] to rank 3"]);
+    assert!(found.details[0].ends_with("send scratch[0..1] to rank 3"), "{found}");
+    assert!(found.details[1].ends_with("send scratch[1..2] to rank 3"), "{found}");
 }
 
 // A message that nobody receives.
