@@ -118,7 +118,13 @@ def test_a_closed_pipe_is_silent() -> None:
     ],
 )
 def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
-    with subprocess.Popen([*COMMAND, *line.split()], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ran:
+    with subprocess.Popen(
+        [*COMMAND, *line.split()],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell would have it ignored
+    ) as ran:
         time.sleep(1.5)
         ran.send_signal(signal.SIGINT)
         out, err = ran.communicate(timeout=20)
