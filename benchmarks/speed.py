@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 SIMGRID_PYTHON = HERE / ".venv-simgrid" / "bin" / "python"
 SIMGRID_HOWTO = (
     "SimGrid is not installed: apt-get install cmake g++ libboost-dev, then "
-    "python3 -m venv benchmarks/.venv-simgrid && benchmarks/.venv-simgrid/bin/pip install simgrid"
+    "python3 -m venv benchmarks/.venv-simgrid && PIP_CONSTRAINT=benchmarks/simgrid-constraints.txt benchmarks/.venv-simgrid/bin/pip install simgrid"
 )
 QUOTED = (
     "quoted from measurements on another machine of this kind, not measured here: LogGOPSim 0.5 M messages/s for "
@@ -133,6 +133,14 @@ def broadcast(ranks: int, repetitions: int) -> Cost:
     return process_cost([*command, "--ranks", str(ranks), "--size", "8B"], repetitions)
 
 
+def has_simgrid() -> bool:
+    """Whether SimGrid can be imported where it should be installed."""
+    return (
+        SIMGRID_PYTHON.exists()
+        and subprocess.run([SIMGRID_PYTHON, "-c", "import simgrid"], capture_output=True).returncode == 0
+    )
+
+
 def against_simgrid(ranks: int, repetitions: int) -> tuple[Cost, Cost]:
     """Measure recursive doubling of 8 B end to end: Hocket, then SimGrid."""
     command = [sys.executable, "-m", "hocket", "simulate", "allreduce", "recursive_doubling", "--size", "8B"]
@@ -171,7 +179,7 @@ def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
 
     peers = []
     for peer_ranks in (1 << 8, 1 << 10) if quick else (1 << 8, 1 << 10, 1 << 12):
-        if not SIMGRID_PYTHON.exists():
+        if not has_simgrid():
             console.print(SIMGRID_HOWTO)
             break
         ours, theirs = against_simgrid(peer_ranks, min(repetitions, 3))
