@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 SIMGRID_PYTHON = HERE / ".venv-simgrid" / "bin" / "python"
 SIMGRID_HOWTO = (
     "SimGrid is not installed: apt-get install cmake g++ libboost-dev, then "
-    "python3 -m venv benchmarks/.venv-simgrid && PIP_CONSTRAINT=benchmarks/simgrid-constraints.txt benchmarks/.venv-simgrid/bin/pip install simgrid"
+    "python3 -m venv benchmarks/.venv-simgrid && "
+    "PIP_CONSTRAINT=benchmarks/simgrid-constraints.txt benchmarks/.venv-simgrid/bin/pip install simgrid"
 )
 QUOTED = (
     "quoted from measurements on another machine of this kind, not measured here: LogGOPSim 0.5 M messages/s for "
