@@ -189,25 +189,32 @@ impl<N: Network> Dataflow<'_, N> {
 
     /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
     /// that of time; and at one time there must not be two with the same peer and tag.
-    fn keep_order(&self, rank: usize, direction: Direction, now: Latest) {
+    #[inline]
+    fn keep_order(&self, rank: usize, direction: Direction, time_s: f64, peer: u32, tag: Tag) {
         let state = &mut *self.ranks[rank].borrow_mut();
         let latest = match direction {
             Direction::Send => &mut state.sends,
             Direction::Receive => &mut state.receives,
         };
-        if now.time_s == latest.time_s {
-            let simultaneous = &mut *self.simultaneous.borrow_mut();
-            let known = simultaneous.entry((direction, rank)).or_default();
-            if known.time_s != now.time_s || known.peers.is_empty() {
-                *known = Simultaneous { time_s: now.time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
-            }
-            if !known.peers.insert((now.peer, now.tag)) {
-                self.refuse("messages of one pair with one tag start at the same time");
-            }
-        } else if now.time_s < latest.time_s {
-            self.refuse("branches of one rank do not start their messages in the order of time");
+        if time_s <= latest.time_s {
+            self.check_order((direction, rank), *latest, Latest { time_s, peer, tag });
         }
-        *latest = now;
+        (latest.time_s, latest.peer, latest.tag) = (time_s, peer, tag);
+    }
+
+    #[cold]
+    fn check_order(&self, whose: (Direction, usize), latest: Latest, now: Latest) {
+        if now.time_s < latest.time_s {
+            return self.refuse("branches of one rank do not start their messages in the order of time");
+        }
+        let simultaneous = &mut *self.simultaneous.borrow_mut();
+        let known = simultaneous.entry(whose).or_default();
+        if known.time_s != now.time_s || known.peers.is_empty() {
+            *known = Simultaneous { time_s: now.time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
+        }
+        if !known.peers.insert((now.peer, now.tag)) {
+            self.refuse("messages of one pair with one tag start at the same time");
+        }
     }
 
     /// A message that is at `rank` and asked for at `ready_s` is received: when that is done.
@@ -256,7 +263,7 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
     const IN_ORDER_OF_TIME: bool = false;
 
     fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress {
-        self.keep_order(rank, Direction::Send, Latest { time_s: now, peer: to as u32, tag });
+        self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank, len };
         let is_eager = self.network.is_eager(self.bytes(len));
         if !is_eager && N::NODE_HAS_STATE {
@@ -293,7 +300,7 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
             self.refuse("a receive takes its message from any source");
             return Progress::Waits(self.outcomes.borrow_mut().open());
         };
-        self.keep_order(rank, Direction::Receive, Latest { time_s: now, peer, tag });
+        self.keep_order(rank, Direction::Receive, now, peer, tag);
         if N::NODE_HAS_STATE && self.is_receiving(rank) {
             self.refuse("a rank receives several messages at a time");
         }
