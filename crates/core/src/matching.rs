@@ -69,6 +69,7 @@ impl<T> Lists<T> {
         Self { ends: vec![(NIL, NIL); ranks], pool: Vec::new(), free: NIL }
     }
 
+    #[inline(always)]
     fn push(&mut self, rank: usize, entry: T) {
         let node = self.place(entry);
         let (head, tail) = &mut self.ends[rank];
@@ -79,6 +80,7 @@ impl<T> Lists<T> {
     }
 
     /// Puts an entry somewhere in the pool.
+    #[inline(always)]
     fn place(&mut self, entry: T) -> u32 {
         let node = self.free;
         match self.pool.get_mut(node as usize) {
@@ -100,6 +102,7 @@ impl<T> Lists<T> {
             .filter_map(|(entry, _)| entry.as_ref())
     }
 
+    #[inline(always)]
     fn take_first(&mut self, rank: usize, mut is_wanted: impl FnMut(&T) -> bool) -> Option<T> {
         let (mut before, mut at) = (NIL, self.ends[rank].0);
         while at != NIL {
@@ -112,6 +115,7 @@ impl<T> Lists<T> {
         None
     }
 
+    #[inline(always)]
     fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<T> {
         let (entry, next) = &mut self.pool[at as usize];
         let entry = entry.take();
