@@ -122,30 +122,37 @@ trait Verb: Unpin {
     fn describe(&self, rank: usize, received: Received) -> (Kind, usize, Tag, usize);
 }
 
+impl<C: Clockwork, V: Verb> Operation<'_, C, V> {
+    /// Issues the operation; its outcome when that is known at once.
+    fn issue(&mut self) -> Option<Arrival> {
+        self.start_s = self.rank.clock_s.get();
+        match self.verb.issue(self.rank, self.start_s) {
+            Progress::Done(arrival) => Some(arrival),
+            Progress::Waits(slot) => {
+                self.slot = slot;
+                None
+            }
+        }
+    }
+
+    fn trace(&self, trace: &RefCell<Vec<Record>>, end_s: f64, received: Received) {
+        let (kind, peer, tag, len) = self.verb.describe(self.rank.rank, received);
+        let (rank, bytes, start_s) = (self.rank.rank, self.rank.bytes(len), self.start_s);
+        trace.borrow_mut().push(Record { rank, kind, peer, tag, bytes, start_s, end_s });
+    }
+}
+
 impl<C: Clockwork, V: Verb> Future for Operation<'_, C, V> {
     type Output = V::Output;
 
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<V::Output> {
-        let rank = self.rank;
-        let (end_s, received) = if self.slot == NEW {
-            self.start_s = rank.clock_s.get();
-            match self.verb.issue(rank, self.start_s) {
-                Progress::Done(arrival) => arrival,
-                Progress::Waits(slot) => {
-                    self.slot = slot;
-                    return Poll::Pending;
-                }
-            }
-        } else {
-            let Some(arrival) = rank.clockwork.take(self.slot) else { return Poll::Pending };
-            arrival
-        };
+        let outcome = if self.slot == NEW { self.issue() } else { self.rank.clockwork.take(self.slot) };
+        let Some((end_s, received)) = outcome else { return Poll::Pending };
         self.slot = DONE;
-        rank.clock_s.set(end_s);
-        if let Some(trace) = &rank.shared.trace {
-            let (kind, peer, tag, len) = self.verb.describe(rank.rank, received);
-            let (bytes, start_s) = (rank.bytes(len), self.start_s);
-            trace.borrow_mut().push(Record { rank: rank.rank, kind, peer, tag, bytes, start_s, end_s });
+        self.rank.clock_s.set(end_s);
+        if let Some(trace) = &self.rank.shared.trace {
+            self.trace(trace, end_s, received);
         }
         Poll::Ready(self.verb.output(received))
     }
