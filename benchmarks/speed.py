@@ -120,7 +120,7 @@ def process_cost(command: list[str], repetitions: int) -> Cost:
 
 def _process_cost(command: list[str]) -> Cost:
     start = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
@@ -135,10 +135,10 @@ def broadcast(ranks: int, repetitions: int) -> Cost:
 
 
 def has_simgrid() -> bool:
-    """Whether SimGrid can be imported where it should be installed."""
+    """Whether SimGrid runs where it should be installed."""
     return (
         SIMGRID_PYTHON.exists()
-        and subprocess.run([SIMGRID_PYTHON, "-c", "import simgrid"], capture_output=True).returncode == 0
+        and subprocess.run([SIMGRID_PYTHON, HERE / "simgrid_allreduce.py", "2"], capture_output=True).returncode == 0
     )
 
 

@@ -21,6 +21,8 @@ pub struct Price {
     pub beta_s: f64,
     /// gamma, seconds per byte
     pub gamma_s: f64,
+    /// o, seconds: how long the message occupies its sender, where that is not the time of the transfer.
+    pub overhead_s: Option<f64>,
     /// The algorithm's own parameters.
     pub parameters: Vec<(&'static str, u64)>,
 }
@@ -33,6 +35,11 @@ impl Cost {
     pub fn parse(text: &str) -> Result<Self> {
         let formula = exmex::parse(text).map_err(|e| Error::new(format!("formula {text:?}: {e}")))?;
         Ok(Self { formula })
+    }
+
+    /// Whether the formula says how long senders are occupied.
+    pub fn knows_overhead(&self) -> bool {
+        self.formula.var_names().iter().any(|name| name == "o")
     }
 
     /// Value of the formula.
@@ -53,6 +60,7 @@ impl Price {
             "alpha" => Ok(self.alpha_s),
             "beta" => Ok(self.beta_s),
             "gamma" => Ok(self.gamma_s),
+            "o" => Ok(self.overhead_s.unwrap_or(self.alpha_s + self.size_bytes * self.beta_s)),
             _ => {
                 let parameter = self.parameters.iter().find(|(key, _)| *key == name);
                 parameter.map(|(_, v)| *v as f64).ok_or_else(|| Error::new(format!("formula: unknown name {name:?}")))

@@ -4,6 +4,7 @@
 mod about;
 mod cost;
 pub mod pattern;
+pub mod redundancy;
 mod registry;
 
 pub use about::About;
@@ -12,10 +13,10 @@ pub use registry::{CATALOGUE, Entry, Visitor, find, with_program};
 
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
-    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, ring, swing;
+    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing;
     alltoall as Alltoall: bruck, linear, pairwise_exchange;
-    barrier as Barrier: dissemination, recursive_doubling;
-    broadcast as Broadcast: binomial, chain, double_tree, linear, scatter_doubling_allgather, scatter_ring_allgather;
+    barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
+    broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather;
     gather as Gather: binomial, linear;
     reduce as Reduce: binomial, chain, linear;
     reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;

@@ -26,11 +26,12 @@ impl<'r, R: Rank, F: Future> Branch<'r, R, F> {
         Self { rank, moment: None, output: None, future }
     }
 
-    /// Goes on with the branch; whether it has ended. Starts at `start` when it is polled for the first time.
-    fn advance(self: Pin<&mut Self>, start: &R::Moment, cx: &mut Context<'_>) -> bool {
+    /// Goes on with the branch; whether it has ended. Starts as branch `index` at `start` when it is polled for the first
+    /// time.
+    fn advance(self: Pin<&mut Self>, start: &R::Moment, index: usize, cx: &mut Context<'_>) -> bool {
         let this = self.project();
         if this.output.is_none() {
-            this.rank.set_moment(this.moment.take().unwrap_or_else(|| start.clone()));
+            this.rank.set_moment(this.moment.take().unwrap_or_else(|| start.clone().branch(index)));
             if let Poll::Ready(output) = this.future.poll(cx) {
                 *this.output = Some(output);
             }
@@ -41,6 +42,20 @@ impl<'r, R: Rank, F: Future> Branch<'r, R, F> {
 
     fn end(&self) -> &R::Moment {
         self.moment.as_ref().expect("asked for once the branch has ended")
+    }
+
+    /// This branch of a `first` came before `other`: the rank, which was at `now`, goes on at its end.
+    fn win<G: Future>(self: Pin<&mut Self>, other: Pin<&mut Branch<'r, R, G>>, now: R::Moment) -> F::Output {
+        let rank = self.rank;
+        let other = other.project();
+        let (output, mut end) = self.take();
+        if other.output.is_some() {
+            let (first, last) = end.decided(other.moment.take().expect("a branch that has ended has a moment"));
+            end = first;
+            *other.moment = Some(last);
+        }
+        rank.set_moment(now.after_first(end));
+        output
     }
 
     fn take(self: Pin<&mut Self>) -> (F::Output, R::Moment) {
@@ -73,8 +88,8 @@ impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
         let mut this = self.project();
         let rank = this.a.rank;
         let start = rank.moment();
-        let a_ended = this.a.as_mut().advance(&start, cx);
-        let b_ended = this.b.as_mut().advance(&start, cx);
+        let a_ended = this.a.as_mut().advance(&start, 0, cx);
+        let b_ended = this.b.as_mut().advance(&start, 1, cx);
         if !(a_ended && b_ended) {
             rank.set_moment(start);
             return Poll::Pending;
@@ -115,7 +130,7 @@ impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
         let (branches, outputs, end) = (&mut this.branches, &mut this.outputs, &mut this.end);
         this.running.retain(|&index| {
             let mut branch = nth(branches.as_mut(), index);
-            if !branch.as_mut().advance(&start, cx) {
+            if !branch.as_mut().advance(&start, index, cx) {
                 return true;
             }
             let (output, moment) = branch.take();
@@ -174,7 +189,7 @@ impl<R: Rank, A: Future, B: Future> Future for Rest<'_, R, A, B> {
 fn poll_rest<R: Rank, F: Future>(mut branch: Pin<&mut Branch<'_, R, F>>, cx: &mut Context<'_>) -> Poll<()> {
     let rank = branch.rank;
     let now = rank.moment();
-    let ended = branch.as_mut().advance(&now, cx);
+    let ended = branch.as_mut().advance(&now, 0, cx);
     if ended {
         rank.set_moment(now.later(branch.take().1));
         return Poll::Ready(());
@@ -206,8 +221,8 @@ impl<'r, R: Rank, A: Future, B: Future> Future for First<'r, R, A, B> {
         let (mut a, mut b) = this.branches.take().expect("polled after the end");
         let now = rank.moment();
         let start = now.clone().racing();
-        let a_ended = a.as_mut().advance(&start, cx);
-        let b_ended = b.as_mut().advance(&start, cx);
+        let a_ended = a.as_mut().advance(&start, 0, cx);
+        let b_ended = b.as_mut().advance(&start, 1, cx);
         if !rank.is_decided(a_ended, b_ended) {
             this.branches = Some((a, b));
             rank.set_moment(now);
@@ -215,12 +230,10 @@ impl<'r, R: Rank, A: Future, B: Future> Future for First<'r, R, A, B> {
         }
         let b_is_first = b_ended && (!a_ended || b.end().is_before(a.end()));
         if b_is_first {
-            let (output, moment) = b.as_mut().take();
-            rank.set_moment(now.later(moment));
+            let output = b.as_mut().win(a.as_mut(), now);
             return Poll::Ready((Winner::B(output), Rest::A(a)));
         }
-        let (output, moment) = a.as_mut().take();
-        rank.set_moment(now.later(moment));
+        let output = a.as_mut().win(b.as_mut(), now);
         Poll::Ready((Winner::A(output), Rest::B(b)))
     }
 }

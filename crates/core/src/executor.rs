@@ -3,26 +3,62 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
-/// The programs of ranks `0..len`, each resumed by its number. Worlds keep their own queues: wakers are not used.
+/// The programs of ranks `0..len`, each resumed by its number. Worlds keep their own queues; a waker is used by branches of
+/// one rank that wait for each other, and has the program polled once more.
 pub struct Ranks<F> {
     programs: Pin<Box<[Option<F>]>>,
     running: usize,
+    again: Again,
+}
+
+/// Whether the program that was polled wants to be polled again at once.
+struct Again {
+    flag: Arc<Flag>,
+    waker: Waker,
+}
+
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Again {
+    fn new() -> Self {
+        let flag = Arc::<Flag>::default();
+        Self { waker: flag.clone().into(), flag }
+    }
+
+    fn poll(&self, mut program: Pin<&mut impl Future<Output = ()>>) -> Poll<()> {
+        loop {
+            let polled = program.as_mut().poll(&mut Context::from_waker(&self.waker));
+            if polled.is_ready() || !self.flag.0.load(Ordering::Relaxed) {
+                return polled;
+            }
+            self.flag.0.store(false, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<F: Future<Output = ()>> Ranks<F> {
     /// The programs in rank order, none of them started.
     pub fn new(programs: impl IntoIterator<Item = F>) -> Self {
         let programs: Box<[_]> = programs.into_iter().map(Some).collect();
-        Self { running: programs.len(), programs: Box::into_pin(programs) }
+        Self { running: programs.len(), programs: Box::into_pin(programs), again: Again::new() }
     }
 
     /// Resumes `rank` until it waits again or ends. Resuming an ended rank does nothing.
     pub fn resume(&mut self, rank: usize) {
         let mut slot = nth(self.programs.as_mut(), rank);
         let Some(program) = slot.as_mut().as_pin_mut() else { return };
-        if program.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(()) {
+        if self.again.poll(program).is_ready() {
             slot.set(None);
             self.running -= 1;
         }
@@ -58,8 +94,7 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
 
 /// Runs one program whose verbs never wait; `false` when it waits all the same.
 pub fn run_to_completion(program: impl Future<Output = ()>) -> bool {
-    let mut program = std::pin::pin!(program);
-    program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    Again::new().poll(std::pin::pin!(program)).is_ready()
 }
 
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,

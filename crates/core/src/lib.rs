@@ -5,6 +5,7 @@
 
 mod call;
 mod combinators;
+mod earliest;
 mod error;
 mod executor;
 pub mod matching;
@@ -14,6 +15,7 @@ pub mod units;
 
 pub use call::{Call, Collective, Counts, Parameter, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, Winner};
+pub use earliest::Earliest;
 pub use error::{Error, Result};
 pub use executor::{Ranks, ReadyRanks, run_to_completion};
 pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};

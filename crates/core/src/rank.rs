@@ -3,6 +3,7 @@
 use std::future::{Future, ready};
 
 use crate::combinators::{Branch, First, Join, JoinAll};
+use crate::earliest::Earliest;
 use crate::{Call, Span};
 
 /// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
@@ -65,9 +66,23 @@ pub trait Moment: Clone {
     fn later(self, other: Self) -> Self;
     /// Whether this moment is certainly before `other`; ties and incomparable moments are not.
     fn is_before(&self, other: &Self) -> bool;
+    /// The moment at which branch `index` of several starts.
+    fn branch(self, _index: usize) -> Self {
+        self
+    }
     /// The moment at which the branches of a `first` start.
     fn racing(self) -> Self {
         self
+    }
+    /// The moment at which a `first` that was reached at `self` continues; it is the same point of the program whichever
+    /// branch won.
+    fn after_first(self, winner: Self) -> Self {
+        self.later(winner)
+    }
+    /// The earlier moment, at which a `first` continues, and the later one, at which its rest ends; `self` was found to
+    /// be the earlier.
+    fn decided(self, other: Self) -> (Self, Self) {
+        (self, other)
     }
 }
 
@@ -118,6 +133,9 @@ pub trait Rank: Sized {
     fn disconnect(&self, _peer: usize) -> impl Future<Output = ()> {
         ready(())
     }
+    /// The result of this rank is complete, and nothing in it will change: the collective returns to its caller. What
+    /// the program does from here on only serves other ranks. A program that does not say it is complete at its end.
+    fn complete(&self) {}
     /// The moment of the branch that is running.
     fn moment(&self) -> Self::Moment;
     /// Continues the running branch at `moment`.
@@ -126,6 +144,10 @@ pub trait Rank: Sized {
     /// in the order of time has to wait for both.
     fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
         a_ended || b_ended
+    }
+    /// A place where `offers` branches of this rank put the same thing, and others take the earliest.
+    fn earliest<T: Clone>(&self, offers: usize) -> Earliest<'_, Self, T> {
+        Earliest::new(self, offers)
     }
     /// The rest of a `first` is dropped; whether its branch had ended all the same. Nothing to do where ranks run in the
     /// order of time.

@@ -15,13 +15,17 @@ pub struct Predicted {
     pub is_exact: bool,
 }
 
-/// Evaluates the formulas of `entry`; none when the platform is not a Hockney network with rendezvous.
+/// Evaluates the formulas of `entry`, without noise; none when the platform is not a Hockney network with rendezvous.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option<Predicted>> {
     let NetworkModel::Hockney(network) = &platform.network else { return Ok(None) };
     if network.is_eager || platform.node.copy_s_per_byte > 0.0 {
+        return Ok(None);
+    }
+    let cost = Cost::parse(entry.about.cost)?;
+    if network.send_overhead_s.is_some() && !cost.knows_overhead() {
         return Ok(None);
     }
     let is_exact = (entry.about.cost_is_exact)(call);
@@ -31,12 +35,13 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
         alpha_s: network.alpha_s,
         beta_s: network.beta_s_per_byte,
         gamma_s: platform.node.reduce_s_per_byte,
+        overhead_s: network.send_overhead_s,
         parameters: call.parameters.clone(),
     };
     let elements = size_in_elements(call);
     let bound = if is_exact { elements } else { largest_size_in_elements(call) };
     Ok(Some(Predicted {
-        time_s: Cost::parse(entry.about.cost)?.at(&price(bound))?,
+        time_s: cost.at(&price(bound))?,
         messages: Cost::parse(entry.about.messages)?.at(&price(elements))?,
         is_exact,
     }))

@@ -17,8 +17,11 @@ impl Visitor for Recorded<'_> {
     }
 }
 
-fn recorded(entry: &Entry, call: &Call) -> Schedule {
-    with_program(entry, Recorded(call)).unwrap_or_else(|e| panic!("{entry}: {e}, in {call:?}"))
+/// The schedule of an algorithm; none when its shape depends on timing.
+fn recorded(entry: &Entry, call: &Call) -> Option<Schedule> {
+    let schedule = with_program(entry, Recorded(call));
+    let depends_on_timing = schedule.as_ref().is_err_and(|e| e.to_string().contains("uses first"));
+    (!depends_on_timing).then(|| schedule.unwrap_or_else(|e| panic!("{entry}: {e}, in {call:?}")))
 }
 
 fn platform(reduce_bandwidth: &str) -> Platform {
@@ -43,7 +46,7 @@ fn a_schedule_takes_the_time_of_its_program() {
     for entry in CATALOGUE {
         for call in accepted(entry) {
             let program = simulate(entry, &call, &platform, options).unwrap();
-            let schedule = recorded(entry, &call);
+            let Some(schedule) = recorded(entry, &call) else { continue };
             let again = hocket_simulate::simulate(&schedule, &call, &platform, options).unwrap();
             assert_eq!(again, program, "{entry} in {call:?}");
         }
@@ -58,7 +61,8 @@ fn a_schedule_gives_the_results_of_its_program() {
             let input = |rank| (0..call.input_len(rank) * 8).map(|i| (rank * 31 + i) as u8).collect::<Vec<_>>();
             let inputs: Vec<_> = (0..call.ranks).map(input).collect();
             let program = hocket::run(entry, &call, Some(&sum), &inputs).unwrap();
-            let again = hocket_memory::run(&recorded(entry, &call), &call, Some(&sum), &inputs).unwrap();
+            let Some(schedule) = recorded(entry, &call) else { continue };
+            let again = hocket_memory::run(&schedule, &call, Some(&sum), &inputs).unwrap();
             assert_eq!(again, program, "{entry} in {call:?}");
         }
     }
@@ -71,7 +75,7 @@ fn goal_and_json_give_the_schedule_back() {
     let options = Options { engine: Engine::Events, ..Options::default() };
     for entry in CATALOGUE {
         for call in accepted(entry) {
-            let schedule = recorded(entry, &call);
+            let Some(schedule) = recorded(entry, &call) else { continue };
             let json = serde_json::to_string(&schedule).unwrap();
             assert_eq!(Schedule::from_json(&json, "x.json").unwrap(), schedule);
 

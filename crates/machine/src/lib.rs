@@ -3,8 +3,10 @@
 //! A network model, or a node model, takes the keys it knows out of its [`Section`] by name and unit, and then calls
 //! [`Section::finish`], which refuses the rest: each model's file is the one place that lists its keys.
 
+pub mod noise;
 mod section;
 
+pub use noise::{Noise, NoiseModel};
 pub use section::Section;
 
 use hocket_core::{Error, Result};
@@ -18,6 +20,8 @@ pub struct Machine {
     pub network: Section,
     /// `[node]`: what a rank computes with.
     pub node: Section,
+    /// `[noise]`: what delays operations.
+    pub noise: Section,
 }
 
 impl Machine {
@@ -30,10 +34,11 @@ impl Machine {
         let name = root.text("name")?;
         let network = root.section("network")?;
         let node = root.optional_section("node")?;
+        let noise = root.optional_section("noise")?;
         root.finish()?;
         if network.is_empty() {
             return Err(Error::new(format!("{file}: section [network] is missing, expected its model and parameters")));
         }
-        Ok(Self { name, network, node })
+        Ok(Self { name, network, node, noise })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use hocket_core::{Error, Result, units};
@@ -87,6 +88,48 @@ impl Section {
         Ok(self.optional(key, units::parse_time_s)?.unwrap_or(default))
     }
 
+    /// A time in seconds, or none when the key is absent.
+    ///
+    /// # Errors
+    /// Not a time.
+    pub fn optional_time_s(&self, key: &str) -> Result<Option<f64>> {
+        self.optional(key, units::parse_time_s)
+    }
+
+    /// A plain number.
+    ///
+    /// # Errors
+    /// Missing, or not a finite number.
+    pub fn number(&self, key: &str) -> Result<f64> {
+        let Some(item) = self.take(key) else {
+            return Err(self.missing(key, "a number"));
+        };
+        let number = item.as_float().or(item.as_integer().map(|whole| whole as f64));
+        number.filter(|n| n.is_finite()).ok_or_else(|| self.refuse(key, item, "a number"))
+    }
+
+    /// A file beside the machine file: its name for messages, and its text.
+    ///
+    /// # Errors
+    /// Missing, or a file that cannot be read.
+    pub fn file(&self, key: &str) -> Result<(String, String)> {
+        let name = self.text(key)?;
+        let path = Path::new(self.file.as_ref()).parent().unwrap_or(Path::new("")).join(&name);
+        let text = std::fs::read_to_string(&path).map_err(|e| self.reject(key, &format!("a text file: {e}")))?;
+        Ok((path.display().to_string(), text))
+    }
+
+    /// The refusal of the value of a key that is there, or should be, by what was expected.
+    pub fn reject(&self, key: &str, expected: &str) -> Error {
+        match self.table.get(key) {
+            None => self.missing(key, expected),
+            Some(item) => {
+                let value = item.span().map_or("nothing", |span| &self.text[span]);
+                Error::new(format!("got {value}, expected {expected}")).at(self.place(key, item))
+            }
+        }
+    }
+
     /// A time per byte in seconds, or `default` when the key is absent.
     ///
     /// # Errors
@@ -161,8 +204,11 @@ impl Section {
     }
 
     fn required<T>(&self, key: &str, expected: &str, read: impl Fn(&str) -> Result<T>) -> Result<T> {
-        self.optional(key, read)?
-            .ok_or_else(|| Error::new(format!("{}: {}{key} is missing, expected {expected}", self.file, self.path)))
+        self.optional(key, read)?.ok_or_else(|| self.missing(key, expected))
+    }
+
+    fn missing(&self, key: &str, expected: &str) -> Error {
+        Error::new(format!("{}: {}{key} is missing, expected {expected}", self.file, self.path))
     }
 
     fn optional<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {

@@ -5,14 +5,16 @@
 //! busy processor), all its operations. When that fails the engine says so, and the events engine takes over.
 
 use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Source, Tag};
 
-use crate::network::Network;
-use crate::rank::{Arrival, Clockwork, Progress, Shared, SimulatedRank};
-use crate::{Node, Options, Outcome, interrupted};
+use crate::clock::{Clock, Passage, Timing};
+use crate::network::{Departure, Network};
+use crate::rank::{Arrival, Clockwork, Progress, Run, Shared, SimulatedRank};
+use crate::{Node, Options, interrupted};
 
 /// Why there is no outcome.
 pub enum Failure {
@@ -31,20 +33,32 @@ impl Failure {
     }
 }
 
+/// What is watched so that messages are matched in the order of time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// That a rank starts all its sends in that order, and so its receives: more than is needed, and soon done.
+    OfRanks,
+    /// That those of one pair with one tag are started in that order.
+    OfPairs,
+}
+
 /// Resumptions between two looks at whether the user wants to stop.
 const RESUMES_PER_LOOK: u32 = 1 << 20;
 
-pub fn run<N: Network>(
+pub fn run<N: Network, T: Timing>(
     program: &impl Program,
     call: &Call,
     network: &N,
+    timing: &T,
     node: Node,
+    order: Order,
     options: Options<'_>,
-) -> Result<Outcome, Failure> {
+) -> Result<Run<T::Clock>, Failure> {
     let shared = Shared::new(call, node, &options);
     let dataflow = Dataflow {
         network,
-        ranks: (0..call.ranks).map(|_| RefCell::default()).collect(),
+        timing,
+        ranks: (0..call.ranks).map(|_| RefCell::new(State::new(network.idle(timing.start())))).collect(),
         mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
         outcomes: RefCell::default(),
         ready: ReadyRanks::all(call.ranks),
@@ -55,8 +69,9 @@ pub fn run<N: Network>(
         is_refused: Cell::new(false),
         resumes: Cell::new(0),
         simultaneous: RefCell::default(),
+        pairs: (order == Order::OfPairs).then(RefCell::default),
     };
-    let ranks = SimulatedRank::all(&shared, &dataflow);
+    let ranks = SimulatedRank::all(&shared, &dataflow, timing.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
     while let Some(rank) = dataflow.ready.pop() {
         dataflow.running.set(rank);
@@ -79,51 +94,49 @@ pub fn run<N: Network>(
     if !programs.all_ended() {
         return Err(Failure::Inapplicable("some ranks wait for ever, or a branch that lost".to_owned()));
     }
-    Ok(shared.outcome("dataflow", &ranks))
+    Ok(shared.run(&ranks))
 }
 
 /// A message that waits at its receiver.
-struct Message {
+struct Message<C> {
     len: usize,
     /// When it arrives; for a rendezvous, when its request does.
-    time_s: f64,
+    time: C,
     /// The slot of a sender that waits for the receive.
     rendezvous: Option<u32>,
 }
 
-struct Posted {
+struct Posted<C> {
     slot: u32,
-    time_s: f64,
+    time: C,
 }
 
 /// A message that met its receive while the rank was running: it is accepted once the rank waits.
-struct Deferred {
+struct Deferred<C> {
     slot: u32,
-    ready_s: f64,
+    ready: C,
     received: Received,
 }
 
-struct State<B> {
+struct State<B, C> {
     busy: B,
-    /// When the node met its latest operation, and in which resumption it was issued.
-    latest_s: f64,
-    latest_resume: u32,
-    sends: Latest,
-    receives: Latest,
+    /// When the node met its latest operation, and in which resumption it was issued; 0 for an arrived message.
+    latest: Option<(C, u32)>,
+    sends: Option<Latest<C>>,
+    receives: Option<Latest<C>>,
 }
 
 /// The latest send, or receive, of a rank: when it was issued, its peer and its tag.
 #[derive(Clone, Copy)]
-struct Latest {
-    time_s: f64,
+struct Latest<C> {
+    time: C,
     peer: u32,
     tag: Tag,
 }
 
-impl<B: Default> Default for State<B> {
-    fn default() -> Self {
-        let none = Latest { time_s: f64::NEG_INFINITY, peer: 0, tag: 0 };
-        Self { busy: B::default(), latest_s: f64::NEG_INFINITY, latest_resume: 0, sends: none, receives: none }
+impl<B, C> State<B, C> {
+    fn new(busy: B) -> Self {
+        Self { busy, latest: None, sends: None, receives: None }
     }
 }
 
@@ -134,19 +147,29 @@ struct Simultaneous {
     peers: HashSet<(u32, Tag)>,
 }
 
-struct Dataflow<'a, N: Network> {
+/// When the latest send, or receive, of a rank was issued, by peer and tag.
+type Pairs<C> = HashMap<(Direction, u32, u32, Tag), C>;
+
+type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
+
+type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>, <T as Timing>::Clock>;
+
+struct Dataflow<'a, N: Network, T: Timing> {
     network: &'a N,
-    ranks: Vec<RefCell<State<N::Node>>>,
-    mailboxes: RefCell<Mailboxes<Message, Posted>>,
-    outcomes: RefCell<Slots<Arrival>>,
+    timing: &'a T,
+    ranks: Vec<RefCell<StateOf<N, T>>>,
+    mailboxes: RefCell<Mail<T::Clock>>,
+    outcomes: RefCell<Slots<Arrival<T::Clock>>>,
     ready: ReadyRanks,
     element_bytes: usize,
     running: Cell<usize>,
-    deferred: RefCell<Option<Deferred>>,
+    deferred: RefCell<Option<Deferred<T::Clock>>>,
     refusal: RefCell<Option<String>>,
     is_refused: Cell<bool>,
     resumes: Cell<u32>,
     simultaneous: RefCell<HashMap<(Direction, usize), Simultaneous>>,
+    /// Under [`Order::OfPairs`]: the latest message of each pair with each tag.
+    pairs: Option<RefCell<Pairs<T::Clock>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -155,7 +178,9 @@ enum Direction {
     Receive,
 }
 
-impl<N: Network> Dataflow<'_, N> {
+const COMPETING: &str = "branches of one rank compete for its processor";
+
+impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     fn bytes(&self, len: usize) -> f64 {
         (len * self.element_bytes) as f64
     }
@@ -165,91 +190,111 @@ impl<N: Network> Dataflow<'_, N> {
         self.refusal.borrow_mut().get_or_insert_with(|| why.to_owned());
     }
 
-    /// Notes that the node meets an operation that the running rank issues at `time_s`. Where the node remembers
+    /// Notes that the node meets an operation that the running rank issues at `time`. Where the node remembers
     /// something it must come after all others; those of one time must come from one resumption.
-    fn meet_issued(&self, state: &mut State<N::Node>, time_s: f64) {
-        let resume = self.resumes.get();
+    fn meet_issued(&self, state: &mut StateOf<N, T>, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            if time_s < state.latest_s || (time_s == state.latest_s && resume != state.latest_resume) {
-                self.refuse("branches of one rank compete for its processor");
+            let resume = self.resumes.get();
+            let is_after = state.latest.is_none_or(|(latest, latest_resume)| match time.order(latest) {
+                Some(Ordering::Greater) => true,
+                Some(Ordering::Equal) => resume == latest_resume,
+                Some(Ordering::Less) | None => false,
+            });
+            if !is_after {
+                self.refuse(COMPETING);
             }
-            (state.latest_s, state.latest_resume) = (time_s, resume);
+            state.latest = Some((time, resume));
         }
     }
 
-    /// Notes that the node meets an arrived message at `time_s`, after what was issued at that time and before all else.
-    fn meet_arrived(&self, state: &mut State<N::Node>, time_s: f64) {
+    /// Notes that the node meets an arrived message at `time`, after what was issued at that time and before all else.
+    fn meet_arrived(&self, state: &mut StateOf<N, T>, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            if time_s < state.latest_s {
-                self.refuse("branches of one rank compete for its processor");
+            if state.latest.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
+                self.refuse(COMPETING);
             }
-            (state.latest_s, state.latest_resume) = (time_s, 0);
+            state.latest = Some((time, 0));
         }
     }
 
     /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
     /// that of time; and at one time there must not be two with the same peer and tag.
     #[inline]
-    fn keep_order(&self, rank: usize, direction: Direction, time_s: f64, peer: u32, tag: Tag) {
+    fn keep_order(&self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
+        if let Some(pairs) = &self.pairs {
+            let earlier = pairs.borrow_mut().insert((direction, rank as u32, peer, tag), time);
+            if earlier.is_some_and(|earlier| time.order(earlier) != Some(Ordering::Greater)) {
+                self.refuse("the order of messages of one pair with one tag depends on timing");
+            }
+            return;
+        }
         let state = &mut *self.ranks[rank].borrow_mut();
         let latest = match direction {
             Direction::Send => &mut state.sends,
             Direction::Receive => &mut state.receives,
         };
-        if time_s <= latest.time_s {
-            self.check_order((direction, rank), *latest, Latest { time_s, peer, tag });
+        if let Some(latest) = latest
+            && time.seconds() <= latest.time.seconds()
+        {
+            self.check_order((direction, rank), *latest, Latest { time, peer, tag });
         }
-        (latest.time_s, latest.peer, latest.tag) = (time_s, peer, tag);
+        *latest = Some(Latest { time, peer, tag });
     }
 
     #[cold]
-    fn check_order(&self, whose: (Direction, usize), latest: Latest, now: Latest) {
-        if now.time_s < latest.time_s {
+    fn check_order(&self, whose: (Direction, usize), latest: Latest<T::Clock>, now: Latest<T::Clock>) {
+        let (time_s, latest_s) = (now.time.seconds(), latest.time.seconds());
+        if time_s < latest_s {
             return self.refuse("branches of one rank do not start their messages in the order of time");
         }
         let simultaneous = &mut *self.simultaneous.borrow_mut();
         let known = simultaneous.entry(whose).or_default();
-        if known.time_s != now.time_s || known.peers.is_empty() {
-            *known = Simultaneous { time_s: now.time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
+        if known.time_s != time_s || known.peers.is_empty() {
+            *known = Simultaneous { time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
         }
         if !known.peers.insert((now.peer, now.tag)) {
             self.refuse("messages of one pair with one tag start at the same time");
         }
     }
 
-    /// A message that is at `rank` and asked for at `ready_s` is received: when that is done.
-    fn accept(&self, rank: usize, ready_s: f64, len: usize) -> f64 {
+    /// A message that is at `rank` and asked for at `ready` is received: when that is done.
+    fn accept(&self, rank: usize, ready: T::Clock, len: usize) -> T::Clock {
         let state = &mut *self.ranks[rank].borrow_mut();
-        self.meet_arrived(state, ready_s);
-        self.network.accept(&mut state.busy, ready_s, self.bytes(len))
+        self.meet_arrived(state, ready);
+        self.network.accept(&mut state.busy, ready, self.bytes(len))
+    }
+
+    /// When a message that left `sender` is at its receiver.
+    fn arrival(&self, departure: &Departure<T::Clock>, sender: usize, position: u64, receiver: usize) -> T::Clock {
+        self.timing.pass(Passage::transfer(sender, position, receiver, departure.transfer_s), departure.start)
     }
 
     fn accept_deferred(&self, rank: usize) {
         let deferred = self.deferred.take();
-        if let Some(Deferred { slot, ready_s, received }) = deferred {
-            self.finish(rank, slot, ready_s, received);
+        if let Some(Deferred { slot, ready, received }) = deferred {
+            self.finish(rank, slot, ready, received);
         }
     }
 
-    fn finish(&self, rank: usize, slot: u32, ready_s: f64, received: Received) {
-        let end_s = self.accept(rank, ready_s, received.len);
-        self.outcomes.borrow_mut().fill(slot, (end_s, received));
+    fn finish(&self, rank: usize, slot: u32, ready: T::Clock, received: Received) {
+        let end = self.accept(rank, ready, received.len);
+        self.outcomes.borrow_mut().fill(slot, (end, received));
         self.ready.push(rank);
     }
 
-    /// Both sides of a rendezvous are there: when the sender is free, and when the message has arrived.
-    fn transfer(&self, sender: usize, request_s: f64, posted_s: f64, len: usize) -> crate::network::Departure {
-        let start_s = self.network.grant(request_s.max(posted_s));
-        self.network.inject(&mut self.ranks[sender].borrow_mut().busy, start_s, self.bytes(len))
+    /// Both sides of a rendezvous are there: the message leaves.
+    fn transfer(&self, sender: usize, request: T::Clock, posted: T::Clock, len: usize) -> Departure<T::Clock> {
+        let start = self.network.grant(request.max(posted));
+        self.network.inject(&mut self.ranks[sender].borrow_mut().busy, start, self.bytes(len))
     }
 
     /// A message meets the receive that waited for it.
-    fn deliver(&self, rank: usize, posted: &Posted, arrival_s: f64, received: Received) {
-        let ready_s = arrival_s.max(posted.time_s);
+    fn deliver(&self, rank: usize, posted: &Posted<T::Clock>, arrival: T::Clock, received: Received) {
+        let ready = arrival.max(posted.time);
         if N::NODE_HAS_STATE && rank == self.running.get() {
-            *self.deferred.borrow_mut() = Some(Deferred { slot: posted.slot, ready_s, received });
+            *self.deferred.borrow_mut() = Some(Deferred { slot: posted.slot, ready, received });
         } else {
-            self.finish(rank, posted.slot, ready_s, received);
+            self.finish(rank, posted.slot, ready, received);
         }
     }
 
@@ -259,10 +304,11 @@ impl<N: Network> Dataflow<'_, N> {
     }
 }
 
-impl<N: Network> Clockwork for Dataflow<'_, N> {
+impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
+    type Clock = T::Clock;
     const IN_ORDER_OF_TIME: bool = false;
 
-    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress {
+    fn send(&self, rank: usize, now: T::Clock, to: usize, tag: Tag, len: usize) -> Progress<T::Clock> {
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank, len };
         let is_eager = self.network.is_eager(self.bytes(len));
@@ -272,30 +318,30 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
         let posted = self.mailboxes.borrow_mut().take_receive(to, rank as u32, tag);
         if !is_eager && posted.is_none() {
             let slot = self.outcomes.borrow_mut().open();
-            let time_s = self.network.request(now);
-            let message = Message { len, time_s, rendezvous: Some(slot) };
+            let message = Message { len, time: self.network.request(now), rendezvous: Some(slot) };
             self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
             return Progress::Waits(slot);
         }
         let departure = match &posted {
-            Some(posted) if !is_eager => self.transfer(rank, self.network.request(now), posted.time_s, len),
+            Some(posted) if !is_eager => self.transfer(rank, self.network.request(now), posted.time, len),
             _ => {
                 let state = &mut *self.ranks[rank].borrow_mut();
                 self.meet_issued(state, now);
                 self.network.inject(&mut state.busy, now, self.bytes(len))
             }
         };
+        let arrival = self.arrival(&departure, rank, now.position(), to);
         match posted {
-            Some(posted) => self.deliver(to, &posted, departure.arrival, received),
+            Some(posted) => self.deliver(to, &posted, arrival, received),
             None => {
-                let message = Message { len, time_s: departure.arrival, rendezvous: None };
+                let message = Message { len, time: arrival, rendezvous: None };
                 self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
             }
         }
         Progress::Done((departure.sender_done, received))
     }
 
-    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress {
+    fn recv(&self, rank: usize, now: T::Clock, from: Source, tag: Tag) -> Progress<T::Clock> {
         let Source::Rank(peer) = from else {
             self.refuse("a receive takes its message from any source");
             return Progress::Waits(self.outcomes.borrow_mut().open());
@@ -307,37 +353,38 @@ impl<N: Network> Clockwork for Dataflow<'_, N> {
         let found = self.mailboxes.borrow_mut().take_message(rank, from, tag);
         let Some((source, message)) = found else {
             let slot = self.outcomes.borrow_mut().open();
-            self.mailboxes.borrow_mut().wait(rank, from, tag, Posted { slot, time_s: now });
+            self.mailboxes.borrow_mut().wait(rank, from, tag, Posted { slot, time: now });
             return Progress::Waits(slot);
         };
         let received = Received { source: source as usize, len: message.len };
-        let arrival_s = match message.rendezvous {
-            None => message.time_s,
+        let arrival = match message.rendezvous {
+            None => message.time,
             Some(slot) => {
-                let departure = self.transfer(received.source, message.time_s, now, message.len);
+                let departure = self.transfer(received.source, message.time, now, message.len);
                 let done = (departure.sender_done, received);
                 self.outcomes.borrow_mut().fill(slot, done);
                 self.ready.push(received.source);
-                departure.arrival
+                self.arrival(&departure, received.source, message.time.position(), rank)
             }
         };
-        let ready_s = arrival_s.max(now);
+        let ready = arrival.max(now);
         if N::NODE_HAS_STATE {
             let slot = self.outcomes.borrow_mut().open();
-            *self.deferred.borrow_mut() = Some(Deferred { slot, ready_s, received });
+            *self.deferred.borrow_mut() = Some(Deferred { slot, ready, received });
             return Progress::Waits(slot);
         }
-        Progress::Done((self.accept(rank, ready_s, message.len), received))
+        Progress::Done((self.accept(rank, ready, message.len), received))
     }
 
-    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress {
+    fn work(&self, rank: usize, now: T::Clock, duration_s: f64) -> Progress<T::Clock> {
         let state = &mut *self.ranks[rank].borrow_mut();
         self.meet_issued(state, now);
-        let end_s = self.network.work(&mut state.busy, now, duration_s);
-        Progress::Done((end_s, Received { source: rank, len: 0 }))
+        let passage = Passage::work(rank, now.position(), duration_s);
+        let end = self.network.work(&mut state.busy, now, |start| self.timing.pass(passage, start));
+        Progress::Done((end, Received { source: rank, len: 0 }))
     }
 
-    fn take(&self, slot: u32) -> Option<Arrival> {
+    fn take(&self, slot: u32) -> Option<Arrival<T::Clock>> {
         self.outcomes.borrow_mut().take(slot)
     }
 

@@ -11,9 +11,10 @@ use std::collections::BinaryHeap;
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Result, Source, Tag};
 
-use crate::network::Network;
-use crate::rank::{Arrival, Clockwork, Progress, Shared, SimulatedRank};
-use crate::{Node, Options, Outcome, interrupted};
+use crate::clock::{Clock, Passage, Placed, Timing, Trial};
+use crate::network::{Departure, Network};
+use crate::rank::{Arrival, Clockwork, Progress, Run, Shared, SimulatedRank};
+use crate::{Node, Options, interrupted};
 
 /// Events between two looks at whether the user wants to stop.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
@@ -22,13 +23,15 @@ pub fn run<N: Network>(
     program: &impl Program,
     call: &Call,
     network: &N,
+    trial: &Trial<'_>,
     node: Node,
     options: Options<'_>,
-) -> Result<Outcome> {
+) -> Result<Run<Placed>> {
     let shared = Shared::new(call, node, &options);
     let events = Events {
         network,
-        nodes: (0..call.ranks).map(|_| RefCell::default()).collect(),
+        trial,
+        nodes: (0..call.ranks).map(|_| RefCell::new(network.idle(trial.start()))).collect(),
         element_bytes: call.element_bytes,
         mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
         outcomes: RefCell::default(),
@@ -36,7 +39,7 @@ pub fn run<N: Network>(
         sequence: Cell::new(0),
         ready: ReadyRanks::none(call.ranks),
     };
-    let ranks = SimulatedRank::all(&shared, &events);
+    let ranks = SimulatedRank::all(&shared, &events, trial.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
     for rank in 0..call.ranks {
         programs.resume(rank);
@@ -54,7 +57,7 @@ pub fn run<N: Network>(
     }
     match (0..call.ranks).find(|rank| !programs.has_ended(*rank)) {
         Some(rank) => Err(events.deadlock(rank)),
-        None => Ok(shared.outcome("events", &ranks)),
+        None => Ok(shared.run(&ranks)),
     }
 }
 
@@ -69,7 +72,7 @@ enum Action {
     /// An operation of `rank` is done.
     Complete { rank: usize, slot: u32, received: Received },
     /// A granted rendezvous leaves its sender.
-    Inject { from: usize, sender_slot: u32, to: usize, receiver_slot: u32, len: usize },
+    Inject { from: usize, position: u64, sender_slot: u32, to: usize, receiver_slot: u32, len: usize },
     /// A message that met its receive is there.
     Deliver { rank: usize, slot: u32, received: Received },
     /// A message is there that receives from any source may take.
@@ -112,6 +115,8 @@ struct Message {
     len: usize,
     /// When it arrives; for a rendezvous, when its request does.
     time_s: f64,
+    /// Where in the sender's program it was sent.
+    position: u64,
     rendezvous: Option<u32>,
 }
 
@@ -121,10 +126,11 @@ fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
 
 struct Events<'a, N: Network> {
     network: &'a N,
-    nodes: Vec<RefCell<N::Node>>,
+    trial: &'a Trial<'a>,
+    nodes: Vec<RefCell<N::Node<Placed>>>,
     element_bytes: usize,
     mailboxes: RefCell<Mailboxes<Message, u32>>,
-    outcomes: RefCell<Slots<Arrival>>,
+    outcomes: RefCell<Slots<Arrival<Placed>>>,
     queue: RefCell<BinaryHeap<Reverse<Event>>>,
     sequence: Cell<u64>,
     ready: ReadyRanks,
@@ -156,28 +162,39 @@ impl<N: Network> Events<'_, N> {
     fn happen(&self, event: &Event) {
         match event.action {
             Action::Complete { rank, slot, received } => {
-                self.outcomes.borrow_mut().fill(slot, (event.time_s, received));
+                self.outcomes.borrow_mut().fill(slot, (Placed::at(event.time_s), received));
                 self.ready.push(rank);
             }
-            Action::Inject { from, sender_slot, to, receiver_slot, len } => {
+            Action::Inject { from, position, sender_slot, to, receiver_slot, len } => {
                 let received = Received { source: from, len };
-                let departure = self.network.inject(&mut self.nodes[from].borrow_mut(), event.time_s, self.bytes(len));
-                self.at(departure.sender_done, Action::Complete { rank: from, slot: sender_slot, received });
+                let departure = self.inject(from, event.time_s, len);
+                self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot: sender_slot, received });
                 let deliver = Action::Deliver { rank: to, slot: receiver_slot, received };
-                self.at(departure.arrival, deliver);
+                self.at(self.arrival_s(&departure, from, position, to), deliver);
             }
             Action::Deliver { rank, slot, received } => {
-                let end_s =
-                    self.network.accept(&mut self.nodes[rank].borrow_mut(), event.time_s, self.bytes(received.len));
-                self.at(end_s, Action::Complete { rank, slot, received });
+                let node = &mut self.nodes[rank].borrow_mut();
+                let end = self.network.accept(node, Placed::at(event.time_s), self.bytes(received.len));
+                self.at(end.time_s, Action::Complete { rank, slot, received });
             }
             Action::Probe { rank } => self.match_arrived(rank, event.time_s),
         }
     }
 
+    /// A message leaves `rank` at `now_s` or as soon after as it can.
+    fn inject(&self, rank: usize, now_s: f64, len: usize) -> Departure<Placed> {
+        self.network.inject(&mut self.nodes[rank].borrow_mut(), Placed::at(now_s), self.bytes(len))
+    }
+
+    /// When a message that left `sender` is at its receiver.
+    fn arrival_s(&self, departure: &Departure<Placed>, sender: usize, position: u64, receiver: usize) -> f64 {
+        let passage = Passage::transfer(sender, position, receiver, departure.transfer_s);
+        self.trial.pass(passage, departure.start).time_s
+    }
+
     /// Binds a message to its receive at `now`, when the later of the two became known.
     fn bind(&self, now: f64, from: usize, to: usize, receiver_slot: u32, message: &Message) {
-        let Message { len, time_s, rendezvous } = *message;
+        let Message { len, time_s, position, rendezvous } = *message;
         let met_s = now.max(time_s);
         match rendezvous {
             None => {
@@ -185,7 +202,7 @@ impl<N: Network> Events<'_, N> {
                 self.at(met_s, Action::Deliver { rank: to, slot: receiver_slot, received });
             }
             Some(sender_slot) => {
-                let inject = Action::Inject { from, sender_slot, to, receiver_slot, len };
+                let inject = Action::Inject { from, position, sender_slot, to, receiver_slot, len };
                 self.at(self.network.grant(met_s), inject);
             }
         }
@@ -226,19 +243,22 @@ impl<N: Network> Events<'_, N> {
 }
 
 impl<N: Network> Clockwork for Events<'_, N> {
+    type Clock = Placed;
     const IN_ORDER_OF_TIME: bool = true;
 
-    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress {
+    fn send(&self, rank: usize, now: Placed, to: usize, tag: Tag, len: usize) -> Progress<Placed> {
         let slot = self.outcomes.borrow_mut().open();
+        let position = now.position();
+        let now = now.time_s;
         let (time_s, rendezvous) = if self.network.is_eager(self.bytes(len)) {
-            let departure = self.network.inject(&mut self.nodes[rank].borrow_mut(), now, self.bytes(len));
+            let departure = self.inject(rank, now, len);
             let received = Received { source: rank, len };
-            self.at(departure.sender_done, Action::Complete { rank, slot, received });
-            (departure.arrival, None)
+            self.at(departure.sender_done.time_s, Action::Complete { rank, slot, received });
+            (self.arrival_s(&departure, rank, position, to), None)
         } else {
             (self.network.request(now), Some(slot))
         };
-        let message = Message { len, time_s, rendezvous };
+        let message = Message { len, time_s, position, rendezvous };
         let mailboxes = &mut *self.mailboxes.borrow_mut();
         if takes_from_any(mailboxes, to) {
             mailboxes.hold(to, rank as u32, tag, message);
@@ -252,7 +272,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         Progress::Waits(slot)
     }
 
-    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress {
+    fn recv(&self, rank: usize, now: Placed, from: Source, tag: Tag) -> Progress<Placed> {
+        let now = now.time_s;
         let slot = self.outcomes.borrow_mut().open();
         let mailboxes = &mut *self.mailboxes.borrow_mut();
         if from == Source::Any || takes_from_any(mailboxes, rank) {
@@ -269,14 +290,16 @@ impl<N: Network> Clockwork for Events<'_, N> {
         Progress::Waits(slot)
     }
 
-    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress {
+    fn work(&self, rank: usize, now: Placed, duration_s: f64) -> Progress<Placed> {
         let slot = self.outcomes.borrow_mut().open();
-        let end_s = self.network.work(&mut self.nodes[rank].borrow_mut(), now, duration_s);
-        self.at(end_s, Action::Complete { rank, slot, received: Received { source: rank, len: 0 } });
+        let passage = Passage::work(rank, now.position(), duration_s);
+        let node = &mut self.nodes[rank].borrow_mut();
+        let end = self.network.work(node, now, |start| self.trial.pass(passage, start));
+        self.at(end.time_s, Action::Complete { rank, slot, received: Received { source: rank, len: 0 } });
         Progress::Waits(slot)
     }
 
-    fn take(&self, slot: u32) -> Option<Arrival> {
+    fn take(&self, slot: u32) -> Option<Arrival<Placed>> {
         self.outcomes.borrow_mut().take(slot)
     }
 

@@ -3,18 +3,26 @@
 //! Two engines keep virtual time. *Dataflow* lets every rank run ahead on its own clock, messages carrying their arrival
 //! times. *Events* runs all ranks in the order of time. Where both apply they agree to the last bit.
 
+mod clock;
 mod dataflow;
 mod events;
 mod network;
+mod plan;
 mod rank;
+mod tape;
 mod trace;
+mod trials;
 
 pub use network::{Network, NetworkModel};
+pub use plan::Ends;
 pub use trace::{Kind, Record};
+pub use trials::{Many, Trials, simulate_trials};
 
-use dataflow::Failure;
+use clock::{Clock, Quiet, Trial};
+use dataflow::{Failure, Order};
 use hocket_core::{Call, Error, Program, Result};
-use hocket_machine::Machine;
+use hocket_machine::{Machine, Noise};
+use rank::Run;
 
 /// A machine as the engines use it: its network model and what a rank computes with.
 pub struct Platform {
@@ -24,6 +32,8 @@ pub struct Platform {
     pub network: NetworkModel,
     /// The ranks' processors.
     pub node: Node,
+    /// What delays operations.
+    pub noise: Noise,
 }
 
 /// What a rank computes with: seconds per byte.
@@ -49,7 +59,8 @@ impl Platform {
         machine.node.finish()?;
         let network = NetworkModel::read(&machine.network)?;
         machine.network.finish()?;
-        Ok(Self { name: machine.name.clone(), network, node })
+        let noise = Noise::read(&machine.noise)?;
+        Ok(Self { name: machine.name.clone(), network, node, noise })
     }
 }
 
@@ -80,6 +91,16 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    fn new<T: Clock>(engine: &'static str, run: Run<T>) -> Self {
+        Self {
+            engine,
+            rank_times_s: run.ends.into_iter().map(Clock::seconds).collect(),
+            messages: run.messages,
+            message_bytes: run.message_bytes,
+            trace: run.trace,
+        }
+    }
+
     /// When the last rank ended, in seconds.
     pub fn time_s(&self) -> f64 {
         self.rank_times_s.iter().copied().fold(0.0, f64::max)
@@ -103,34 +124,54 @@ impl Default for Options<'_> {
     }
 }
 
-/// Runs `program` on `platform` in virtual time.
+/// Runs `program` on `platform` in virtual time, without noise.
 ///
 /// # Errors
 /// A deadlock, an interruption, or an engine that was asked for and does not apply.
 pub fn simulate(program: &impl Program, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    platform.network.visit(Run { program, call, node: platform.node, options })
+    platform.network.visit(Single { program, call, node: platform.node, options })
 }
 
-struct Run<'a, P> {
+struct Single<'a, P> {
     program: &'a P,
     call: &'a Call,
     node: Node,
     options: Options<'a>,
 }
 
-impl<P: Program> network::Visitor for Run<'_, P> {
+impl<P: Program> network::Visitor for Single<'_, P> {
     type Output = Result<Outcome>;
 
-    fn visit<N: Network>(self, network: &N) -> Result<Outcome> {
+    fn visit<N: Network + Sync>(self, network: &N) -> Result<Outcome> {
         let Self { program, call, node, options } = self;
-        match options.engine {
-            Engine::Events => events::run(program, call, network, node, options),
-            Engine::Dataflow => dataflow::run(program, call, network, node, options).map_err(Failure::into_error),
-            Engine::Auto => match dataflow::run(program, call, network, node, options) {
-                Err(Failure::Inapplicable(_)) => events::run(program, call, network, node, options),
-                other => other.map_err(Failure::into_error),
-            },
-        }
+        let noise = Noise::default();
+        let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
+        let watching = |order| dataflow::run(program, call, network, &Quiet, node, order, options);
+        let dataflow = || {
+            let run = match watching(Order::OfRanks) {
+                Err(Failure::Inapplicable(_)) => watching(Order::OfPairs),
+                other => other,
+            };
+            Ok(Outcome::new("dataflow", run?))
+        };
+        let events = || Ok(Outcome::new("events", events::run(program, call, network, &trial, node, options)?));
+        either(options.engine, dataflow, events)
+    }
+}
+
+/// What the engine that was asked for finds; if it is up to us, dataflow where it applies, else events.
+fn either<T>(
+    engine: Engine,
+    dataflow: impl FnOnce() -> std::result::Result<T, Failure>,
+    events: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    match engine {
+        Engine::Events => events(),
+        Engine::Dataflow => dataflow().map_err(Failure::into_error),
+        Engine::Auto => match dataflow() {
+            Err(Failure::Inapplicable(_)) => events(),
+            other => other.map_err(Failure::into_error),
+        },
     }
 }
 

@@ -7,33 +7,36 @@ use std::task::{Context, Poll};
 
 use hocket_core::{Buffer, Options, Rank, Received, Side, Source, Span, Tag};
 
+use crate::Node;
+use crate::clock::Clock;
 use crate::trace::{Kind, Record};
-use crate::{Node, Outcome};
 
 /// What an engine says to an operation: done at this time, or known under this slot until it is.
-pub enum Progress {
+pub enum Progress<T> {
     /// Its outcome is known.
-    Done(Arrival),
+    Done(Arrival<T>),
     /// Its outcome will be in this slot.
     Waits(u32),
 }
 
 /// When a receive was done, and what it got.
-pub type Arrival = (f64, Received);
+pub type Arrival<T> = (T, Received);
 
 /// Keeps virtual time for all ranks.
 pub trait Clockwork {
+    /// What time it is.
+    type Clock: Clock;
     /// Whether ranks run in the order of time, so that the first branch to end is the first in time.
     const IN_ORDER_OF_TIME: bool;
 
     /// `rank` sends `len` elements at `now`.
-    fn send(&self, rank: usize, now: f64, to: usize, tag: Tag, len: usize) -> Progress;
+    fn send(&self, rank: usize, now: Self::Clock, to: usize, tag: Tag, len: usize) -> Progress<Self::Clock>;
     /// `rank` is ready to receive at `now`.
-    fn recv(&self, rank: usize, now: f64, from: Source, tag: Tag) -> Progress;
+    fn recv(&self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Progress<Self::Clock>;
     /// `rank` is asked at `now` to work for `duration_s`.
-    fn work(&self, rank: usize, now: f64, duration_s: f64) -> Progress;
+    fn work(&self, rank: usize, now: Self::Clock, duration_s: f64) -> Progress<Self::Clock>;
     /// The outcome of an operation that waited, once it is known.
-    fn take(&self, slot: u32) -> Option<Arrival>;
+    fn take(&self, slot: u32) -> Option<Arrival<Self::Clock>>;
     /// A branch that came second has ended, and its program does not want it.
     fn withdraw_ended(&self);
     /// Nobody waits for this operation any more.
@@ -62,13 +65,12 @@ impl Shared {
         }
     }
 
-    /// The outcome, once every rank's program has ended.
-    pub fn outcome<C>(&self, engine: &'static str, ranks: &[SimulatedRank<'_, C>]) -> Outcome {
+    /// What ran, once every rank's program has ended.
+    pub fn run<C: Clockwork>(&self, ranks: &[SimulatedRank<'_, C>]) -> Run<C::Clock> {
         let mut trace = self.trace.as_ref().map(RefCell::take).unwrap_or_default();
         Record::sort(&mut trace);
-        Outcome {
-            engine,
-            rank_times_s: ranks.iter().map(|r| r.clock_s.get()).collect(),
+        Run {
+            ends: ranks.iter().map(SimulatedRank::end).collect(),
             messages: self.messages.get(),
             message_bytes: self.message_bytes.get(),
             trace,
@@ -76,23 +78,45 @@ impl Shared {
     }
 }
 
+/// What an engine found.
+pub struct Run<T> {
+    /// When the result of each rank was complete.
+    pub ends: Vec<T>,
+    pub messages: u64,
+    pub message_bytes: u64,
+    pub trace: Vec<Record>,
+}
+
 /// One rank under the engine `C`.
-pub struct SimulatedRank<'a, C> {
+pub struct SimulatedRank<'a, C: Clockwork> {
     rank: usize,
-    clock_s: Cell<f64>,
+    clock: Cell<C::Clock>,
+    completed: Cell<Option<C::Clock>>,
     scratch: Cell<usize>,
     clockwork: &'a C,
     shared: &'a Shared,
 }
 
 impl<'a, C: Clockwork> SimulatedRank<'a, C> {
-    pub fn all(shared: &'a Shared, clockwork: &'a C) -> Vec<Self> {
-        let rank = |rank| Self { rank, clock_s: Cell::new(0.0), scratch: Cell::new(0), clockwork, shared };
+    pub fn all(shared: &'a Shared, clockwork: &'a C, start: C::Clock) -> Vec<Self> {
+        let rank = |rank| Self {
+            rank,
+            clock: Cell::new(start),
+            completed: Cell::new(None),
+            scratch: Cell::new(0),
+            clockwork,
+            shared,
+        };
         (0..shared.size).map(rank).collect()
     }
 
+    /// When the result was complete.
+    fn end(&self) -> C::Clock {
+        self.completed.get().unwrap_or(self.clock.get())
+    }
+
     fn start<V: Verb>(&self, verb: V) -> Operation<'_, C, V> {
-        Operation { rank: self, verb, start_s: 0.0, slot: NEW }
+        Operation { rank: self, verb, start: self.clock.get(), slot: NEW }
     }
 
     fn bytes(&self, len: usize) -> f64 {
@@ -104,9 +128,11 @@ impl<'a, C: Clockwork> SimulatedRank<'a, C> {
 struct Operation<'a, C: Clockwork, V: Verb> {
     rank: &'a SimulatedRank<'a, C>,
     verb: V,
-    start_s: f64,
+    start: C::Clock,
     slot: u32,
 }
+
+impl<C: Clockwork, V: Verb> Unpin for Operation<'_, C, V> {}
 
 /// Slot of an operation that is not issued yet.
 const NEW: u32 = u32::MAX;
@@ -116,7 +142,7 @@ const DONE: u32 = u32::MAX - 1;
 /// What an operation does.
 trait Verb: Unpin {
     type Output;
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress;
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock>;
     fn output(&self, received: Received) -> Self::Output;
     /// Kind, peer, tag and elements, for the trace.
     fn describe(&self, rank: usize, received: Received) -> (Kind, usize, Tag, usize);
@@ -124,9 +150,9 @@ trait Verb: Unpin {
 
 impl<C: Clockwork, V: Verb> Operation<'_, C, V> {
     /// Issues the operation; its outcome when that is known at once.
-    fn issue(&mut self) -> Option<Arrival> {
-        self.start_s = self.rank.clock_s.get();
-        match self.verb.issue(self.rank, self.start_s) {
+    fn issue(&mut self) -> Option<Arrival<C::Clock>> {
+        self.start = self.rank.clock.get();
+        match self.verb.issue(self.rank, self.start) {
             Progress::Done(arrival) => Some(arrival),
             Progress::Waits(slot) => {
                 self.slot = slot;
@@ -137,7 +163,7 @@ impl<C: Clockwork, V: Verb> Operation<'_, C, V> {
 
     fn trace(&self, trace: &RefCell<Vec<Record>>, end_s: f64, received: Received) {
         let (kind, peer, tag, len) = self.verb.describe(self.rank.rank, received);
-        let (rank, bytes, start_s) = (self.rank.rank, self.rank.bytes(len), self.start_s);
+        let (rank, bytes, start_s) = (self.rank.rank, self.rank.bytes(len), self.start.seconds());
         trace.borrow_mut().push(Record { rank, kind, peer, tag, bytes, start_s, end_s });
     }
 }
@@ -148,11 +174,11 @@ impl<C: Clockwork, V: Verb> Future for Operation<'_, C, V> {
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<V::Output> {
         let outcome = if self.slot == NEW { self.issue() } else { self.rank.clockwork.take(self.slot) };
-        let Some((end_s, received)) = outcome else { return Poll::Pending };
+        let Some((end, received)) = outcome else { return Poll::Pending };
         self.slot = DONE;
-        self.rank.clock_s.set(end_s);
+        self.rank.clock.set(end.following(self.start));
         if let Some(trace) = &self.rank.shared.trace {
-            self.trace(trace, end_s, received);
+            self.trace(trace, end.seconds(), received);
         }
         Poll::Ready(self.verb.output(received))
     }
@@ -175,7 +201,7 @@ struct Send {
 impl Verb for Send {
     type Output = ();
 
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress {
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
         let shared = rank.shared;
         shared.messages.set(shared.messages.get() + 1);
         shared.message_bytes.set(shared.message_bytes.get() + (self.len * shared.element_bytes) as u64);
@@ -197,7 +223,7 @@ struct Recv {
 impl Verb for Recv {
     type Output = Received;
 
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress {
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
         rank.clockwork.recv(rank.rank, now, self.from, self.tag)
     }
 
@@ -219,7 +245,7 @@ struct Work {
 impl Verb for Work {
     type Output = ();
 
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: f64) -> Progress {
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
         if self.duration_s == 0.0 {
             return Progress::Done((now, Received { source: rank.rank, len: 0 }));
         }
@@ -234,7 +260,7 @@ impl Verb for Work {
 }
 
 impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
-    type Moment = f64;
+    type Moment = C::Clock;
 
     fn rank(&self) -> usize {
         self.rank
@@ -273,12 +299,16 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
         self.start(Work { kind: Kind::Compute, len: 0, duration_s: time_s })
     }
 
-    fn moment(&self) -> f64 {
-        self.clock_s.get()
+    fn complete(&self) {
+        self.completed.set(Some(self.clock.get()));
     }
 
-    fn set_moment(&self, moment: f64) {
-        self.clock_s.set(moment);
+    fn moment(&self) -> C::Clock {
+        self.clock.get()
+    }
+
+    fn set_moment(&self, moment: C::Clock) {
+        self.clock.set(moment);
     }
 
     fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {

@@ -1,6 +1,6 @@
 //! Exploring the orders in which messages may come.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -12,13 +12,16 @@ pub struct Limits {
     pub most_exhaustive: usize,
     /// Beyond, so many orders drawn at random.
     pub samples: usize,
+    /// Decisions after which either is cut short, so that programs that leave much to the order of messages do not take
+    /// for ever; but a few orders are drawn in any case.
+    pub most_decisions: usize,
     /// Seed of the draw.
     pub seed: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { most_exhaustive: 2000, samples: 500, seed: 0 }
+        Self { most_exhaustive: 2000, samples: 500, most_decisions: 20_000, seed: 0 }
     }
 }
 
@@ -44,10 +47,14 @@ impl Exploration {
     }
 }
 
+/// Orders drawn at random however many decisions they take.
+const LEAST_SAMPLES: usize = 4;
+
 /// The decisions of one run: a prefix given by earlier runs, then the first alternative, or a random one.
 pub struct Choices {
     limits: Limits,
     runs: usize,
+    decided: Cell<usize>,
     sampler: Option<RefCell<ChaCha8Rng>>,
     script: RefCell<Script>,
 }
@@ -61,11 +68,12 @@ struct Script {
 
 impl Choices {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, runs: 0, sampler: None, script: RefCell::default() }
+        Self { limits, runs: 0, decided: Cell::new(0), sampler: None, script: RefCell::default() }
     }
 
     /// Takes the next decision, one of `alternatives`.
     pub fn decide(&self, alternatives: usize) -> usize {
+        self.decided.set(self.decided.get() + 1);
         if let Some(sampler) = &self.sampler {
             return sampler.borrow_mut().next_u64() as usize % alternatives;
         }
@@ -80,8 +88,9 @@ impl Choices {
     /// Goes on to the next order of messages; whether there is one left to try.
     pub fn advance(&mut self) -> bool {
         self.runs += 1;
+        let is_long = self.decided.get() >= self.limits.most_decisions;
         if self.sampler.is_some() {
-            return self.runs < self.limits.samples;
+            return self.runs < self.limits.samples && (!is_long || self.runs < LEAST_SAMPLES);
         }
         let script = self.script.get_mut();
         script.at = 0;
@@ -94,8 +103,9 @@ impl Choices {
         if script.decisions.is_empty() {
             return false;
         }
-        if self.runs == self.limits.most_exhaustive {
+        if self.runs == self.limits.most_exhaustive || is_long {
             self.runs = 0;
+            self.decided.set(0);
             self.sampler = Some(RefCell::new(ChaCha8Rng::seed_from_u64(self.limits.seed)));
             return self.limits.samples > 0;
         }

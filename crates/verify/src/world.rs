@@ -93,6 +93,7 @@ enum Verb {
     Combine,
     Copy,
     Compute,
+    Complete,
 }
 
 impl fmt::Display for Step {
@@ -108,6 +109,7 @@ impl fmt::Display for Step {
             }
             (Verb::Combine, Some(source), Some(target)) => write!(f, "combine {source} into {target}"),
             (Verb::Copy, Some(source), Some(target)) => write!(f, "copy {source} to {target}"),
+            (Verb::Complete, ..) => f.write_str("complete: the caller may use its buffers"),
             _ => f.write_str("compute"),
         }
     }
@@ -433,18 +435,25 @@ impl<'a> SymbolicRank<'a> {
 
     /// Begins an operation: notes its step, after checking its spans and that no operation under way disturbs it.
     async fn begin(&self, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> usize {
+        let (number, is_wrong) = self.note(verb, reads, writes);
+        if is_wrong {
+            pending::<()>().await;
+        }
+        number
+    }
+
+    /// Notes a step; its number, and whether there is something wrong with it, which is then reported.
+    fn note(&self, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> (usize, bool) {
         let number = {
             let state = &mut *self.state().borrow_mut();
             let finished = self.finished.borrow().clone();
             state.steps.push(Step { verb, reads, writes, finished, is_done: false });
             state.steps.len() - 1
         };
-        if let Some(found) = self.out_of_bounds(number).or_else(|| self.race(number)).or_else(|| self.ambiguity(number))
-        {
-            self.world.report(found);
-            pending::<()>().await;
-        }
-        number
+        let found = self.out_of_bounds(number).or_else(|| self.race(number)).or_else(|| self.ambiguity(number));
+        let is_wrong = found.is_some();
+        found.into_iter().for_each(|found| self.world.report(found));
+        (number, is_wrong)
     }
 
     fn out_of_bounds(&self, number: usize) -> Option<Counterexample> {
@@ -640,6 +649,15 @@ impl Rank for SymbolicRank<'_> {
     async fn compute(&self, _time_s: f64) {
         let step = self.begin(Verb::Compute, None, None).await;
         self.end_local(step).await;
+    }
+
+    /// The caller may now read the result and change the input: for all that follows, a step that never finishes.
+    fn complete(&self) {
+        let call = self.world.call;
+        let (result, input) = (call.result_of(self.rank), call.input_of(self.rank));
+        let writes = (!call.is_in_place(self.rank)).then_some(input);
+        let (step, _) = self.note(Verb::Complete, Some(result), writes);
+        self.state().borrow_mut().steps[step].is_done = true;
     }
 
     fn moment(&self) -> Finished {

@@ -2,12 +2,14 @@
 //!
 //! Source: R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2", Parallel Computing 20
 //! (1994). A transfer starts when the sender is there (eager), or when both are (rendezvous), and occupies both until its
-//! end. Branches of a program do not slow each other: a rank can send, receive and compute at the same time.
+//! end; with `send_overhead` the sender only that long. Branches of a program do not slow each other: a rank can send,
+//! receive and compute at the same time.
 
 use hocket_core::Result;
 use hocket_machine::Section;
 
 use super::{Departure, Network};
+use crate::clock::Clock;
 
 /// The model's parameters, keys of `[network]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub struct Hockney {
     pub beta_s_per_byte: f64,
     /// `protocol`: "rendezvous" (the default) or "eager".
     pub is_eager: bool,
+    /// `send_overhead`: how long a message occupies its sender, in seconds; until its end when the key is absent.
+    pub send_overhead_s: Option<f64>,
 }
 
 impl Hockney {
@@ -26,36 +30,39 @@ impl Hockney {
             alpha_s: section.time_s("latency")?,
             beta_s_per_byte: 1.0 / section.bytes_per_s("bandwidth")?,
             is_eager: section.choice("protocol", &[("rendezvous", false), ("eager", true)])?,
+            send_overhead_s: section.optional_time_s("send_overhead")?,
         })
     }
 }
 
 impl Network for Hockney {
-    type Node = ();
+    type Node<T: Clock> = ();
     const NODE_HAS_STATE: bool = false;
+
+    fn idle<T: Clock>(&self, _start: T) {}
 
     fn is_eager(&self, _bytes: f64) -> bool {
         self.is_eager
     }
 
-    fn request(&self, now: f64) -> f64 {
+    fn request<T: Clock>(&self, now: T) -> T {
         now
     }
 
-    fn grant(&self, now: f64) -> f64 {
+    fn grant<T: Clock>(&self, now: T) -> T {
         now
     }
 
-    fn inject(&self, (): &mut (), now: f64, bytes: f64) -> Departure {
-        let end = now + (self.alpha_s + self.beta_s_per_byte * bytes);
-        Departure { sender_done: end, arrival: end }
+    fn inject<T: Clock>(&self, (): &mut (), now: T, bytes: f64) -> Departure<T> {
+        let transfer_s = self.alpha_s + self.beta_s_per_byte * bytes;
+        Departure { sender_done: now.plus(self.send_overhead_s.unwrap_or(transfer_s)), start: now, transfer_s }
     }
 
-    fn accept(&self, (): &mut (), now: f64, _bytes: f64) -> f64 {
+    fn accept<T: Clock>(&self, (): &mut (), now: T, _bytes: f64) -> T {
         now
     }
 
-    fn work(&self, (): &mut (), now: f64, duration_s: f64) -> f64 {
-        now + duration_s
+    fn work<T: Clock>(&self, (): &mut (), now: T, pass: impl FnOnce(T) -> T) -> T {
+        pass(now)
     }
 }

@@ -15,6 +15,7 @@ use hocket_core::Result;
 use hocket_machine::Section;
 
 use super::{Departure, Network};
+use crate::clock::Clock;
 
 /// The model's parameters, keys of `[network]` under their own names.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,47 +49,50 @@ impl Loggp {
 }
 
 /// When a rank's processor and network interface are free again.
-#[derive(Default)]
-pub struct Busy {
-    processor: f64,
-    sending: f64,
-    receiving: f64,
+pub struct Busy<T> {
+    processor: T,
+    sending: T,
+    receiving: T,
 }
 
 impl Network for Loggp {
-    type Node = Busy;
+    type Node<T: Clock> = Busy<T>;
     const NODE_HAS_STATE: bool = true;
+
+    fn idle<T: Clock>(&self, start: T) -> Busy<T> {
+        Busy { processor: start, sending: start, receiving: start }
+    }
 
     fn is_eager(&self, bytes: f64) -> bool {
         bytes <= self.S
     }
 
-    fn request(&self, now: f64) -> f64 {
-        now + (self.o + self.L)
+    fn request<T: Clock>(&self, now: T) -> T {
+        now.plus(self.o + self.L)
     }
 
-    fn grant(&self, now: f64) -> f64 {
-        now + (self.o + self.L)
+    fn grant<T: Clock>(&self, now: T) -> T {
+        now.plus(self.o + self.L)
     }
 
-    fn inject(&self, node: &mut Busy, now: f64, bytes: f64) -> Departure {
+    fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, bytes: f64) -> Departure<T> {
         let m = (bytes - 1.0).max(0.0);
         let start = now.max(node.processor).max(node.sending);
-        node.processor = start + (self.o + m * self.O);
-        node.sending = start + (self.g + m * self.G);
-        Departure { sender_done: node.processor, arrival: start + (self.o + self.L + m * self.G.max(self.O)) }
+        node.processor = start.plus(self.o + m * self.O);
+        node.sending = start.plus(self.g + m * self.G);
+        Departure { sender_done: node.processor, start, transfer_s: self.o + self.L + m * self.G.max(self.O) }
     }
 
-    fn accept(&self, node: &mut Busy, now: f64, bytes: f64) -> f64 {
+    fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, bytes: f64) -> T {
         let m = (bytes - 1.0).max(0.0);
         let start = now.max(node.processor).max(node.receiving);
-        node.processor = start + (self.o + m * self.O);
-        node.receiving = start + (self.g + m * self.G);
+        node.processor = start.plus(self.o + m * self.O);
+        node.receiving = start.plus(self.g + m * self.G);
         node.processor
     }
 
-    fn work(&self, node: &mut Busy, now: f64, duration_s: f64) -> f64 {
-        node.processor = now.max(node.processor) + duration_s;
+    fn work<T: Clock>(&self, node: &mut Busy<T>, now: T, pass: impl FnOnce(T) -> T) -> T {
+        node.processor = pass(now.max(node.processor));
         node.processor
     }
 }

@@ -3,6 +3,8 @@
 use hocket_core::Result;
 use hocket_machine::Section;
 
+use crate::clock::Clock;
+
 /// How messages travel between two ranks that no other message disturbs. Times are in seconds from the common start.
 ///
 /// An *eager* message leaves at once: [`Network::inject`], later [`Network::accept`]. A *rendezvous* asks first: its
@@ -10,38 +12,41 @@ use hocket_machine::Section;
 /// accepted like an eager one.
 pub trait Network {
     /// What a rank's processor and network interface remember between operations.
-    type Node: Default;
+    type Node<T: Clock>;
     /// Whether [`Network::Node`] remembers anything, so that the order of a rank's operations matters.
     const NODE_HAS_STATE: bool;
 
+    /// A node that has been idle until `start`.
+    fn idle<T: Clock>(&self, start: T) -> Self::Node<T>;
     /// Whether a message of `bytes` leaves without waiting for its receive.
     fn is_eager(&self, bytes: f64) -> bool;
     /// When the request of a rendezvous made at `now` is at the receiver.
-    fn request(&self, now: f64) -> f64;
+    fn request<T: Clock>(&self, now: T) -> T;
     /// When the sender learns that a request met its receive at `now`.
-    fn grant(&self, now: f64) -> f64;
-    /// The message leaves at `now` or as soon after as the sender can: when the sender is free of it, and when its last
-    /// byte is at the receiver.
-    fn inject(&self, node: &mut Self::Node, now: f64, bytes: f64) -> Departure;
+    fn grant<T: Clock>(&self, now: T) -> T;
+    /// The message leaves at `now` or as soon after as the sender can.
+    fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> Departure<T>;
     /// The message is there and asked for at `now`: when the receive is done.
-    fn accept(&self, node: &mut Self::Node, now: f64, bytes: f64) -> f64;
-    /// The processor is asked at `now` to work for `duration_s`: when that is done.
-    fn work(&self, node: &mut Self::Node, now: f64, duration_s: f64) -> f64;
+    fn accept<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> T;
+    /// The processor is asked at `now` to work: when that is done. `pass` gives the end of the work for its start.
+    fn work<T: Clock>(&self, node: &mut Self::Node<T>, now: T, pass: impl FnOnce(T) -> T) -> T;
 }
 
 /// A message on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Departure {
+pub struct Departure<T> {
     /// When the sender may change the data again.
-    pub sender_done: f64,
-    /// When the last byte reaches the receiver.
-    pub arrival: f64,
+    pub sender_done: T,
+    /// When the message leaves.
+    pub start: T,
+    /// From then until its last byte reaches the receiver, in seconds.
+    pub transfer_s: f64,
 }
 
 /// Does something with a network whose type only the registry knows.
 pub(crate) trait Visitor {
     type Output;
-    fn visit<N: Network>(self, network: &N) -> Self::Output;
+    fn visit<N: Network + Sync>(self, network: &N) -> Self::Output;
 }
 
 macro_rules! networks {

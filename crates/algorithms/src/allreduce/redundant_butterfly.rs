@@ -1,0 +1,140 @@
+//! Redundant butterfly: recursive doubling, then T exchanges that repeat the first T and hand round the final result.
+//!
+//! A rank that was held up by noise is given the result by one that was not.
+//!
+//! Source: a study of allreduce under OS and network jitter (see the jitter page of the docs). After step i the ranks are
+//! 2^i independent allreduces, by their number mod 2^i; the partners of the first steps are therefore those that a delay
+//! has not reached. For other numbers of ranks than 2^K: ranks in groups of two to four neighbours, of which the first two
+//! are hosts. All members hand their vectors to both hosts, hosts of one kind go on among themselves, and the guests
+//! take the result from whichever host has it first; with hosts = 1 a guest has one host only, as in a plain fold.
+//! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
+//! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each (o is the time of the transfer
+//! unless the machine says otherwise), and one message more on the critical path when P is not 2^K.
+//!
+//! ```text
+//! P = 4, T = 2    0 ◀─▶ 1   2 ◀─▶ 3           step 1: bit 0
+//!                 0 ◀─────▶ 2   1 ◀─────▶ 3   step 2: bit 1
+//!                 0 ◀─▶ 1   2 ◀─▶ 3           redundant exchange 1: the final result
+//!                 0 ◀─────▶ 2   1 ◀─────▶ 3   redundant exchange 2
+//! ```
+
+use std::ops::Range;
+
+use hocket_core::{Call, Parameter, Rank, Side, Span, Unit, Winner};
+
+use crate::About;
+use crate::redundancy::{EXCHANGES, Groups, exchange_redundantly};
+
+const HOSTS: Parameter = Parameter {
+    name: "hosts",
+    unit: Unit::Count,
+    default: 2,
+    least: 1,
+    meaning: "hosts of each rank beyond a power of two: 2 keep the protection, 1 is the plain fold",
+};
+
+pub const ABOUT: About = About::new(
+    "floor(log2(P))*(alpha + n*beta) + (ceil(log2(P))-floor(log2(P)))*(alpha + n*beta) + \
+     (floor(log2(P)) + ceil(P/2^(floor(log2(P))-1)) - 2)*n*gamma + min(T, floor(log2(P)))*o",
+    "2^floor(log2(P))*(floor(log2(P)) + min(T, floor(log2(P)))) + 2*hosts*(P - 2^floor(log2(P)))",
+)
+.exact_when(|c| c.parameter(HOSTS.name) == 2 || c.ranks.is_power_of_two())
+.refusing(refuses)
+.with_parameters(&[EXCHANGES, HOSTS]);
+
+pub fn refuses(c: &Call) -> Option<&'static str> {
+    if c.parameter(HOSTS.name) > 2 {
+        return Some("needs one or two hosts");
+    }
+    refuses_exchanges(c)
+}
+
+/// The precondition of redundant exchanges with the partners of a butterfly.
+pub fn refuses_exchanges(c: &Call) -> Option<&'static str> {
+    (c.parameter(EXCHANGES.name) > u64::from(c.ranks.ilog2().max(1)))
+        .then_some("needs T <= log2 P: there are no more exchanges to repeat")
+}
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (input, result) = (c.input(r), c.result(r));
+    if r.size() == 1 {
+        return r.copy(input, result).await;
+    }
+    let groups = Groups::new(r.size());
+    let group = groups.of(r.rank());
+    let hosts = groups.first(group)..groups.first(group) + 2;
+    let serving = if c.parameter(HOSTS.name) == 2 { hosts.clone() } else { hosts.start + 1..hosts.end };
+    if !hosts.contains(&r.rank()) {
+        return be_guest(r, input, result, &[serving.start, serving.end - 1]).await;
+    }
+    let class = r.rank() - hosts.start;
+    let guests = if serving.contains(&r.rank()) { hosts.end..groups.members(group).end } else { 0..0 };
+    let other_host = hosts.start + 1 - class;
+    let between = |step: u32| groups.first(group ^ (1 << step)) + class;
+    let partners: Vec<_> = std::iter::once(other_host).chain((0..groups.steps()).map(between)).collect();
+
+    // The caller may change the input as soon as the result is complete, while this rank still serves others.
+    let work = r.scratch(result.len);
+    r.copy(input, work).await;
+    let own = async {
+        let scratch = r.scratch(result.len);
+        meet_group(r, work, other_host, guests.clone(), serving.len() == 2).await;
+        for peer in &partners[1..] {
+            r.sendrecv(*peer, work, *peer, scratch).await;
+            r.reduce(*peer, scratch, work).await;
+        }
+        work
+    };
+    let redundant = c.parameter(EXCHANGES.name) as usize;
+    exchange_redundantly(r, result.len, &partners[..redundant.min(partners.len())], own, async |span| {
+        r.copy(span, result).await;
+        r.join_all(guests.clone().map(|guest| r.send(guest, result))).await;
+        r.complete();
+    })
+    .await;
+}
+
+/// Combines the vectors of the whole group in rank order. Guests of two hosts are combined after the hosts' exchange, so
+/// that neither host waits for what the other was sent; the guests of one host before.
+async fn meet_group(r: &impl Rank, work: Span, other_host: usize, guests: Range<usize>, have_two_hosts: bool) {
+    let vectors: Vec<_> = guests.clone().map(|_| r.scratch(work.len)).collect();
+    let theirs = r.scratch(work.len);
+    let receives = r.join_all(guests.zip(&vectors).map(|(guest, vector)| r.recv(guest, *vector)));
+    let exchange = r.sendrecv(other_host, work, other_host, theirs);
+    if have_two_hosts {
+        r.join(exchange, receives).await;
+        r.reduce(other_host, theirs, work).await;
+        combine_all(r, &vectors, work).await;
+    } else {
+        receives.await;
+        combine_all(r, &vectors, work).await;
+        exchange.await;
+        r.reduce(other_host, theirs, work).await;
+    }
+}
+
+async fn combine_all(r: &impl Rank, vectors: &[Span], work: Span) {
+    for vector in vectors {
+        r.combine(*vector, work, Side::Right).await;
+    }
+}
+
+/// Hands the vector to the hosts, and takes the result of the first to have it.
+async fn be_guest(r: &impl Rank, input: Span, result: Span, hosts: &[usize; 2]) {
+    let [first, second] = *hosts;
+    if first == second {
+        r.send(first, input).await;
+        r.recv(first, result).await;
+        return;
+    }
+    r.join(r.send(first, input), r.send(second, input)).await;
+    let copies = [r.scratch(result.len), r.scratch(result.len)];
+    let (winner, rest) = r.first(r.recv(first, copies[0]), r.recv(second, copies[1])).await;
+    let copy = match winner {
+        Winner::A(_) => copies[0],
+        Winner::B(_) => copies[1],
+    };
+    r.copy(copy, result).await;
+    r.complete();
+    rest.await;
+}

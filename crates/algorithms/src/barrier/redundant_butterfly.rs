@@ -1,0 +1,29 @@
+//! Redundant butterfly: the barrier that the allreduce of this name makes with empty vectors.
+//!
+//! Source: as there; what a rank hands on is that everybody has come.
+//! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
+//! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each, and one message more on the
+//! critical path when P is not 2^K.
+//!
+//! ```text
+//! P = 4, T = 1    0 ◀─▶ 1   2 ◀─▶ 3           step 1: bit 0
+//!                 0 ◀─────▶ 2   1 ◀─────▶ 3   step 2: bit 1
+//!                 0 ◀─▶ 1   2 ◀─▶ 3           redundant exchange 1: everybody has come
+//! ```
+
+use hocket_core::{Call, Collective, Rank};
+
+use crate::About;
+use crate::allreduce::redundant_butterfly as allreduce;
+
+pub const ABOUT: About = About::new(
+    "floor(log2(P))*alpha + (ceil(log2(P))-floor(log2(P)))*alpha + min(T, floor(log2(P)))*o",
+    allreduce::ABOUT.messages,
+)
+.exact_when(allreduce::ABOUT.cost_is_exact)
+.refusing(allreduce::refuses)
+.with_parameters(allreduce::ABOUT.parameters);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    allreduce::program(r, &c.with(Collective::Allreduce, 0)).await;
+}

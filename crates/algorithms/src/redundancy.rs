@@ -1,0 +1,106 @@
+//! Redundant exchanges: whoever has the final result hands it on, and the first copy to come is as good as one's own.
+
+use hocket_core::{Options, Parameter, Rank, Source, Span, Tag, Unit};
+
+/// The parameter that says how many.
+pub const EXCHANGES: Parameter = Parameter {
+    name: "T",
+    unit: Unit::Count,
+    default: 1,
+    least: 0,
+    meaning: "redundant exchanges: how many of the first partners are handed the final result",
+};
+
+/// Distinguishes redundant copies from the messages of the algorithm itself.
+const COPY: Tag = 1;
+
+/// Runs `own`, which says where it left the final result, then a redundant exchange with each partner in turn: the rank
+/// sends the final result as soon as it has it from anywhere, its own exchanges or an earlier copy. Ends with `then`,
+/// which is told where the result lies; but ranks that were overtaken go on to serve those that wait for them.
+///
+/// ```text
+/// own exchanges ──▶ result? ──▶ send to partner 1 ──▶ result? ──▶ send to partner 2 ──▶ result? ──▶ then
+///                               copy of partner 1 ───────┘        copy of partner 2 ───────┘
+/// ```
+///
+/// Source: the redundant butterfly of the jitter study, with t_p = min(t_p, t_q + alpha + n beta + noise) per exchange.
+pub async fn exchange_redundantly<R: Rank>(
+    r: &R,
+    len: usize,
+    partners: &[usize],
+    own: impl Future<Output = Span>,
+    then: impl AsyncFnOnce(Span),
+) {
+    let results: Vec<_> = (0..=partners.len()).map(|exchange| r.earliest(if exchange == 0 { 1 } else { 2 })).collect();
+    let own = async { results[0].offer(own.await) };
+    let copies = partners.iter().zip(&results[1..]).map(async |(partner, result)| {
+        let copy = r.scratch(len);
+        r.recv_with(Source::Rank(*partner as u32), copy, COPY).await;
+        result.offer(copy);
+    });
+    let sends = partners.iter().zip(results.windows(2)).map(async |(partner, results)| {
+        let span = results[0].wait().await;
+        r.send_with(*partner, span, Options { tag: COPY, ..Options::default() }).await;
+        results[1].offer(span);
+    });
+    let last = async { then(results[partners.len()].wait().await).await };
+    r.join(r.join(own, r.join_all(copies)), r.join(r.join_all(sends), last)).await;
+}
+
+/// Ranks in groups of neighbours: as many groups as 2^(K - 1), where 2^K is the largest power of two that P reaches, so
+/// that each has two to four members. The first two of a group are its hosts; in a butterfly over the groups the first
+/// hosts meet each other only, and so the second ones. Drawn for 7 ranks.
+///
+/// ```text
+/// group 0        group 1
+/// [0 1 2]        [3 4 5 6]      hosts 0, 1 and 3, 4; guests 2 and 5, 6
+/// ```
+pub struct Groups {
+    ranks: usize,
+    groups: usize,
+}
+
+impl Groups {
+    /// The groups of so many ranks, at least two.
+    pub fn new(ranks: usize) -> Self {
+        Self { ranks, groups: 1 << (ranks.ilog2() - 1) }
+    }
+
+    /// Steps of the butterfly between groups.
+    pub fn steps(&self) -> u32 {
+        self.groups.ilog2()
+    }
+
+    /// The first member of a group.
+    pub fn first(&self, group: usize) -> usize {
+        group * self.ranks / self.groups
+    }
+
+    /// The group of a rank.
+    pub fn of(&self, rank: usize) -> usize {
+        ((rank + 1) * self.groups - 1) / self.ranks
+    }
+
+    /// The members of a group.
+    pub fn members(&self, group: usize) -> std::ops::Range<usize> {
+        self.first(group)..self.first(group + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_is_in_one_group_of_two_to_four() {
+        for ranks in 2..200 {
+            let groups = Groups::new(ranks);
+            for group in 0..groups.groups {
+                let members = groups.members(group);
+                assert!((2..=4).contains(&members.len()), "{ranks} ranks: {members:?}");
+                assert!(members.clone().all(|rank| groups.of(rank) == group), "{ranks} ranks: {members:?}");
+            }
+            assert_eq!(groups.first(groups.groups), ranks);
+        }
+    }
+}

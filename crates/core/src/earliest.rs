@@ -1,0 +1,49 @@
+//! `earliest`: like `first`, for a result that several branches may bring and several wait for.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+use crate::rank::{Moment, Rank};
+
+/// Where branches of one rank offer the same thing, and others wait for the earliest offer: see [`Rank::earliest`].
+pub struct Earliest<'r, R: Rank, T> {
+    rank: &'r R,
+    awaited: Cell<usize>,
+    best: RefCell<Option<(R::Moment, T)>>,
+    waiting: RefCell<Option<Waker>>,
+}
+
+impl<'r, R: Rank, T: Clone> Earliest<'r, R, T> {
+    pub(crate) fn new(rank: &'r R, offers: usize) -> Self {
+        rank.set_moment(rank.moment().racing());
+        Self { rank, awaited: Cell::new(offers), best: RefCell::new(None), waiting: RefCell::default() }
+    }
+
+    /// Offers `value`, as of the moment of the branch that is running.
+    pub fn offer(&self, value: T) {
+        let now = self.rank.moment();
+        let mut best = self.best.borrow_mut();
+        *best = Some(match best.take() {
+            None => (now, value),
+            Some((then, _)) if now.is_before(&then) => (now.decided(then).0, value),
+            Some((then, earlier)) => (then.decided(now).0, earlier),
+        });
+        self.awaited.set(self.awaited.get() - 1);
+        self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits for the earliest offer.
+    pub async fn wait(&self) -> T {
+        let (moment, value) = poll_fn(|cx| match &*self.best.borrow() {
+            Some(best) if self.rank.is_decided(true, self.awaited.get() == 0) => Poll::Ready(best.clone()),
+            _ => {
+                self.waiting.borrow_mut().get_or_insert_with(|| cx.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await;
+        self.rank.set_moment(self.rank.moment().after_first(moment));
+        value
+    }
+}

@@ -1,0 +1,236 @@
+//! Noise: what delays the operations of a rank beyond their length. One model per file, and a line in the registry below.
+//!
+//! `[noise.os]` acts on what a processor does (reducing, copying, computing), `[noise.network]` on messages: the receiver
+//! gets them later, the sender does not notice. An operation that starts at t and is l long ends at (t + l) + delay.
+//!
+//! How an event of noise meets an operation is a choice, `overlap`:
+//! - "arrival" (the default): every event that begins in [t, t + l) adds its duration. Time that is lost to an event, or
+//!   spent waiting, is not exposed to others.
+//! - "stall": nothing goes on during an event. An operation that starts in one waits for its end, and one that is
+//!   interrupted goes on after it, until its length has been worked off.
+//!
+//! All randomness is drawn by counter: event k of rank r in trial t is the same whoever asks first.
+
+mod random;
+
+pub use random::Draws;
+
+use hocket_core::Result;
+
+use crate::Section;
+use random::mix;
+
+/// A model of noise.
+pub trait Model {
+    /// Who draws: the noise of the rank that is hit, or each operation for itself. An operation is known by the rank that
+    /// began it and its position in that rank's program.
+    fn draw(&self, victim: usize, origin: usize, position: u64) -> u64;
+    /// What the model needs to know of all operations of this length, worked out once.
+    fn weight(&self, length_s: f64) -> f64;
+    /// By how much operations that start at these times are delayed, in seconds; one lane per trial.
+    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L];
+}
+
+/// Operations of one length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Operation {
+    /// How long it takes without noise, in seconds.
+    pub length_s: f64,
+    /// What the model said of this length.
+    pub weight: f64,
+}
+
+/// The noise of a machine: none, or that of some models.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// On what processors do.
+    pub os: Option<NoiseModel>,
+    /// On messages.
+    pub network: Option<NoiseModel>,
+}
+
+/// What an operation uses, and so which noise it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A processor: `[noise.os]`.
+    Processor,
+    /// The network: `[noise.network]`.
+    Network,
+}
+
+impl Noise {
+    /// Reads `[noise]`.
+    ///
+    /// # Errors
+    /// A model that is not known, or a key that is missing, wrong or unknown.
+    pub fn read(section: &Section) -> Result<Self> {
+        let read = |key: &str| {
+            let section = section.optional_section(key)?;
+            if section.is_empty() {
+                return Ok(None);
+            }
+            let model = NoiseModel::read(&section)?;
+            section.finish()?;
+            Ok(Some(model))
+        };
+        let noise = Self { os: read("os")?, network: read("network")? };
+        section.finish()?;
+        Ok(noise)
+    }
+
+    /// Whether there is none.
+    pub fn is_quiet(&self) -> bool {
+        self.os.is_none() && self.network.is_none()
+    }
+
+    /// The noise that an operation meets.
+    pub fn on(&self, resource: Resource) -> Option<&NoiseModel> {
+        match resource {
+            Resource::Processor => self.os.as_ref(),
+            Resource::Network => self.network.as_ref(),
+        }
+    }
+
+    /// The key of the draws of one kind of noise.
+    pub fn key(seed: u64, resource: Resource) -> [u32; 2] {
+        let distinct = match resource {
+            Resource::Processor => 0,
+            Resource::Network => 0x9E37_79B9,
+        };
+        [seed as u32, (seed >> 32) as u32 ^ distinct]
+    }
+}
+
+/// Which ranks an event that comes again and again hits at which time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Each rank at a time of its own, at random.
+    Random,
+    /// All ranks at the same time, at random.
+    Common,
+    /// Rank r of P later than rank 0 by r / P of the period, and that at random.
+    Staggered,
+}
+
+impl Phase {
+    fn read(section: &Section) -> Result<Self> {
+        section.choice("phase", &[("random", Self::Random), ("common", Self::Common), ("staggered", Self::Staggered)])
+    }
+
+    /// The first start, as a share of the period.
+    #[inline(always)]
+    fn share<const L: usize>(self, draws: &Draws) -> [f64; L] {
+        match self {
+            Self::Random => draws.uniform(0),
+            Self::Common => Draws { who: u64::MAX, ..*draws }.uniform(0),
+            Self::Staggered => {
+                let offset = draws.who as f64 / draws.ranks as f64;
+                Draws { who: u64::MAX, ..*draws }.uniform(0).map(|u: f64| (u + offset) % 1.0)
+            }
+        }
+    }
+}
+
+/// How an event meets an operation, see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Overlap {
+    Arrival,
+    Stall,
+}
+
+impl Overlap {
+    fn read(section: &Section) -> Result<Self> {
+        section.choice("overlap", &[("arrival", Self::Arrival), ("stall", Self::Stall)])
+    }
+}
+
+/// The delay of an operation under "stall", given when the next event that ends after a time starts, and how long it is.
+fn stall_s(start_s: f64, length_s: f64, mut next_after: impl FnMut(f64) -> (f64, f64)) -> f64 {
+    let (mut now, mut left) = (start_s, length_s);
+    loop {
+        let (event, duration) = next_after(now);
+        if event >= now + left {
+            return now + left - start_s - length_s;
+        }
+        left -= (event - now).max(0.0);
+        now = event + duration;
+    }
+}
+
+/// The probability that an operation meets an event of a process with this mean interval; 1 without.
+fn chance(length_s: f64, interval_s: Option<f64>) -> f64 {
+    interval_s.map_or(1.0, |interval_s| -libm::expm1(-length_s / interval_s))
+}
+
+/// In which trials an operation meets an event, with the probability that is its weight.
+#[inline(always)]
+fn is_hit<const L: usize>(operation: Operation, draws: &Draws) -> [bool; L] {
+    draws.uniform(0).map(|u: f64| u < operation.weight)
+}
+
+/// A time above zero.
+fn positive_s(section: &Section, key: &str) -> Result<f64> {
+    let value = section.time_s(key)?;
+    if value > 0.0 { Ok(value) } else { Err(section.reject(key, "a time above 0")) }
+}
+
+macro_rules! models {
+    ($($name:ident: $model:ident),+ $(,)?) => {
+        $(
+            mod $name;
+            pub use $name::$model;
+        )+
+
+        /// A model of noise with its parameters.
+        #[allow(missing_docs)]
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum NoiseModel {
+            $($model($model),)+
+        }
+
+        impl NoiseModel {
+            /// The model that the section names, with its parameters.
+            ///
+            /// # Errors
+            /// No such model, or a parameter that is missing or wrong.
+            pub fn read(section: &Section) -> Result<Self> {
+                type Read = fn(&Section) -> Result<NoiseModel>;
+                let models: &[(&str, Read)] =
+                    &[$((stringify!($name), |section| $model::read(section).map(NoiseModel::$model)),)+];
+                section.required_choice("model", models)?(section)
+            }
+
+            /// Names of all models.
+            pub const NAMES: &[&str] = &[$(stringify!($name)),+];
+        }
+
+        impl Model for NoiseModel {
+            fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
+                match self {
+                    $(Self::$model(model) => model.draw(victim, origin, position),)+
+                }
+            }
+
+            fn weight(&self, length_s: f64) -> f64 {
+                match self {
+                    $(Self::$model(model) => model.weight(length_s),)+
+                }
+            }
+
+            #[inline(always)]
+            fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L] {
+                match self {
+                    $(Self::$model(model) => model.delay_s(operation, draws, start_s),)+
+                }
+            }
+        }
+    };
+}
+
+models! {
+    gaussian: Gaussian,
+    pareto: Pareto,
+    periodic: Periodic,
+    poisson: Poisson,
+    trace: Trace,
+}

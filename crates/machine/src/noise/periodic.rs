@@ -1,0 +1,68 @@
+//! Periodic: an event every `period`, `duration` long, as the ticks and daemons of an operating system.
+//!
+//! Keys: `period`, `duration`; `phase` = "random" (each rank its own, the default), "common" or "staggered"; `overlap`.
+//! Events begin at phase + k period for all whole k. Under "arrival" an operation in [t, t + l) is delayed by
+//! duration (ceil((t + l - phase) / period) - ceil((t - phase) / period)): on average duration l / period.
+
+use hocket_core::Result;
+
+use super::{Draws, Model, Operation, Overlap, Phase, positive_s};
+use crate::Section;
+
+/// The model's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Periodic {
+    /// From the start of one event to that of the next, in seconds.
+    pub period_s: f64,
+    /// Length of an event, in seconds.
+    pub duration_s: f64,
+    phase: Phase,
+    overlap: Overlap,
+}
+
+impl Periodic {
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        let read = Self {
+            period_s: positive_s(section, "period")?,
+            duration_s: section.time_s("duration")?,
+            phase: Phase::read(section)?,
+            overlap: Overlap::read(section)?,
+        };
+        if read.overlap == Overlap::Stall && read.duration_s >= read.period_s {
+            return Err(section.reject("duration", "less than the period, or nothing ever goes on"));
+        }
+        Ok(read)
+    }
+
+    #[inline(always)]
+    fn stall_s(&self, start_s: f64, length_s: f64, first_s: f64) -> f64 {
+        let since = (start_s - first_s).rem_euclid(self.period_s);
+        let wait = (self.duration_s - since).max(0.0);
+        let left = length_s - (self.period_s - since.max(self.duration_s));
+        let interruptions = (left / (self.period_s - self.duration_s)).ceil().max(0.0);
+        wait + interruptions * self.duration_s
+    }
+}
+
+impl Model for Periodic {
+    fn draw(&self, victim: usize, _origin: usize, _position: u64) -> u64 {
+        victim as u64
+    }
+
+    fn weight(&self, _length_s: f64) -> f64 {
+        1.0 / self.period_s
+    }
+
+    #[inline(always)]
+    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L] {
+        let Operation { length_s, weight: per_s } = operation;
+        let share: [f64; L] = self.phase.share(draws);
+        if self.overlap == Overlap::Stall {
+            return std::array::from_fn(|i| self.stall_s(start_s[i], length_s, share[i] * self.period_s));
+        }
+        std::array::from_fn(|i| {
+            let begin = start_s[i] - share[i] * self.period_s;
+            self.duration_s * (((begin + length_s) * per_s).ceil() - (begin * per_s).ceil())
+        })
+    }
+}

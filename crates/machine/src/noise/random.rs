@@ -1,0 +1,99 @@
+//! Counter-based random numbers: what is drawn is a function of who draws it, never of what was drawn before.
+//!
+//! Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011:
+//! Philox4x32 with 10 rounds. A block of the generator serves four trials, and eight blocks are made side by side.
+
+/// Trials whose draws are made together.
+const GROUP: u64 = 32;
+/// Blocks made side by side.
+const BLOCKS: usize = 8;
+
+/// The draws of one operation, or of one rank's noise, in `L` successive trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draws {
+    /// The seed, and which noise of the machine draws.
+    pub key: [u32; 2],
+    /// Who draws: what [`super::Model::draw`] said.
+    pub who: u64,
+    /// The first trial; a multiple of the number of trials drawn together.
+    pub first_trial: u64,
+    /// Number of ranks.
+    pub ranks: usize,
+}
+
+impl Draws {
+    /// The `index`-th number of each trial, uniform in (0, 1) in steps of 2^-32.
+    #[inline(always)]
+    pub fn uniform<const L: usize>(&self, index: u32) -> [f64; L] {
+        self.words::<L>(index).map(|word| (f64::from(word) + 0.5) * (1.0 / 4_294_967_296.0))
+    }
+
+    /// The `index`-th word of each trial. Trial t takes word (t mod 32) / 8 of block 8 (t / 32) + t mod 8.
+    #[inline(always)]
+    pub fn words<const L: usize>(&self, index: u32) -> [u32; L] {
+        const { assert!(L == 1 || (L.is_multiple_of(BLOCKS) && GROUP.is_multiple_of(L as u64)), "lanes: 1, 8, 16 or 32") };
+        let first_block = (self.first_trial / GROUP * BLOCKS as u64) as u32;
+        let first_lane = (self.first_trial % GROUP) as usize;
+        let counter = |block| [block, self.who as u32, (self.who >> 32) as u32, index];
+        if L == 1 {
+            let [words] = philox([counter(first_block + (first_lane % BLOCKS) as u32)], self.key);
+            return [words[first_lane / BLOCKS]; L];
+        }
+        let blocks = philox::<BLOCKS>(std::array::from_fn(|i| counter(first_block + i as u32)), self.key);
+        std::array::from_fn(|lane| blocks[lane % BLOCKS][(first_lane + lane) / BLOCKS])
+    }
+}
+
+/// Philox4x32-10 of `N` counters.
+#[inline(always)]
+fn philox<const N: usize>(counters: [[u32; 4]; N], key: [u32; 2]) -> [[u32; 4]; N] {
+    let column = |i: usize| -> [u32; N] { std::array::from_fn(|n| counters[n][i]) };
+    let (mut a, mut b, mut c, mut d) = (column(0), column(1), column(2), column(3));
+    let [mut k0, mut k1] = key;
+    for _ in 0..10 {
+        for n in 0..N {
+            let (x, y) = (u64::from(a[n]) * 0xD251_1F53, u64::from(c[n]) * 0xCD9E_8D57);
+            (a[n], b[n], c[n], d[n]) = ((y >> 32) as u32 ^ b[n] ^ k0, y as u32, (x >> 32) as u32 ^ d[n] ^ k1, x as u32);
+        }
+        (k0, k1) = (k0.wrapping_add(0x9E37_79B9), k1.wrapping_add(0xBB67_AE85));
+    }
+    std::array::from_fn(|n| [a[n], b[n], c[n], d[n]])
+}
+
+/// One number for an operation of a rank: the mixing step of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), twice.
+pub(crate) fn mix(rank: usize, position: u64) -> u64 {
+    scramble(scramble(position) ^ rank as u64)
+}
+
+fn scramble(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Known answers that come with Random123.
+    #[test]
+    fn philox_gives_the_known_answers() {
+        assert_eq!(philox([[0; 4]], [0; 2]), [[0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]]);
+        assert_eq!(philox([[u32::MAX; 4]], [u32::MAX; 2]), [[0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]]);
+    }
+
+    #[test]
+    fn a_draw_does_not_depend_on_the_number_of_lanes() {
+        let draws = |first_trial| Draws { key: [7, 9], who: 0x1234_5678_9abc, first_trial, ranks: 1 };
+        let wide: Vec<_> = (0..4).flat_map(|group| draws(32 * group).words::<32>(3)).collect();
+        let middle: Vec<_> = (0..16).flat_map(|group| draws(8 * group).words::<8>(3)).collect();
+        let single: Vec<_> = (0..128).flat_map(|trial| draws(trial).words::<1>(3)).collect();
+        assert_eq!(wide, middle);
+        assert_eq!(wide, single);
+        let mut distinct = wide.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), wide.len());
+    }
+}

@@ -1,0 +1,112 @@
+//! Trace: events as they were recorded on a machine, over and over again.
+//!
+//! Keys: `file`, beside the machine file: a line per event with its start and its duration in seconds, in order of start,
+//! as noise benchmarks such as netgauge record them; `#` begins a comment; `length`: the time that the recording
+//! covers, by default until the last event has ended; `phase` = "random" (each rank begins somewhere else in it, the
+//! default), "common" or "staggered"; `overlap`.
+
+use std::sync::Arc;
+
+use hocket_core::{Error, Result};
+
+use super::{Draws, Model, Operation, Overlap, Phase, stall_s};
+use crate::Section;
+
+/// A recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// When events start, in seconds, in order.
+    starts_s: Arc<[f64]>,
+    /// Before each event, and after the last, the time that earlier ones took together.
+    taken_s: Arc<[f64]>,
+    length_s: f64,
+    phase: Phase,
+    overlap: Overlap,
+}
+
+impl Trace {
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        let (file, text) = section.file("file")?;
+        let events = events(&text, &file)?;
+        let end_s = events.iter().map(|(start, duration)| start + duration).fold(0.0, f64::max);
+        let length_s = section.optional_time_s("length")?.unwrap_or(end_s);
+        if length_s < end_s || length_s == 0.0 {
+            return Err(section.reject("length", "at least the end of the last event, and above 0"));
+        }
+        let durations = events.iter().scan(0.0, |taken, (_, duration)| {
+            *taken += duration;
+            Some(*taken)
+        });
+        let taken_s = std::iter::once(0.0).chain(durations).collect();
+        let starts_s = events.iter().map(|(start, _)| *start).collect();
+        let (phase, overlap) = (Phase::read(section)?, Overlap::read(section)?);
+        Ok(Self { starts_s, taken_s, length_s, phase, overlap })
+    }
+
+    /// The time that events take which start before `time_s`, counted from the beginning of the recording.
+    fn taken_before_s(&self, time_s: f64) -> f64 {
+        let rounds = (time_s / self.length_s).floor();
+        let within = time_s - rounds * self.length_s;
+        let before = self.starts_s.partition_point(|start| *start < within);
+        rounds * self.taken_s[self.starts_s.len()] + self.taken_s[before]
+    }
+
+    /// The first event that ends after `time_s`: its start and its duration. None overlap.
+    fn next_after(&self, time_s: f64) -> (f64, f64) {
+        if self.starts_s.is_empty() {
+            return (f64::INFINITY, 0.0);
+        }
+        let round = (time_s / self.length_s).floor();
+        let event = |round: f64, i: usize| {
+            (round * self.length_s + self.starts_s[i], self.taken_s[i + 1] - self.taken_s[i])
+        };
+        let all = (0..).flat_map(|more| (0..self.starts_s.len()).map(move |i| (round + f64::from(more), i)));
+        let skipped = self.starts_s.partition_point(|start| *start < time_s - round * self.length_s).saturating_sub(1);
+        let mut later = all.skip(skipped).map(|(round, i)| event(round, i));
+        later.find(|(start, duration)| start + duration > time_s).unwrap_or((f64::INFINITY, 0.0))
+    }
+}
+
+fn events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
+    let mut events: Vec<(f64, f64)> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let refuse = |why: &str| Error::new(why.to_owned()).at(format!("{file}:{}", number + 1));
+        let line = line.split('#').next().unwrap_or_default();
+        let fields: Vec<_> = line.split_whitespace().map(str::parse::<f64>).collect();
+        let (start, duration) = match fields.as_slice() {
+            [] => continue,
+            [Ok(start), Ok(duration)] => (*start, *duration),
+            _ => return Err(refuse("expected the start and the duration of an event, in seconds")),
+        };
+        if !(start >= 0.0 && start.is_finite() && duration > 0.0 && duration.is_finite()) {
+            return Err(refuse("expected a start of at least 0 and a duration above 0, in seconds"));
+        }
+        if events.last().is_some_and(|(last, duration)| start < last + duration) {
+            return Err(refuse("the event starts before the one above it has ended, expected increasing times"));
+        }
+        events.push((start, duration));
+    }
+    Ok(events)
+}
+
+impl Model for Trace {
+    fn draw(&self, victim: usize, _origin: usize, _position: u64) -> u64 {
+        victim as u64
+    }
+
+    fn weight(&self, _length_s: f64) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L] {
+        let share: [f64; L] = self.phase.share(draws);
+        std::array::from_fn(|i| {
+            let begin = start_s[i] + share[i] * self.length_s;
+            match self.overlap {
+                Overlap::Arrival => self.taken_before_s(begin + operation.length_s) - self.taken_before_s(begin),
+                Overlap::Stall => stall_s(begin, operation.length_s, |now| self.next_after(now)),
+            }
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! Plans: what a tape says, evaluated for many trials side by side.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hocket_machine::Noise;
+use hocket_machine::noise::{Draws, Model, Operation, Resource};
+use multiversion::multiversion;
+
+/// Trials evaluated side by side.
+pub const LANES: usize = 32;
+
+/// What a step computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// The common start.
+    Start,
+    /// The later of two.
+    Later,
+    /// The earlier of two.
+    Earlier,
+    /// A length more.
+    Plus,
+    /// The end of something that a processor does, with its noise.
+    Compute,
+    /// The arrival of a message, with the network's noise.
+    Transfer,
+}
+
+impl Kind {
+    /// Whether the second operand is a length.
+    pub fn has_length(self) -> bool {
+        matches!(self, Self::Plus | Self::Compute | Self::Transfer)
+    }
+
+    /// Whether it meets noise.
+    pub fn draws(self) -> bool {
+        matches!(self, Self::Compute | Self::Transfer)
+    }
+}
+
+/// One step: places of its operands, or the number of a length, and of what it computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    pub kind: Kind,
+    pub a: u32,
+    pub b: u32,
+    pub out: u32,
+}
+
+/// The steps that compute when each rank ends.
+#[derive(Debug, Default, PartialEq)]
+pub struct Plan {
+    pub steps: Vec<Step>,
+    /// Who draws, for each step that meets noise.
+    pub draws: Vec<u64>,
+    pub lengths_s: Vec<f64>,
+    /// Number of places; the first holds the common start.
+    pub places: usize,
+    /// Where the end of each rank is found.
+    pub ends: Vec<u32>,
+}
+
+/// When the ranks ended, in one trial, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ends {
+    /// The first of them.
+    pub first_s: f64,
+    /// Their mean.
+    pub mean_s: f64,
+    /// The last.
+    pub last_s: f64,
+}
+
+impl Ends {
+    /// Of ranks that ended at these times.
+    pub fn of(times_s: impl ExactSizeIterator<Item = f64>) -> Self {
+        let ranks = times_s.len() as f64;
+        let start = Self { first_s: f64::INFINITY, mean_s: 0.0, last_s: 0.0 };
+        let all = times_s.fold(start, |all, time_s| Self {
+            first_s: all.first_s.min(time_s),
+            mean_s: all.mean_s + time_s,
+            last_s: all.last_s.max(time_s),
+        });
+        Self { mean_s: (all.mean_s / ranks).clamp(all.first_s, all.last_s), ..all }
+    }
+}
+
+/// Steps between two looks at whether to stop.
+const STEPS_PER_LOOK: usize = 1 << 14;
+
+/// The clocks of [`LANES`] trials.
+pub type Lanes = [f64; LANES];
+
+impl Plan {
+    /// Evaluates the trials `first_trial..first_trial + LANES`, in places that are reused from one call to the next;
+    /// nothing when it was stopped.
+    pub fn evaluate(
+        &self,
+        noise: &Noise,
+        seed: u64,
+        first_trial: u64,
+        places: &mut Vec<Lanes>,
+        stop: &AtomicBool,
+    ) -> Option<[Ends; LANES]> {
+        places.resize(self.places, [0.0; LANES]);
+        places[0] = [0.0; LANES];
+        let side = |resource| Side {
+            model: noise.on(resource),
+            draws: Draws { key: Noise::key(seed, resource), who: 0, first_trial, ranks: self.ends.len() },
+            operations: self.operations(noise, resource),
+        };
+        let sides = [side(Resource::Processor), side(Resource::Network)];
+        let mut draws = self.draws.as_slice();
+        for steps in self.steps.chunks(STEPS_PER_LOOK) {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            draws = run(steps, draws, &self.lengths_s, &sides, places);
+        }
+        let end = |lane: usize| Ends::of(self.ends.iter().map(|place| places[*place as usize][lane]));
+        Some(std::array::from_fn(end))
+    }
+
+    fn operations(&self, noise: &Noise, resource: Resource) -> Vec<Operation> {
+        let weight = |length_s: f64| noise.on(resource).map_or(0.0, |model| model.weight(length_s));
+        self.lengths_s.iter().map(|length_s| Operation { length_s: *length_s, weight: weight(*length_s) }).collect()
+    }
+}
+
+/// One kind of noise, and what it knows of each length.
+struct Side<'a> {
+    model: Option<&'a hocket_machine::NoiseModel>,
+    draws: Draws,
+    operations: Vec<Operation>,
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn run<'d, 's>(
+    steps: &[Step],
+    mut draws: &'d [u64],
+    lengths_s: &[f64],
+    sides: &[Side<'s>; 2],
+    places: &mut [Lanes],
+) -> &'d [u64] {
+    for step in steps {
+        let Step { kind, a, b, out } = *step;
+        let (a, b) = (a as usize, b as usize);
+        places[out as usize] = match kind {
+            Kind::Start => [0.0; LANES],
+            Kind::Later => zip(&places[a], &places[b], |a, b| if a > b { a } else { b }),
+            Kind::Earlier => zip(&places[a], &places[b], |a, b| if a < b { a } else { b }),
+            Kind::Plus => places[a].map(|a| a + lengths_s[b]),
+            Kind::Compute | Kind::Transfer => {
+                let side = &sides[usize::from(kind == Kind::Transfer)];
+                let (who, rest) = draws.split_first().expect("a draw for each step that meets noise");
+                draws = rest;
+                pass(side, *who, side.operations[b], &places[a])
+            }
+        };
+    }
+    draws
+}
+
+#[inline(always)]
+fn zip(a: &Lanes, b: &Lanes, f: impl Fn(f64, f64) -> f64) -> Lanes {
+    std::array::from_fn(|i| f(a[i], b[i]))
+}
+
+#[inline(always)]
+fn pass(side: &Side<'_>, who: u64, operation: Operation, start_s: &Lanes) -> Lanes {
+    let end_s = start_s.map(|start_s| start_s + operation.length_s);
+    let Some(model) = side.model else { return end_s };
+    let delay_s = model.delay_s(operation, &Draws { who, ..side.draws }, *start_s);
+    zip(&end_s, &delay_s, |end_s, delay_s| end_s + delay_s)
+}

@@ -1,0 +1,317 @@
+//! The tape: what a program does to time, written down once with symbols for clocks, and evaluated for many trials.
+//!
+//! The dataflow engine runs the program with [`Symbol`]s. Taking the later of two, adding a length, or passing through
+//! noise appends an operation; what the tape already knows is found again. A comparison that no operation settles is
+//! unknown, and the engine then says that it does not apply. A `first` has no winner here: what follows it must not
+//! depend on who won, which is checked by writing the tape twice, with either side as the winner.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use hocket_core::Moment;
+use hocket_machine::Noise;
+use hocket_machine::noise::{Model, Resource};
+
+use crate::clock::{Clock, Passage, Position, Timing};
+use crate::plan::{Kind, Plan, Step};
+
+/// What happens to clocks, in an order in which it can be evaluated.
+pub struct Tape<'a> {
+    noise: &'a Noise,
+    nodes: RefCell<Vec<Node>>,
+    /// Who draws, for each passage through noise.
+    draws: RefCell<Vec<u64>>,
+    lengths_s: RefCell<Vec<f64>>,
+    length_numbers: RefCell<HashMap<u64, u32>>,
+    /// Operations noted of late, to be found again.
+    recent: RefCell<Vec<(Node, u32)>>,
+    /// Which side of a `first` is taken for the winner.
+    earlier_is_new: bool,
+    has_first: Cell<bool>,
+}
+
+/// One operation on earlier nodes: `b` is a node for [`Kind::Later`] and [`Kind::Earlier`], else a length.
+#[derive(Clone, Copy, PartialEq)]
+struct Node {
+    kind: Kind,
+    a: u32,
+    b: u32,
+}
+
+/// The node of the common start.
+const START: u32 = 0;
+/// Slots of the table of recent operations.
+const RECENT: usize = 1 << 12;
+/// Steps that a search for a proof of order may take.
+const FUEL: u32 = 48;
+
+impl<'a> Tape<'a> {
+    /// An empty tape, on which a `first` is won by its second branch if `earlier_is_new`, else by its first.
+    pub fn new(noise: &'a Noise, earlier_is_new: bool) -> Self {
+        let start = Node { kind: Kind::Start, a: 0, b: 0 };
+        Self {
+            noise,
+            nodes: RefCell::new(vec![start]),
+            draws: RefCell::default(),
+            lengths_s: RefCell::default(),
+            length_numbers: RefCell::default(),
+            recent: RefCell::new(vec![(start, START); RECENT]),
+            earlier_is_new,
+            has_first: Cell::new(false),
+        }
+    }
+
+    /// Whether the program used `first`.
+    pub fn has_first(&self) -> bool {
+        self.has_first.get()
+    }
+
+    /// The plan that computes these nodes.
+    pub fn plan(self, ends: &[u32]) -> Plan {
+        compile(&self.nodes.into_inner(), &self.draws.into_inner(), self.lengths_s.into_inner(), ends)
+    }
+
+    fn push(&self, node: Node) -> u32 {
+        let nodes = &mut *self.nodes.borrow_mut();
+        nodes.push(node);
+        u32::try_from(nodes.len() - 1).expect("fewer than 2^32 operations")
+    }
+
+    /// The node of this operation, which is the same each time.
+    fn find_or_push(&self, node: Node) -> u32 {
+        let hash = (u64::from(node.a) << 32 | u64::from(node.b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let place = (hash >> 52) as usize ^ node.kind as usize;
+        let (known, number) = self.recent.borrow()[place];
+        if known == node {
+            return number;
+        }
+        let number = self.push(node);
+        self.recent.borrow_mut()[place] = (node, number);
+        number
+    }
+
+    fn length(&self, length_s: f64) -> u32 {
+        let lengths_s = &mut *self.lengths_s.borrow_mut();
+        *self.length_numbers.borrow_mut().entry(length_s.to_bits()).or_insert_with(|| {
+            lengths_s.push(length_s);
+            (lengths_s.len() - 1) as u32
+        })
+    }
+
+    /// Whether `node` is certainly not before `target`: because it was made from it, or is the same with noise.
+    fn is_after(&self, node: u32, target: u32) -> bool {
+        target == START || reaches(&self.nodes.borrow(), node, target, &mut { FUEL })
+    }
+
+    fn later(&self, a: u32, b: u32) -> u32 {
+        if self.is_after(a, b) {
+            a
+        } else if self.is_after(b, a) {
+            b
+        } else {
+            self.find_or_push(Node { kind: Kind::Later, a: a.min(b), b: a.max(b) })
+        }
+    }
+
+    fn earlier(&self, a: u32, b: u32) -> u32 {
+        self.has_first.set(true);
+        if self.is_after(a, b) {
+            b
+        } else if self.is_after(b, a) {
+            a
+        } else {
+            self.find_or_push(Node { kind: Kind::Earlier, a: a.min(b), b: a.max(b) })
+        }
+    }
+}
+
+fn reaches(nodes: &[Node], node: u32, target: u32, fuel: &mut u32) -> bool {
+    if node == target {
+        return true;
+    }
+    if node < target || *fuel == 0 {
+        return false;
+    }
+    *fuel -= 1;
+    let Node { kind, a, b } = nodes[node as usize];
+    match kind {
+        Kind::Start => false,
+        Kind::Later => reaches(nodes, b, target, fuel) || reaches(nodes, a, target, fuel),
+        Kind::Earlier => reaches(nodes, b, target, fuel) && reaches(nodes, a, target, fuel),
+        Kind::Plus => reaches(nodes, a, target, fuel),
+        Kind::Compute | Kind::Transfer => {
+            nodes[target as usize] == Node { kind: Kind::Plus, a, b } || reaches(nodes, a, target, fuel)
+        }
+    }
+}
+
+/// A clock whose value is a node of a tape.
+#[derive(Clone, Copy)]
+pub struct Symbol<'t> {
+    tape: &'t Tape<'t>,
+    node: u32,
+    position: Position,
+}
+
+impl Symbol<'_> {
+    /// Its node.
+    pub fn node(self) -> u32 {
+        self.node
+    }
+
+    fn at(self, node: u32) -> Self {
+        Self { node, ..self }
+    }
+}
+
+impl Moment for Symbol<'_> {
+    fn later(self, other: Self) -> Self {
+        Self { position: self.position.joined(other.position), ..self.max(other) }
+    }
+
+    fn is_before(&self, _: &Self) -> bool {
+        self.tape.has_first.set(true);
+        self.tape.earlier_is_new
+    }
+
+    fn branch(self, index: usize) -> Self {
+        Self { position: self.position.branch(index), ..self }
+    }
+
+    fn after_first(self, winner: Self) -> Self {
+        Self { position: self.position.next(), ..self.max(winner) }
+    }
+
+    fn decided(self, other: Self) -> (Self, Self) {
+        (self.at(self.tape.earlier(self.node, other.node)), other.at(self.tape.later(self.node, other.node)))
+    }
+}
+
+impl Clock for Symbol<'_> {
+    fn max(self, other: Self) -> Self {
+        self.at(self.tape.later(self.node, other.node))
+    }
+
+    fn plus(self, seconds: f64) -> Self {
+        if seconds == 0.0 {
+            return self;
+        }
+        self.at(self.tape.find_or_push(Node { kind: Kind::Plus, a: self.node, b: self.tape.length(seconds) }))
+    }
+
+    fn order(self, other: Self) -> Option<Ordering> {
+        if self.node == other.node {
+            Some(Ordering::Equal)
+        } else if self.tape.is_after(self.node, other.node) {
+            Some(Ordering::Greater)
+        } else if self.tape.is_after(other.node, self.node) {
+            Some(Ordering::Less)
+        } else {
+            None
+        }
+    }
+
+    fn position(self) -> u64 {
+        self.position.0
+    }
+
+    fn following(self, start: Self) -> Self {
+        Self { position: start.position.next(), ..self }
+    }
+
+    fn seconds(self) -> f64 {
+        f64::NAN
+    }
+}
+
+/// Writes a tape.
+pub struct Recording<'t>(pub &'t Tape<'t>);
+
+impl<'t> Timing for Recording<'t> {
+    type Clock = Symbol<'t>;
+
+    fn start(&self) -> Symbol<'t> {
+        Symbol { tape: self.0, node: START, position: Position::START }
+    }
+
+    fn pass(&self, passage: Passage, start: Symbol<'t>) -> Symbol<'t> {
+        let tape = self.0;
+        let Some(model) = tape.noise.on(passage.resource) else { return start.plus(passage.length_s) };
+        tape.draws.borrow_mut().push(model.draw(passage.victim, passage.origin, passage.position));
+        let kind = match passage.resource {
+            Resource::Processor => Kind::Compute,
+            Resource::Network => Kind::Transfer,
+        };
+        start.at(tape.push(Node { kind, a: start.node, b: tape.length(passage.length_s) }))
+    }
+}
+
+/// Drops what no end needs, and gives every value a place that is free again after its last use.
+fn compile(nodes: &[Node], draws: &[u64], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
+    const UNUSED: u32 = u32::MAX;
+    let mut last_use = vec![UNUSED; nodes.len()];
+    for end in ends {
+        last_use[*end as usize] = nodes.len() as u32;
+    }
+    for (number, node) in nodes.iter().enumerate().rev() {
+        if last_use[number] == UNUSED {
+            continue;
+        }
+        for input in node.inputs() {
+            if last_use[input as usize] == UNUSED {
+                last_use[input as usize] = number as u32;
+            }
+        }
+    }
+    last_use[START as usize] = nodes.len() as u32;
+
+    let mut places = Places { of: vec![0; nodes.len()], free: Vec::new(), count: 1 };
+    let mut plan = Plan { lengths_s, ..Plan::default() };
+    let mut draws = draws.iter();
+    for (number, node) in nodes.iter().enumerate().skip(1) {
+        let draw = node.kind.draws().then(|| draws.next().copied().unwrap_or_default());
+        if last_use[number] == UNUSED {
+            continue;
+        }
+        let place = |node: u32| places.of[node as usize];
+        let (a, b) = (place(node.a), if node.kind.has_length() { node.b } else { place(node.b) });
+        for input in node.inputs().filter(|input| last_use[*input as usize] == number as u32) {
+            places.free.push(places.of[input as usize]);
+        }
+        let out = places.take();
+        places.of[number] = out;
+        plan.steps.push(Step { kind: node.kind, a, b, out });
+        plan.draws.extend(draw);
+    }
+    plan.places = places.count as usize;
+    plan.ends = ends.iter().map(|end| places.of[*end as usize]).collect();
+    plan
+}
+
+impl Node {
+    fn inputs(&self) -> impl Iterator<Item = u32> {
+        let (first, second) = match self.kind {
+            Kind::Start => (None, None),
+            Kind::Later | Kind::Earlier => (Some(self.a), (self.a != self.b).then_some(self.b)),
+            Kind::Plus | Kind::Compute | Kind::Transfer => (Some(self.a), None),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+/// Where values lie while a plan is evaluated.
+struct Places {
+    of: Vec<u32>,
+    free: Vec<u32>,
+    count: u32,
+}
+
+impl Places {
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        })
+    }
+}
