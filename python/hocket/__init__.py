@@ -13,7 +13,7 @@ from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.machine import Machine, presets
 from hocket.memory import run
 from hocket.schedule import Schedule, record
-from hocket.simulation import Simulation, Trace, simulate, simulate_schedule, trace, trace_schedule
+from hocket.simulation import Simulation, Statistics, Trace, Trials, simulate, simulate_schedule, trace, trace_schedule
 from hocket.verification import Verdict, verify, verify_all
 
 __all__ = [
@@ -25,7 +25,9 @@ __all__ = [
     "Parameter",
     "Schedule",
     "Simulation",
+    "Statistics",
     "Trace",
+    "Trials",
     "Verdict",
     "__version__",
     "algorithm",

@@ -25,6 +25,7 @@ class Machine:
         model: Its network model.
         network: The keys of its section [network], as in the file.
         node: The keys of its section [node].
+        noise: The keys of its sections [noise.os] and [noise.network], by "os" and "network".
         text: The text of its file.
         file: The name of its file, for messages.
     """
@@ -33,6 +34,7 @@ class Machine:
     model: str
     network: Mapping[str, str] = field(repr=False)
     node: Mapping[str, str] = field(repr=False)
+    noise: Mapping[str, Mapping[str, str]] = field(repr=False)
     text: str = field(repr=False)
     file: str = field(repr=False)
 
@@ -71,11 +73,16 @@ class Machine:
     def parameters(self) -> str:
         """Its model and the values of all keys, in one line."""
         keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
-        return f"{self.model}: " + ", ".join(f"{key} {value}" for key, value in keys.items())
+        noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
+        return f"{self.model}: {_text(keys)}" + "".join(noises)
 
     def as_request(self) -> dict[str, str]:
         """Return the machine in the compiled module's words."""
         return {"text": self.text, "file": self.file}
+
+
+def _text(keys: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in keys.items())
 
 
 def presets() -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +23,7 @@ __all__ = [
     "Simulation",
     "Statistics",
     "Trace",
+    "Trials",
     "as_machine",
     "simulate",
     "simulate_schedule",
@@ -36,13 +39,78 @@ MachineLike: TypeAlias = "Machine | str | PathLike[str]"
 
 
 @dataclass(frozen=True)
+class Trials:
+    """How often to simulate a call on a machine with noise.
+
+    Attributes:
+        count: Number of trials, or the most if `until_interval` is given.
+        seed: Seed of all randomness; a trial is a function of the seed and its number.
+        until_interval: Stop once the confidence interval of the mean time reaches no farther from it than this share of
+            it; looked at after 64, 128, 256, ... trials.
+        threads: On how many threads; one per processor by default. Results do not depend on it.
+        first: Number of the first trial.
+    """
+
+    count: int = 1
+    seed: int = 0
+    until_interval: float | None = None
+    threads: int | None = None
+    first: int = 0
+
+    def as_request(self) -> dict[str, Any]:
+        """Return the trials in the compiled module's words."""
+        return {**asdict(self), "threads": self.threads or os.cpu_count() or 1}
+
+
+ONE_TRIAL = Trials()
+"""What a machine without noise needs."""
+
+
+@dataclass(frozen=True)
 class Statistics:
-    """Times over the trials of a simulation, in seconds."""
+    """Times over the trials of a simulation, in seconds.
+
+    Attributes:
+        mean: Their mean.
+        min: The smallest.
+        max: The largest.
+        stderr: Standard error of the mean; 0 for a single trial.
+        interval: Confidence interval of the mean, 95 %, of a normal distribution.
+        quantiles: Quantiles 0.05, 0.25, 0.5, 0.75, 0.95 and 0.99, interpolated.
+        histogram: Bins of equal width: "edges_s", and one "counts" fewer.
+    """
 
     mean: float
     min: float
     max: float
     stderr: float
+    interval: tuple[float, float]
+    quantiles: dict[str, float]
+    histogram: dict[str, list[float]]
+
+    @classmethod
+    def of(cls, times_s: Sequence[float]) -> Statistics:
+        """Return the statistics of some times."""
+        import numpy as np
+
+        times = np.asarray(times_s)
+        mean = min(max(float(times.mean()), float(times.min())), float(times.max()))
+        stderr = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else 0.0
+        shares = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+        counts, edges = np.histogram(times, bins=min(_MOST_BINS, len(times)))
+        return cls(
+            mean=mean,
+            min=float(times.min()),
+            max=float(times.max()),
+            stderr=stderr,
+            interval=(mean - _NORMAL_95 * stderr, mean + _NORMAL_95 * stderr),
+            quantiles={f"{share:g}": float(value) for share, value in zip(shares, np.quantile(times, shares))},
+            histogram={"edges_s": edges.tolist(), "counts": counts.tolist()},
+        )
+
+
+_NORMAL_95 = 1.96
+_MOST_BINS = 50
 
 
 @dataclass(frozen=True)
@@ -56,19 +124,20 @@ class Simulation:
         size_bytes: The message of the MPI call; 0 for a schedule.
         machine: The machine's name.
         engine: The engine that ran.
-        seed: Seed of the randomness; 0 on a machine without.
-        trials: Number of trials; 1 on a machine without randomness.
-        time_s: When the last rank ended.
+        seed: Seed of the randomness.
+        trials: Number of trials.
+        time_s: When the last rank ended, over the trials.
         messages: Messages of all ranks together.
         message_bytes: Bytes of these messages.
-        formula_s: Time by the algorithm's formula, where it has one for this machine.
+        formula_s: Time by the algorithm's formula, without noise, where it has one for this machine.
         formula_is_exact: Whether the formula is exact for this call; otherwise it is an upper bound.
         parameters: Values of the algorithm's parameters.
         version: Version of Hocket.
         root: The root, 0 where the collective has none.
         element_bytes: Size of an element.
         in_place: Whether the input lies in the result buffer.
-        rank_time_s: Over the ranks, when each ended: "min", "mean" and "max".
+        rank_time_s: Over the ranks, when each ended: "min", "mean" and "max"; each a mean over the trials.
+        times_s: When the last rank ended, in each trial.
     """
 
     collective: str
@@ -90,10 +159,11 @@ class Simulation:
     element_bytes: int
     in_place: bool
     rank_time_s: dict[str, float]
+    times_s: tuple[float, ...] = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        return asdict(self)
+        """Return the result as plain data, without the single trials."""
+        return {name: value for name, value in asdict(self).items() if name != "times_s"}
 
 
 @dataclass(frozen=True)
@@ -128,7 +198,12 @@ class Trace:
 
 
 def simulate(
-    algorithm: Algorithm | str, call: Call, *, machine: MachineLike = "cluster", engine: Engine = "auto"
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
 ) -> Simulation:
     """Simulate a call on a machine.
 
@@ -137,6 +212,7 @@ def simulate(
         call: What is asked for.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
+        trials: How often, on a machine with noise.
 
     Raises:
         Error: An unknown algorithm or machine, a call that the algorithm refuses, a deadlock, or an engine that does
@@ -148,34 +224,43 @@ def simulate(
         >>> found.messages
         24
     """
-    request = _machine_request(as_machine(machine), engine)
-    return _simulation(*_ask(as_algorithm(algorithm), call, request))
+    request = _machine_request(as_machine(machine), engine, trials)
+    return _simulation(*_ask(as_algorithm(algorithm), call, request), trials)
 
 
 def trace(
-    algorithm: Algorithm | str, call: Call, *, machine: MachineLike = "cluster", engine: Engine = "auto"
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
 ) -> Trace:
-    """Simulate a call on a machine and keep what each rank did when; otherwise as `simulate`."""
-    request = {**_machine_request(as_machine(machine), engine), "trace": True}
+    """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
+    request = {**_machine_request(as_machine(machine), engine, trials), "trace": True}
     given, answer = _ask(as_algorithm(algorithm), call, request)
-    return Trace(_simulation(given, answer), _events(answer))
+    return Trace(_simulation(given, answer, trials), _events(answer))
 
 
-def simulate_schedule(schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto") -> Simulation:
+def simulate_schedule(
+    schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto", trials: Trials = ONE_TRIAL
+) -> Simulation:
     """Simulate a recorded schedule on a machine.
 
     Raises:
         Error: An unknown machine, a deadlock, or an engine that does not apply.
     """
-    request = _machine_request(as_machine(machine), engine)
-    return _simulation(*_ask_schedule(schedule, request))
+    request = _machine_request(as_machine(machine), engine, trials)
+    return _simulation(*_ask_schedule(schedule, request), trials)
 
 
-def trace_schedule(schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto") -> Trace:
-    """Simulate a recorded schedule and keep what each rank did when; otherwise as `simulate_schedule`."""
-    request = {**_machine_request(as_machine(machine), engine), "trace": True}
+def trace_schedule(
+    schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto", trials: Trials = ONE_TRIAL
+) -> Trace:
+    """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
+    request = {**_machine_request(as_machine(machine), engine, trials), "trace": True}
     given, answer = _ask_schedule(schedule, request)
-    return Trace(_simulation(given, answer), _events(answer))
+    return Trace(_simulation(given, answer, trials), _events(answer))
 
 
 def as_machine(machine: MachineLike) -> Machine:
@@ -183,8 +268,8 @@ def as_machine(machine: MachineLike) -> Machine:
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
-def _machine_request(machine: Machine, engine: Engine) -> dict[str, Any]:
-    return {"machine": machine.as_request(), "engine": engine}
+def _machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
+    return {"machine": machine.as_request(), "engine": engine, "trials": trials.as_request()}
 
 
 def _ask(algorithm: Algorithm, call: Call, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -198,9 +283,10 @@ def _ask_schedule(schedule: Schedule, request: dict[str, Any]) -> tuple[dict[str
     return given, ask(_native.simulate_schedule, {"schedule": schedule.data, **request}, stand_in)
 
 
-def _simulation(given: dict[str, Any], answer: dict[str, Any]) -> Simulation:
-    """Put together what was asked and what was found. The machines have no noise: one trial tells all."""
-    time_s = answer["time_s"]
+def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -> Simulation:
+    """Put together what was asked and what was found."""
+    times_s = answer["last_s"]
+    names = {"min": "first_s", "mean": "mean_s", "max": "last_s"}
     return Simulation(
         collective=given["collective"],
         algorithm=given["algorithm"],
@@ -208,9 +294,9 @@ def _simulation(given: dict[str, Any], answer: dict[str, Any]) -> Simulation:
         size_bytes=given["size_bytes"],
         machine=answer["machine"],
         engine=answer["engine"],
-        seed=0,
-        trials=1,
-        time_s=Statistics(mean=time_s, min=time_s, max=time_s, stderr=0.0),
+        seed=trials.seed,
+        trials=len(times_s),
+        time_s=Statistics.of(times_s),
         messages=answer["messages"],
         message_bytes=answer["message_bytes"],
         formula_s=answer["formula_s"],
@@ -220,7 +306,8 @@ def _simulation(given: dict[str, Any], answer: dict[str, Any]) -> Simulation:
         root=given["root"],
         element_bytes=given["element_bytes"],
         in_place=given["in_place"],
-        rank_time_s=answer["rank_time_s"],
+        rank_time_s={name: sum(answer[key]) / len(times_s) for name, key in names.items()},
+        times_s=tuple(times_s),
     )
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "parse_bytes",
     "parse_count",
     "parse_ranks",
+    "parse_share",
     "parse_sizes",
     "parse_time",
 ]
@@ -70,6 +71,22 @@ def parse_count(text: str) -> int:
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise Error(f'got "{text}", expected a whole number below 10^{_MOST_DIGITS}')
     return int(text)
+
+
+def parse_share(text: str) -> float:
+    """Return a share such as "1%" or 0.01.
+
+    Raises:
+        Error: The text is not a number, with or without "%", between 0 and 1.
+    """
+    number = text.removesuffix("%")
+    try:
+        share = float(number) / (100 if number != text else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise Error(f'got "{text}", expected a share such as 1% or 0.01')
+    return share
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:

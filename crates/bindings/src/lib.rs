@@ -17,7 +17,7 @@ use hocket_record::Schedule;
 use hocket_simulate::Platform;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runnable::{Engine, Runnable};
+use runnable::{How, Runnable};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::{Error, raise, read, write};
@@ -68,11 +68,19 @@ fn machine(text: &str, file: &str) -> PyResult<String> {
     let texts = |section: &hocket_machine::Section| {
         section.texts().map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<BTreeMap<_, _>>()
     };
+    let mut noise = BTreeMap::new();
+    for kind in ["os", "network"] {
+        let section = machine.noise.optional_section(kind).map_err(raise)?;
+        if !section.is_empty() {
+            noise.insert(kind, texts(&section));
+        }
+    }
     write(&json!({
         "name": platform.name,
         "model": platform.network.name(),
         "network": texts(&machine.network),
         "node": texts(&machine.node),
+        "noise": noise,
     }))
 }
 
@@ -87,10 +95,11 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
         Runnable::Listed(entry) => hocket::predict(entry, &call, &platform).map_err(raise)?,
         _ => None,
     };
-    let how = Engine { name: request.engine, is_traced: request.trace };
+    let trials = request.trials.trials().map_err(raise)?;
+    let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
-        let outcome = runnable.simulate(&call, &platform, how)?;
-        Ok::<_, PyErr>(SimulateResult::new(&outcome, &platform, predicted))
+        let many = runnable.simulate(&call, &platform, how)?;
+        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, predicted))
     })?;
     let mut result = serde_json::to_value(&result).map_err(|e| Error::new_err(e.to_string()))?;
     result["collective"] = json!(request.call.collective);
@@ -108,10 +117,11 @@ fn simulate_schedule(py: Python<'_>, request: &str) -> PyResult<String> {
     let platform = request.machine.platform().map_err(raise)?;
     let call =
         Call { element_bytes: schedule.element_bytes, ..Call::new(Collective::Barrier, schedule.ranks.len(), 0) };
-    let how = Engine { name: request.engine, is_traced: request.trace };
+    let trials = request.trials.trials().map_err(raise)?;
+    let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
-        let outcome = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
-        Ok::<_, PyErr>(SimulateResult::new(&outcome, &platform, None))
+        let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
+        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, None))
     })?;
     write(&result)
 }

@@ -10,7 +10,7 @@ use hocket_algorithms::{Entry, Visitor, find, with_program};
 use hocket_core::{Call, Collective, Program, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Options, Outcome, Platform};
+use hocket_simulate::{Many, Options, Platform, Trials};
 use hocket_verify::Limits;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,9 +26,10 @@ pub enum Runnable {
 
 /// How to simulate.
 #[derive(Clone, Copy)]
-pub struct Engine {
-    pub name: EngineName,
+pub struct How {
+    pub engine: EngineName,
     pub is_traced: bool,
+    pub trials: Trials,
 }
 
 /// The precondition of an algorithm, and the values of its parameters.
@@ -69,12 +70,12 @@ impl Runnable {
     }
 
     /// Simulates; gives up when the user presses Ctrl-C.
-    pub fn simulate(&self, call: &Call, platform: &Platform, engine: Engine) -> PyResult<Outcome> {
-        struct Simulated<'a>(&'a Call, &'a Platform, Options<'a>);
+    pub fn simulate(&self, call: &Call, platform: &Platform, how: How) -> PyResult<Many> {
+        struct Simulated<'a>(&'a Call, &'a Platform, Trials, Options<'a>);
         impl Visitor for Simulated<'_> {
-            type Output = Result<Outcome>;
+            type Output = Result<Many>;
             fn visit(self, program: &impl Program) -> Self::Output {
-                hocket_simulate::simulate(program, self.0, self.1, self.2)
+                hocket_simulate::simulate_trials(program, self.0, self.1, self.2, self.3)
             }
         }
         let signal = Cell::new(None);
@@ -84,9 +85,9 @@ impl Runnable {
             signal.set(raised);
             is_raised
         };
-        let options = Options { engine: engine.name.into(), trace: engine.is_traced, is_interrupted: &is_interrupted };
-        let outcome = self.visit(Simulated(call, platform, options))?;
-        outcome.map_err(|error| signal.take().unwrap_or_else(|| raise(error)))
+        let options = Options { engine: how.engine.into(), trace: how.is_traced, is_interrupted: &is_interrupted };
+        let many = self.visit(Simulated(call, platform, how.trials, options))?;
+        many.map_err(|error| signal.take().unwrap_or_else(|| raise(error)))
     }
 
     /// Verifies on those of `calls` that the precondition allows.

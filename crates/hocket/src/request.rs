@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Result};
 use hocket_machine::Machine;
-use hocket_simulate::{Engine, Kind, Outcome, Platform, Record};
+use hocket_simulate::{Ends, Engine, Kind, Many, Platform, Record, Trials};
 use serde::{Deserialize, Serialize};
 
 /// A call of an algorithm by name.
@@ -148,6 +148,47 @@ pub struct SimulateRequest<C> {
     /// Whether to report what each rank did.
     #[serde(default)]
     pub trace: bool,
+    /// Which trials.
+    #[serde(default)]
+    pub trials: TrialsRequest,
+}
+
+/// Which trials to run, see [`hocket_simulate::Trials`].
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(missing_docs)]
+pub struct TrialsRequest {
+    pub seed: u64,
+    pub first: u64,
+    pub count: u64,
+    pub until_interval: Option<f64>,
+    pub threads: usize,
+}
+
+impl Default for TrialsRequest {
+    fn default() -> Self {
+        Self { seed: 0, first: 0, count: 1, until_interval: None, threads: 1 }
+    }
+}
+
+/// More trials than anybody waits for.
+const MOST_TRIALS: u64 = 1 << 30;
+
+impl TrialsRequest {
+    /// The trials.
+    ///
+    /// # Errors
+    /// No trials, too many, or an interval that is not a positive share.
+    pub fn trials(&self) -> Result<Trials> {
+        let Self { seed, first, count, until_interval, threads } = *self;
+        if count == 0 || count > MOST_TRIALS || first > MOST_TRIALS {
+            return Err(Error::new(format!("trials: got {count}, expected 1 to {MOST_TRIALS}")));
+        }
+        if let Some(share) = until_interval.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return Err(Error::new(format!("interval: got {share}, expected a share between 0 and 1")));
+        }
+        Ok(Trials { seed, first, count, until_interval, threads: threads.max(1) })
+    }
 }
 
 /// Name of an engine.
@@ -178,12 +219,16 @@ pub struct SimulateResult {
     pub ranks: usize,
     /// The machine's name.
     pub machine: String,
+    /// Whether nothing is left to chance on it.
+    pub is_quiet: bool,
     /// The engine that ran.
     pub engine: &'static str,
-    /// When the last rank ended, in seconds.
-    pub time_s: f64,
-    /// Over the ranks, when each ended.
-    pub rank_time_s: Spread,
+    /// For each trial, when the first rank ended, in seconds.
+    pub first_s: Vec<f64>,
+    /// For each trial, when the ranks ended on average, in seconds.
+    pub mean_s: Vec<f64>,
+    /// For each trial, when the last rank ended, in seconds.
+    pub last_s: Vec<f64>,
     /// Messages of all ranks.
     pub messages: u64,
     /// Bytes of these messages.
@@ -194,25 +239,6 @@ pub struct SimulateResult {
     pub formula_is_exact: bool,
     /// What each rank did when.
     pub trace: Vec<TraceRow>,
-}
-
-/// Smallest, mean and largest of some times, in seconds.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct Spread {
-    pub min: f64,
-    pub mean: f64,
-    pub max: f64,
-}
-
-impl Spread {
-    fn of(times_s: &[f64]) -> Self {
-        Self {
-            min: times_s.iter().copied().fold(f64::INFINITY, f64::min),
-            mean: times_s.iter().sum::<f64>() / times_s.len() as f64,
-            max: times_s.iter().copied().fold(0.0, f64::max),
-        }
-    }
 }
 
 /// One operation of one rank, see [`Record`].
@@ -236,19 +262,22 @@ impl From<&Record> for TraceRow {
 }
 
 impl SimulateResult {
-    /// The result of a simulation on `platform`.
-    pub fn new(outcome: &Outcome, platform: &Platform, predicted: Option<crate::Predicted>) -> Self {
+    /// The result of simulating `ranks` ranks on `platform`.
+    pub fn new(ranks: usize, many: &Many, platform: &Platform, predicted: Option<crate::Predicted>) -> Self {
+        let each = |time: fn(&Ends) -> f64| many.ends.iter().map(time).collect();
         Self {
-            ranks: outcome.rank_times_s.len(),
+            ranks,
             machine: platform.name.clone(),
-            engine: outcome.engine,
-            time_s: outcome.time_s(),
-            rank_time_s: Spread::of(&outcome.rank_times_s),
-            messages: outcome.messages,
-            message_bytes: outcome.message_bytes,
+            is_quiet: platform.noise.is_quiet(),
+            engine: many.engine,
+            first_s: each(|ends| ends.first_s),
+            mean_s: each(|ends| ends.mean_s),
+            last_s: each(|ends| ends.last_s),
+            messages: many.messages,
+            message_bytes: many.message_bytes,
             formula_s: predicted.map(|p| p.time_s),
             formula_is_exact: predicted.is_some_and(|p| p.is_exact),
-            trace: outcome.trace.iter().map(TraceRow::from).collect(),
+            trace: many.trace.iter().map(TraceRow::from).collect(),
         }
     }
 }

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Source, Tag};
+use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
 use crate::network::{Departure, Network};
@@ -148,7 +149,7 @@ struct Simultaneous {
 }
 
 /// When the latest send, or receive, of a rank was issued, by peer and tag.
-type Pairs<C> = HashMap<(Direction, u32, u32, Tag), C>;
+type Pairs<C> = FxHashMap<(Direction, u32, u32, Tag), C>;
 
 type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
 

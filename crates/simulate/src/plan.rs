@@ -145,32 +145,37 @@ fn run<'d, 's>(
 ) -> &'d [u64] {
     for step in steps {
         let Step { kind, a, b, out } = *step;
-        let (a, b) = (a as usize, b as usize);
-        places[out as usize] = match kind {
-            Kind::Start => [0.0; LANES],
-            Kind::Later => zip(&places[a], &places[b], |a, b| if a > b { a } else { b }),
-            Kind::Earlier => zip(&places[a], &places[b], |a, b| if a < b { a } else { b }),
-            Kind::Plus => places[a].map(|a| a + lengths_s[b]),
+        let (a, b, out) = (a as usize, b as usize, out as usize);
+        match kind {
+            Kind::Start => places[out] = [0.0; LANES],
+            Kind::Later => zip(places, a, b, out, |a, b| if a > b { a } else { b }),
+            Kind::Earlier => zip(places, a, b, out, |a, b| if a < b { a } else { b }),
+            Kind::Plus => zip(places, a, a, out, |a, _| a + lengths_s[b]),
             Kind::Compute | Kind::Transfer => {
                 let side = &sides[usize::from(kind == Kind::Transfer)];
                 let (who, rest) = draws.split_first().expect("a draw for each step that meets noise");
                 draws = rest;
-                pass(side, *who, side.operations[b], &places[a])
+                let operation = side.operations[b];
+                let delay_s = match side.model {
+                    Some(model) => model.delay_s(operation, &Draws { who: *who, ..side.draws }, places[a]),
+                    None => [0.0; LANES],
+                };
+                for i in 0..LANES {
+                    places[out][i] = (places[a][i] + operation.length_s) + delay_s[i];
+                }
             }
-        };
+        }
     }
     draws
 }
 
 #[inline(always)]
-fn zip(a: &Lanes, b: &Lanes, f: impl Fn(f64, f64) -> f64) -> Lanes {
-    std::array::from_fn(|i| f(a[i], b[i]))
-}
-
-#[inline(always)]
-fn pass(side: &Side<'_>, who: u64, operation: Operation, start_s: &Lanes) -> Lanes {
-    let end_s = start_s.map(|start_s| start_s + operation.length_s);
-    let Some(model) = side.model else { return end_s };
-    let delay_s = model.delay_s(operation, &Draws { who, ..side.draws }, *start_s);
-    zip(&end_s, &delay_s, |end_s, delay_s| end_s + delay_s)
+fn zip(places: &mut [Lanes], a: usize, b: usize, out: usize, f: impl Fn(f64, f64) -> f64) {
+    for i in (0..LANES).step_by(8) {
+        let mut found = [0.0; 8];
+        for (j, found) in found.iter_mut().enumerate() {
+            *found = f(places[a][i + j], places[b][i + j]);
+        }
+        places[out][i..i + 8].copy_from_slice(&found);
+    }
 }

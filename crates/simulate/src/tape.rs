@@ -7,11 +7,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use hocket_core::Moment;
 use hocket_machine::Noise;
 use hocket_machine::noise::{Model, Resource};
+use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Position, Timing};
 use crate::plan::{Kind, Plan, Step};
@@ -23,7 +23,7 @@ pub struct Tape<'a> {
     /// Who draws, for each passage through noise.
     draws: RefCell<Vec<u64>>,
     lengths_s: RefCell<Vec<f64>>,
-    length_numbers: RefCell<HashMap<u64, u32>>,
+    length_numbers: RefCell<FxHashMap<u64, u32>>,
     /// Operations noted of late, to be found again.
     recent: RefCell<Vec<(Node, u32)>>,
     /// Which side of a `first` is taken for the winner.
@@ -43,8 +43,10 @@ struct Node {
 const START: u32 = 0;
 /// Slots of the table of recent operations.
 const RECENT: usize = 1 << 12;
-/// Steps that a search for a proof of order may take.
-const FUEL: u32 = 48;
+/// Steps that a search may take for a proof of order, without which the engine does not apply.
+const PROOF: u32 = 64;
+/// Steps that a search may take for an operation to be left out.
+const SHORT_CUT: u32 = 6;
 
 impl<'a> Tape<'a> {
     /// An empty tape, on which a `first` is won by its second branch if `earlier_is_new`, else by its first.
@@ -100,14 +102,14 @@ impl<'a> Tape<'a> {
     }
 
     /// Whether `node` is certainly not before `target`: because it was made from it, or is the same with noise.
-    fn is_after(&self, node: u32, target: u32) -> bool {
-        target == START || reaches(&self.nodes.borrow(), node, target, &mut { FUEL })
+    fn is_after(&self, node: u32, target: u32, mut steps: u32) -> bool {
+        target == START || reaches(&self.nodes.borrow(), node, target, &mut steps)
     }
 
     fn later(&self, a: u32, b: u32) -> u32 {
-        if self.is_after(a, b) {
+        if self.is_after(a, b, SHORT_CUT) {
             a
-        } else if self.is_after(b, a) {
+        } else if self.is_after(b, a, SHORT_CUT) {
             b
         } else {
             self.find_or_push(Node { kind: Kind::Later, a: a.min(b), b: a.max(b) })
@@ -116,9 +118,9 @@ impl<'a> Tape<'a> {
 
     fn earlier(&self, a: u32, b: u32) -> u32 {
         self.has_first.set(true);
-        if self.is_after(a, b) {
+        if self.is_after(a, b, SHORT_CUT) {
             b
-        } else if self.is_after(b, a) {
+        } else if self.is_after(b, a, SHORT_CUT) {
             a
         } else {
             self.find_or_push(Node { kind: Kind::Earlier, a: a.min(b), b: a.max(b) })
@@ -126,22 +128,22 @@ impl<'a> Tape<'a> {
     }
 }
 
-fn reaches(nodes: &[Node], node: u32, target: u32, fuel: &mut u32) -> bool {
+fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     if node == target {
         return true;
     }
-    if node < target || *fuel == 0 {
+    if node < target || *steps == 0 {
         return false;
     }
-    *fuel -= 1;
+    *steps -= 1;
     let Node { kind, a, b } = nodes[node as usize];
     match kind {
         Kind::Start => false,
-        Kind::Later => reaches(nodes, b, target, fuel) || reaches(nodes, a, target, fuel),
-        Kind::Earlier => reaches(nodes, b, target, fuel) && reaches(nodes, a, target, fuel),
-        Kind::Plus => reaches(nodes, a, target, fuel),
+        Kind::Later => reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
+        Kind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
+        Kind::Plus => reaches(nodes, a, target, steps),
         Kind::Compute | Kind::Transfer => {
-            nodes[target as usize] == Node { kind: Kind::Plus, a, b } || reaches(nodes, a, target, fuel)
+            nodes[target as usize] == Node { kind: Kind::Plus, a, b } || reaches(nodes, a, target, steps)
         }
     }
 }
@@ -203,9 +205,9 @@ impl Clock for Symbol<'_> {
     fn order(self, other: Self) -> Option<Ordering> {
         if self.node == other.node {
             Some(Ordering::Equal)
-        } else if self.tape.is_after(self.node, other.node) {
+        } else if self.tape.is_after(self.node, other.node, PROOF) {
             Some(Ordering::Greater)
-        } else if self.tape.is_after(other.node, self.node) {
+        } else if self.tape.is_after(other.node, self.node, PROOF) {
             Some(Ordering::Less)
         } else {
             None

@@ -1,18 +1,21 @@
 //! Many trials of one call on a machine with noise, on all cores.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use hocket_core::{Call, Program, Result};
 use hocket_machine::Noise;
 
-use crate::clock::{Clock, Trial};
+use crate::clock::{Clock, Placed, Trial};
 use crate::dataflow::{self, Failure, Order};
 use crate::network::{self, Network};
 use crate::plan::{Ends, LANES, Plan};
+use crate::rank::Run;
 use crate::tape::{Recording, Symbol, Tape};
-use crate::{Node, Options, Platform, either, events, interrupted};
+use crate::trace::Record;
+use crate::{Node, Options, Outcome, Platform, either, events, interrupted, simulate};
 
 /// Which trials to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,10 +24,19 @@ pub struct Trials {
     pub seed: u64,
     /// The first one: trial t is the same in whichever run it is asked for.
     pub first: u64,
-    /// How many.
+    /// How many, or how many at most.
     pub count: u64,
+    /// Fewer, once the confidence interval of the mean of the time (95 %, normal) reaches no farther from it than this
+    /// share of it. Looked at after 64, 128, 256, ... trials.
+    pub until_interval: Option<f64>,
     /// On how many threads.
     pub threads: usize,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { seed: 0, first: 0, count: 1, until_interval: None, threads: 1 }
+    }
 }
 
 /// What many trials found.
@@ -38,9 +50,11 @@ pub struct Many {
     pub messages: u64,
     /// Bytes of these messages.
     pub message_bytes: u64,
+    /// What each rank did when, in the first trial; empty unless asked for.
+    pub trace: Vec<Record>,
 }
 
-/// Runs `program` on `platform` in virtual time, once per trial.
+/// Runs `program` on `platform` in virtual time, once per trial; without noise, where all trials are alike, just once.
 ///
 /// # Errors
 /// A deadlock, an interruption, or an engine that was asked for and does not apply.
@@ -52,6 +66,12 @@ pub fn simulate_trials(
     options: Options<'_>,
 ) -> Result<Many> {
     let Platform { network, node, noise, .. } = platform;
+    if noise.is_quiet() {
+        let Outcome { engine, rank_times_s, messages, message_bytes, trace } =
+            simulate(program, call, platform, options)?;
+        let ends = vec![Ends::of(rank_times_s.into_iter()); trials.count as usize];
+        return Ok(Many { engine, ends, messages, message_bytes, trace });
+    }
     network.visit(Repeated { program, call, node: *node, noise, trials, options })
 }
 
@@ -68,29 +88,56 @@ impl<P: Program> network::Visitor for Repeated<'_, P> {
     type Output = Result<Many>;
 
     fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
-        either(self.options.engine, || self.by_dataflow(network), || self.by_events(network))
+        let traced = |run: Result<Many>| match (self.options.trace, run) {
+            (true, Ok(many)) => Ok(Many { trace: self.event_run(network, self.trials.first, true)?.trace, ..many }),
+            (_, run) => run,
+        };
+        traced(either(self.options.engine, || self.by_dataflow(network), || self.by_events(network)))
     }
 }
 
 impl<P: Program> Repeated<'_, P> {
     fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
         let (plan, messages, message_bytes) = self.plan(network, false)?;
-        let ends = self.evaluate(&plan).map_err(Failure::Other)?;
-        Ok(Many { engine: "dataflow", ends, messages, message_bytes })
+        let ends = self.enough(|trials| self.evaluate(&plan, trials)).map_err(Failure::Other)?;
+        Ok(Many { engine: "dataflow", ends, messages, message_bytes, trace: Vec::new() })
+    }
+
+    fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
+        let (mut messages, mut message_bytes) = (0, 0);
+        let ends = self.enough(|trials| {
+            let one = |trial| {
+                let run = self.event_run(network, trial, false)?;
+                (messages, message_bytes) = (run.messages, run.message_bytes);
+                Ok(Ends::of(run.ends.iter().map(|end| end.seconds())))
+            };
+            trials.map(one).collect()
+        })?;
+        Ok(Many { engine: "events", ends, messages, message_bytes, trace: Vec::new() })
+    }
+
+    /// As many trials as were asked for, in rounds that `run` runs.
+    fn enough(&self, mut run: impl FnMut(Range<u64>) -> Result<Vec<Ends>>) -> Result<Vec<Ends>> {
+        const FIRST_ROUND: u64 = 64;
+        let Trials { first, count, until_interval, .. } = self.trials;
+        let Some(share) = until_interval else { return run(first..first + count) };
+        let mut ends = Vec::new();
+        loop {
+            let done = ends.len() as u64;
+            let next = (2 * done).max(FIRST_ROUND).min(count);
+            ends.extend(run(first + done..first + next)?);
+            if next == count || interval_share(&ends) <= share {
+                return Ok(ends);
+            }
+        }
     }
 
     /// Writes the plan of the program, and once more with the other branch winning each `first`.
     fn plan<N: Network>(&self, network: &N, other_wins: bool) -> std::result::Result<(Plan, u64, u64), Failure> {
         let tape = Tape::new(self.noise, other_wins);
-        let run = dataflow::run(
-            self.program,
-            self.call,
-            network,
-            &Recording(&tape),
-            self.node,
-            Order::OfPairs,
-            self.options,
-        )?;
+        let options = Options { trace: false, ..self.options };
+        let timing = Recording(&tape);
+        let run = dataflow::run(self.program, self.call, network, &timing, self.node, Order::OfPairs, options)?;
         let (messages, message_bytes) = (run.messages, run.message_bytes);
         let ends: Vec<_> = run.ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();
@@ -102,13 +149,13 @@ impl<P: Program> Repeated<'_, P> {
         Ok((plan, messages, message_bytes))
     }
 
-    /// Evaluates all trials. Lanes belong to fixed trials, so that it does not matter which thread takes which.
-    fn evaluate(&self, plan: &Plan) -> Result<Vec<Ends>> {
-        let Trials { seed, first, count, threads } = self.trials;
+    /// Evaluates trials. Lanes belong to fixed trials, so that it does not matter which thread takes which.
+    fn evaluate(&self, plan: &Plan, trials: Range<u64>) -> Result<Vec<Ends>> {
         let lanes = LANES as u64;
-        let groups = first / lanes..(first + count).div_ceil(lanes);
+        let groups = trials.start / lanes..trials.end.div_ceil(lanes);
         let (next, stop) = (AtomicU64::new(groups.start), AtomicBool::new(false));
         let found = Mutex::new(Vec::new());
+        let (noise, seed) = (self.noise, self.trials.seed);
         let work = || {
             let mut places = Vec::new();
             loop {
@@ -116,15 +163,15 @@ impl<P: Program> Repeated<'_, P> {
                 if group >= groups.end {
                     return;
                 }
-                let Some(ends) = plan.evaluate(self.noise, seed, group * lanes, &mut places, &stop) else { return };
+                let Some(ends) = plan.evaluate(noise, seed, group * lanes, &mut places, &stop) else { return };
                 found.lock().unwrap_or_else(PoisonError::into_inner).push((group, ends));
             }
         };
-        let threads = (threads as u64).clamp(1, groups.end - groups.start);
+        let threads = (self.trials.threads as u64).min(groups.end - groups.start);
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             while !workers.iter().all(|worker| worker.is_finished()) {
-                std::thread::sleep(std::time::Duration::from_micros(200));
+                std::thread::sleep(LOOK);
                 if (self.options.is_interrupted)() {
                     stop.store(true, Ordering::Relaxed);
                 }
@@ -135,20 +182,23 @@ impl<P: Program> Repeated<'_, P> {
         }
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort_unstable_by_key(|(group, _)| *group);
-        let skipped = (first % lanes) as usize;
-        Ok(found.into_iter().flat_map(|(_, ends)| ends).skip(skipped).take(count as usize).collect())
+        let all = found.into_iter().flat_map(|(_, ends)| ends);
+        Ok(all.skip((trials.start % lanes) as usize).take((trials.end - trials.start) as usize).collect())
     }
 
-    fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
-        let Self { program, call, node, noise, trials, options } = *self;
-        let mut ends = Vec::new();
-        let (mut messages, mut message_bytes) = (0, 0);
-        for trial in trials.first..trials.first + trials.count {
-            let trial = Trial { noise, seed: trials.seed, trial, ranks: call.ranks };
-            let run = events::run(program, call, network, &trial, node, options)?;
-            ends.push(Ends::of(run.ends.iter().map(|end| end.seconds())));
-            (messages, message_bytes) = (run.messages, run.message_bytes);
-        }
-        Ok(Many { engine: "events", ends, messages, message_bytes })
+    fn event_run<N: Network>(&self, network: &N, trial: u64, trace: bool) -> Result<Run<Placed>> {
+        let trial = Trial { noise: self.noise, seed: self.trials.seed, trial, ranks: self.call.ranks };
+        events::run(self.program, self.call, network, &trial, self.node, Options { trace, ..self.options })
     }
+}
+
+/// Time between two looks at whether the user wants to stop.
+const LOOK: Duration = Duration::from_micros(500);
+
+/// How far the confidence interval of the mean time reaches from it, as a share of it.
+fn interval_share(ends: &[Ends]) -> f64 {
+    let count = ends.len() as f64;
+    let mean = ends.iter().map(|end| end.last_s).sum::<f64>() / count;
+    let variance = ends.iter().map(|end| (end.last_s - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    1.96 * (variance / count).sqrt() / mean
 }

@@ -16,7 +16,7 @@ from hocket.call import Call
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
-from hocket.units import parse_bytes, parse_count, parse_ranks, parse_sizes
+from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
 __all__ = [
     "CallOptions",
@@ -34,9 +34,12 @@ __all__ = [
     "rank_counts_option",
     "ranks_option",
     "required",
+    "seed_option",
     "size_option",
     "sizes_option",
     "timeline_option",
+    "trials_option",
+    "until_option",
     "values_of",
 ]
 
@@ -191,6 +194,21 @@ engine_option = click.option(
     default="auto",
     show_default=True,
     help="How to keep virtual time.",
+)
+trials_option = click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often to simulate on a machine with noise; the most, with --until-ci.",
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness."
+)
+until_option = click.option(
+    "--until-ci",
+    type=Read(parse_share, name="SHARE"),
+    help="Stop once the 95 % confidence interval of the mean reaches no farther than this share of it, such as 1%.",
 )
 load_option = click.option(
     "--load",

@@ -20,14 +20,17 @@ from hocket.cli.options import (
     machine_option,
     ranks_option,
     required,
+    seed_option,
     size_option,
     timeline_option,
+    trials_option,
+    until_option,
 )
 from hocket.cli.output import print_facts, print_json
 from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.schedule import Schedule
-from hocket.simulation import Engine, Simulation, Trace, simulate_schedule, trace, trace_schedule
+from hocket.simulation import Engine, Simulation, Trace, Trials, simulate_schedule, trace, trace_schedule
 from hocket.simulation import simulate as simulate_call
 from hocket.timeline import timeline as timeline_text
 from hocket.units import format_bytes, format_time
@@ -42,6 +45,9 @@ __all__ = ["simulate"]
 @call_options
 @machine_option
 @engine_option
+@trials_option
+@seed_option
+@until_option
 @timeline_option
 @load_option
 @as_json_option
@@ -52,6 +58,9 @@ def simulate(
     call_options: CallOptions,
     machine: Machine,
     engine: Engine,
+    trials: int,
+    seed: int,
+    until_ci: float | None,
     timeline: str | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
@@ -64,10 +73,11 @@ def simulate(
         subject = _schedule(names, ranks, size)
     else:
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
+    repeated = Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
     if timeline is None:
-        found = subject.simulate(machine=machine, engine=engine)
+        found = subject.simulate(machine=machine, engine=engine, trials=repeated)
     else:
-        traced = subject.trace(machine=machine, engine=engine)
+        traced = subject.trace(machine=machine, engine=engine, trials=repeated)
         files.write(timeline, timeline_text(traced))
         found = traced.simulation
     if as_json:
@@ -76,6 +86,9 @@ def simulate(
         _print(found, subject.algorithm)
         if timeline is not None:
             click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
+
+
+_MOST_TRIALS = 1_000_000  # with --until-ci, unless --trials says otherwise
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,7 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
     click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
     facts = [
         ("time", f"{format_time(found.time_s.mean)} until the last rank ends"),
+        *_spread(found),
         ("first rank ends", format_time(found.rank_time_s["min"])),
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),
@@ -118,7 +132,23 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
         facts.insert(0, ("size", format_bytes(found.size_bytes)))
     if found.formula_s is not None:
         meaning = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
-        facts.insert(2, ("formula", f"{format_time(found.formula_s)}, {meaning}"))
+        quiet = ", without noise" if found.trials > 1 else ""
+        facts.insert(2, ("formula", f"{format_time(found.formula_s)}, {meaning}{quiet}"))
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)
+
+
+def _spread(found: Simulation) -> list[tuple[str, str]]:
+    """Return what many trials say beyond the mean."""
+    if found.trials == 1:
+        return []
+    low, high = (format_time(max(bound, 0.0)) for bound in found.time_s.interval)
+    quantiles = ", ".join(
+        f"{float(share):.0%} {format_time(time_s)}" for share, time_s in found.time_s.quantiles.items()
+    )
+    return [
+        ("trials", f"{found.trials}, seed {found.seed}: the mean is between {low} and {high} (95 %)"),
+        ("range", f"{format_time(found.time_s.min)} to {format_time(found.time_s.max)}"),
+        ("quantiles", quantiles),
+    ]

@@ -125,7 +125,11 @@ impl Phase {
             Self::Common => Draws { who: u64::MAX, ..*draws }.uniform(0),
             Self::Staggered => {
                 let offset = draws.who as f64 / draws.ranks as f64;
-                Draws { who: u64::MAX, ..*draws }.uniform(0).map(|u: f64| (u + offset) % 1.0)
+                let mut share = Draws { who: u64::MAX, ..*draws }.uniform(0);
+                for share in &mut share {
+                    *share = (*share + offset) % 1.0;
+                }
+                share
             }
         }
     }

@@ -60,9 +60,11 @@ impl Model for Periodic {
         if self.overlap == Overlap::Stall {
             return std::array::from_fn(|i| self.stall_s(start_s[i], length_s, share[i] * self.period_s));
         }
-        std::array::from_fn(|i| {
+        let mut delay_s = [0.0; L];
+        for i in 0..L {
             let begin = start_s[i] - share[i] * self.period_s;
-            self.duration_s * (((begin + length_s) * per_s).ceil() - (begin * per_s).ceil())
-        })
+            delay_s[i] = self.duration_s * (((begin + length_s) * per_s).ceil() - (begin * per_s).ceil());
+        }
+        delay_s
     }
 }

@@ -89,13 +89,16 @@ impl Model for Poisson {
             return std::array::from_fn(|i| self.stall_s(start_s[i], length_s, &lane(i)));
         }
         let uniform: [f64; L] = draws.uniform(0);
-        let is_hit = uniform.map(|u| u >= none);
-        if self.is_hit_once {
-            return is_hit.map(|is_hit| if is_hit { self.duration_s } else { 0.0 });
+        let mut delay_s = [0.0; L];
+        let mut hits = 0;
+        for i in 0..L {
+            let is_hit = uniform[i] >= none;
+            delay_s[i] = if is_hit { self.duration_s } else { 0.0 };
+            hits += u32::from(is_hit);
         }
-        if !is_hit.contains(&true) {
-            return [0.0; L];
+        if hits > 0 && !self.is_hit_once {
+            return uniform.map(|u| self.duration_s * f64::from(events(u, none, length_s / self.interval_s)));
         }
-        uniform.map(|u| self.duration_s * f64::from(events(u, none, length_s / self.interval_s)))
+        delay_s
     }
 }

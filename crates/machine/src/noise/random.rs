@@ -25,31 +25,47 @@ impl Draws {
     /// The `index`-th number of each trial, uniform in (0, 1) in steps of 2^-32.
     #[inline(always)]
     pub fn uniform<const L: usize>(&self, index: u32) -> [f64; L] {
-        self.words::<L>(index).map(|word| (f64::from(word) + 0.5) * (1.0 / 4_294_967_296.0))
+        let words = self.words::<L>(index);
+        let mut numbers = [0.0; L];
+        for i in 0..L {
+            numbers[i] = (f64::from(words[i]) + 0.5) * (1.0 / 4_294_967_296.0);
+        }
+        numbers
     }
 
     /// The `index`-th word of each trial. Trial t takes word (t mod 32) / 8 of block 8 (t / 32) + t mod 8.
     #[inline(always)]
     pub fn words<const L: usize>(&self, index: u32) -> [u32; L] {
-        const { assert!(L == 1 || (L.is_multiple_of(BLOCKS) && GROUP.is_multiple_of(L as u64)), "lanes: 1, 8, 16 or 32") };
+        const { assert!(L == 1 || (L.is_multiple_of(BLOCKS) && GROUP.is_multiple_of(L as u64)), "1, 8, 16 or 32 lanes") };
         let first_block = (self.first_trial / GROUP * BLOCKS as u64) as u32;
         let first_lane = (self.first_trial % GROUP) as usize;
-        let counter = |block| [block, self.who as u32, (self.who >> 32) as u32, index];
+        let mut words = [0; L];
         if L == 1 {
-            let [words] = philox([counter(first_block + (first_lane % BLOCKS) as u32)], self.key);
-            return [words[first_lane / BLOCKS]; L];
+            let [block] = self.blocks::<1>(first_block + (first_lane % BLOCKS) as u32, index)[first_lane / BLOCKS];
+            words[0] = block;
+            return words;
         }
-        let blocks = philox::<BLOCKS>(std::array::from_fn(|i| counter(first_block + i as u32)), self.key);
-        std::array::from_fn(|lane| blocks[lane % BLOCKS][(first_lane + lane) / BLOCKS])
+        let blocks = self.blocks::<BLOCKS>(first_block, index);
+        for (words, block) in words.chunks_exact_mut(BLOCKS).zip(&blocks[first_lane / BLOCKS..]) {
+            words.copy_from_slice(block);
+        }
+        words
+    }
+
+    /// The four words of `N` successive blocks.
+    #[inline(always)]
+    fn blocks<const N: usize>(&self, first: u32, index: u32) -> [[u32; N]; 4] {
+        let mut counters = [[first; N], [self.who as u32; N], [(self.who >> 32) as u32; N], [index; N]];
+        for n in 0..N {
+            counters[0][n] += n as u32;
+        }
+        philox(counters, self.key)
     }
 }
 
-/// Philox4x32-10 of `N` counters.
+/// Philox4x32-10 of `N` counters, given and returned word by word.
 #[inline(always)]
-fn philox<const N: usize>(counters: [[u32; 4]; N], key: [u32; 2]) -> [[u32; 4]; N] {
-    let column = |i: usize| -> [u32; N] { std::array::from_fn(|n| counters[n][i]) };
-    let (mut a, mut b, mut c, mut d) = (column(0), column(1), column(2), column(3));
-    let [mut k0, mut k1] = key;
+fn philox<const N: usize>([mut a, mut b, mut c, mut d]: [[u32; N]; 4], [mut k0, mut k1]: [u32; 2]) -> [[u32; N]; 4] {
     for _ in 0..10 {
         for n in 0..N {
             let (x, y) = (u64::from(a[n]) * 0xD251_1F53, u64::from(c[n]) * 0xCD9E_8D57);
@@ -57,7 +73,7 @@ fn philox<const N: usize>(counters: [[u32; 4]; N], key: [u32; 2]) -> [[u32; 4]; 
         }
         (k0, k1) = (k0.wrapping_add(0x9E37_79B9), k1.wrapping_add(0xBB67_AE85));
     }
-    std::array::from_fn(|n| [a[n], b[n], c[n], d[n]])
+    [a, b, c, d]
 }
 
 /// One number for an operation of a rank: the mixing step of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), twice.
@@ -79,8 +95,11 @@ mod tests {
     /// Known answers that come with Random123.
     #[test]
     fn philox_gives_the_known_answers() {
-        assert_eq!(philox([[0; 4]], [0; 2]), [[0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]]);
-        assert_eq!(philox([[u32::MAX; 4]], [u32::MAX; 2]), [[0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]]);
+        assert_eq!(philox([[0]; 4], [0; 2]), [[0x6627_e8d5], [0xe169_c58d], [0xbc57_ac4c], [0x9b00_dbd8]]);
+        assert_eq!(
+            philox([[u32::MAX]; 4], [u32::MAX; 2]),
+            [[0x408f_276d], [0x41c8_3b0e], [0xa20b_c7c6], [0x6d54_51fd]]
+        );
     }
 
     #[test]
