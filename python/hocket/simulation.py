@@ -77,7 +77,7 @@ class Statistics:
         stderr: Standard error of the mean; 0 for a single trial.
         interval: Confidence interval of the mean, 95 %, of a normal distribution.
         quantiles: Quantiles 0.05, 0.25, 0.5, 0.75, 0.95 and 0.99, interpolated.
-        histogram: Bins of equal width: "edges_s", and one "counts" fewer.
+        histogram: Bins of equal width: "edges_s", and one "counts" fewer; a single bin where all times are alike.
     """
 
     mean: float
@@ -86,7 +86,7 @@ class Statistics:
     stderr: float
     interval: tuple[float, float]
     quantiles: dict[str, float]
-    histogram: dict[str, list[float]]
+    histogram: dict[str, Sequence[float]]
 
     @classmethod
     def of(cls, times_s: Sequence[float]) -> Statistics:
@@ -94,18 +94,22 @@ class Statistics:
         import numpy as np
 
         times = np.asarray(times_s)
-        mean = min(max(float(times.mean()), float(times.min())), float(times.max()))
+        mean = float(np.clip(times.mean(), times.min(), times.max()))
         stderr = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else 0.0
         shares = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-        counts, edges = np.histogram(times, bins=min(_MOST_BINS, len(times)))
+        least, most = float(times.min()), float(times.max())
+        are_distinct = most - least > _MOST_BINS * np.spacing(most)
+        counts, edges = np.histogram(times, bins=_MOST_BINS) if are_distinct else ([len(times)], [least, most])
         return cls(
             mean=mean,
-            min=float(times.min()),
-            max=float(times.max()),
+            min=least,
+            max=most,
             stderr=stderr,
             interval=(mean - _NORMAL_95 * stderr, mean + _NORMAL_95 * stderr),
-            quantiles={f"{share:g}": float(value) for share, value in zip(shares, np.quantile(times, shares))},
-            histogram={"edges_s": edges.tolist(), "counts": counts.tolist()},
+            quantiles={
+                f"{share:g}": float(value) for share, value in zip(shares, np.quantile(times, shares), strict=True)
+            },
+            histogram={"edges_s": [float(e) for e in edges], "counts": [int(c) for c in counts]},
         )
 
 

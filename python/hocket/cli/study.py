@@ -1,0 +1,87 @@
+"""`hocket study`: the figures and claims of a paper, computed anew."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import click
+
+from hocket import files
+from hocket.cli.options import as_json_option, jobs_option
+from hocket.cli.output import print_json, print_table, progress
+from hocket.studies import STUDIES, Claim, Figure
+from hocket.studies.study import Rows, Work, as_csv
+from hocket.sweep import workers
+
+__all__ = ["study"]
+
+_PNG_SCALE = 2
+
+
+@click.command()
+@click.argument("name", type=click.Choice(list(STUDIES)))
+@click.option("--figure", "numbers", type=int, multiple=True, help="This figure only; may be given several times.")
+@click.option("--quick", "scope", flag_value="quick", help="Few ranks, points and trials.")
+@click.option("--full", "scope", flag_value="full", help="As far as the paper goes: hours for all figures.")
+@click.option("--trials", type=click.IntRange(min=2), help="Trials per point; the scope's by default.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness.")
+@click.option("--output", "-o", "folder", default=None, help="Folder of the results.  [default: study-NAME]")
+@jobs_option
+@as_json_option
+def study(
+    name: str,
+    numbers: tuple[int, ...],
+    scope: str | None,
+    trials: int | None,
+    seed: int,
+    folder: str | None,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims."""
+    chosen = STUDIES[name]
+    known = {figure.number for figure in chosen.figures}
+    if unknown := set(numbers) - known:
+        raise click.UsageError(f"--figure: got {min(unknown)}, expected {min(known)} to {max(known)}")
+    figures = [figure for figure in chosen.figures if not numbers or figure.number in numbers]
+    reach = replace(chosen.scopes[scope or "default"], seed=seed)
+    reach = replace(reach, trials=trials) if trials else reach
+    target = Path(folder or f"study-{name}")
+    files.writable(str(target / "claims.csv"))
+
+    names = list(dict.fromkeys(figure.data for figure in figures))
+    data: dict[str, Rows] = {}
+    with workers(jobs) as executor, progress("simulating", sum(chosen.pieces(n, reach) for n in names)) as on_done:
+        for one in names:
+            data[one] = chosen.compute(one, reach, Work(executor, on_done))
+            files.write(target / f"{one}.csv", as_csv(data[one]))
+    for figure in figures:
+        _draw(figure, data[figure.data], target)
+    claims = chosen.claims(data)
+    if claims:
+        files.write(target / "claims.csv", as_csv([asdict(claim) for claim in claims]))
+    if as_json:
+        print_json(
+            {"study": name, "scope": asdict(reach), "folder": str(target), "claims": [asdict(c) for c in claims]}
+        )
+    else:
+        _print(claims, target)
+
+
+def _draw(figure: Figure, rows: Rows, target: Path) -> None:
+    chart = figure.draw(rows, f"Figure {figure.number}. {figure.title}")
+    variant = figure.data.rpartition("_")[2]
+    name = f"figure-{figure.number:02}" + (f"-{variant}" if variant in ("text", "caption") else "")
+    picture, page = io.BytesIO(), io.StringIO()
+    chart.save(picture, format="png", scale_factor=_PNG_SCALE)
+    chart.save(page, format="html", inline=True)
+    files.write(target / f"{name}.png", picture.getvalue())
+    files.write(target / f"{name}.html", page.getvalue())
+
+
+def _print(claims: list[Claim], target: Path) -> None:
+    columns = ("claim", "paper", "Hocket", "holds", "why")
+    print_table(columns, [(c.claim, c.paper, c.hocket, c.holds, c.why) for c in claims])
+    click.echo(f"data, pictures and claims: {target}/")

@@ -1,0 +1,11 @@
+"""Studies: the figures and claims of a paper, computed anew. One module per paper; each has a `STUDY`."""
+
+from __future__ import annotations
+
+from hocket.studies import jitter
+from hocket.studies.study import Claim, Figure, Scope, Study
+
+__all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
+
+STUDIES: dict[str, Study] = {"jitter": jitter.STUDY}
+"""The studies by name."""
