@@ -22,7 +22,8 @@ pub struct World<'a> {
     ranks: Vec<RefCell<State>>,
     mailboxes: RefCell<Mailboxes<Message, Posted>>,
     slots: RefCell<Slots<Received>>,
-    /// Operations whose completion is a decision: they take from any source, or race.
+    /// Operations whose completion is a decision: they take from any source, or race. And receives that come behind such
+    /// a receive, which may take the message that they would take.
     undecided: RefCell<Vec<Undecided>>,
     ready: ReadyRanks,
     finding: RefCell<Option<Counterexample>>,
@@ -63,6 +64,16 @@ impl Undecided {
         match self {
             Self::Completion { waiting, .. } => *waiting,
             Self::Receive { posted, .. } => posted.waiting,
+        }
+    }
+
+    /// Whether this is a receive of `rank` that accepts a message `from` there with `tag`.
+    fn accepts(&self, rank: usize, from: u32, tag: Tag) -> bool {
+        match self {
+            Self::Completion { .. } => false,
+            Self::Receive { posted, source, tag: wanted } => {
+                posted.waiting.rank == rank && *wanted == tag && source.accepts(from)
+            }
         }
     }
 }
@@ -231,16 +242,16 @@ impl<'a> World<'a> {
     /// Lets one undecided operation go on; whether there was one that can.
     fn decide(&self) -> bool {
         let mut alternatives = Vec::new();
-        for (index, undecided) in self.undecided.borrow().iter().enumerate() {
-            match undecided {
+        for index in 0..self.undecided.borrow().len() {
+            match self.undecided.borrow()[index] {
                 Undecided::Completion { .. } => alternatives.push((index, 0)),
                 Undecided::Receive { posted, source, tag } => {
-                    let mailboxes = self.mailboxes.borrow();
-                    let held = mailboxes.unexpected(posted.waiting.rank);
-                    let mut senders: Vec<_> =
-                        held.filter(|(from, sent, _)| sent == tag && source.accepts(*from)).map(|m| m.0).collect();
-                    senders.sort_unstable();
-                    senders.dedup();
+                    let senders = self.senders(index, posted.waiting.rank, source, tag);
+                    // Nothing is left to decide of a receive that no longer comes behind another.
+                    if source != Source::Any && !posted.waiting.is_racing && !senders.is_empty() {
+                        alternatives = vec![(index, senders[0])];
+                        break;
+                    }
                     alternatives.extend(senders.into_iter().map(|from| (index, from)));
                 }
             }
@@ -255,6 +266,19 @@ impl<'a> World<'a> {
             Undecided::Receive { posted, tag, .. } => self.take_message(&posted, Source::Rank(from), tag),
         }
         true
+    }
+
+    /// Whose messages the undecided receive `index` may take: not those that a receive posted before it accepts.
+    fn senders(&self, index: usize, rank: usize, source: Source, tag: Tag) -> Vec<u32> {
+        let undecided = self.undecided.borrow();
+        let earlier = &undecided[..index];
+        let mailboxes = self.mailboxes.borrow();
+        let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
+        let mut senders: Vec<_> = held.map(|(from, ..)| *from).collect();
+        senders.sort_unstable();
+        senders.dedup();
+        senders.retain(|from| !earlier.iter().any(|receive| receive.accepts(rank, *from, tag)));
+        senders
     }
 
     /// Gives the earliest message that a receive accepts to it.
@@ -605,7 +629,13 @@ impl Rank for SymbolicRank<'_> {
         let waiting = self.waiting(step);
         let posted = Posted { waiting, into };
         let world = self.world;
-        if from == Source::Any || waiting.is_racing {
+        let is_behind =
+            |source: u32| world.undecided.borrow().iter().any(|earlier| earlier.accepts(self.rank, source, tag));
+        let is_undecided = match from {
+            Source::Any => true,
+            Source::Rank(source) => waiting.is_racing || is_behind(source),
+        };
+        if is_undecided {
             world.undecided.borrow_mut().push(Undecided::Receive { posted, source: from, tag });
         } else {
             let message = world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
