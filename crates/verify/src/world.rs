@@ -27,10 +27,13 @@ pub struct World<'a> {
     undecided: RefCell<Vec<Undecided>>,
     ready: ReadyRanks,
     finding: RefCell<Option<Counterexample>>,
+    sent: Cell<usize>,
     overtaking: Cell<usize>,
 }
 
 struct Message {
+    /// Messages sent before it.
+    number: usize,
     values: Vec<Value>,
     /// The operation of a rendezvous send that waits for the receive.
     sender: Option<Waiting>,
@@ -176,6 +179,7 @@ impl<'a> World<'a> {
             undecided: RefCell::default(),
             ready: ReadyRanks::all(call.ranks),
             finding: RefCell::new(None),
+            sent: Cell::new(0),
             overtaking: Cell::new(0),
         }
     }
@@ -304,9 +308,9 @@ impl<'a> World<'a> {
             let got = format!("a message of {len} elements from rank {from}");
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
-        if self.mailboxes.borrow().unexpected(rank).any(|(other, ..)| *other as usize == from)
-            && self.is_overtaking(rank, from, step)
-        {
+        let is_overtaken =
+            |(other, _, held): &(u32, Tag, Message)| *other as usize == from && held.number < message.number;
+        if self.mailboxes.borrow().unexpected(rank).any(is_overtaken) {
             self.overtaking.set(self.overtaking.get() + 1);
         }
         self.ranks[rank].borrow_mut().write(posted.into.part(0, len), message.values);
@@ -314,17 +318,6 @@ impl<'a> World<'a> {
         if let Some(sender) = message.sender {
             self.complete(sender, Received { source: rank, len });
         }
-    }
-
-    /// Whether a message that still waits at `rank` was sent before the one that this step takes from the same sender.
-    fn is_overtaking(&self, rank: usize, from: usize, step: usize) -> bool {
-        let taken = match self.ranks[rank].borrow().steps[step].verb {
-            Verb::Recv(_, tag) => tag,
-            _ => return false,
-        };
-        let mailboxes = self.mailboxes.borrow();
-        let mut waiting = mailboxes.unexpected(rank).filter(|(other, ..)| *other as usize == from);
-        waiting.next().is_some_and(|(_, tag, _)| *tag != taken)
     }
 
     /// An operation is done: at once, or when the order of messages says so.
@@ -612,7 +605,8 @@ impl Rank for SymbolicRank<'_> {
         let (world, from) = (self.world, self.rank as u32);
         let values = self.state().borrow().read(data).to_vec();
         let waiting = self.waiting(step);
-        let message = Message { values, sender: world.is_rendezvous.then_some(waiting) };
+        let number = world.sent.replace(world.sent.get() + 1);
+        let message = Message { number, values, sender: world.is_rendezvous.then_some(waiting) };
         let posted = world.mailboxes.borrow_mut().take_receive(to, from, options.tag);
         match posted {
             Some(posted) => world.transfer(self.rank, &posted, message),

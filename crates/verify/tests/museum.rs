@@ -200,6 +200,27 @@ fn overtaking_messages() {
     assert_eq!(verdict.counterexample.map(|found| (found.kind, found.is_rendezvous)), Some((Kind::Deadlock, true)));
 }
 
+// The same messages received in the order in which they were sent: the second one waits, and is overtaken by none.
+exhibit!(TaggedInOrder, |r, c| {
+    let result = c.result(r);
+    for tag in [1, 2] {
+        let half = result.chunk(tag as usize - 1, 2);
+        if r.rank() == c.root {
+            r.send_with(0, half, Options { tag, ..Options::default() }).await;
+        } else {
+            r.recv_with(Source::Rank(1), half, tag).await;
+        }
+    }
+});
+
+#[test]
+fn messages_in_order_do_not_overtake() {
+    let call = Call { root: 1, ..Call::new(Collective::Broadcast, 2, 2) };
+    let verdict = verify(&TaggedInOrder, &call, Limits::default());
+    assert!(verdict.is_ok(), "{verdict:?}");
+    assert_eq!(verdict.overtaking, 0);
+}
+
 // The next message is copied into the scratch that the previous send still reads.
 exhibit!(ReusedScratch, |r, c| {
     let (input, result) = (c.input(r), c.result(r));
