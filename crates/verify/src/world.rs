@@ -493,18 +493,21 @@ impl<'a> SymbolicRank<'a> {
     }
 
     /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches that
-    /// have just begun issue their messages in the order of the program; later on timing decides.
+    /// have just begun issue their messages in the order of the program; later on timing decides. Two empty messages may
+    /// change places.
     fn ambiguity(&self, number: usize) -> Option<Counterexample> {
         let state = self.state().borrow();
         let step = &state.steps[number];
         let is_message = matches!(step.verb, Verb::Send(..) | Verb::Recv(Source::Rank(_), _));
-        let is_empty = step.reads.or(step.writes).is_none_or(Span::is_empty);
-        if !is_message || is_empty {
+        if !is_message {
             return None;
         }
+        let is_empty = |step: &Step| step.reads.or(step.writes).is_none_or(Span::is_empty);
         let other = (0..number).filter(|at| !step.finished.contains(*at)).find(|at| {
             let other = &state.steps[*at];
-            other.verb == step.verb && other.finished.steps != step.finished.steps
+            other.verb == step.verb
+                && other.finished.steps != step.finished.steps
+                && !(is_empty(other) && is_empty(step))
         })?;
         Some(self.concurrent(
             Kind::AmbiguousOrder,

@@ -317,6 +317,39 @@ fn sends_whose_order_depends_on_timing() {
     assert!(found.details[1].ends_with("send scratch[1..2] to rank 3"), "{found}");
 }
 
+// The same race, of an empty message and another one: a receive may take either.
+struct RacingSizes {
+    lens: [usize; 2],
+}
+
+impl Program for RacingSizes {
+    async fn run(&self, r: &impl Rank, _: &Call) {
+        let place = r.scratch(1);
+        let relay = |from: usize| async move {
+            r.recv(from, place.part(0, 0)).await;
+            r.send(3, place.part(0, self.lens[from - 1])).await;
+        };
+        match r.rank() {
+            0 => drop(r.join(relay(1), relay(2)).await),
+            3 => {
+                for len in self.lens {
+                    r.recv(0, place.part(0, len)).await;
+                }
+            }
+            _ => r.send(0, place.part(0, 0)).await,
+        }
+    }
+}
+
+#[test]
+fn only_two_empty_messages_may_change_places() {
+    let verdict = |lens| verify(&RacingSizes { lens }, &Call::new(Collective::Barrier, 4, 0), Limits::default());
+    assert!(verdict([0, 0]).is_ok());
+    for lens in [[0, 1], [1, 0]] {
+        assert_eq!(verdict(lens).counterexample.map(|found| found.kind), Some(Kind::AmbiguousOrder), "{lens:?}");
+    }
+}
+
 // A message that nobody receives.
 exhibit!(LeftOver, |r, c| {
     let _ = c;
