@@ -51,6 +51,54 @@ fn a_receive_from_any_source_takes_the_earliest_arrival() {
     }
 }
 
+/// The same with all receives at once, posted when some messages are there, some on their way, and some not sent.
+struct ManyFromAny(RefCell<Vec<usize>>);
+
+impl Program for ManyFromAny {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() > 0 {
+            r.compute((r.size() - r.rank()) as f64 * 1e-6).await;
+            return r.send(0, c.result(r)).await;
+        }
+        r.compute(3.5e-6).await;
+        let receives = r.join_all((1..r.size()).map(|_| r.recv_any(c.result(r)))).await;
+        *self.0.borrow_mut() = receives.iter().map(|received| received.source).collect();
+    }
+}
+
+#[test]
+fn receives_from_any_source_take_messages_in_the_order_of_arrival() {
+    for ranks in [5, 2000] {
+        let program = ManyFromAny(RefCell::default());
+        let outcome = run(&program, ranks, &hockney("eager"), Engine::Auto).unwrap();
+        assert!(program.0.take().into_iter().eq((1..ranks).rev()), "{ranks} ranks");
+        // Rank 1 sends last, at P - 1 us; its message takes 2 us.
+        let expected = (ranks + 1) as f64 * 1e-6;
+        assert!((outcome.rank_times_s[0] - expected).abs() < 1e-12, "{ranks} ranks: {:?}", outcome.rank_times_s[0]);
+    }
+}
+
+/// All messages are there before the first is asked for, so that each receive finds all that are left.
+struct AllAtOnce;
+
+impl Program for AllAtOnce {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() > 0 {
+            return r.send(0, c.result(r)).await;
+        }
+        for _ in 1..r.size() {
+            r.recv_any(c.result(r)).await;
+        }
+    }
+}
+
+#[test]
+fn many_messages_from_any_source_take_time_that_grows_with_their_square_only() {
+    // An effort of P^3 takes minutes here.
+    let outcome = run(&AllAtOnce, 5000, &hockney("eager"), Engine::Events).unwrap();
+    assert!((outcome.time_s() - 2e-6).abs() < 1e-15, "{}", outcome.time_s());
+}
+
 /// Rank 0 takes the message of rank 1 or that of rank 2, whichever comes first, and later the other one.
 struct FirstOfTwo {
     delay_s: f64,
