@@ -99,6 +99,38 @@ fn many_messages_from_any_source_take_time_that_grows_with_their_square_only() {
     assert!((outcome.time_s() - 2e-6).abs() < 1e-15, "{}", outcome.time_s());
 }
 
+/// The message of rank 1 is taken by the receive from any rank; the second message of rank 2 is sent before its first one
+/// is there.
+struct OneAfterAnother(Cell<[usize; 2]>);
+
+impl Program for OneAfterAnother {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let (whole, empty) = (c.result(r), c.result(r).part(0, 0));
+        match r.rank() {
+            0 => {
+                let (_, first) = r.join(r.recv_any(whole), r.recv(2, whole)).await;
+                let second = r.recv(2, whole).await;
+                self.0.set([first.len, second.len]);
+            }
+            1 => r.send(0, empty).await,
+            _ => {
+                let later = async {
+                    r.compute(1.5e-6).await;
+                    r.send(0, empty).await;
+                };
+                r.join(r.send(0, whole), later).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_does_not_overtake_one_on_its_way() {
+    let program = OneAfterAnother(Cell::default());
+    run(&program, 3, &hockney("eager"), Engine::Auto).unwrap();
+    assert_eq!(program.0.get(), [1000, 0]);
+}
+
 /// Rank 0 takes the message of rank 1 or that of rank 2, whichever comes first, and later the other one.
 struct FirstOfTwo {
     delay_s: f64,

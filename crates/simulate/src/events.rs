@@ -124,6 +124,12 @@ fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
     mailboxes.posted(rank).any(|(source, ..)| *source == Source::Any)
 }
 
+/// Whether a receive waits at `rank` for an earlier message of this sender and tag, which is on its way.
+fn is_preceded(mailboxes: &Mailboxes<Message, u32>, rank: usize, from: u32, tag: Tag) -> bool {
+    mailboxes.posted(rank).any(|(source, wanted, _)| *wanted == tag && source.accepts(from))
+        && mailboxes.unexpected(rank).any(|(sender, sent, _)| *sender == from && *sent == tag)
+}
+
 /// When the earliest message arrives that a receive from `source` with `tag` may take, and its sender: of messages of one
 /// sender it is the one sent first, though another may arrive before.
 fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
@@ -283,7 +289,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         };
         let message = Message { len, time_s, position, rendezvous };
         let mailboxes = &mut *self.mailboxes.borrow_mut();
-        if takes_from_any(mailboxes, to) {
+        if takes_from_any(mailboxes, to) || is_preceded(mailboxes, to, rank as u32, tag) {
             mailboxes.hold(to, rank as u32, tag, message);
             self.at(time_s, Action::Probe { rank: to });
             return Progress::Waits(slot);
