@@ -272,6 +272,24 @@ fn a_simulation_can_be_interrupted() {
     }
 }
 
+#[test]
+fn a_rank_that_never_waits_can_be_interrupted() {
+    struct RunsAhead;
+    impl Program for RunsAhead {
+        async fn run(&self, r: &impl Rank, _: &Call) {
+            loop {
+                r.compute(1e-9).await;
+            }
+        }
+    }
+    for engine in [Engine::Dataflow, Engine::Events] {
+        let options = Options { engine, is_interrupted: &|| true, ..Options::default() };
+        let call = Call::new(Collective::Broadcast, 2, 1);
+        let error = simulate(&RunsAhead, &call, &hockney("eager"), options).unwrap_err().to_string();
+        assert_eq!(error, "interrupted");
+    }
+}
+
 /// A random schedule: messages in one global order, every task waiting for some earlier tasks of its rank. So there is no
 /// deadlock, but plenty of branches that run side by side, and messages of one pair with one tag.
 fn schedules() -> impl Strategy<Value = Schedule> {
