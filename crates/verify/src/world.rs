@@ -25,6 +25,8 @@ pub struct World<'a> {
     /// Operations whose completion is a decision: they take from any source, or race. And receives that come behind such
     /// a receive, which may take the message that they would take.
     undecided: RefCell<Vec<Undecided>>,
+    /// Ranks at which there are new messages or undecided operations, or old ones are gone, since the latest decision.
+    has_news: Vec<Cell<bool>>,
     ready: ReadyRanks,
     finding: RefCell<Option<Counterexample>>,
     sent: Cell<usize>,
@@ -54,30 +56,48 @@ struct Waiting {
     is_racing: bool,
 }
 
+/// An operation that waits for a decision.
+struct Undecided {
+    waiting: Waiting,
+    what: What,
+    /// Whose messages a receive may take, when it was last looked at; of a completion, one entry that means nothing.
+    senders: Vec<u32>,
+}
+
 #[derive(Clone, Copy)]
-enum Undecided {
+enum What {
     /// Done, as soon as the order of messages says so.
-    Completion { waiting: Waiting, received: Received },
+    Completion(Received),
     /// A receive that takes what the order of messages gives it.
-    Receive { posted: Posted, source: Source, tag: Tag },
+    Receive { into: Span, source: Source, tag: Tag },
 }
 
 impl Undecided {
-    fn waiting(&self) -> Waiting {
-        match self {
-            Self::Completion { waiting, .. } => *waiting,
-            Self::Receive { posted, .. } => posted.waiting,
+    /// Whether this is a receive of `rank` that accepts a message `from` there with `tag`.
+    fn accepts(&self, rank: usize, from: u32, tag: Tag) -> bool {
+        match self.what {
+            What::Completion(_) => false,
+            What::Receive { source, tag: wanted, .. } => {
+                self.waiting.rank == rank && wanted == tag && source.accepts(from)
+            }
         }
     }
 
-    /// Whether this is a receive of `rank` that accepts a message `from` there with `tag`.
-    fn accepts(&self, rank: usize, from: u32, tag: Tag) -> bool {
-        match self {
-            Self::Completion { .. } => false,
-            Self::Receive { posted, source, tag: wanted } => {
-                posted.waiting.rank == rank && *wanted == tag && source.accepts(from)
-            }
-        }
+    /// Whether there is only one way to go on: it comes behind other receives, or did so.
+    fn is_decided(&self) -> bool {
+        matches!(self.what, What::Receive { source: Source::Rank(_), .. }) && !self.waiting.is_racing
+    }
+
+    /// Looks again whose messages a receive may take: not those that a receive posted `earlier` accepts.
+    fn look(&mut self, earlier: &[Self], mailboxes: &Mailboxes<Message, Posted>) {
+        let What::Receive { source, tag, .. } = self.what else { return };
+        let rank = self.waiting.rank;
+        let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
+        self.senders.clear();
+        self.senders.extend(held.map(|(from, ..)| *from));
+        self.senders.sort_unstable();
+        self.senders.dedup();
+        self.senders.retain(|from| !earlier.iter().any(|receive| receive.accepts(rank, *from, tag)));
     }
 }
 
@@ -177,6 +197,7 @@ impl<'a> World<'a> {
             mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
             slots: RefCell::default(),
             undecided: RefCell::default(),
+            has_news: vec![Cell::new(false); call.ranks],
             ready: ReadyRanks::all(call.ranks),
             finding: RefCell::new(None),
             sent: Cell::new(0),
@@ -245,44 +266,43 @@ impl<'a> World<'a> {
 
     /// Lets one undecided operation go on; whether there was one that can.
     fn decide(&self) -> bool {
-        let mut alternatives = Vec::new();
-        for index in 0..self.undecided.borrow().len() {
-            match self.undecided.borrow()[index] {
-                Undecided::Completion { .. } => alternatives.push((index, 0)),
-                Undecided::Receive { posted, source, tag } => {
-                    let senders = self.senders(index, posted.waiting.rank, source, tag);
-                    // Nothing is left to decide of a receive that no longer comes behind another.
-                    if source != Source::Any && !posted.waiting.is_racing && !senders.is_empty() {
-                        alternatives = vec![(index, senders[0])];
-                        break;
-                    }
-                    alternatives.extend(senders.into_iter().map(|from| (index, from)));
-                }
+        let Some((index, from)) = self.next_decision() else { return false };
+        let Undecided { waiting, what, .. } = self.undecided.borrow_mut().remove(index);
+        self.has_news[waiting.rank].set(true);
+        match what {
+            What::Completion(received) => self.finish(waiting, received),
+            What::Receive { into, tag, .. } => {
+                self.take_message(&Posted { waiting, into }, Source::Rank(from), tag);
             }
-        }
-        if alternatives.is_empty() {
-            return false;
-        }
-        let (index, from) = alternatives[self.choices.decide(alternatives.len())];
-        let undecided = self.undecided.borrow_mut().remove(index);
-        match undecided {
-            Undecided::Completion { waiting, received } => self.finish(waiting, received),
-            Undecided::Receive { posted, tag, .. } => self.take_message(&posted, Source::Rank(from), tag),
         }
         true
     }
 
-    /// Whose messages the undecided receive `index` may take: not those that a receive posted before it accepts.
-    fn senders(&self, index: usize, rank: usize, source: Source, tag: Tag) -> Vec<u32> {
-        let undecided = self.undecided.borrow();
-        let earlier = &undecided[..index];
-        let mailboxes = self.mailboxes.borrow();
-        let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
-        let mut senders: Vec<_> = held.map(|(from, ..)| *from).collect();
-        senders.sort_unstable();
-        senders.dedup();
-        senders.retain(|from| !earlier.iter().any(|receive| receive.accepts(rank, *from, tag)));
-        senders
+    /// The undecided operation that goes on, and whose message it takes.
+    fn next_decision(&self) -> Option<(usize, u32)> {
+        let undecided = &mut *self.undecided.borrow_mut();
+        for index in 0..undecided.len() {
+            let (earlier, rest) = undecided.split_at_mut(index);
+            if self.has_news[rest[0].waiting.rank].get() {
+                rest[0].look(earlier, &self.mailboxes.borrow());
+            }
+        }
+        self.has_news.iter().for_each(|news| news.set(false));
+        if let Some(index) = undecided.iter().position(|one| one.is_decided() && !one.senders.is_empty()) {
+            return Some((index, undecided[index].senders[0]));
+        }
+        let alternatives = undecided.iter().map(|one| one.senders.len()).sum();
+        if alternatives == 0 {
+            return None;
+        }
+        let mut choice = self.choices.decide(alternatives);
+        for (index, one) in undecided.iter().enumerate() {
+            match one.senders.get(choice) {
+                Some(from) => return Some((index, *from)),
+                None => choice -= one.senders.len(),
+            }
+        }
+        None
     }
 
     /// Gives the earliest message that a receive accepts to it.
@@ -323,7 +343,8 @@ impl<'a> World<'a> {
     /// An operation is done: at once, or when the order of messages says so.
     fn complete(&self, waiting: Waiting, received: Received) {
         if waiting.is_racing {
-            self.undecided.borrow_mut().push(Undecided::Completion { waiting, received });
+            let what = What::Completion(received);
+            self.undecided.borrow_mut().push(Undecided { waiting, what, senders: vec![0] });
         } else {
             self.finish(waiting, received);
         }
@@ -581,7 +602,8 @@ impl Drop for Withdraw<'_> {
         let Waiting { rank, slot, .. } = self.waiting;
         self.world.slots.borrow_mut().abandon(slot);
         self.world.mailboxes.borrow_mut().withdraw(rank, |posted| posted.waiting.slot == slot);
-        self.world.undecided.borrow_mut().retain(|undecided| undecided.waiting().slot != slot);
+        self.world.undecided.borrow_mut().retain(|undecided| undecided.waiting.slot != slot);
+        self.world.has_news[rank].set(true);
     }
 }
 
@@ -613,7 +635,10 @@ impl Rank for SymbolicRank<'_> {
         let posted = world.mailboxes.borrow_mut().take_receive(to, from, options.tag);
         match posted {
             Some(posted) => world.transfer(self.rank, &posted, message),
-            None => world.mailboxes.borrow_mut().hold(to, from, options.tag, message),
+            None => {
+                world.mailboxes.borrow_mut().hold(to, from, options.tag, message);
+                world.has_news[to].set(true);
+            }
         }
         if !world.is_rendezvous {
             world.complete(waiting, Received { source: to, len: data.len });
@@ -633,7 +658,9 @@ impl Rank for SymbolicRank<'_> {
             Source::Rank(source) => waiting.is_racing || is_behind(source),
         };
         if is_undecided {
-            world.undecided.borrow_mut().push(Undecided::Receive { posted, source: from, tag });
+            let what = What::Receive { into, source: from, tag };
+            world.undecided.borrow_mut().push(Undecided { waiting, what, senders: Vec::new() });
+            world.has_news[self.rank].set(true);
         } else {
             let message = world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
             match message {
