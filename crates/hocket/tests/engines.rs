@@ -51,6 +51,86 @@ fn a_receive_from_any_source_takes_the_earliest_arrival() {
     }
 }
 
+/// The same with all receives at once, posted when some messages are there, some on their way, and some not sent.
+struct ManyFromAny(RefCell<Vec<usize>>);
+
+impl Program for ManyFromAny {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() > 0 {
+            r.compute((r.size() - r.rank()) as f64 * 1e-6).await;
+            return r.send(0, c.result(r)).await;
+        }
+        r.compute(3.5e-6).await;
+        let receives = r.join_all((1..r.size()).map(|_| r.recv_any(c.result(r)))).await;
+        *self.0.borrow_mut() = receives.iter().map(|received| received.source).collect();
+    }
+}
+
+#[test]
+fn receives_from_any_source_take_messages_in_the_order_of_arrival() {
+    for ranks in [5, 2000] {
+        let program = ManyFromAny(RefCell::default());
+        let outcome = run(&program, ranks, &hockney("eager"), Engine::Auto).unwrap();
+        assert!(program.0.take().into_iter().eq((1..ranks).rev()), "{ranks} ranks");
+        // Rank 1 sends last, at P - 1 us; its message takes 2 us.
+        let expected = (ranks + 1) as f64 * 1e-6;
+        assert!((outcome.rank_times_s[0] - expected).abs() < 1e-12, "{ranks} ranks: {:?}", outcome.rank_times_s[0]);
+    }
+}
+
+/// All messages are there before the first is asked for, so that each receive finds all that are left.
+struct AllAtOnce;
+
+impl Program for AllAtOnce {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() > 0 {
+            return r.send(0, c.result(r)).await;
+        }
+        for _ in 1..r.size() {
+            r.recv_any(c.result(r)).await;
+        }
+    }
+}
+
+#[test]
+fn many_messages_from_any_source_take_time_that_grows_with_their_square_only() {
+    // An effort of P^3 takes minutes here.
+    let outcome = run(&AllAtOnce, 5000, &hockney("eager"), Engine::Events).unwrap();
+    assert!((outcome.time_s() - 2e-6).abs() < 1e-15, "{}", outcome.time_s());
+}
+
+/// The message of rank 1 is taken by the receive from any rank; the second message of rank 2 is sent before its first one
+/// is there.
+struct OneAfterAnother(Cell<[usize; 2]>);
+
+impl Program for OneAfterAnother {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let (whole, empty) = (c.result(r), c.result(r).part(0, 0));
+        match r.rank() {
+            0 => {
+                let (_, first) = r.join(r.recv_any(whole), r.recv(2, whole)).await;
+                let second = r.recv(2, whole).await;
+                self.0.set([first.len, second.len]);
+            }
+            1 => r.send(0, empty).await,
+            _ => {
+                let later = async {
+                    r.compute(1.5e-6).await;
+                    r.send(0, empty).await;
+                };
+                r.join(r.send(0, whole), later).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_does_not_overtake_one_on_its_way() {
+    let program = OneAfterAnother(Cell::default());
+    run(&program, 3, &hockney("eager"), Engine::Auto).unwrap();
+    assert_eq!(program.0.get(), [1000, 0]);
+}
+
 /// Rank 0 takes the message of rank 1 or that of rank 2, whichever comes first, and later the other one.
 struct FirstOfTwo {
     delay_s: f64,
@@ -188,6 +268,24 @@ fn a_simulation_can_be_interrupted() {
     for engine in [Engine::Dataflow, Engine::Events] {
         let options = Options { engine, is_interrupted: &|| true, ..Options::default() };
         let error = simulate(&Endless, &call, &hockney("eager"), options).unwrap_err().to_string();
+        assert_eq!(error, "interrupted");
+    }
+}
+
+#[test]
+fn a_rank_that_never_waits_can_be_interrupted() {
+    struct RunsAhead;
+    impl Program for RunsAhead {
+        async fn run(&self, r: &impl Rank, _: &Call) {
+            loop {
+                r.compute(1e-9).await;
+            }
+        }
+    }
+    for engine in [Engine::Dataflow, Engine::Events] {
+        let options = Options { engine, is_interrupted: &|| true, ..Options::default() };
+        let call = Call::new(Collective::Broadcast, 2, 1);
+        let error = simulate(&RunsAhead, &call, &hockney("eager"), options).unwrap_err().to_string();
         assert_eq!(error, "interrupted");
     }
 }

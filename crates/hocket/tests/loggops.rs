@@ -1,7 +1,7 @@
 //! Times under `loggp`, each computed by hand with its formula. L = 5 us, o = 2 us, g = 3 us, G = 1 ns/B, m = n - 1.
 
 use hocket_algorithms::find;
-use hocket_core::{Call, Collective};
+use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Platform};
 
@@ -64,6 +64,40 @@ fn the_gap_keeps_two_sends_of_one_rank_apart() {
     let gather = time_s(Collective::Gather, "linear", 4, 1, "");
     // Linear gather, P = 4, n = 1: all messages are there at o + L = 7 us; the interface takes one in every g = 3 us.
     assert_close(gather, O + L + 2.0 * G + O);
+}
+
+/// Two messages for rank 0, which has time for them: from rank 1 at 0, and from rank 2 after 1.5 us.
+struct TwoSizes {
+    lens: [usize; 2],
+}
+
+impl Program for TwoSizes {
+    async fn run(&self, r: &impl Rank, _: &Call) {
+        let span = |sender: usize| r.scratch(self.lens[sender - 1]);
+        match r.rank() {
+            0 => {
+                r.recv(1, span(1)).await;
+                r.recv(2, span(2)).await;
+            }
+            sender => {
+                r.compute((sender - 1) as f64 * 1.5e-6).await;
+                r.send(0, span(sender)).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_interface_takes_a_message_in_until_its_last_byte() {
+    // 1001 B, m G = 1 us, are there at o + L + m G = 8 us: the interface is free at 8 + g = 11 us, the processor at 10 us.
+    // The byte is there at 1.5 + 7 = 8.5 us, and so taken in at 11 us, o = 2 us long.
+    // The other way round: the byte is there at 7 us, the interface free at 10 us. 1001 B are there at 1.5 + 8 = 9.5 us, but
+    // only at 10 + m G = 11 us has the interface had the time to take them in; done o later.
+    for lens in [[1001, 1], [1, 1001]] {
+        let call = Call::new(Collective::Barrier, 3, 0);
+        let outcome = hocket_simulate::simulate(&TwoSizes { lens }, &call, &platform(""), Options::default()).unwrap();
+        assert_close(outcome.rank_times_s[0], 13e-6);
+    }
 }
 
 #[test]

@@ -43,8 +43,8 @@ pub enum Order {
     OfPairs,
 }
 
-/// Resumptions between two looks at whether the user wants to stop.
-const RESUMES_PER_LOOK: u32 = 1 << 20;
+/// Operations between two looks at whether the user wants to stop.
+const OPERATIONS_PER_LOOK: u32 = 1 << 20;
 
 pub fn run<N: Network, T: Timing>(
     program: &impl Program,
@@ -69,6 +69,9 @@ pub fn run<N: Network, T: Timing>(
         refusal: RefCell::new(None),
         is_refused: Cell::new(false),
         resumes: Cell::new(0),
+        operations: Cell::new(0),
+        is_interrupted: options.is_interrupted,
+        has_stopped: Cell::new(false),
         simultaneous: RefCell::default(),
         pairs: (order == Order::OfPairs).then(RefCell::default),
     };
@@ -82,11 +85,11 @@ pub fn run<N: Network, T: Timing>(
         if N::NODE_HAS_STATE {
             dataflow.accept_deferred(rank);
         }
+        if dataflow.has_stopped.get() {
+            return Err(Failure::Other(interrupted()));
+        }
         if dataflow.is_refused.get() {
             break;
-        }
-        if dataflow.resumes.get().is_multiple_of(RESUMES_PER_LOOK) && (options.is_interrupted)() {
-            return Err(Failure::Other(interrupted()));
         }
     }
     if let Some(why) = dataflow.refusal.take() {
@@ -168,6 +171,9 @@ struct Dataflow<'a, N: Network, T: Timing> {
     refusal: RefCell<Option<String>>,
     is_refused: Cell<bool>,
     resumes: Cell<u32>,
+    operations: Cell<u32>,
+    is_interrupted: &'a dyn Fn() -> bool,
+    has_stopped: Cell<bool>,
     simultaneous: RefCell<HashMap<(Direction, usize), Simultaneous>>,
     /// Under [`Order::OfPairs`]: the latest message of each pair with each tag.
     pairs: Option<RefCell<Pairs<T::Clock>>>,
@@ -189,6 +195,22 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     fn refuse(&self, why: &str) {
         self.is_refused.set(true);
         self.refusal.borrow_mut().get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Counts an operation; whether it is to happen. Once the user wants to stop none does, and each waits for ever: a rank
+    /// may run ahead without end, and nothing but its own operations can hold it up.
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        let operations = self.operations.get().wrapping_add(1);
+        self.operations.set(operations);
+        if operations.is_multiple_of(OPERATIONS_PER_LOOK) && !self.has_stopped.get() {
+            self.has_stopped.set((self.is_interrupted)());
+        }
+        !self.has_stopped.get()
+    }
+
+    fn never(&self) -> Progress<T::Clock> {
+        Progress::Waits(self.outcomes.borrow_mut().open())
     }
 
     /// Notes that the node meets an operation that the running rank issues at `time`. Where the node remembers
@@ -310,6 +332,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     const IN_ORDER_OF_TIME: bool = false;
 
     fn send(&self, rank: usize, now: T::Clock, to: usize, tag: Tag, len: usize) -> Progress<T::Clock> {
+        if !self.goes_on() {
+            return self.never();
+        }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank, len };
         let is_eager = self.network.is_eager(self.bytes(len));
@@ -343,9 +368,12 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     }
 
     fn recv(&self, rank: usize, now: T::Clock, from: Source, tag: Tag) -> Progress<T::Clock> {
+        if !self.goes_on() {
+            return self.never();
+        }
         let Source::Rank(peer) = from else {
             self.refuse("a receive takes its message from any source");
-            return Progress::Waits(self.outcomes.borrow_mut().open());
+            return self.never();
         };
         self.keep_order(rank, Direction::Receive, now, peer, tag);
         if N::NODE_HAS_STATE && self.is_receiving(rank) {
@@ -378,6 +406,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     }
 
     fn work(&self, rank: usize, now: T::Clock, duration_s: f64) -> Progress<T::Clock> {
+        if !self.goes_on() {
+            return self.never();
+        }
         let state = &mut *self.ranks[rank].borrow_mut();
         self.meet_issued(state, now);
         let passage = Passage::work(rank, now.position(), duration_s);

@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Result, Source, Tag};
@@ -124,6 +124,31 @@ fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
     mailboxes.posted(rank).any(|(source, ..)| *source == Source::Any)
 }
 
+/// Whether a receive waits at `rank` for an earlier message of this sender and tag, which is on its way.
+fn is_preceded(mailboxes: &Mailboxes<Message, u32>, rank: usize, from: u32, tag: Tag) -> bool {
+    mailboxes.posted(rank).any(|(source, wanted, _)| *wanted == tag && source.accepts(from))
+        && mailboxes.unexpected(rank).any(|(sender, sent, _)| *sender == from && *sent == tag)
+}
+
+/// When the earliest message arrives that a receive from `source` with `tag` may take, and its sender: of messages of one
+/// sender it is the one sent first, though another may arrive before.
+fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
+    let mut senders = HashSet::new();
+    let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
+    let firsts = held.filter(|(from, ..)| senders.insert(*from));
+    firsts.map(|(from, _, message)| (message.time_s, *from)).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Sources and tags of receives, each once: where one finds no message the next of its kind does not, either.
+fn distinct<'a>(posted: impl Iterator<Item = &'a (Source, Tag, u32)>) -> impl Iterator<Item = (Source, Tag)> {
+    let mut seen = Vec::new();
+    posted.map(|(source, tag, _)| (*source, *tag)).filter(move |kind| {
+        let is_new = !seen.contains(kind);
+        seen.extend(is_new.then_some(*kind));
+        is_new
+    })
+}
+
 struct Events<'a, N: Network> {
     network: &'a N,
     trial: &'a Trial<'a>,
@@ -209,25 +234,29 @@ impl<N: Network> Events<'_, N> {
     }
 
     /// Gives messages that have arrived to the receives of `rank`, the earliest posted receive first, and to each the
-    /// earliest arrival that does not overtake another message of its sender.
+    /// earliest arrival that does not overtake another message of its sender. Looks again when the next one arrives.
     fn match_arrived(&self, rank: usize, now: f64) {
+        let mailboxes = &mut *self.mailboxes.borrow_mut();
+        let mut has_matched = false;
         loop {
-            let mailboxes = &mut *self.mailboxes.borrow_mut();
-            let held: Vec<_> = mailboxes.unexpected(rank).collect();
-            let found = mailboxes.posted(rank).find_map(|(source, tag, _)| {
-                let is_first_of_sender =
-                    |at: usize, from: u32| held[..at].iter().all(|(other, t, _)| *other != from || t != tag);
-                let candidates = held.iter().enumerate().filter(|(at, (from, sent, message))| {
-                    source.accepts(*from) && sent == tag && message.time_s <= now && is_first_of_sender(*at, *from)
-                });
-                let earliest = candidates.min_by(|a, b| a.1.2.time_s.total_cmp(&b.1.2.time_s));
-                earliest.map(|(_, (from, ..))| (*from, *tag))
+            let mut next_s = f64::INFINITY;
+            let found = distinct(mailboxes.posted(rank)).find_map(|(source, tag)| {
+                let (arrival_s, from) = earliest(mailboxes, rank, source, tag)?;
+                next_s = next_s.min(arrival_s);
+                (arrival_s <= now).then_some((from, tag))
             });
-            let Some((from, tag)) = found else { return };
+            let Some((from, tag)) = found else {
+                // A receive that was to take what another has taken would else never be looked at again.
+                if has_matched && next_s.is_finite() {
+                    self.at(next_s, Action::Probe { rank });
+                }
+                return;
+            };
             let message = mailboxes.take_message(rank, Source::Rank(from), tag);
             let slot = mailboxes.take_receive(rank, from, tag);
             if let (Some((_, message)), Some(slot)) = (message, slot) {
                 self.bind(now, from as usize, rank, slot, &message);
+                has_matched = true;
             }
         }
     }
@@ -260,7 +289,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         };
         let message = Message { len, time_s, position, rendezvous };
         let mailboxes = &mut *self.mailboxes.borrow_mut();
-        if takes_from_any(mailboxes, to) {
+        if takes_from_any(mailboxes, to) || is_preceded(mailboxes, to, rank as u32, tag) {
             mailboxes.hold(to, rank as u32, tag, message);
             self.at(time_s, Action::Probe { rank: to });
             return Progress::Waits(slot);
@@ -278,8 +307,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let mailboxes = &mut *self.mailboxes.borrow_mut();
         if from == Source::Any || takes_from_any(mailboxes, rank) {
             mailboxes.wait(rank, from, tag, slot);
-            for (_, _, message) in mailboxes.unexpected(rank) {
-                self.at(message.time_s.max(now), Action::Probe { rank });
+            if let Some((arrival_s, _)) = earliest(mailboxes, rank, from, tag) {
+                self.at(arrival_s.max(now), Action::Probe { rank });
             }
             return Progress::Waits(slot);
         }

@@ -12,20 +12,22 @@ pub struct Limits {
     pub most_exhaustive: usize,
     /// Beyond, so many orders drawn at random.
     pub samples: usize,
-    /// Decisions after which either is cut short, so that programs that leave much to the order of messages do not take
-    /// for ever; but a few orders are drawn in any case.
+    /// Decisions after which trying all is given up.
     pub most_decisions: usize,
+    /// Decisions after which the draw is cut short, so that programs that leave much to the order of messages do not take
+    /// for ever; but a few orders are drawn in any case.
+    pub most_drawn: usize,
     /// Seed of the draw.
     pub seed: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { most_exhaustive: 2000, samples: 500, most_decisions: 20_000, seed: 0 }
+        Self { most_exhaustive: 2000, samples: 500, most_decisions: 20_000, most_drawn: 2000, seed: 0 }
     }
 }
 
-/// Which orders of messages were tried.
+/// Which orders of messages were tried; of a wrong program, in which way until the counterexample was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exploration {
     /// There is only one: no receive takes from any source, and nothing races.
@@ -47,6 +49,10 @@ impl Exploration {
     }
 }
 
+/// Trying all orders is not even begun when there seem to be so many times more than it may take: it would vary the last
+/// decisions only, and a draw varies all.
+const HOPELESS: f64 = 1000.0;
+
 /// Orders drawn at random however many decisions they take.
 const LEAST_SAMPLES: usize = 4;
 
@@ -64,6 +70,13 @@ struct Script {
     /// Decision taken and number of alternatives, in order.
     decisions: Vec<(usize, usize)>,
     at: usize,
+}
+
+impl Script {
+    /// About how many orders there are: as many as if all were as long as this one, and had as many alternatives.
+    fn orders(&self) -> f64 {
+        self.decisions.iter().map(|(_, alternatives)| *alternatives as f64).product()
+    }
 }
 
 impl Choices {
@@ -88,11 +101,13 @@ impl Choices {
     /// Goes on to the next order of messages; whether there is one left to try.
     pub fn advance(&mut self) -> bool {
         self.runs += 1;
-        let is_long = self.decided.get() >= self.limits.most_decisions;
         if self.sampler.is_some() {
+            let is_long = self.decided.get() >= self.limits.most_drawn;
             return self.runs < self.limits.samples && (!is_long || self.runs < LEAST_SAMPLES);
         }
         let script = self.script.get_mut();
+        let is_long = self.decided.get() >= self.limits.most_decisions;
+        let is_hopeless = script.orders() > HOPELESS * self.limits.most_exhaustive as f64;
         script.at = 0;
         while let Some((taken, alternatives)) = script.decisions.pop() {
             if taken + 1 < alternatives {
@@ -103,7 +118,7 @@ impl Choices {
         if script.decisions.is_empty() {
             return false;
         }
-        if self.runs == self.limits.most_exhaustive || is_long {
+        if self.runs == self.limits.most_exhaustive || is_long || is_hopeless {
             self.runs = 0;
             self.decided.set(0);
             self.sampler = Some(RefCell::new(ChaCha8Rng::seed_from_u64(self.limits.seed)));

@@ -9,7 +9,7 @@ use crate::Exploration;
 pub struct Verdict {
     /// Where it goes wrong; none when the program is right.
     pub counterexample: Option<Counterexample>,
-    /// Which orders of messages were tried.
+    /// Which orders of messages were tried; with a counterexample, those up to it.
     pub exploration: Exploration,
     /// Messages received before an earlier one of the same pair, which had another tag: legal, but worth knowing.
     pub overtaking: usize,

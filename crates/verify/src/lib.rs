@@ -21,7 +21,7 @@ use expression::Arena;
 use hocket_core::{Call, Program};
 use world::World;
 
-/// Runs `program` symbolically and judges what it does. The call must make sense, see [`Call::check`].
+/// Runs `program` symbolically and judges what it does, up to the first counterexample. The call must make sense, see [`Call::check`].
 pub fn verify(program: &impl Program, call: &Call, limits: Limits) -> Verdict {
     let mut exploration = Exploration::Deterministic;
     let mut overtaking = 0;

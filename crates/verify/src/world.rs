@@ -22,14 +22,20 @@ pub struct World<'a> {
     ranks: Vec<RefCell<State>>,
     mailboxes: RefCell<Mailboxes<Message, Posted>>,
     slots: RefCell<Slots<Received>>,
-    /// Operations whose completion is a decision: they take from any source, or race.
+    /// Operations whose completion is a decision: they take from any source, or race. And receives that come behind such
+    /// a receive, which may take the message that they would take.
     undecided: RefCell<Vec<Undecided>>,
+    /// Ranks at which there are new messages or undecided operations, or old ones are gone, since the latest decision.
+    has_news: Vec<Cell<bool>>,
     ready: ReadyRanks,
     finding: RefCell<Option<Counterexample>>,
+    sent: Cell<usize>,
     overtaking: Cell<usize>,
 }
 
 struct Message {
+    /// Messages sent before it.
+    number: usize,
     values: Vec<Value>,
     /// The operation of a rendezvous send that waits for the receive.
     sender: Option<Waiting>,
@@ -50,20 +56,48 @@ struct Waiting {
     is_racing: bool,
 }
 
+/// An operation that waits for a decision.
+struct Undecided {
+    waiting: Waiting,
+    what: What,
+    /// Whose messages a receive may take, when it was last looked at; of a completion, one entry that means nothing.
+    senders: Vec<u32>,
+}
+
 #[derive(Clone, Copy)]
-enum Undecided {
+enum What {
     /// Done, as soon as the order of messages says so.
-    Completion { waiting: Waiting, received: Received },
+    Completion(Received),
     /// A receive that takes what the order of messages gives it.
-    Receive { posted: Posted, source: Source, tag: Tag },
+    Receive { into: Span, source: Source, tag: Tag },
 }
 
 impl Undecided {
-    fn waiting(&self) -> Waiting {
-        match self {
-            Self::Completion { waiting, .. } => *waiting,
-            Self::Receive { posted, .. } => posted.waiting,
+    /// Whether this is a receive of `rank` that accepts a message `from` there with `tag`.
+    fn accepts(&self, rank: usize, from: u32, tag: Tag) -> bool {
+        match self.what {
+            What::Completion(_) => false,
+            What::Receive { source, tag: wanted, .. } => {
+                self.waiting.rank == rank && wanted == tag && source.accepts(from)
+            }
         }
+    }
+
+    /// Whether there is only one way to go on: it comes behind other receives, or did so.
+    fn is_decided(&self) -> bool {
+        matches!(self.what, What::Receive { source: Source::Rank(_), .. }) && !self.waiting.is_racing
+    }
+
+    /// Looks again whose messages a receive may take: not those that a receive posted `earlier` accepts.
+    fn look(&mut self, earlier: &[Self], mailboxes: &Mailboxes<Message, Posted>) {
+        let What::Receive { source, tag, .. } = self.what else { return };
+        let rank = self.waiting.rank;
+        let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
+        self.senders.clear();
+        self.senders.extend(held.map(|(from, ..)| *from));
+        self.senders.sort_unstable();
+        self.senders.dedup();
+        self.senders.retain(|from| !earlier.iter().any(|receive| receive.accepts(rank, *from, tag)));
     }
 }
 
@@ -163,8 +197,10 @@ impl<'a> World<'a> {
             mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
             slots: RefCell::default(),
             undecided: RefCell::default(),
+            has_news: vec![Cell::new(false); call.ranks],
             ready: ReadyRanks::all(call.ranks),
             finding: RefCell::new(None),
+            sent: Cell::new(0),
             overtaking: Cell::new(0),
         }
     }
@@ -230,31 +266,43 @@ impl<'a> World<'a> {
 
     /// Lets one undecided operation go on; whether there was one that can.
     fn decide(&self) -> bool {
-        let mut alternatives = Vec::new();
-        for (index, undecided) in self.undecided.borrow().iter().enumerate() {
-            match undecided {
-                Undecided::Completion { .. } => alternatives.push((index, 0)),
-                Undecided::Receive { posted, source, tag } => {
-                    let mailboxes = self.mailboxes.borrow();
-                    let held = mailboxes.unexpected(posted.waiting.rank);
-                    let mut senders: Vec<_> =
-                        held.filter(|(from, sent, _)| sent == tag && source.accepts(*from)).map(|m| m.0).collect();
-                    senders.sort_unstable();
-                    senders.dedup();
-                    alternatives.extend(senders.into_iter().map(|from| (index, from)));
-                }
+        let Some((index, from)) = self.next_decision() else { return false };
+        let Undecided { waiting, what, .. } = self.undecided.borrow_mut().remove(index);
+        self.has_news[waiting.rank].set(true);
+        match what {
+            What::Completion(received) => self.finish(waiting, received),
+            What::Receive { into, tag, .. } => {
+                self.take_message(&Posted { waiting, into }, Source::Rank(from), tag);
             }
         }
-        if alternatives.is_empty() {
-            return false;
-        }
-        let (index, from) = alternatives[self.choices.decide(alternatives.len())];
-        let undecided = self.undecided.borrow_mut().remove(index);
-        match undecided {
-            Undecided::Completion { waiting, received } => self.finish(waiting, received),
-            Undecided::Receive { posted, tag, .. } => self.take_message(&posted, Source::Rank(from), tag),
-        }
         true
+    }
+
+    /// The undecided operation that goes on, and whose message it takes.
+    fn next_decision(&self) -> Option<(usize, u32)> {
+        let undecided = &mut *self.undecided.borrow_mut();
+        for index in 0..undecided.len() {
+            let (earlier, rest) = undecided.split_at_mut(index);
+            if self.has_news[rest[0].waiting.rank].get() {
+                rest[0].look(earlier, &self.mailboxes.borrow());
+            }
+        }
+        self.has_news.iter().for_each(|news| news.set(false));
+        if let Some(index) = undecided.iter().position(|one| one.is_decided() && !one.senders.is_empty()) {
+            return Some((index, undecided[index].senders[0]));
+        }
+        let alternatives = undecided.iter().map(|one| one.senders.len()).sum();
+        if alternatives == 0 {
+            return None;
+        }
+        let mut choice = self.choices.decide(alternatives);
+        for (index, one) in undecided.iter().enumerate() {
+            match one.senders.get(choice) {
+                Some(from) => return Some((index, *from)),
+                None => choice -= one.senders.len(),
+            }
+        }
+        None
     }
 
     /// Gives the earliest message that a receive accepts to it.
@@ -280,9 +328,9 @@ impl<'a> World<'a> {
             let got = format!("a message of {len} elements from rank {from}");
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
-        if self.mailboxes.borrow().unexpected(rank).any(|(other, ..)| *other as usize == from)
-            && self.is_overtaking(rank, from, step)
-        {
+        let is_overtaken =
+            |(other, _, held): &(u32, Tag, Message)| *other as usize == from && held.number < message.number;
+        if self.mailboxes.borrow().unexpected(rank).any(is_overtaken) {
             self.overtaking.set(self.overtaking.get() + 1);
         }
         self.ranks[rank].borrow_mut().write(posted.into.part(0, len), message.values);
@@ -292,21 +340,11 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whether a message that still waits at `rank` was sent before the one that this step takes from the same sender.
-    fn is_overtaking(&self, rank: usize, from: usize, step: usize) -> bool {
-        let taken = match self.ranks[rank].borrow().steps[step].verb {
-            Verb::Recv(_, tag) => tag,
-            _ => return false,
-        };
-        let mailboxes = self.mailboxes.borrow();
-        let mut waiting = mailboxes.unexpected(rank).filter(|(other, ..)| *other as usize == from);
-        waiting.next().is_some_and(|(_, tag, _)| *tag != taken)
-    }
-
     /// An operation is done: at once, or when the order of messages says so.
     fn complete(&self, waiting: Waiting, received: Received) {
         if waiting.is_racing {
-            self.undecided.borrow_mut().push(Undecided::Completion { waiting, received });
+            let what = What::Completion(received);
+            self.undecided.borrow_mut().push(Undecided { waiting, what, senders: vec![0] });
         } else {
             self.finish(waiting, received);
         }
@@ -476,18 +514,21 @@ impl<'a> SymbolicRank<'a> {
     }
 
     /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches that
-    /// have just begun issue their messages in the order of the program; later on timing decides.
+    /// have just begun issue their messages in the order of the program; later on timing decides. Two empty messages may
+    /// change places.
     fn ambiguity(&self, number: usize) -> Option<Counterexample> {
         let state = self.state().borrow();
         let step = &state.steps[number];
         let is_message = matches!(step.verb, Verb::Send(..) | Verb::Recv(Source::Rank(_), _));
-        let is_empty = step.reads.or(step.writes).is_none_or(Span::is_empty);
-        if !is_message || is_empty {
+        if !is_message {
             return None;
         }
+        let is_empty = |step: &Step| step.reads.or(step.writes).is_none_or(Span::is_empty);
         let other = (0..number).filter(|at| !step.finished.contains(*at)).find(|at| {
             let other = &state.steps[*at];
-            other.verb == step.verb && other.finished.steps != step.finished.steps
+            other.verb == step.verb
+                && other.finished.steps != step.finished.steps
+                && !(is_empty(other) && is_empty(step))
         })?;
         Some(self.concurrent(
             Kind::AmbiguousOrder,
@@ -561,7 +602,8 @@ impl Drop for Withdraw<'_> {
         let Waiting { rank, slot, .. } = self.waiting;
         self.world.slots.borrow_mut().abandon(slot);
         self.world.mailboxes.borrow_mut().withdraw(rank, |posted| posted.waiting.slot == slot);
-        self.world.undecided.borrow_mut().retain(|undecided| undecided.waiting().slot != slot);
+        self.world.undecided.borrow_mut().retain(|undecided| undecided.waiting.slot != slot);
+        self.world.has_news[rank].set(true);
     }
 }
 
@@ -588,11 +630,15 @@ impl Rank for SymbolicRank<'_> {
         let (world, from) = (self.world, self.rank as u32);
         let values = self.state().borrow().read(data).to_vec();
         let waiting = self.waiting(step);
-        let message = Message { values, sender: world.is_rendezvous.then_some(waiting) };
+        let number = world.sent.replace(world.sent.get() + 1);
+        let message = Message { number, values, sender: world.is_rendezvous.then_some(waiting) };
         let posted = world.mailboxes.borrow_mut().take_receive(to, from, options.tag);
         match posted {
             Some(posted) => world.transfer(self.rank, &posted, message),
-            None => world.mailboxes.borrow_mut().hold(to, from, options.tag, message),
+            None => {
+                world.mailboxes.borrow_mut().hold(to, from, options.tag, message);
+                world.has_news[to].set(true);
+            }
         }
         if !world.is_rendezvous {
             world.complete(waiting, Received { source: to, len: data.len });
@@ -605,8 +651,16 @@ impl Rank for SymbolicRank<'_> {
         let waiting = self.waiting(step);
         let posted = Posted { waiting, into };
         let world = self.world;
-        if from == Source::Any || waiting.is_racing {
-            world.undecided.borrow_mut().push(Undecided::Receive { posted, source: from, tag });
+        let is_behind =
+            |source: u32| world.undecided.borrow().iter().any(|earlier| earlier.accepts(self.rank, source, tag));
+        let is_undecided = match from {
+            Source::Any => true,
+            Source::Rank(source) => waiting.is_racing || is_behind(source),
+        };
+        if is_undecided {
+            let what = What::Receive { into, source: from, tag };
+            world.undecided.borrow_mut().push(Undecided { waiting, what, senders: Vec::new() });
+            world.has_news[self.rank].set(true);
         } else {
             let message = world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
             match message {

@@ -200,6 +200,27 @@ fn overtaking_messages() {
     assert_eq!(verdict.counterexample.map(|found| (found.kind, found.is_rendezvous)), Some((Kind::Deadlock, true)));
 }
 
+// The same messages received in the order in which they were sent: the second one waits, and is overtaken by none.
+exhibit!(TaggedInOrder, |r, c| {
+    let result = c.result(r);
+    for tag in [1, 2] {
+        let half = result.chunk(tag as usize - 1, 2);
+        if r.rank() == c.root {
+            r.send_with(0, half, Options { tag, ..Options::default() }).await;
+        } else {
+            r.recv_with(Source::Rank(1), half, tag).await;
+        }
+    }
+});
+
+#[test]
+fn messages_in_order_do_not_overtake() {
+    let call = Call { root: 1, ..Call::new(Collective::Broadcast, 2, 2) };
+    let verdict = verify(&TaggedInOrder, &call, Limits::default());
+    assert!(verdict.is_ok(), "{verdict:?}");
+    assert_eq!(verdict.overtaking, 0);
+}
+
 // The next message is copied into the scratch that the previous send still reads.
 exhibit!(ReusedScratch, |r, c| {
     let (input, result) = (c.input(r), c.result(r));
@@ -296,6 +317,39 @@ fn sends_whose_order_depends_on_timing() {
     assert!(found.details[1].ends_with("send scratch[1..2] to rank 3"), "{found}");
 }
 
+// The same race, of an empty message and another one: a receive may take either.
+struct RacingSizes {
+    lens: [usize; 2],
+}
+
+impl Program for RacingSizes {
+    async fn run(&self, r: &impl Rank, _: &Call) {
+        let place = r.scratch(1);
+        let relay = |from: usize| async move {
+            r.recv(from, place.part(0, 0)).await;
+            r.send(3, place.part(0, self.lens[from - 1])).await;
+        };
+        match r.rank() {
+            0 => drop(r.join(relay(1), relay(2)).await),
+            3 => {
+                for len in self.lens {
+                    r.recv(0, place.part(0, len)).await;
+                }
+            }
+            _ => r.send(0, place.part(0, 0)).await,
+        }
+    }
+}
+
+#[test]
+fn only_two_empty_messages_may_change_places() {
+    let verdict = |lens| verify(&RacingSizes { lens }, &Call::new(Collective::Barrier, 4, 0), Limits::default());
+    assert!(verdict([0, 0]).is_ok());
+    for lens in [[0, 1], [1, 0]] {
+        assert_eq!(verdict(lens).counterexample.map(|found| found.kind), Some(Kind::AmbiguousOrder), "{lens:?}");
+    }
+}
+
 // A message that nobody receives.
 exhibit!(LeftOver, |r, c| {
     let _ = c;
@@ -351,6 +405,61 @@ fn all_orders_are_tried_when_few_and_a_sample_when_many() {
     assert_eq!(verdict(5).exploration, Exploration::Exhaustive);
     assert_eq!(verdict(9).exploration, Exploration::Sampled);
     assert_eq!(verdict(9), verdict(9), "a sample is seeded");
+}
+
+// The receive from any rank may take the message of rank 0, and then the receive from rank 0 waits for ever.
+exhibit!(AnyBeforeNamed, |r, c| {
+    let (a, b) = (r.scratch(1), r.scratch(1));
+    match r.rank() {
+        2 => drop(r.join(r.recv_any(a), r.recv(0, b)).await),
+        _ => r.send(2, c.input(r).part(0, 0)).await,
+    }
+});
+
+#[test]
+fn a_receive_from_any_rank_takes_the_message_of_a_later_receive() {
+    let verdict = verify(&AnyBeforeNamed, &Call::new(Collective::Barrier, 3, 0), Limits::default());
+    assert_ne!(verdict.exploration, Exploration::Deterministic);
+    assert_eq!(verdict.counterexample.map(|found| found.kind), Some(Kind::Deadlock));
+}
+
+// The first message is that of the receive from any rank, posted first: rank 0 is answered, and sends the second.
+exhibit!(NamedBehindAny, |r, c| {
+    let _ = c;
+    let (a, b, empty) = (r.scratch(1), r.scratch(1), r.scratch(0));
+    let answer = Options { tag: 1, ..Options::default() };
+    if r.rank() == 0 {
+        r.send(1, empty).await;
+        r.recv_with(Source::Rank(1), empty, 1).await;
+        return r.send(1, empty).await;
+    }
+    let served = async {
+        r.recv_any(a).await;
+        r.send_with(0, empty, answer).await;
+    };
+    r.join(served, r.recv(0, b)).await;
+});
+
+#[test]
+fn a_receive_does_not_overtake_an_earlier_one_from_any_rank() {
+    let verdict = verify(&NamedBehindAny, &Call::new(Collective::Barrier, 2, 0), Limits::default());
+    assert!(verdict.is_ok(), "{verdict:?}");
+}
+
+// One message, and two receives that race for it: it belongs to the one that was posted first.
+exhibit!(FirstOfOne, |r, c| {
+    let result = c.result(r);
+    if r.rank() == c.root {
+        return r.send(1 - r.rank(), result).await;
+    }
+    let junk = r.scratch(result.len);
+    drop(r.first(r.recv(c.root, result), r.recv(c.root, junk)).await);
+});
+
+#[test]
+fn racing_receives_take_messages_in_the_order_in_which_they_were_posted() {
+    let verdict = verify(&FirstOfOne, &Call::new(Collective::Broadcast, 2, 1), Limits::default());
+    assert!(verdict.is_ok(), "{verdict:?}");
 }
 
 // The earlier of two copies wins; the other one is received all the same.

@@ -6,7 +6,8 @@
 //! - send at t: starts at s = max(t, processor free, interface free to send); the processor is busy until s + o + m O, when
 //!   the send is done; the interface until s + g + m G; the last byte arrives at s + o + L + m max(G, O).
 //! - receive of a message that is there and asked for at t: starts at s = max(t, processor free, interface free to
-//!   receive); done at s + o + m O, until which the processor is busy; the interface until s + g + m G.
+//!   receive + m G), for the interface has been taking the message in since m G before its last byte; done at s + o + m O,
+//!   until which the processor is busy; the interface until s + g.
 //! - above S bytes the sender first asks: the request is there after o + L, and meets its receive; the answer is back
 //!   o + L later, and then the message is sent as above. Request and answer occupy no processor.
 //! - computing, reducing and copying occupy the processor.
@@ -85,9 +86,10 @@ impl Network for Loggp {
 
     fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, bytes: f64) -> T {
         let m = (bytes - 1.0).max(0.0);
-        let start = now.max(node.processor).max(node.receiving);
+        // An interface that was free from the start delays nothing: no last byte is there before m G.
+        let start = now.max(node.processor).max(node.receiving.plus(m * self.G));
         node.processor = start.plus(self.o + m * self.O);
-        node.receiving = start.plus(self.g + m * self.G);
+        node.receiving = start.plus(self.g);
         node.processor
     }
 
