@@ -20,7 +20,8 @@ class Call:
         element_bytes: Size of an element; messages are cut between elements.
         in_place: Whether the input lies in the result buffer.
         commutative: Whether operands may be swapped.
-        parameters: Values of the algorithm's parameters; those left out have their defaults.
+        parameters: Values of the algorithm's parameters; those left out have their defaults. "auto" leaves one to
+            the rule that knows the machine, where there is one: see `hocket.rules`.
     """
 
     ranks: int
@@ -29,4 +30,4 @@ class Call:
     element_bytes: int = 1
     in_place: bool = False
     commutative: bool = True
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int | str] = field(default_factory=dict)

@@ -25,7 +25,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-def complete(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int]:
+def complete(algorithm: Algorithm, parameters: Mapping[str, int | str]) -> dict[str, int]:
     """Return the values of all parameters of an algorithm: those given, and the defaults of the others.
 
     Raises:

@@ -13,6 +13,7 @@ from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import ask, call_request
+from hocket.rules import resolved
 from hocket.schedule import Schedule
 from hocket.version import version
 
@@ -228,8 +229,9 @@ def simulate(
         >>> found.messages
         24
     """
-    request = _machine_request(as_machine(machine), engine, trials)
-    return _simulation(*_ask(as_algorithm(algorithm), call, request), trials)
+    known, found = as_machine(machine), as_algorithm(algorithm)
+    request = _machine_request(known, engine, trials)
+    return _simulation(*_ask(found, resolved(found, call, known), request), trials)
 
 
 def trace(
@@ -241,8 +243,9 @@ def trace(
     trials: Trials = ONE_TRIAL,
 ) -> Trace:
     """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
-    request = {**_machine_request(as_machine(machine), engine, trials), "trace": True}
-    given, answer = _ask(as_algorithm(algorithm), call, request)
+    known, found = as_machine(machine), as_algorithm(algorithm)
+    request = {**_machine_request(known, engine, trials), "trace": True}
+    given, answer = _ask(found, resolved(found, call, known), request)
     return Trace(_simulation(given, answer, trials), _events(answer))
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "format_time",
     "format_value",
     "parse_bytes",
+    "parse_bytes_per_s",
     "parse_count",
     "parse_ranks",
     "parse_share",
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 parse_bytes = _native.parse_bytes
+parse_bytes_per_s = _native.parse_bytes_per_s
 parse_time = _native.parse_time
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))

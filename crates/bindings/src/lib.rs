@@ -60,6 +60,12 @@ fn parse_time(text: &str) -> PyResult<f64> {
     units::parse_time_s(text).map_err(raise)
 }
 
+/// A rate such as "100 Gbit/s", in bytes per second.
+#[pyfunction]
+fn parse_bytes_per_s(text: &str) -> PyResult<f64> {
+    units::parse_bytes_per_s(text).map_err(raise)
+}
+
 /// Checks the text of a machine file, and returns what it says.
 #[pyfunction]
 fn machine(text: &str, file: &str) -> PyResult<String> {
@@ -298,7 +304,7 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        catalogue, machine, parse_bytes, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
+        catalogue, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
         schedule_to_goal, simulate, simulate_schedule, verify,
     };
     #[pymodule_export]

@@ -448,7 +448,7 @@ STUDY = Study(
     title="Butterfly allreduce with redundant exchanges under OS and network jitter",
     figures=_FIGURES,
     scopes={
-        "quick": Scope("quick", most_ranks_log2=8, points=4, trials=10),
+        "quick": Scope("quick", most_ranks_log2=10, points=4, trials=30),
         "default": Scope("default", most_ranks_log2=14, points=7, trials=30),
         "full": Scope("full", most_ranks_log2=20, points=13, trials=30),
     },
