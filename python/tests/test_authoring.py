@@ -171,3 +171,29 @@ def test_what_is_no_python_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.txt").touch()
     with pytest.raises(hocket.Error, match=r"text\.txt: not a Python file"):
         hocket.load(tmp_path / "text.txt")
+
+
+@hocket.algorithm("barrier", refuses=lambda c: None if c.ranks == 3 else "needs 3 ranks")
+def changing_its_mind(r: Rank, c: Call) -> Steps:
+    """Rank 0 takes what rank 1 sends, no longer waits for rank 2, and then asks that one for its message."""
+    empty = r.scratch(0)
+    if r.rank == 0:
+        _winner, _got, rest = yield r.first(r.recv(1, empty), r.recv(2, empty))
+        del rest
+        yield r.send(2, empty)
+        yield r.recv(2, empty)
+        yield r.join(r.send(1, empty, tag=1), r.send(2, empty, tag=1))
+    else:
+        yield r.send(0, empty) if r.rank == 1 else part_of_rank_2(r)
+        yield r.recv(0, empty, tag=1)
+
+
+def part_of_rank_2(r: Rank) -> Steps:
+    yield r.recv(0, r.scratch(0))
+    yield r.send(0, r.scratch(0))
+
+
+def test_a_dropped_rest_is_withdrawn() -> None:
+    assert hocket.simulate(changing_its_mind, hocket.Call(ranks=3, size_bytes=0)).messages == 5
+    assert hocket.verify(changing_its_mind, [3]).ok
+    assert len(hocket.run(changing_its_mind, [np.arange(0)] * 3)) == 3

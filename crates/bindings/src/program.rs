@@ -44,7 +44,7 @@ impl Program for PythonProgram {
             Ok(generator) => {
                 let driver = Rc::new(Driver { rank: r, program: self, scratch, rests: RefCell::default() });
                 let _end = DropRests(driver.clone());
-                driver.take(generator).await;
+                driver.generate(generator).await;
             }
             Err(error) => self.fail(error).await,
         }
@@ -65,8 +65,9 @@ struct Driver<'a, R: Rank> {
     rank: &'a R,
     program: &'a PythonProgram,
     scratch: Arc<ScratchRequests>,
-    /// Branches that a `first` did not wait for, by number.
-    rests: RefCell<Vec<Option<Later<'a, ()>>>>,
+    /// Branches that a `first` did not wait for. Each has a handle in common with the steps that let it finish: once
+    /// the program has dropped those, nobody else holds it.
+    rests: RefCell<Vec<(Arc<()>, Later<'a, ()>)>>,
 }
 
 /// Drops the rests with the run: they hold the driver that holds them.
@@ -102,6 +103,7 @@ impl<'a, R: Rank> Driver<'a, R> {
                 Err(error) => Err(error),
             });
             self.give_scratch();
+            self.withdraw();
             match sent {
                 Ok(Ok(step)) => value = self.take(step).await,
                 Ok(Err(returned)) => return returned,
@@ -120,6 +122,13 @@ impl<'a, R: Rank> Driver<'a, R> {
         }
     }
 
+    /// Drops the rests that the program has dropped.
+    fn withdraw(&self) {
+        let dropped: Vec<_> =
+            self.rests.borrow_mut().extract_if(.., |(step, _)| Arc::strong_count(step) == 1).collect();
+        drop(dropped); // only now: a rest may hold generators, which come back here
+    }
+
     async fn act(self: &Rc<Self>, verb: Act) -> Py<PyAny> {
         let r = self.rank;
         match verb {
@@ -136,17 +145,17 @@ impl<'a, R: Rank> Driver<'a, R> {
             }
             Act::First(a, b) => {
                 let (winner, rest) = r.first(self.take(a), self.take(b)).await;
-                let number = self.rests.borrow().len();
-                self.rests.borrow_mut().push(Some(Box::pin(rest)));
+                let step = Arc::new(());
+                self.rests.borrow_mut().push((step.clone(), Box::pin(rest)));
                 let (index, value) = match winner {
                     Winner::A(value) => (0, value),
                     Winner::B(value) => (1, value),
                 };
-                return Python::attach(|py| tuple(py, index, value, Act::Rest(number)));
+                return Python::attach(|py| tuple(py, index, value, Act::Rest(step)));
             }
-            Act::Rest(number) => {
-                let rest = self.rests.borrow_mut()[number].take();
-                if let Some(rest) = rest {
+            Act::Rest(step) => {
+                let rest = self.rests.borrow_mut().extract_if(.., |(other, _)| Arc::ptr_eq(other, &step)).next();
+                if let Some((_, rest)) = rest {
                     rest.await;
                 }
             }
@@ -192,7 +201,7 @@ enum Act {
     Disconnect { peer: usize },
     Join(Vec<Py<PyAny>>),
     First(Py<PyAny>, Py<PyAny>),
-    Rest(usize),
+    Rest(Arc<()>),
 }
 
 impl Clone for Act {
@@ -208,7 +217,7 @@ impl Clone for Act {
             Self::Disconnect { peer } => Self::Disconnect { peer: *peer },
             Self::Join(steps) => Self::Join(steps.iter().map(copy).collect()),
             Self::First(a, b) => Self::First(copy(a), copy(b)),
-            Self::Rest(number) => Self::Rest(*number),
+            Self::Rest(step) => Self::Rest(step.clone()),
         }
     }
 }
