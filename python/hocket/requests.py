@@ -19,6 +19,7 @@ __all__ = [
     "complete",
     "declared_by",
     "guarded",
+    "describe",
     "refusal",
 ]
 
@@ -96,17 +97,29 @@ def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
     """
     try:
         return run()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and GeneratorExit are no more than the program's failures
         place = _place_in(algorithm, error)
         if place is None:
             raise
-        what = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
-        message = f"{place}{algorithm.label}: {what}"
+        message = f"{place}{algorithm.label}: {describe(error)}"
     # Raised here, so that it does not keep the program's frames: ranks must not outlive the thread that runs them.
     raise Error(message)
 
 
-def _place_in(algorithm: Algorithm, error: Exception) -> str | None:
+def describe(error: BaseException) -> str:
+    """Return what was raised, in one line; the message alone if it is Hocket's own."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "its message cannot be told"
+    if isinstance(error, Error):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
     """Return "file:line: " if a program raised the error, "" if it was run by one, None if there is no program."""
     if algorithm.program is None:
         return None
