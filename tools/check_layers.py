@@ -37,10 +37,10 @@ MODULES = (
 )
 """Layers, the lowest first; "hocket" is the public API, the package's own `__init__`."""
 
-CALLS_NATIVE = ("library", "machine", "memory", "schedule", "simulation", "units", "verification")
+CALLS_NATIVE = ("library", "machine", "memory", "requests", "schedule", "simulation", "units", "verification")
 """Who calls the compiled module; its `Error` is everybody's but the applications'."""
 
-APPLICATIONS = {"demo": ("hocket", "typing"), "examples": ("hocket", "typing")}
+APPLICATIONS = {"examples": ("hocket", "typing")}
 """Written as users would write them: what they may import."""
 
 

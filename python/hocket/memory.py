@@ -12,7 +12,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import call_request, guarded
+from hocket.requests import call_request, guarded, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +74,7 @@ def run(
         >>> hocket.run("allreduce/linear", [turn, turn], operator=numpy.matmul, commutative=False)[0].tolist()
         [[[-1, 0], [0, -1]]]
     """
-    algorithm = as_algorithm(algorithm)
+    algorithm, root = as_algorithm(algorithm), whole("root", root)
     dtype = _common_dtype(inputs)
     shape = () if isinstance(operator, str) else _element_shape(inputs)
     call = Call(

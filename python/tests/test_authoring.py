@@ -89,7 +89,7 @@ def test_its_parameters_have_defaults_and_bounds() -> None:
     assert by_default.parameters == {"times": 2}
     once = hocket.simulate(repeated_ring, hocket.Call(ranks=2, size_bytes=8, parameters={"times": 1}))
     assert by_default.time_s.mean - once.time_s.mean == pytest.approx(1e-3)
-    with pytest.raises(hocket.Error, match="parameter times = 0, expected at least 1"):
+    with pytest.raises(hocket.Error, match="allreduce repeated_ring: parameter times = 0, expected at least 1"):
         hocket.simulate(repeated_ring, hocket.Call(ranks=2, size_bytes=8, parameters={"times": 0}))
 
 

@@ -62,6 +62,13 @@ def test_a_parameter_is_read_by_its_unit(hocket_command: Callable[..., Ran]) -> 
     assert "segment = 16 KiB" in hocket_command(line).out
 
 
+def test_the_parameters_told_are_those_simulated(hocket_command: Callable[..., Ran]) -> None:
+    line = "simulate broadcast chain --ranks 8 --size 1KiB --element 8B --param segment="
+    given, used = hocket_command(f"{line}20B --json").json, hocket_command(f"{line}16B --json").json
+    assert given == used
+    assert given["parameters"] == {"segment": 16}
+
+
 def test_a_precondition_refused_is_one_line(bad_input: Callable[..., str]) -> None:
     message = bad_input("simulate allgather recursive_doubling --ranks 6 --size 8B")
     assert "needs a power of two" in message and "(P = 6)" in message
