@@ -299,7 +299,7 @@ fn schedule_to_goal(schedule: &str, machine: Option<&str>) -> PyResult<String> {
             (platform.node.reduce_s_per_byte, platform.node.copy_s_per_byte)
         }
     };
-    Ok(hocket_record::to_goal(&schedule, reduce, copy))
+    hocket_record::to_goal(&schedule, reduce, copy).map_err(raise)
 }
 
 /// Reads GOAL.

@@ -79,7 +79,8 @@ fn goal_and_json_give_the_schedule_back() {
             let json = serde_json::to_string(&schedule).unwrap();
             assert_eq!(Schedule::from_json(&json, "x.json").unwrap(), schedule);
 
-            let goal = from_goal(&to_goal(&schedule, platform.node.reduce_s_per_byte, 0.0), "x.goal").unwrap();
+            let text = to_goal(&schedule, platform.node.reduce_s_per_byte, 0.0).unwrap();
+            let goal = from_goal(&text, "x.goal").unwrap();
             let bytes = Call { element_bytes: 1, ..call.clone() };
             let again = hocket_simulate::simulate(&goal, &bytes, &platform, options).unwrap();
             let program = simulate(entry, &call, &platform, options).unwrap();
