@@ -57,14 +57,15 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
 /// A rate in bytes per second: "3.87 GB/s" or "100 Gbit/s".
 ///
 /// # Errors
-/// Not a number followed by a unit of rate, zero, negative, or not finite.
+/// Not a number followed by a unit of rate, zero or so little that its time per byte is not finite, negative, or not
+/// finite.
 pub fn parse_bytes_per_s(text: &str) -> Result<f64> {
     let expected = "a rate above zero such as \"3.87 GB/s\" or \"100 Gbit/s\"";
     let rate = quantity(text, expected, |unit| {
         let size = unit.strip_suffix("/s")?;
         find(SIZES, size).or_else(|| find(BITS, size))
     })?;
-    if rate > 0.0 { Ok(rate) } else { Err(refuse(text, expected)) }
+    if rate > 0.0 && (1.0 / rate).is_finite() { Ok(rate) } else { Err(refuse(text, expected)) }
 }
 
 fn find(units: &[Unit], name: &str) -> Option<Unit> {

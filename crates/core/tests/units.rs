@@ -25,6 +25,7 @@ fn anything_else_is_refused_in_one_line() {
     }
     assert!(parse_time_s("5").is_err() && parse_time_s("1 B").is_err() && parse_time_s("-1 s").is_err());
     assert!(parse_bytes_per_s("0 GB/s").is_err() && parse_bytes_per_s("1 GB").is_err());
+    assert!(parse_bytes_per_s("1e-320 B/s").is_err(), "its time per byte is infinite");
 }
 
 proptest! {

@@ -80,6 +80,42 @@ def test_bad_input_is_one_line_and_exit_status_2(bad_input: Callable[..., str], 
 
 WORDS = [
     *COMMANDS,
+ENDLESS = """
+name = "endless"
+[network]
+model = "hockney"
+latency = "1e308 s"
+bandwidth = "1 GB/s"
+[node]
+reduce_bandwidth = "1e-300 B/s"
+"""
+NOISY = """[noise.os]
+model = "poisson"
+interval = "1 ms"
+duration = "1 us"
+"""
+
+
+@pytest.mark.parametrize("noise", ["", NOISY])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate allreduce ring --size 8B",
+        "simulate allreduce ring --size 8B --engine events",
+        "compare allreduce --sizes 8B..64B",
+        "record allreduce ring --size 8B",
+    ],
+)
+def test_times_beyond_what_a_number_holds_are_refused(
+    bad_input: Callable[..., str], tmp_path: Path, line: str, noise: str
+) -> None:
+    machine = tmp_path / "endless.toml"
+    machine.write_text(ENDLESS + noise)
+    assert re.search(
+        r"machine endless, expected shorter|at most 2\^53 ns", bad_input(f"{line} --ranks 4 --machine", machine)
+    )
+
+
     *("allreduce", "broadcast", "ring", "chain", "schedule", "cluster", "--ranks", "--size", "--sizes", "--machine"),
     *("--param", "--root", "--json", "--in-place", "--element", "--engine", "--help", "segment=1B", "events", "x", ""),
     *("0", "2", "4", "-1", "8B", "8B..64B", "1-3", "1e9", "3\n4", "é", "."),
