@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from hocket._native import Error
 from hocket.cli.options import (
     as_json_option,
     chosen,
@@ -59,8 +58,6 @@ def verify(
         verdict = verify_all(
             chosen_ones, counts, parameters=values_of(param, chosen_ones), executor=executor, on_done=on_done
         )
-    if not verdict.checked and verdict.refusals:
-        raise Error(verdict.refusals[0].sentence)
     if as_json:
         print_json(_entry(verdict))
     else:
