@@ -5,8 +5,16 @@ use crate::{Error, Result};
 /// A unit: its name, a power of ten, and a factor that a double holds exactly.
 type Unit = (&'static str, i32, f64);
 
-const TIMES: &[Unit] =
-    &[("s", 0, 1.0), ("ms", -3, 1.0), ("us", -6, 1.0), ("µs", -6, 1.0), ("ns", -9, 1.0), ("ps", -12, 1.0)];
+/// The micro sign and the Greek letter mu look alike.
+const TIMES: &[Unit] = &[
+    ("s", 0, 1.0),
+    ("ms", -3, 1.0),
+    ("us", -6, 1.0),
+    ("\u{b5}s", -6, 1.0),
+    ("\u{3bc}s", -6, 1.0),
+    ("ns", -9, 1.0),
+    ("ps", -12, 1.0),
+];
 
 const SIZES: &[Unit] = &[
     ("B", 0, 1.0),
