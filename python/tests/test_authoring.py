@@ -247,6 +247,7 @@ def test_a_library_is_the_catalogue_with_files(program_file: Write) -> None:
         ("def f(:\n", r"mine\.py:2: SyntaxError: "),
         ("x = 1\ny = x / 0\n", r"mine\.py:3: ZeroDivisionError: division by zero"),
         ("import nowhere\n", r"mine\.py:2: ModuleNotFoundError: No module named 'nowhere'"),
+        ("x = 1\0\n", r"mine\.py:1: SyntaxError: source code string cannot contain null bytes"),
         ("raise SystemExit(3)\n", r"mine\.py:2: SystemExit: 3"),
         ("", r"mine\.py: defines no algorithm, expected a generator function under @hocket.algorithm"),
         (STAR.replace("broadcast", "braodcast"), r'mine\.py:3: unknown collective "braodcast", nearest: broadcast'),
