@@ -32,7 +32,7 @@ MODULES = (
     ("comparison", "picture", "timeline"),
     ("plot",),
     ("hocket",),
-    ("cli", "demo", "examples"),
+    ("cli", "examples"),
     ("__main__",),
 )
 """Layers, the lowest first; "hocket" is the public API, the package's own `__init__`."""
