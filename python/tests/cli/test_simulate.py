@@ -54,6 +54,10 @@ def test_options_reach_the_call(hocket_command: Callable[..., Ran]) -> None:
 
 def test_a_barrier_has_no_size(hocket_command: Callable[..., Ran]) -> None:
     assert hocket_command("simulate barrier dissemination --ranks 8 --json").json["size_bytes"] == 0
+    names = [
+        line.split("  ")[0] for line in hocket_command("simulate barrier dissemination --ranks 8").out.splitlines()
+    ]
+    assert names[1:4] == ["time", "formula", "first rank ends"]
 
 
 def test_a_parameter_is_read_by_its_unit(hocket_command: Callable[..., Ran]) -> None:
