@@ -120,6 +120,8 @@ def verify_all(
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
     """Check several algorithms, each with those of the parameters that it declares; otherwise as `verify`."""
+    if not isinstance(ranks, Iterable):
+        raise Error(f"ranks: got {ranks!r}, expected several rank counts such as [{ranks!r}]")
     counts = tuple(whole("ranks", count) for count in ranks)
     tasks = [_Task(algorithm, count, dict(parameters or {})) for algorithm in algorithms for count in counts]
     largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)

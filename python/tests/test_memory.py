@@ -68,6 +68,13 @@ def test_matrices_are_multiplied_in_rank_order(algorithm: hocket.Algorithm, rank
         np.testing.assert_array_equal(result.ravel(), array)
 
 
+def test_what_is_no_array_is_refused() -> None:
+    with pytest.raises(hocket.Error, match=r"^inputs: got list for rank 1, expected an array of NumPy$"):
+        hocket.run("allreduce/ring", [np.arange(2), [1, 2]])  # type: ignore[list-item]
+    with pytest.raises(hocket.Error, match=r"^inputs: got NoneType, expected an array for each rank$"):
+        hocket.run("allreduce/ring", None)  # type: ignore[arg-type]
+
+
 def test_an_operator_that_fails_is_told() -> None:
     def operator(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
         raise ZeroDivisionError("no such element")

@@ -54,6 +54,8 @@ def test_without_any_call_there_is_no_verdict() -> None:
         hocket.verify("allgather/ring", [])
     with pytest.raises(hocket.Error, match=r"^ranks: got '4', expected a whole number$"):
         hocket.verify("allgather/ring", ["4"])  # type: ignore[list-item]
+    with pytest.raises(hocket.Error, match=r"^ranks: got 4, expected several rank counts such as \[4\]$"):
+        hocket.verify("allgather/ring", 4)  # type: ignore[arg-type]
 
 
 def test_counterexamples_have_the_fewest_ranks_first() -> None:
