@@ -27,11 +27,6 @@ SIMGRID_HOWTO = (
     "python3 -m venv benchmarks/.venv-simgrid && "
     "PIP_CONSTRAINT=benchmarks/simgrid-constraints.txt benchmarks/.venv-simgrid/bin/pip install simgrid"
 )
-QUOTED = (
-    "quoted from measurements on another machine of this kind, not measured here: LogGOPSim 0.5 M messages/s for "
-    "recursive doubling at 2^16 ranks (445 MB), 1.8 M/s for the ring, 300 s for the broadcast; "
-    "ATLAHS 3.6 M/s for the ring"
-)
 
 HOCKNEY = """name = "benchmark"
 [network]
@@ -191,7 +186,6 @@ def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
             f"recursive doubling 8 B, P = {peer_ranks}, end to end, user time: Hocket {ours.user_s:.2f} s, "
             f"SimGrid {theirs.user_s:.2f} s: {ratio:.1f} times"
         )
-    console.print(QUOTED)
     if as_json:
         click.echo(json.dumps({"engine": [asdict(s) for s in speeds], "broadcast": asdict(whole), "simgrid": peers}))
 

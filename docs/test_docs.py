@@ -1,8 +1,9 @@
 """What the pages show is what happens.
 
-In a page, a `code-block` with a caption is a file of that name. A `console` block is a session: after each `$ ` a
-command and what it prints, where `...` stands for anything. `>>> ` begins a session of Python. A `diff` removes and
-keeps lines that are there. A block behind a line `% not run: ...` is left out. Each page runs in an empty folder.
+In a page, a `code-block` with a caption is a file of that name, and so is a block whose first line is a comment of
+that name. A `console` block is a session: after each `$ ` a command and what it prints, where `...` stands for
+anything. `>>> ` begins a session of Python. A `diff` removes and keeps lines that are there. A block behind a line
+`% not run: ...` is left out. Each page runs in an empty folder.
 """
 
 import contextlib
@@ -24,7 +25,11 @@ from hocket.cli.app import hocket as commands
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent
-PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "catalogue"} & set(path.parts))
+ROOT = DOCS.parent
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if not {"_build", "catalogue"} & set(path.parts)),
+]
 OPTIONS = doctest.ELLIPSIS
 
 
@@ -46,7 +51,7 @@ class Step:
     expected: str
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a page, from its top to its end."""
     monkeypatch.chdir(tmp_path)
@@ -55,8 +60,8 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     status = 0
     for block in blocks(page):
         caption, _, content = block.text.partition("\n")
-        if caption.startswith(":caption: "):
-            Path(caption.removeprefix(":caption: ")).write_text(content)
+        if named := re.fullmatch(r"(?::caption:|#) (\S+\.\w+)", caption):
+            Path(named[1]).write_text(content)
         elif block.language == "console":
             for step in steps(block):
                 printed, status = run(step.command, status)
@@ -111,14 +116,14 @@ def check(page: Path, step: Step, printed: str) -> None:
     if not checker.check_output(step.expected, printed, OPTIONS):
         example = doctest.Example(step.command, step.expected)
         difference = checker.output_difference(example, printed, OPTIONS | doctest.REPORT_NDIFF)
-        pytest.fail(f"{page.relative_to(DOCS)}:{step.line}: $ {step.command}\n{difference}", pytrace=False)
+        pytest.fail(f"{page.relative_to(ROOT)}:{step.line}: $ {step.command}\n{difference}", pytrace=False)
 
 
 def check_diff(block: Block) -> None:
     """Look for the lines that a diff removes or keeps in the file that it changes."""
     source = re.match(r"--- a/(\S+)\n\+\+\+ .*\n", block.text)
     assert source, f"line {block.line}: a diff begins with the names of its files"
-    old = (DOCS.parent / source[1]).read_text(encoding="utf-8").splitlines()
+    old = (ROOT / source[1]).read_text(encoding="utf-8").splitlines()
     for line in block.text[source.end() :].splitlines():
         assert line.startswith("+") or line[1:] in old, f"{source[1]} does not have the line {line[1:]!r}"
 

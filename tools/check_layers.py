@@ -26,21 +26,21 @@ MODULES = (
     ("_native", "call", "sweep", "typing", "version"),
     ("files", "machine", "units"),
     ("library",),
-    ("authoring", "requests"),
-    ("memory", "schedule", "verification"),
+    ("requests",),
+    ("authoring", "memory", "schedule", "verification"),
     ("simulation",),
     ("comparison", "picture", "timeline"),
     ("plot",),
     ("hocket",),
-    ("cli", "demo", "examples"),
+    ("cli", "examples"),
     ("__main__",),
 )
 """Layers, the lowest first; "hocket" is the public API, the package's own `__init__`."""
 
-CALLS_NATIVE = ("library", "machine", "memory", "schedule", "simulation", "units", "verification")
+CALLS_NATIVE = ("library", "machine", "memory", "requests", "schedule", "simulation", "units", "verification")
 """Who calls the compiled module; its `Error` is everybody's but the applications'."""
 
-APPLICATIONS = {"demo": ("hocket", "typing"), "examples": ("hocket", "typing")}
+APPLICATIONS = {"examples": ("hocket", "typing")}
 """Written as users would write them: what they may import."""
 
 

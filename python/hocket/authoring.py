@@ -14,6 +14,7 @@ from types import ModuleType
 
 from hocket._native import Error
 from hocket.library import Algorithm, Parameter, Refuses, algorithms
+from hocket.requests import describe
 from hocket.typing import Program
 
 __all__ = ["algorithm", "library", "load"]
@@ -112,10 +113,11 @@ def _module(file: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise Error(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}") from error
-    except (Exception, SystemExit) as error:
-        what = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
-        raise Error(f"{file}:{_line_of(error, file)}: {what}") from error
+        raise Error(f"{error.filename or file}:{error.lineno or 1}: {type(error).__name__}: {error.msg}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise Error(f"{file}:{_line_of(error, file)}: {describe(error)}") from error
     return module
 
 

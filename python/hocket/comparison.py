@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -10,7 +10,7 @@ from itertools import groupby
 
 from hocket._native import Error
 from hocket.call import Call
-from hocket.library import Algorithm
+from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import declared_by
 from hocket.simulation import Engine, MachineLike, Simulation, as_machine, simulate
@@ -85,7 +85,7 @@ class Comparison:
 
 
 def compare(
-    algorithms: Iterable[Algorithm],
+    algorithms: Iterable[Algorithm | str],
     calls: Sequence[Call],
     *,
     machine: MachineLike = "cluster",
@@ -96,7 +96,7 @@ def compare(
     """Simulate several algorithms for one collective on calls that differ in size.
 
     Args:
-        algorithms: The algorithms, as `hocket.algorithms("allreduce")` gives them.
+        algorithms: The algorithms, as `hocket.algorithms("allreduce")` gives them, or their labels.
         calls: The calls. Each algorithm takes the parameters that it declares.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
@@ -104,9 +104,12 @@ def compare(
         on_done: Called after each simulation.
 
     Raises:
-        Error: An unknown machine, or calls that none of the algorithms takes.
+        Error: An unknown algorithm or machine, algorithms for different collectives, calls of different rank counts, or
+            calls that none of the algorithms takes.
     """
-    candidates = tuple(algorithms)
+    candidates = tuple(as_algorithm(algorithm) for algorithm in algorithms)
+    _only_one("collectives", {algorithm.collective for algorithm in candidates})
+    _only_one("rank counts", {call.ranks for call in calls})
     machine = as_machine(machine)
     tasks = [(algorithm, call) for call in calls for algorithm in candidates]
     work = partial(_try_to_simulate, machine=machine, engine=engine)
@@ -124,6 +127,11 @@ def compare(
         simulations=simulations,
         not_compared=not_compared,
     )
+
+
+def _only_one(what: str, found: Collection[object]) -> None:
+    if len(found) > 1:
+        raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
 
 
 def _try_to_simulate(task: tuple[Algorithm, Call], *, machine: Machine, engine: Engine) -> Simulation | NotCompared:

@@ -157,8 +157,16 @@ def algorithms_named(
 
 
 def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
-    """Return an algorithm, finding it in the catalogue if it is a label."""
-    return algorithm if isinstance(algorithm, Algorithm) else find(algorithm)
+    """Return an algorithm, finding it in the catalogue if it is a label.
+
+    Raises:
+        Error: There is no such algorithm, or it is neither an algorithm nor a label.
+    """
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if not isinstance(algorithm, str):
+        raise Error(f'algorithm: got {algorithm!r}, expected an algorithm or a label such as "allreduce/ring"')
+    return find(algorithm)
 
 
 def find_collective(name: str) -> str:

@@ -55,11 +55,13 @@ class Machine:
         Raises:
             Error: There is neither, or the file is not a machine: file, line and key.
         """
+        if not isinstance(name, str | PathLike):
+            raise Error(f"machine: got {name!r}, expected the name of a preset or the path of a machine file")
         file = fspath(name)
         if file in presets():
             preset = _PRESETS / f"{file}.toml"
             return cls.parse(read_text(preset), preset.name)
-        if not Path(file).exists():
+        if not (file and Path(file).exists()):
             raise Error(f'no machine "{file}", expected a TOML file or one of {", ".join(presets())}')
         return cls.parse(read_text(file), file)
 

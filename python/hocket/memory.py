@@ -12,7 +12,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import call_request, guarded
+from hocket.requests import call_request, guarded, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +74,8 @@ def run(
         >>> hocket.run("allreduce/linear", [turn, turn], operator=numpy.matmul, commutative=False)[0].tolist()
         [[[-1, 0], [0, -1]]]
     """
-    algorithm = as_algorithm(algorithm)
+    algorithm, root = as_algorithm(algorithm), whole("root", root)
+    _check_arrays(inputs)
     dtype = _common_dtype(inputs)
     shape = () if isinstance(operator, str) else _element_shape(inputs)
     call = Call(
@@ -103,6 +104,16 @@ def _on_bytes(operator: Combine, dtype: np.dtype[Any], shape: tuple[int, ...]) -
         return np.asarray(operator(_array(left, dtype, shape), _array(right, dtype, shape)), dtype).tobytes()
 
     return combine
+
+
+def _check_arrays(inputs: Sequence[object]) -> None:
+    import numpy as np
+
+    if not isinstance(inputs, Sequence | np.ndarray):
+        raise Error(f"inputs: got {type(inputs).__name__}, expected an array for each rank")
+    for rank, array in enumerate(inputs):
+        if not (array is None or isinstance(array, np.ndarray)):
+            raise Error(f"inputs: got {type(array).__name__} for rank {rank}, expected an array of NumPy")
 
 
 def _element_shape(inputs: Sequence[NDArray[Any] | None]) -> tuple[int, ...]:

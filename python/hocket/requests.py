@@ -6,9 +6,10 @@ import inspect
 import json
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from operator import index
+from typing import Any, SupportsIndex, TypeVar
 
+from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm
@@ -18,22 +19,47 @@ __all__ = [
     "call_request",
     "complete",
     "declared_by",
+    "describe",
     "guarded",
     "refusal",
+    "whole",
 ]
 
 T = TypeVar("T")
 
+_LIMIT = 1 << 63
 
-def complete(algorithm: Algorithm, parameters: Mapping[str, int | str]) -> dict[str, int]:
+
+def complete(algorithm: Algorithm, parameters: Mapping[str, int | str], *, element_bytes: int = 1) -> dict[str, int]:
     """Return the values of all parameters of an algorithm: those given, and the defaults of the others.
+
+    Bytes are rounded down to whole elements, but to one at least.
 
     Raises:
         Error: The algorithm does not take a parameter, or its value.
     """
-    for name, value in parameters.items():
-        _check_parameter(algorithm, name, value)
-    return {**{p.name: p.default for p in algorithm.parameters}, **parameters}
+    if not isinstance(parameters, Mapping):
+        raise Error(f"parameters: got {parameters!r}, expected a mapping from names to values")
+    declared = [
+        (p.name, p.unit == "bytes", whole(p.name, p.default), whole(p.name, p.least)) for p in algorithm.parameters
+    ]
+    given = [(str(name), whole(f"parameter {name}", value)) for name, value in parameters.items()]
+    return dict(_native.complete(f"{algorithm.collective} {algorithm.name}", declared, given, element_bytes))
+
+
+def whole(what: str, value: SupportsIndex | str) -> int:
+    """Return a number as Python's own.
+
+    Raises:
+        Error: It is not whole, negative, or too large for the compiled module.
+    """
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise Error(f"{what}: got {value!r}, expected a whole number") from None
+    if not 0 <= number < _LIMIT:
+        raise Error(f"{what}: got {number}, expected a whole number from 0 to 2^63 - 1")
+    return number
 
 
 def refusal(algorithm: Algorithm, call: Call) -> str | None:
@@ -43,7 +69,7 @@ def refusal(algorithm: Algorithm, call: Call) -> str | None:
     return f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})" if sentence else None
 
 
-def declared_by(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int]:
+def declared_by(algorithm: Algorithm, parameters: Mapping[str, int | str]) -> dict[str, int | str]:
     """Return those of some parameters that an algorithm declares."""
     names = {parameter.name for parameter in algorithm.parameters}
     return {name: value for name, value in parameters.items() if name in names}
@@ -53,10 +79,10 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
     """Return the request for a call, in the compiled module's words.
 
     Raises:
-        Error: The algorithm refuses the call, or does not take a parameter or its value.
+        Error: The algorithm refuses the call, does not take a parameter or its value, or a value is of a wrong type.
     """
-    parameters = complete(algorithm, call.parameters)
-    sentence = refusal(algorithm, replace(call, parameters=parameters))
+    call = _checked(algorithm, call)
+    sentence = refusal(algorithm, call)
     if sentence:
         raise Error(sentence)
     return {
@@ -68,7 +94,7 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
         "element_bytes": call.element_bytes,
         "in_place": call.in_place,
         "commutative": call.commutative,
-        "parameters": parameters,
+        "parameters": call.parameters,
     }
 
 
@@ -96,17 +122,29 @@ def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
     """
     try:
         return run()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and GeneratorExit are no more than the program's failures
         place = _place_in(algorithm, error)
         if place is None:
             raise
-        what = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
-        message = f"{place}{algorithm.label}: {what}"
+        message = f"{place}{algorithm.label}: {describe(error)}"
     # Raised here, so that it does not keep the program's frames: ranks must not outlive the thread that runs them.
     raise Error(message)
 
 
-def _place_in(algorithm: Algorithm, error: Exception) -> str | None:
+def describe(error: BaseException) -> str:
+    """Return what was raised, in one line; the message alone if it is Hocket's own."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "its message cannot be told"
+    if isinstance(error, Error):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
     """Return "file:line: " if a program raised the error, "" if it was run by one, None if there is no program."""
     if algorithm.program is None:
         return None
@@ -117,10 +155,23 @@ def _place_in(algorithm: Algorithm, error: Exception) -> str | None:
     return None if isinstance(error, Error) else ""
 
 
-def _check_parameter(algorithm: Algorithm, name: str, value: int) -> None:
-    declared = next((p for p in algorithm.parameters if p.name == name), None)
-    if declared is None:
-        known = ", ".join(p.name for p in algorithm.parameters) or "no parameters"
-        raise Error(f'{algorithm.label}: unknown parameter "{name}", expected {known}')
-    if value < declared.least:
-        raise Error(f"{algorithm.label}: parameter {name} = {value}, expected at least {declared.least}")
+def _truth(what: str, value: object) -> bool:
+    if value in (True, False):
+        return bool(value)
+    raise Error(f"{what}: got {value!r}, expected True or False")
+
+
+def _checked(algorithm: Algorithm, call: Call) -> Call:
+    """Return a call in Python's own types, with the values of all parameters."""
+    element_bytes = whole("element_bytes", call.element_bytes)
+    if element_bytes == 0:
+        raise Error("element_bytes: got 0, expected at least 1")
+    return Call(
+        ranks=whole("ranks", call.ranks),
+        size_bytes=whole("size_bytes", call.size_bytes),
+        root=whole("root", call.root),
+        element_bytes=element_bytes,
+        in_place=_truth("in_place", call.in_place),
+        commutative=_truth("commutative", call.commutative),
+        parameters=complete(algorithm, call.parameters, element_bytes=element_bytes),
+    )

@@ -48,7 +48,7 @@ class Schedule:
         """Return the schedule as GOAL text; without a machine, reductions and copies cost no time.
 
         Raises:
-            Error: The schedule contains what GOAL cannot say.
+            Error: A task takes longer than GOAL can say: 2^53 ns.
         """
         node = None if machine is None else json.dumps(machine.as_request())
         return _native.schedule_to_goal(json.dumps(self.data), node)

@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from hocket import _native
+from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
@@ -276,6 +277,8 @@ def as_machine(machine: MachineLike) -> Machine:
 
 
 def _machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
+    if engine not in get_args(Engine):
+        raise Error(f"engine: got {engine!r}, expected one of {', '.join(get_args(Engine))}")
     return {"machine": machine.as_request(), "engine": engine, "trials": trials.as_request()}
 
 

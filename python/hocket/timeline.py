@@ -1,7 +1,7 @@
 """A trace as a timeline that ui.perfetto.dev and chrome://tracing open.
 
 The format is Chrome's trace events: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
-Times are rounded to nanoseconds, the viewers' resolution, before anything is laid out.
+Times are rounded to picoseconds, the finest unit of a machine file, before anything is laid out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from hocket.simulation import Event, Trace
 
 __all__ = ["timeline"]
 
+_PS_PER_NS = 1000
+_PS_PER_US = 1_000_000
+
 
 def timeline(trace: Trace) -> str:
     """Return a trace as JSON text: a process for each rank, an arrow for each message."""
@@ -31,8 +34,8 @@ class _Bar:
 
     event: Event
     lane: int
-    start_ns: int
-    end_ns: int
+    start_ps: int
+    end_ps: int
 
     @property
     def place(self) -> dict[str, int]:
@@ -41,12 +44,12 @@ class _Bar:
 
 def _lay_out(events: Iterable[Event]) -> Iterator[_Bar]:
     """Put each event of one rank, in order of time, into the first lane that is free."""
-    free_ns: list[int] = []
+    free_ps: list[int] = []
     for event in events:
-        start_ns, end_ns = round(event.start_s * 1e9), round(event.end_s * 1e9)
-        lane = next((i for i, until_ns in enumerate(free_ns) if until_ns <= start_ns), len(free_ns))
-        free_ns[lane:] = [end_ns, *free_ns[lane + 1 :]]
-        yield _Bar(event, lane, start_ns, end_ns)
+        start_ps, end_ps = round(event.start_s * 1e12), round(event.end_s * 1e12)
+        lane = next((i for i, until_ps in enumerate(free_ps) if until_ps <= start_ps), len(free_ps))
+        free_ps[lane:] = [end_ps, *free_ps[lane + 1 :]]
+        yield _Bar(event, lane, start_ps, end_ps)
 
 
 def _names(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
@@ -61,14 +64,15 @@ def _names(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
 def _slice(bar: _Bar) -> dict[str, Any]:
     event = bar.event
     preposition = {"send": " to ", "recv": " from "}.get(event.kind)
+    message = {"peer": event.peer, "tag": event.tag} if preposition else {}
     return {
         "ph": "X",
         **bar.place,
         "name": event.kind + (f"{preposition}{event.peer}" if preposition else ""),
         "cat": event.kind,
-        "ts": bar.start_ns / 1000,
-        "dur": (bar.end_ns - bar.start_ns) / 1000,
-        "args": {"bytes": event.bytes, "peer": event.peer, "tag": event.tag},
+        "ts": bar.start_ps / _PS_PER_US,
+        "dur": (bar.end_ps - bar.start_ps) / _PS_PER_US,
+        "args": {"bytes": int(event.bytes), **message},
     }
 
 
@@ -76,9 +80,10 @@ def _arrows(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
     """Pair the sends and receives of each source, destination and tag in order, and join each pair by an arrow."""
     for number, (send, recv) in enumerate(_pairs(bars)):
         arrow = {"name": "message", "cat": "message", "id": number}
-        yield {**arrow, "ph": "s", **send.place, "ts": send.start_ns / 1000}
-        # Within the slice of the receive: at its very end the next one would be meant.
-        yield {**arrow, "ph": "f", "bp": "e", **recv.place, "ts": max(recv.start_ns, recv.end_ns - 1) / 1000}
+        yield {**arrow, "ph": "s", **send.place, "ts": send.start_ps / _PS_PER_US}
+        # Within the slice of the receive, also for viewers that count nanoseconds: at its end the next one is meant.
+        inside_ps = max(recv.start_ps, recv.end_ps - _PS_PER_NS)
+        yield {**arrow, "ph": "f", "bp": "e", **recv.place, "ts": inside_ps / _PS_PER_US}
 
 
 def _pairs(bars: Iterable[_Bar]) -> Iterator[tuple[_Bar, _Bar]]:

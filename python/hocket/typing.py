@@ -128,7 +128,8 @@ class Rank(Protocol):
     def first(self, a: Step, b: Step) -> Step:
         """Start both; done when the earlier one is. Gives 0 or 1 for the winner, what it got, and the other's rest.
 
-        The rest is a step: yield it to let the other finish, or leave it to withdraw the other.
+        The rest is a step: yield it to let the other finish, or drop it to withdraw the other (`del rest`, or let its
+        variable go out of scope).
         """
 
 

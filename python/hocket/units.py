@@ -9,6 +9,7 @@ from hocket._native import Error
 
 __all__ = [
     "format_bytes",
+    "format_count",
     "format_ranks",
     "format_time",
     "format_value",
@@ -46,6 +47,11 @@ def format_bytes(size_bytes: int) -> str:
         if size_bytes >= factor:
             return f"{size_bytes / factor:.4g} {unit}"
     return f"{size_bytes} B"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return how many of something: "1 call", "2 calls"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def format_value(value: int, unit: str) -> str:

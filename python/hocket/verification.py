@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hocket import _native
+from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import ask, complete, declared_by, refusal
+from hocket.requests import ask, complete, declared_by, refusal, whole
 from hocket.sweep import ignore, sweep
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
@@ -88,7 +89,7 @@ def verify(
     algorithm: Algorithm | str,
     ranks: Iterable[int],
     *,
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
@@ -102,7 +103,8 @@ def verify(
         on_done: Called after each rank count.
 
     Raises:
-        Error: An unknown algorithm, or a parameter or its value that the algorithm does not take.
+        Error: An unknown algorithm, a parameter or its value that the algorithm does not take, or rank counts that it
+            does not take, all of them.
     """
     algorithm = as_algorithm(algorithm)
     complete(algorithm, parameters or {})
@@ -113,17 +115,22 @@ def verify_all(
     algorithms: Iterable[Algorithm],
     ranks: Iterable[int],
     *,
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
     """Check several algorithms, each with those of the parameters that it declares; otherwise as `verify`."""
-    counts = tuple(ranks)
+    if not isinstance(ranks, Iterable):
+        raise Error(f"ranks: got {ranks!r}, expected several rank counts such as [{ranks!r}]")
+    counts = tuple(whole("ranks", count) for count in ranks)
     tasks = [_Task(algorithm, count, dict(parameters or {})) for algorithm in algorithms for count in counts]
     largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
     found = sweep(_check, [tasks[index] for index in largest_first], executor=executor, on_done=on_done)
     in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
-    return Verdict(tuple(finding for _, finding in in_order))
+    verdict = Verdict(tuple(finding for _, finding in in_order))
+    if not verdict.checked:
+        raise Error(verdict.refusals[0].sentence if verdict.refusals else "nothing to verify, expected rank counts")
+    return verdict
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """Fixtures that every test may use."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import reject
 
+import hocket
 from hocket.cli import main
 
 
@@ -23,6 +26,17 @@ class Ran:
     def json(self) -> Any:
         assert self.err == ""
         return json.loads(self.out)
+
+
+@contextmanager
+def refusals_rejected(algorithm: hocket.Algorithm) -> Iterator[None]:
+    """Has hypothesis try another example when the algorithm refuses the call by its precondition."""
+    try:
+        yield
+    except hocket.Error as error:
+        if str(error).startswith(f"{algorithm.collective} {algorithm.name} needs "):
+            reject()
+        raise
 
 
 @pytest.fixture

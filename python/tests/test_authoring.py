@@ -1,6 +1,9 @@
 """Algorithms written in Python."""
 
+import gc
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,8 @@ from hocket.examples.ring_allreduce import chunked_ring
 from hocket.typing import Call, Rank, Steps
 
 Write = Callable[[str], Path]
+
+PAIR = hocket.Call(ranks=2, size_bytes=8)
 
 STAR = '''
 @hocket.algorithm("broadcast")
@@ -84,7 +89,7 @@ def test_its_parameters_have_defaults_and_bounds() -> None:
     assert by_default.parameters == {"times": 2}
     once = hocket.simulate(repeated_ring, hocket.Call(ranks=2, size_bytes=8, parameters={"times": 1}))
     assert by_default.time_s.mean - once.time_s.mean == pytest.approx(1e-3)
-    with pytest.raises(hocket.Error, match="parameter times = 0, expected at least 1"):
+    with pytest.raises(hocket.Error, match="allreduce repeated_ring: parameter times = 0, expected at least 1"):
         hocket.simulate(repeated_ring, hocket.Call(ranks=2, size_bytes=8, parameters={"times": 0}))
 
 
@@ -111,6 +116,106 @@ def test_what_a_program_raises_is_one_line() -> None:
         hocket.simulate(broken, hocket.Call(ranks=2, size_bytes=8))
     with pytest.raises(hocket.Error, match=message):
         hocket.verify(broken, [2])
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no message")
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (SystemExit(0), "SystemExit: 0"),
+        (GeneratorExit(), "GeneratorExit"),
+        (BaseException("base"), "BaseException: base"),
+        (ValueError("two\nlines"), "ValueError: two lines"),
+        (MuteError(), "MuteError: its message cannot be told"),
+    ],
+)
+def test_whatever_a_program_raises_is_one_line(raised: BaseException, told: str) -> None:
+    @hocket.algorithm("allreduce")
+    def broken(r: Rank, c: Call) -> Steps:
+        yield r.copy(c.input(r), c.result(r))
+        raise raised
+
+    for fail in (lambda: hocket.simulate(broken, PAIR), lambda: hocket.verify(broken, [2])):
+        with pytest.raises(hocket.Error, match=rf"^.*test_authoring\.py:\d+: allreduce/broken: {told}$"):
+            fail()
+
+
+@pytest.mark.parametrize(
+    ("garbage", "kind"),
+    [(lambda r: 3, "int"), (lambda r: None, "NoneType"), (lambda r: [], "list"), (lambda r: r, "Rank")],
+)
+def test_what_is_no_step_is_refused_where_it_is_yielded(garbage: Callable[[Rank], object], kind: str) -> None:
+    @hocket.algorithm("allreduce")
+    def yields(r: Rank, c: Call) -> Steps:
+        yield garbage(r)
+
+    @hocket.algorithm("allreduce")
+    def joins(r: Rank, c: Call) -> Steps:
+        yield r.join(r.compute(0.0), garbage(r))
+
+    for program in (yields, joins):
+        with pytest.raises(hocket.Error, match=rf"authoring\.py:\d+: {program.label}: got {kind}, expected a step"):
+            hocket.simulate(program, PAIR)
+
+
+@hocket.algorithm("allreduce")
+def endless(r: Rank, c: Call) -> Steps:
+    yield endless(r, c)
+
+
+@hocket.algorithm("allreduce")
+def endless_join(r: Rank, c: Call) -> Steps:
+    yield r.join(endless_join(r, c), endless_join(r, c))
+
+
+@hocket.algorithm("allreduce")
+def towering(r: Rank, c: Call) -> Steps:
+    step = r.compute(0.0)
+    for _ in range(100_000):
+        step = r.join(step)
+    yield step
+
+
+@pytest.mark.parametrize("program", [endless, endless_join, towering])
+def test_steps_that_lie_too_deep_are_refused(program: hocket.Algorithm) -> None:
+    message = rf"authoring\.py:\d+: {program.label}: steps within steps, expected at most 1000 levels$"
+    with pytest.raises(hocket.Error, match=message):
+        hocket.simulate(program, PAIR)
+
+
+def test_as_deep_as_allowed_is_no_problem_for_a_small_stack() -> None:
+    def part(r: Rank, levels: int) -> Steps:
+        yield r.join(part(r, levels - 2)) if levels > 1 else r.compute(1.0)
+
+    @hocket.algorithm("allreduce")
+    def deep(r: Rank, c: Call) -> Steps:
+        yield part(r, 997)
+
+    old = threading.stack_size(1 << 20)
+    try:
+        with ThreadPoolExecutor(1) as executor:
+            assert executor.submit(hocket.simulate, deep, PAIR).result().time_s.mean == 1.0
+    finally:
+        threading.stack_size(old)
+
+
+def test_a_program_that_is_given_up_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    @hocket.algorithm("allreduce")
+    def clinging(r: Rank, c: Call) -> Steps:
+        while True:
+            try:
+                yield r.recv(r.rank, c.result(r))
+            finally:
+                yield r.compute(0.0)
+
+    with pytest.raises(hocket.Error, match=r"^deadlock"):
+        hocket.simulate(clinging, PAIR)
+    gc.collect()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_wrong_use_of_a_verb_is_one_line_with_its_place() -> None:
@@ -142,6 +247,7 @@ def test_a_library_is_the_catalogue_with_files(program_file: Write) -> None:
         ("def f(:\n", r"mine\.py:2: SyntaxError: "),
         ("x = 1\ny = x / 0\n", r"mine\.py:3: ZeroDivisionError: division by zero"),
         ("import nowhere\n", r"mine\.py:2: ModuleNotFoundError: No module named 'nowhere'"),
+        ("x = 1\0\n", r"mine\.py:1: SyntaxError: source code string cannot contain null bytes"),
         ("raise SystemExit(3)\n", r"mine\.py:2: SystemExit: 3"),
         ("", r"mine\.py: defines no algorithm, expected a generator function under @hocket.algorithm"),
         (STAR.replace("broadcast", "braodcast"), r'mine\.py:3: unknown collective "braodcast", nearest: broadcast'),
@@ -171,3 +277,29 @@ def test_what_is_no_python_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.txt").touch()
     with pytest.raises(hocket.Error, match=r"text\.txt: not a Python file"):
         hocket.load(tmp_path / "text.txt")
+
+
+@hocket.algorithm("barrier", refuses=lambda c: None if c.ranks == 3 else "needs 3 ranks")
+def changing_its_mind(r: Rank, c: Call) -> Steps:
+    """Rank 0 takes what rank 1 sends, no longer waits for rank 2, and then asks that one for its message."""
+    empty = r.scratch(0)
+    if r.rank == 0:
+        _winner, _got, rest = yield r.first(r.recv(1, empty), r.recv(2, empty))
+        del rest
+        yield r.send(2, empty)
+        yield r.recv(2, empty)
+        yield r.join(r.send(1, empty, tag=1), r.send(2, empty, tag=1))
+    else:
+        yield r.send(0, empty) if r.rank == 1 else part_of_rank_2(r)
+        yield r.recv(0, empty, tag=1)
+
+
+def part_of_rank_2(r: Rank) -> Steps:
+    yield r.recv(0, r.scratch(0))
+    yield r.send(0, r.scratch(0))
+
+
+def test_a_dropped_rest_is_withdrawn() -> None:
+    assert hocket.simulate(changing_its_mind, hocket.Call(ranks=3, size_bytes=0)).messages == 5
+    assert hocket.verify(changing_its_mind, [3]).ok
+    assert len(hocket.run(changing_its_mind, [np.arange(0)] * 3)) == 3

@@ -53,3 +53,11 @@ def test_a_call_that_nobody_takes_is_an_error() -> None:
         hocket.compare(hocket.algorithms("broadcast"), [hocket.Call(ranks=4, size_bytes=8, root=4)])
     with pytest.raises(hocket.Error, match="nothing to compare"):
         hocket.compare([], [])
+
+
+def test_only_calls_that_differ_in_size_are_compared() -> None:
+    calls = [hocket.Call(ranks=ranks, size_bytes=8) for ranks in (4, 8)]
+    with pytest.raises(hocket.Error, match=r"^got several collectives \(allreduce, broadcast\), expected one"):
+        hocket.compare(["allreduce/ring", "broadcast/chain"], calls[:1])
+    with pytest.raises(hocket.Error, match=r"^got several rank counts \(4, 8\), expected one"):
+        hocket.compare(["allreduce/ring"], calls)

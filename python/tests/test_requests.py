@@ -1,5 +1,9 @@
 """Calls as requests, and what comes back when a program fails."""
 
+import re
+from typing import Any
+
+import numpy as np
 import pytest
 
 import hocket
@@ -21,11 +25,53 @@ def test_parameters_left_out_have_their_defaults() -> None:
     assert requests.complete(SEGMENTED, {"segment": 8}) == {"segment": 8, "fanout": 2}
 
 
+def test_bytes_are_rounded_down_to_whole_elements() -> None:
+    assert requests.complete(SEGMENTED, {"segment": 20}, element_bytes=8) == {"segment": 16, "fanout": 2}
+    assert requests.complete(SEGMENTED, {"segment": 20}, element_bytes=32) == {"segment": 32, "fanout": 2}
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    call = hocket.Call(ranks=np.int64(4), size_bytes=np.uint8(8), in_place=np.True_)
+    assert requests.call_request(hocket.find("allreduce/ring"), call)["ranks"] == 4
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("ranks", "4", "ranks: got '4', expected a whole number"),
+        ("ranks", 1.5, "ranks: got 1.5, expected a whole number"),
+        ("size_bytes", -1, "size_bytes: got -1, expected a whole number from 0"),
+        ("size_bytes", 1 << 64, f"size_bytes: got {1 << 64}, expected a whole number from 0"),
+        ("root", None, "root: got None, expected a whole number"),
+        ("element_bytes", 0, "element_bytes: got 0, expected at least 1"),
+        ("in_place", "yes", "in_place: got 'yes', expected True or False"),
+        ("parameters", "abc", "parameters: got 'abc', expected a mapping from names to values"),
+        ("parameters", {"segment": None}, "parameter segment: got None, expected a whole number"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_refused_by_name(field: str, value: Any, message: str) -> None:
+    with pytest.raises(hocket.Error, match=f"^{re.escape(message)}"):
+        hocket.simulate("broadcast/chain", hocket.Call(**{"ranks": 4, "size_bytes": 8, field: value}))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"algorithm": 3}, "algorithm: got 3, expected an algorithm or a label"),
+        ({"machine": 3}, "machine: got 3, expected the name of a preset or"),
+        ({"engine": "fast"}, "engine: got 'fast', expected one of auto, dataflow, events"),
+    ],
+)
+def test_whatever_else_is_of_a_wrong_type_is_refused_by_name(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(hocket.Error, match=f"^{message}"):
+        hocket.simulate(**{"algorithm": "broadcast/chain", "call": hocket.Call(ranks=4, size_bytes=8), **given})
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"segmnt": 8}, 'broadcast/segmented: unknown parameter "segmnt", expected segment, fanout'),
-        ({"segment": 7}, "broadcast/segmented: parameter segment = 7, expected at least 8"),
+        ({"segmnt": 8}, 'broadcast segmented: unknown parameter "segmnt", expected segment, fanout'),
+        ({"segment": 7}, "broadcast segmented: parameter segment = 7, expected at least 8"),
     ],
 )
 def test_a_parameter_that_is_not_taken_is_refused(parameters: dict[str, int], message: str) -> None:

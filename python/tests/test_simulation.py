@@ -1,12 +1,11 @@
 """How long a call takes."""
 
-from typing import Any
-
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
+from tests.conftest import refusals_rejected
 
 QUIET = [name for name in hocket.presets() if hocket.Machine.load(name).model == "hockney"]
 
@@ -26,15 +25,6 @@ def test_without_noise_one_trial_tells_all() -> None:
     assert found.time_s.min == found.time_s.mean == found.time_s.max
 
 
-def simulate_or_reject(*arguments: Any, **options: Any) -> hocket.Simulation:
-    try:
-        return hocket.simulate(*arguments, **options)
-    except hocket.Error as error:
-        if " needs " in str(error):
-            reject()
-        raise
-
-
 @given(
     algorithm=st.sampled_from(hocket.catalogue()),
     ranks=st.integers(1, 33),
@@ -46,7 +36,8 @@ def test_more_bytes_are_never_faster_on_a_quiet_machine(
     algorithm: hocket.Algorithm, ranks: int, sizes: tuple[int, int], machine: str
 ) -> None:
     calls = (hocket.Call(ranks=ranks, size_bytes=size) for size in sorted(sizes))
-    less, more = (simulate_or_reject(algorithm, call, machine=machine) for call in calls)
+    with refusals_rejected(algorithm):
+        less, more = (hocket.simulate(algorithm, call, machine=machine) for call in calls)
     assert less.time_s.mean <= more.time_s.mean
     assert less.message_bytes <= more.message_bytes
 
@@ -60,8 +51,9 @@ def test_more_bytes_are_never_faster_on_a_quiet_machine(
 @settings(max_examples=150, deadline=None)
 def test_the_engines_agree_to_the_last_bit(algorithm: hocket.Algorithm, ranks: int, size: int, machine: str) -> None:
     call = hocket.Call(ranks=ranks, size_bytes=size)
-    any_engine = simulate_or_reject(algorithm, call, machine=machine)
-    events = simulate_or_reject(algorithm, call, machine=machine, engine="events")
+    with refusals_rejected(algorithm):
+        any_engine = hocket.simulate(algorithm, call, machine=machine)
+    events = hocket.simulate(algorithm, call, machine=machine, engine="events")
     assert any_engine.time_s == events.time_s
     assert any_engine.rank_time_s == events.rank_time_s
 

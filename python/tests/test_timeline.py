@@ -32,8 +32,10 @@ def test_every_event_is_a_slice_in_microseconds(label: str) -> None:
     assert len(slices) == len(traced.events)
     for row, event in zip(slices, traced.events, strict=True):
         assert (row["pid"], row["cat"], row["args"]["bytes"]) == (event.rank, event.kind, event.bytes)
-        assert row["ts"] == pytest.approx(event.start_s * 1e6, abs=1e-3)
-        assert row["ts"] + row["dur"] == pytest.approx(event.end_s * 1e6, abs=1e-3)
+        assert row["ts"] == pytest.approx(event.start_s * 1e6, abs=1e-6)
+        assert row["ts"] + row["dur"] == pytest.approx(event.end_s * 1e6, abs=1e-6)
+        assert type(row["args"]["bytes"]) is int
+        assert ("peer" in row["args"]) == ("tag" in row["args"]) == (event.kind in ("send", "recv"))
 
 
 @pytest.mark.parametrize("machine", ["cluster", "loggp-infiniband"])
@@ -43,8 +45,8 @@ def test_slices_of_a_lane_never_overlap(label: str, machine: str) -> None:
     lanes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for row in rows:
         if row["ph"] == "X":
-            start_ns = round(row["ts"] * 1000)
-            lanes[row["pid"], row["tid"]].append((start_ns, start_ns + round(row["dur"] * 1000)))
+            start_ps = round(row["ts"] * 1_000_000)
+            lanes[row["pid"], row["tid"]].append((start_ps, start_ps + round(row["dur"] * 1_000_000)))
     assert lanes
     for spans in lanes.values():
         spans.sort()

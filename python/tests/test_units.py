@@ -22,6 +22,10 @@ def test_times_have_four_digits_and_a_unit(time_s: float, text: str) -> None:
     assert units.format_time(time_s) == text
 
 
+def test_one_is_no_plural() -> None:
+    assert [units.format_count(count, "call") for count in (0, 1, 2)] == ["0 calls", "1 call", "2 calls"]
+
+
 @pytest.mark.parametrize(
     ("size_bytes", "text"),
     [

@@ -47,6 +47,17 @@ def test_a_refused_rank_count_is_no_counterexample() -> None:
     ]
 
 
+def test_without_any_call_there_is_no_verdict() -> None:
+    with pytest.raises(hocket.Error, match=r"^allgather recursive_doubling needs a power of two .*\(P = 3\)$"):
+        hocket.verify("allgather/recursive_doubling", [3, 5])
+    with pytest.raises(hocket.Error, match=r"^nothing to verify, expected rank counts$"):
+        hocket.verify("allgather/ring", [])
+    with pytest.raises(hocket.Error, match=r"^ranks: got '4', expected a whole number$"):
+        hocket.verify("allgather/ring", ["4"])  # type: ignore[list-item]
+    with pytest.raises(hocket.Error, match=r"^ranks: got 4, expected several rank counts such as \[4\]$"):
+        hocket.verify("allgather/ring", 4)  # type: ignore[arg-type]
+
+
 def test_counterexamples_have_the_fewest_ranks_first() -> None:
     @hocket.algorithm("broadcast")
     def deaf(r: Rank, c: Call) -> Steps:

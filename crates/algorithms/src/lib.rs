@@ -9,7 +9,7 @@ mod registry;
 
 pub use about::About;
 pub use cost::{Cost, Price};
-pub use registry::{CATALOGUE, Entry, Visitor, find, with_program};
+pub use registry::{CATALOGUE, Entry, Visitor, complete, find, with_program};
 
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;

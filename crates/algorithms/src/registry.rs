@@ -61,12 +61,19 @@ impl std::fmt::Display for Entry {
 
 /// The values of all declared parameters: those given, else the defaults. Bytes are rounded down to whole elements, but
 /// to one at least.
-fn complete(declared: &[Parameter], given: &[(String, u64)], element_bytes: u64) -> Result<Vec<(&'static str, u64)>> {
+///
+/// # Errors
+/// A parameter that is not declared, or a value below the least.
+pub fn complete(
+    declared: &[Parameter],
+    given: &[(String, u64)],
+    element_bytes: u64,
+) -> Result<Vec<(&'static str, u64)>> {
     for (name, value) in given {
         let Some(parameter) = declared.iter().find(|p| p.name == name) else {
             let names: Vec<_> = declared.iter().map(|p| p.name).collect();
             let allowed = if names.is_empty() { "no parameters".to_owned() } else { names.join(", ") };
-            return Err(Error::new(format!("parameter {name:?} is not known, expected {allowed}")));
+            return Err(Error::new(format!("unknown parameter {name:?}, expected {allowed}")));
         };
         if *value < parameter.least {
             return Err(Error::new(format!("parameter {name} = {value}, expected at least {}", parameter.least)));
@@ -91,7 +98,7 @@ pub trait Visitor {
 /// The entry of an algorithm.
 ///
 /// # Errors
-/// No such algorithm; the message names the nearest ones.
+/// No such algorithm; the message names those that there are.
 pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     CATALOGUE.iter().find(|e| e.collective == collective && e.name == name).ok_or_else(|| {
         let names: Vec<_> = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name).collect();

@@ -48,6 +48,26 @@ fn catalogue() -> PyResult<String> {
     write(&CATALOGUE.iter().map(describe).collect::<Vec<_>>())
 }
 
+/// The values of all parameters of an algorithm in a call of such elements. Each declared one is its name, whether its
+/// value counts bytes, its default and its least value.
+#[pyfunction]
+fn complete(
+    algorithm: &str,
+    declared: Vec<(String, bool, u64, u64)>,
+    given: Vec<(String, u64)>,
+    element_bytes: u64,
+) -> PyResult<Vec<(&'static str, u64)>> {
+    let parameter = |(name, is_bytes, default, least): &(String, bool, u64, u64)| hocket_core::Parameter {
+        name: runnable::interned(name),
+        unit: if *is_bytes { Unit::Bytes } else { Unit::Count },
+        default: *default,
+        least: *least,
+        meaning: "",
+    };
+    let declared: Vec<_> = declared.iter().map(parameter).collect();
+    hocket_algorithms::complete(&declared, &given, element_bytes).map_err(|e| raise(e.at(algorithm)))
+}
+
 /// A size such as "64KiB", in bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
@@ -285,7 +305,7 @@ fn schedule_to_goal(schedule: &str, machine: Option<&str>) -> PyResult<String> {
             (platform.node.reduce_s_per_byte, platform.node.copy_s_per_byte)
         }
     };
-    Ok(hocket_record::to_goal(&schedule, reduce, copy))
+    hocket_record::to_goal(&schedule, reduce, copy).map_err(raise)
 }
 
 /// Reads GOAL.
@@ -304,8 +324,8 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        catalogue, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
-        schedule_to_goal, simulate, simulate_schedule, verify,
+        catalogue, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
+        schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, verify,
     };
     #[pymodule_export]
     use crate::wire::Error;

@@ -1,6 +1,6 @@
 //! Algorithms written in Python: a generator function that yields verbs, run as a program in any world.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -8,29 +8,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
+use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 
 use crate::wire::Error;
 
+/// How deep steps may lie within each other, generators and the branches of `join` and `first` alike: each takes a piece
+/// of the stack of the thread that runs them.
+const MOST_NESTED: usize = 1000;
+
 /// A generator function of a rank and a call.
 pub struct PythonProgram {
     function: Py<PyAny>,
-    failure: Cell<Option<PyErr>>,
+    failure: OnceCell<PyErr>,
 }
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, failure: Cell::new(None) }
+        Self { function, failure: OnceCell::new() }
     }
 
     /// What a rank raised; a world in which one did has no other result.
     pub fn check(&self) -> PyResult<()> {
-        self.failure.take().map_or(Ok(()), Err)
+        self.failure.get().map_or(Ok(()), |error| Err(Python::attach(|py| error.clone_ref(py))))
     }
 
     /// Gives up: the rank never goes on.
     async fn fail(&self, error: PyErr) {
-        self.failure.set(Some(self.failure.take().unwrap_or(error)));
+        let _ = self.failure.set(error); // unless another one was the first
         pending::<()>().await;
     }
 }
@@ -44,7 +49,7 @@ impl Program for PythonProgram {
             Ok(generator) => {
                 let driver = Rc::new(Driver { rank: r, program: self, scratch, rests: RefCell::default() });
                 let _end = DropRests(driver.clone());
-                driver.take(generator).await;
+                driver.generate(generator, 1).await;
             }
             Err(error) => self.fail(error).await,
         }
@@ -65,8 +70,9 @@ struct Driver<'a, R: Rank> {
     rank: &'a R,
     program: &'a PythonProgram,
     scratch: Arc<ScratchRequests>,
-    /// Branches that a `first` did not wait for, by number.
-    rests: RefCell<Vec<Option<Later<'a, ()>>>>,
+    /// Branches that a `first` did not wait for. Each has a handle in common with the steps that let it finish: once
+    /// the program has dropped those, nobody else holds it.
+    rests: RefCell<Vec<(Arc<()>, Later<'a, ()>)>>,
 }
 
 /// Drops the rests with the run: they hold the driver that holds them.
@@ -78,33 +84,57 @@ impl<R: Rank> Drop for DropRests<'_, R> {
     }
 }
 
+/// A generator of steps that runs. One that is given up is closed here: Python would do it later, and print what the
+/// program raises then.
+struct Running<'a, R: Rank> {
+    generator: Py<PyAny>,
+    driver: Rc<Driver<'a, R>>,
+}
+
+impl<R: Rank> Drop for Running<'_, R> {
+    fn drop(&mut self) {
+        Python::attach(|py| {
+            if self.generator.call_method0(py, "close").is_err() {
+                std::mem::forget(self.generator.clone_ref(py)); // nor does Python close it once more
+            }
+        });
+        self.driver.withdraw();
+    }
+}
+
+/// What a generator comes to.
+enum Next {
+    /// A step, which lies so deep.
+    Step(Py<PyAny>, usize),
+    Returned(Py<PyAny>),
+}
+
 impl<'a, R: Rank> Driver<'a, R> {
     /// Takes a step: a verb, or a generator of steps. Its value is what the step got.
-    fn take(self: &Rc<Self>, step: Py<PyAny>) -> Later<'a, Py<PyAny>> {
+    fn take(self: &Rc<Self>, step: Py<PyAny>, depth: usize) -> Later<'a, Py<PyAny>> {
         let driver = self.clone();
         Box::pin(async move {
             let verb = Python::attach(|py| step.extract::<Verb>(py).ok());
             match verb {
-                Some(verb) => driver.act(verb.0).await,
-                None => driver.generate(step).await,
+                Some(verb) => driver.act(verb.act, depth).await,
+                None => driver.generate(step, depth).await,
             }
         })
     }
 
-    async fn generate(self: &Rc<Self>, generator: Py<PyAny>) -> Py<PyAny> {
+    async fn generate(self: &Rc<Self>, generator: Py<PyAny>, depth: usize) -> Py<PyAny> {
+        let running = Running { generator, driver: self.clone() };
         let mut value = none();
         loop {
-            let sent = Python::attach(|py| match resume(generator.bind(py), value) {
-                Ok(step) => Ok(Ok(step.unbind())),
-                Err(error) if error.is_instance_of::<pyo3::exceptions::PyStopIteration>(py) => {
-                    Ok(Err(error.value(py).getattr("value")?.unbind()))
-                }
-                Err(error) => Err(error),
-            });
+            if self.program.failure.get().is_some() {
+                pending::<()>().await;
+            }
+            let next = Python::attach(|py| resume(running.generator.bind(py), value, depth));
             self.give_scratch();
-            match sent {
-                Ok(Ok(step)) => value = self.take(step).await,
-                Ok(Err(returned)) => return returned,
+            self.withdraw();
+            match next {
+                Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,
+                Ok(Next::Returned(returned)) => return returned,
                 Err(error) => {
                     self.program.fail(error).await;
                     return none();
@@ -120,7 +150,14 @@ impl<'a, R: Rank> Driver<'a, R> {
         }
     }
 
-    async fn act(self: &Rc<Self>, verb: Act) -> Py<PyAny> {
+    /// Drops the rests that the program has dropped.
+    fn withdraw(&self) {
+        let dropped: Vec<_> =
+            self.rests.borrow_mut().extract_if(.., |(step, _)| Arc::strong_count(step) == 1).collect();
+        drop(dropped); // only now: a rest may hold generators, which come back here
+    }
+
+    async fn act(self: &Rc<Self>, verb: Act, depth: usize) -> Py<PyAny> {
         let r = self.rank;
         match verb {
             Act::Send { to, data, tag } => r.send_with(to, data, Options { tag, ..Options::default() }).await,
@@ -131,22 +168,22 @@ impl<'a, R: Rank> Driver<'a, R> {
             Act::Connect { peer } => r.connect(peer).await,
             Act::Disconnect { peer } => r.disconnect(peer).await,
             Act::Join(steps) => {
-                let values = r.join_all(steps.into_iter().map(|step| self.take(step))).await;
+                let values = r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await;
                 return Python::attach(|py| list(py, values));
             }
             Act::First(a, b) => {
-                let (winner, rest) = r.first(self.take(a), self.take(b)).await;
-                let number = self.rests.borrow().len();
-                self.rests.borrow_mut().push(Some(Box::pin(rest)));
+                let (winner, rest) = r.first(self.take(a, depth), self.take(b, depth)).await;
+                let step = Arc::new(());
+                self.rests.borrow_mut().push((step.clone(), Box::pin(rest)));
                 let (index, value) = match winner {
                     Winner::A(value) => (0, value),
                     Winner::B(value) => (1, value),
                 };
-                return Python::attach(|py| tuple(py, index, value, Act::Rest(number)));
+                return Python::attach(|py| tuple(py, index, value, Act::Rest(step)));
             }
-            Act::Rest(number) => {
-                let rest = self.rests.borrow_mut()[number].take();
-                if let Some(rest) = rest {
+            Act::Rest(step) => {
+                let rest = self.rests.borrow_mut().extract_if(.., |(other, _)| Arc::ptr_eq(other, &step)).next();
+                if let Some((_, rest)) = rest {
                     rest.await;
                 }
             }
@@ -155,13 +192,42 @@ impl<'a, R: Rank> Driver<'a, R> {
     }
 }
 
-/// Goes on with a generator of steps, up to its next one.
-fn resume<'py>(generator: &Bound<'py, PyAny>, value: Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if !generator.hasattr("send")? {
-        let kind = generator.get_type().name()?;
-        return Err(Error::new_err(format!("yielded {kind}, expected a step: what a verb of the rank makes")));
+/// Goes on with a generator at `depth`, up to its next step. What is no step is raised where it was yielded.
+fn resume(generator: &Bound<'_, PyAny>, value: Py<PyAny>, depth: usize) -> PyResult<Next> {
+    let py = generator.py();
+    let step = match generator.call_method1("send", (value,)) {
+        Ok(step) => step,
+        Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
+            return Ok(Next::Returned(error.value(py).getattr("value")?.unbind()));
+        }
+        Err(error) => return Err(error),
+    };
+    match height(&step).and_then(|height| checked_depth(depth + height)) {
+        Ok(depth) => Ok(Next::Step(step.unbind(), depth)),
+        Err(error) => {
+            let thrown = generator.call_method1("throw", (error.value(py),)).err();
+            Err(thrown.filter(|thrown| thrown.value(py).is(error.value(py))).unwrap_or(error))
+        }
     }
-    generator.call_method1("send", (value,))
+}
+
+/// How many levels of steps a step is: one, and those of its branches.
+fn height(step: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if let Ok(verb) = step.cast::<Verb>() {
+        return Ok(verb.get().height);
+    }
+    let kind = step.get_type().name()?;
+    checked(step.hasattr("throw")?, || format!("got {kind}, expected a step: what a verb of the rank makes"))?;
+    Ok(1)
+}
+
+fn highest<'a>(py: Python<'_>, branches: impl IntoIterator<Item = &'a Py<PyAny>>) -> PyResult<usize> {
+    branches.into_iter().try_fold(0, |highest, branch| Ok(highest.max(height(branch.bind(py))?)))
+}
+
+fn checked_depth(depth: usize) -> PyResult<usize> {
+    checked(depth <= MOST_NESTED, || format!("steps within steps, expected at most {MOST_NESTED} levels"))?;
+    Ok(depth)
 }
 
 fn none() -> Py<PyAny> {
@@ -178,7 +244,7 @@ fn list(py: Python<'_>, values: Vec<Py<PyAny>>) -> Py<PyAny> {
 }
 
 fn tuple(py: Python<'_>, index: usize, value: Py<PyAny>, rest: Act) -> Py<PyAny> {
-    (index, value, Verb(rest)).into_pyobject(py).map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
+    (index, value, Verb::from(rest)).into_pyobject(py).map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
 }
 
 /// What a verb does.
@@ -192,7 +258,7 @@ enum Act {
     Disconnect { peer: usize },
     Join(Vec<Py<PyAny>>),
     First(Py<PyAny>, Py<PyAny>),
-    Rest(usize),
+    Rest(Arc<()>),
 }
 
 impl Clone for Act {
@@ -208,7 +274,7 @@ impl Clone for Act {
             Self::Disconnect { peer } => Self::Disconnect { peer: *peer },
             Self::Join(steps) => Self::Join(steps.iter().map(copy).collect()),
             Self::First(a, b) => Self::First(copy(a), copy(b)),
-            Self::Rest(number) => Self::Rest(*number),
+            Self::Rest(step) => Self::Rest(step.clone()),
         }
     }
 }
@@ -216,7 +282,23 @@ impl Clone for Act {
 /// A step that a verb made: nothing happens until it is yielded.
 #[pyclass(frozen, from_py_object, name = "Step", module = "hocket._native")]
 #[derive(Clone)]
-pub struct Verb(Act);
+pub struct Verb {
+    act: Act,
+    height: usize,
+}
+
+impl From<Act> for Verb {
+    fn from(act: Act) -> Self {
+        Self { act, height: 1 }
+    }
+}
+
+impl Verb {
+    /// A verb over branches of this height.
+    fn over(height: usize, act: Act) -> PyResult<Self> {
+        Ok(Self { act, height: checked_depth(1 + height)? })
+    }
+}
 
 /// What a receive got.
 #[pyclass(frozen, get_all, name = "Received", module = "hocket._native")]
@@ -329,7 +411,7 @@ impl PythonRank {
     fn combined(&self, source: Span, target: Span, side: Side) -> PyResult<Verb> {
         let (from, to) = (source.len, target.len);
         checked(from == to, || format!("{from} elements into {to}, expected spans of one length"))?;
-        Ok(Verb(Act::Combine { source, target, side }))
+        Ok(Act::Combine { source, target, side }.into())
     }
 }
 
@@ -344,23 +426,23 @@ impl PythonRank {
 
     #[pyo3(signature = (to, data, tag = 0))]
     fn send(&self, to: usize, data: PythonSpan, tag: Tag) -> PyResult<Verb> {
-        Ok(Verb(Act::Send { to: self.peer(to)?, data: data.0, tag }))
+        Ok(Act::Send { to: self.peer(to)?, data: data.0, tag }.into())
     }
 
     #[pyo3(signature = (source, into, tag = 0))]
     fn recv(&self, source: usize, into: PythonSpan, tag: Tag) -> PyResult<Verb> {
-        Ok(Verb(Act::Recv { from: Source::Rank(self.peer(source)? as u32), into: into.0, tag }))
+        Ok(Act::Recv { from: Source::Rank(self.peer(source)? as u32), into: into.0, tag }.into())
     }
 
     #[pyo3(signature = (into, tag = 0))]
     fn recv_any(&self, into: PythonSpan, tag: Tag) -> Verb {
-        Verb(Act::Recv { from: Source::Any, into: into.0, tag })
+        Act::Recv { from: Source::Any, into: into.0, tag }.into()
     }
 
     fn sendrecv(&self, py: Python<'_>, to: usize, data: PythonSpan, source: usize, into: PythonSpan) -> PyResult<Verb> {
         let steps = [self.send(to, data, 0)?, self.recv(source, into, 0)?];
         let steps: PyResult<_> = steps.into_iter().map(|step| Ok(Py::new(py, step)?.into_any())).collect();
-        Ok(Verb(Act::Join(steps?)))
+        Verb::over(1, Act::Join(steps?))
     }
 
     fn reduce(&self, peer: usize, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
@@ -380,28 +462,30 @@ impl PythonRank {
     fn copy(&self, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
         let (from, to) = (source.0.len, target.0.len);
         checked(from == to, || format!("{from} elements into {to}, expected spans of one length"))?;
-        Ok(Verb(Act::Copy { source: source.0, target: target.0 }))
+        Ok(Act::Copy { source: source.0, target: target.0 }.into())
     }
 
     fn compute(&self, time_s: f64) -> PyResult<Verb> {
         checked(time_s.is_finite() && time_s >= 0.0, || format!("computing for {time_s} s, expected a time"))?;
-        Ok(Verb(Act::Compute { time_s }))
+        Ok(Act::Compute { time_s }.into())
     }
 
     fn connect(&self, peer: usize) -> PyResult<Verb> {
-        Ok(Verb(Act::Connect { peer: self.peer(peer)? }))
+        Ok(Act::Connect { peer: self.peer(peer)? }.into())
     }
 
     fn disconnect(&self, peer: usize) -> PyResult<Verb> {
-        Ok(Verb(Act::Disconnect { peer: self.peer(peer)? }))
+        Ok(Act::Disconnect { peer: self.peer(peer)? }.into())
     }
 
     #[pyo3(signature = (*branches))]
-    fn join(&self, branches: Vec<Py<PyAny>>) -> Verb {
-        Verb(Act::Join(branches))
+    fn join(&self, py: Python<'_>, branches: Vec<Py<PyAny>>) -> PyResult<Verb> {
+        let height = highest(py, &branches)?;
+        Verb::over(height, Act::Join(branches))
     }
 
-    fn first(&self, a: Py<PyAny>, b: Py<PyAny>) -> Verb {
-        Verb(Act::First(a, b))
+    fn first(&self, py: Python<'_>, a: Py<PyAny>, b: Py<PyAny>) -> PyResult<Verb> {
+        let height = highest(py, [&a, &b])?;
+        Verb::over(height, Act::First(a, b))
     }
 }

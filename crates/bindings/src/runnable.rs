@@ -170,7 +170,7 @@ fn with_parameters(call: Call, parameters: &BTreeMap<String, u64>) -> Call {
 }
 
 /// The same text for as long as the process lives; each name is kept once.
-fn interned(name: &str) -> &'static str {
+pub fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.iter().find(|known| **known == name) {

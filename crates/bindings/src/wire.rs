@@ -15,7 +15,7 @@ pub fn raise(error: hocket_core::Error) -> PyErr {
 }
 
 pub fn read<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
-    serde_json::from_str(request).map_err(|e| Error::new_err(format!("request: {e}")))
+    serde_json::from_str(request).map_err(|e| Error::new_err(format!("request: {}", hocket_record::in_words(&e))))
 }
 
 pub fn write(value: &impl serde::Serialize) -> PyResult<String> {

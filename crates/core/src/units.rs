@@ -5,8 +5,16 @@ use crate::{Error, Result};
 /// A unit: its name, a power of ten, and a factor that a double holds exactly.
 type Unit = (&'static str, i32, f64);
 
-const TIMES: &[Unit] =
-    &[("s", 0, 1.0), ("ms", -3, 1.0), ("us", -6, 1.0), ("µs", -6, 1.0), ("ns", -9, 1.0), ("ps", -12, 1.0)];
+/// The micro sign and the Greek letter mu look alike.
+const TIMES: &[Unit] = &[
+    ("s", 0, 1.0),
+    ("ms", -3, 1.0),
+    ("us", -6, 1.0),
+    ("\u{b5}s", -6, 1.0),
+    ("\u{3bc}s", -6, 1.0),
+    ("ns", -9, 1.0),
+    ("ps", -12, 1.0),
+];
 
 const SIZES: &[Unit] = &[
     ("B", 0, 1.0),
@@ -57,14 +65,15 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
 /// A rate in bytes per second: "3.87 GB/s" or "100 Gbit/s".
 ///
 /// # Errors
-/// Not a number followed by a unit of rate, zero, negative, or not finite.
+/// Not a number followed by a unit of rate, zero or so little that its time per byte is not finite, negative, or not
+/// finite.
 pub fn parse_bytes_per_s(text: &str) -> Result<f64> {
     let expected = "a rate above zero such as \"3.87 GB/s\" or \"100 Gbit/s\"";
     let rate = quantity(text, expected, |unit| {
         let size = unit.strip_suffix("/s")?;
         find(SIZES, size).or_else(|| find(BITS, size))
     })?;
-    if rate > 0.0 { Ok(rate) } else { Err(refuse(text, expected)) }
+    if rate > 0.0 && (1.0 / rate).is_finite() { Ok(rate) } else { Err(refuse(text, expected)) }
 }
 
 fn find(units: &[Unit], name: &str) -> Option<Unit> {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 fn units_are_never_confused() {
     assert_eq!(parse_time_s("1.27 us").unwrap(), 1.27e-6);
     assert_eq!(parse_time_s("3ns").unwrap(), 3e-9);
+    assert_eq!(["\u{b5}s", "\u{3bc}s"].map(|unit| parse_time_s(&format!("1 {unit}")).unwrap()), [1e-6; 2]);
     assert_eq!(parse_time_per_byte_s("0.1 ns/B").unwrap(), 1e-10);
     assert_eq!(parse_bytes("8B").unwrap(), 8);
     assert_eq!(parse_bytes("64 KiB").unwrap(), 65536);
@@ -24,6 +25,7 @@ fn anything_else_is_refused_in_one_line() {
         assert_eq!(error, format!("got {text:?}, expected a whole number of bytes such as 8B, 64KiB or 1MB"));
     }
     assert!(parse_time_s("5").is_err() && parse_time_s("1 B").is_err() && parse_time_s("-1 s").is_err());
+    assert!(parse_bytes_per_s("1e-320 B/s").is_err(), "its time per byte is infinite");
     assert!(parse_bytes_per_s("0 GB/s").is_err() && parse_bytes_per_s("1 GB").is_err());
 }
 

@@ -45,7 +45,7 @@ fn yes() -> bool {
     true
 }
 
-/// More ranks than any machine has, and more bytes than a call can count: refused before memory is asked for.
+/// More ranks than any machine has: refused before memory is asked for.
 const MOST_RANKS: usize = 1 << 26;
 
 impl CallRequest {

@@ -47,7 +47,7 @@ fn calls_and_parameters_that_make_no_sense_are_refused_in_one_line() {
     assert_eq!(message(chain.accept(&Call { root: 5, ..call(2) }, &[])), "root: got 5, expected a rank below 2");
     assert_eq!(
         message(chain.accept(&call(2), &[("size".to_owned(), 1)])),
-        "broadcast chain: parameter \"size\" is not known, expected segment"
+        "broadcast chain: unknown parameter \"size\", expected segment"
     );
     assert_eq!(
         message(chain.accept(&call(2), &given(0))),

@@ -11,26 +11,31 @@ use hocket_core::{Buffer, Error, Result, Span};
 use crate::schedule::{Action, Schedule, Task};
 
 /// Writes a schedule as GOAL; reductions and copies cost so many seconds per byte.
-pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64) -> String {
+///
+/// # Errors
+/// A calculation that takes longer than GOAL can say.
+pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64) -> Result<String> {
     let mut text = format!("num_ranks {}\n", schedule.ranks.len());
     for (rank, tasks) in schedule.ranks.iter().enumerate() {
         let _ = writeln!(text, "\nrank {rank} {{");
         for (number, task) in tasks.iter().enumerate() {
             let bytes = |span: &Span| span.len * schedule.element_bytes;
-            let nanoseconds = |time_s: f64| (time_s * 1e9).round();
-            let _ = match &task.action {
-                Action::Send { to, tag, data } => writeln!(text, "l{number}: send {}b to {to} tag {tag}", bytes(data)),
-                Action::Recv { from, tag, into } => {
-                    writeln!(text, "l{number}: recv {}b from {from} tag {tag}", bytes(into))
+            let calculation = |time_s: f64| {
+                let nanoseconds = (time_s * 1e9).round();
+                if nanoseconds <= MOST_NANOSECONDS as f64 {
+                    return Ok(format!("calc {nanoseconds}"));
                 }
-                Action::Combine { source, .. } => {
-                    writeln!(text, "l{number}: calc {}", nanoseconds(bytes(source) as f64 * reduce_s_per_byte))
-                }
-                Action::Copy { source, .. } => {
-                    writeln!(text, "l{number}: calc {}", nanoseconds(bytes(source) as f64 * copy_s_per_byte))
-                }
-                Action::Compute { time_s } => writeln!(text, "l{number}: calc {}", nanoseconds(*time_s)),
+                let text = format!("computes for {time_s:e} s, expected at most 2^53 ns in GOAL");
+                Err(Error::new(text).at(format!("rank {rank}, task {number}")))
             };
+            let action = match &task.action {
+                Action::Send { to, tag, data } => format!("send {}b to {to} tag {tag}", bytes(data)),
+                Action::Recv { from, tag, into } => format!("recv {}b from {from} tag {tag}", bytes(into)),
+                Action::Combine { source, .. } => calculation(bytes(source) as f64 * reduce_s_per_byte)?,
+                Action::Copy { source, .. } => calculation(bytes(source) as f64 * copy_s_per_byte)?,
+                Action::Compute { time_s } => calculation(*time_s)?,
+            };
+            let _ = writeln!(text, "l{number}: {action}");
             for other in &task.after {
                 let _ = writeln!(text, "l{number} requires l{other}");
             }
@@ -40,7 +45,7 @@ pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64
         }
         text.push_str("}\n");
     }
-    text
+    Ok(text)
 }
 
 /// Reads GOAL; `file` is the name that messages give.
@@ -48,7 +53,8 @@ pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64
 /// # Errors
 /// Text that is not GOAL: file, line, and what was expected.
 pub fn from_goal(text: &str, file: &str) -> Result<Schedule> {
-    let mut reader = Reader::new(text);
+    let open_comment = |line| Error::new("a comment without end, expected \"*/\"").at(format!("{file}:{line}"));
+    let mut reader = Reader { tokens: tokens(text).map_err(open_comment)?, at: 0, line: 1 };
     let schedule = reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.line)))?;
     schedule.check().map_err(|e| e.at(file))?;
     Ok(schedule)
@@ -58,6 +64,10 @@ pub fn from_goal(text: &str, file: &str) -> Result<Schedule> {
 const MOST_RANKS: usize = 1 << 26;
 /// A message longer than any memory: 2^53 bytes.
 const MOST_BYTES: u64 = 1 << 53;
+/// A hundred days, counted exactly by a double.
+const MOST_NANOSECONDS: u64 = 1 << 53;
+/// Of a word that is not understood, so much is told.
+const MOST_SHOWN: usize = 40;
 
 /// A rank as it is read: tasks in the order of the text, which may name later ones.
 #[derive(Default)]
@@ -73,10 +83,6 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { tokens: tokens(text), at: 0, line: 1 }
-    }
-
     fn peek(&self) -> Option<&'a str> {
         self.tokens.get(self.at).map(|(_, token)| *token)
     }
@@ -94,7 +100,7 @@ impl<'a> Reader<'a> {
 
     fn word(&mut self, expected: &str) -> Result<()> {
         let got = self.next(&format!("{expected:?}"))?;
-        if got == expected { Ok(()) } else { Err(Error::new(format!("got {got:?}, expected {expected:?}"))) }
+        if got == expected { Ok(()) } else { Err(Error::new(format!("got {}, expected {expected:?}", shown(got)))) }
     }
 
     fn number(&mut self, most: u64, expected: &str) -> Result<u64> {
@@ -104,7 +110,7 @@ impl<'a> Reader<'a> {
             .parse()
             .ok()
             .filter(|number| *number <= most)
-            .ok_or_else(|| Error::new(format!("got {got:?}, expected {expected}")))
+            .ok_or_else(|| Error::new(format!("got {}, expected {expected}", shown(got))))
     }
 
     fn schedule(&mut self) -> Result<Schedule> {
@@ -122,12 +128,9 @@ impl<'a> Reader<'a> {
             }
             ranks[rank] = Some(self.rank(size)?);
         }
-        Ok(Schedule {
-            format: Schedule::FORMAT,
-            element_bytes: 1,
-            scratch: vec![0; size],
-            ranks: ranks.into_iter().map(Option::unwrap_or_default).collect(),
-        })
+        let ranks: Vec<_> = ranks.into_iter().map(Option::unwrap_or_default).collect();
+        let room = |tasks: &Vec<Task>| tasks.iter().flat_map(Task::spans).map(|span| span.len).max().unwrap_or(0);
+        Ok(Schedule { format: Schedule::FORMAT, element_bytes: 1, scratch: ranks.iter().map(room).collect(), ranks })
     }
 
     fn rank(&mut self, size: usize) -> Result<Vec<Task>> {
@@ -140,7 +143,7 @@ impl<'a> Reader<'a> {
                     self.word(":")?;
                     let action = self.action(size)?;
                     if draft.labels.insert(label.to_owned(), draft.tasks.len() as u32).is_some() {
-                        return Err(Error::new(format!("label {label:?} stands here for the second time")));
+                        return Err(Error::new(format!("label {} stands here for the second time", shown(label))));
                     }
                     draft.tasks.push(Task { action, after: Vec::new(), after_start: Vec::new() });
                 }
@@ -152,11 +155,13 @@ impl<'a> Reader<'a> {
     fn requirement(&mut self, draft: &mut Draft, label: &str) -> Result<()> {
         let find = |name: &str| {
             let known = draft.labels.get(name).copied();
-            known.ok_or_else(|| Error::new(format!("label {name:?} is not known, expected one of a task above")))
+            let text = || format!("label {} is not known, expected one of a task above", shown(name));
+            known.ok_or_else(|| Error::new(text()))
         };
         let kind = self.next("\"requires\" or \"irequires\"")?;
         if !matches!(kind, "requires" | "irequires") {
-            let text = format!("got {kind:?} after {label:?}, expected \":\", \"requires\" or \"irequires\"");
+            let (kind, label) = (shown(kind), shown(label));
+            let text = format!("got {kind} after {label}, expected \":\", \"requires\" or \"irequires\"");
             return Err(Error::new(text));
         }
         let other = self.next("a label")?;
@@ -186,8 +191,8 @@ impl<'a> Reader<'a> {
                 let from = self.number(size as u64 - 1, &peer)? as u32;
                 Action::Recv { from, tag: self.tag()?, into }
             }
-            "calc" => Action::Compute { time_s: self.number(1 << 53, "nanoseconds")? as f64 / 1e9 },
-            _ => return Err(Error::new(format!("got {verb:?}, expected send, recv or calc"))),
+            "calc" => Action::Compute { time_s: self.number(MOST_NANOSECONDS, "nanoseconds up to 2^53")? as f64 / 1e9 },
+            _ => return Err(Error::new(format!("got {}, expected send, recv or calc", shown(verb)))),
         };
         while let Some(resource @ ("cpu" | "nic")) = self.peek() {
             self.word(resource)?;
@@ -207,6 +212,14 @@ impl<'a> Reader<'a> {
         }
         self.word("tag")?;
         Ok(self.number(u64::from(u32::MAX), "a tag below 2^32")? as u32)
+    }
+}
+
+/// A word in quotes, cut if it is long.
+fn shown(word: &str) -> String {
+    match word.char_indices().nth(MOST_SHOWN) {
+        None => format!("{word:?}"),
+        Some((end, _)) => format!("{:?}...", &word[..end]),
     }
 }
 
@@ -241,16 +254,16 @@ fn in_order(tasks: Vec<Task>) -> Result<Vec<Task>> {
     Ok(order.into_iter().map(task).collect())
 }
 
-/// Words and punctuation with their lines; comments are left out.
-fn tokens(text: &str) -> Vec<(usize, &str)> {
+/// Words and punctuation with their lines; comments are left out. The error is the line of a comment that does not end.
+fn tokens(text: &str) -> std::result::Result<Vec<(usize, &str)>, usize> {
     let mut found = Vec::new();
-    let mut is_comment = false;
+    let mut comment_since = None;
     for (number, line) in text.lines().enumerate() {
         let mut rest = line;
         while !rest.is_empty() {
-            if is_comment {
+            if comment_since.is_some() {
                 let Some(end) = rest.find("*/") else { break };
-                is_comment = false;
+                comment_since = None;
                 rest = &rest[end + 2..];
                 continue;
             }
@@ -259,7 +272,7 @@ fn tokens(text: &str) -> Vec<(usize, &str)> {
                 break;
             }
             if let Some(comment) = start.strip_prefix("/*") {
-                is_comment = true;
+                comment_since = Some(number + 1);
                 rest = comment;
                 continue;
             }
@@ -273,5 +286,5 @@ fn tokens(text: &str) -> Vec<(usize, &str)> {
             rest = &start[end..];
         }
     }
-    found
+    comment_since.map_or(Ok(found), Err)
 }

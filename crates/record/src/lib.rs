@@ -7,4 +7,4 @@ mod schedule;
 
 pub use goal::{from_goal, to_goal};
 pub use recorder::record;
-pub use schedule::{Action, Schedule, Task};
+pub use schedule::{Action, Schedule, Task, in_words};

@@ -1,5 +1,7 @@
 //! Static schedules: tasks and what they wait for.
 
+use std::collections::HashMap;
+
 use hocket_core::{Buffer, Error, Result, Side, Span, Tag};
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +93,18 @@ enum BufferName {
     Scratch,
 }
 
+impl Task {
+    /// The pieces of buffers that it touches.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = &Span> {
+        let spans = match &self.action {
+            Action::Send { data: one, .. } | Action::Recv { into: one, .. } => [Some(one), None],
+            Action::Combine { source, target, .. } | Action::Copy { source, target } => [Some(source), Some(target)],
+            Action::Compute { .. } => [None, None],
+        };
+        spans.into_iter().flatten()
+    }
+}
+
 impl Schedule {
     /// The version that this program writes and reads.
     pub const FORMAT: u32 = 1;
@@ -100,13 +114,13 @@ impl Schedule {
     /// # Errors
     /// Not JSON, another format, or a schedule that makes no sense: file, line, and what was expected.
     pub fn from_json(text: &str, file: &str) -> Result<Self> {
-        let schedule: Self =
-            serde_json::from_str(text).map_err(|e| Error::new(e.to_string()).at(format!("{file}:{}", e.line())))?;
+        let place = |e: &serde_json::Error| format!("{file}:{}:{}", e.line(), e.column());
+        let schedule: Self = serde_json::from_str(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;
         schedule.check().map_err(|e| e.at(file))?;
         Ok(schedule)
     }
 
-    /// Checks that peers and tasks exist and that tasks wait for earlier ones only.
+    /// Checks that peers and tasks exist, that tasks wait for earlier ones only, and that lengths fit.
     ///
     /// # Errors
     /// The first task that does not make sense.
@@ -119,34 +133,74 @@ impl Schedule {
         }
         for (rank, tasks) in self.ranks.iter().enumerate() {
             for (number, task) in tasks.iter().enumerate() {
-                self.check_task(number, task).map_err(|e| e.at(format!("rank {rank}, task {number}")))?;
+                self.check_task(rank, number, task).map_err(|e| e.at(format!("rank {rank}, task {number}")))?;
+            }
+        }
+        self.check_messages()
+    }
+
+    /// Whether the longest message of each pair and tag fits its longest receive: else it is truncated, whichever it meets.
+    /// Messages that meet no receive at all are for the run to find.
+    fn check_messages(&self) -> Result<()> {
+        let mut room = HashMap::new();
+        let tasks = || self.ranks.iter().enumerate().flat_map(|(rank, tasks)| tasks.iter().map(move |t| (rank, t)));
+        for (rank, task) in tasks() {
+            if let Action::Recv { from, tag, into } = &task.action {
+                let most = room.entry((*from as usize, rank, *tag)).or_insert(0);
+                *most = into.len.max(*most);
+            }
+        }
+        for (rank, task) in tasks() {
+            let Action::Send { to, tag, data } = &task.action else { continue };
+            let Some(most) = room.get(&(rank, *to as usize, *tag)) else { continue };
+            if data.len > *most {
+                let (sent, most) = (data.len * self.element_bytes, most * self.element_bytes);
+                return Err(Error::new(format!(
+                    "rank {rank} sends {sent} B to rank {to} (tag {tag}), which receives at most {most} B: truncated"
+                )));
             }
         }
         Ok(())
     }
 
-    fn check_task(&self, number: usize, task: &Task) -> Result<()> {
+    fn check_task(&self, rank: usize, number: usize, task: &Task) -> Result<()> {
         if let Some(late) = task.after.iter().chain(&task.after_start).find(|other| **other as usize >= number) {
             return Err(Error::new(format!("waits for task {late}, expected an earlier one")));
         }
-        let spans: &[Span] = match &task.action {
-            Action::Send { data, .. } => &[*data],
-            Action::Recv { into, .. } => &[*into],
-            Action::Combine { source, target, .. } | Action::Copy { source, target } => &[*source, *target],
-            Action::Compute { time_s } if !(time_s.is_finite() && *time_s >= 0.0) => {
-                return Err(Error::new(format!("computes for {time_s} s, expected a time")));
-            }
-            Action::Compute { .. } => &[],
-        };
         let most = usize::MAX / self.element_bytes / 2;
-        if spans.iter().any(|span| span.offset > most || span.len > most) {
+        if task.spans().any(|span| span.offset > most || span.len > most) {
             return Err(Error::new("a span beyond any memory"));
         }
+        let room = self.scratch[rank];
+        if let Some(span) = task.spans().find(|s| s.buffer == Buffer::Scratch && s.offset + s.len > room) {
+            return Err(Error::new(format!("{span}, expected a span of the rank's scratch of {room} elements")));
+        }
         match &task.action {
+            Action::Compute { time_s } if !(time_s.is_finite() && *time_s >= 0.0) => {
+                Err(Error::new(format!("computes for {time_s} s, expected a time")))
+            }
+            Action::Combine { source, target, .. } | Action::Copy { source, target } if source.len != target.len => {
+                Err(Error::new(format!("{} elements into {}, expected spans of one length", source.len, target.len)))
+            }
             Action::Send { to: peer, .. } | Action::Recv { from: peer, .. } if *peer as usize >= self.ranks.len() => {
                 Err(Error::new(format!("peer {peer}, expected a rank below {}", self.ranks.len())))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// What is wrong with JSON text, in the words of JSON and without the place.
+pub fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+    let Some((got, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };
+    let expected = match expected {
+        "u32" | "u64" | "usize" => "a whole number, not negative",
+        "f64" => "a number",
+        "a sequence" => "a list",
+        _ if expected.contains("struct") || expected.contains("enum") => "an object",
+        _ => expected,
+    };
+    format!("{got}, expected {expected}")
 }

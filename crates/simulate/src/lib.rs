@@ -127,9 +127,19 @@ impl Default for Options<'_> {
 /// Runs `program` on `platform` in virtual time, without noise.
 ///
 /// # Errors
-/// A deadlock, an interruption, or an engine that was asked for and does not apply.
+/// A deadlock, an interruption, an engine that was asked for and does not apply, or times that add up to infinity.
 pub fn simulate(program: &impl Program, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    platform.network.visit(Single { program, call, node: platform.node, options })
+    let outcome = platform.network.visit(Single { program, call, node: platform.node, options })?;
+    check_times(outcome.rank_times_s.iter().copied(), platform)?;
+    Ok(outcome)
+}
+
+/// Whether times can be told, and their mean.
+fn check_times(times_s: impl Iterator<Item = f64>, platform: &Platform) -> Result<()> {
+    if times_s.sum::<f64>().is_finite() {
+        return Ok(());
+    }
+    Err(Error::new(format!("a time beyond what a number holds on machine {}, expected shorter ones", platform.name)))
 }
 
 struct Single<'a, P> {

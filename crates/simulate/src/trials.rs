@@ -15,7 +15,7 @@ use crate::plan::{Ends, LANES, Plan};
 use crate::rank::Run;
 use crate::tape::{Recording, Symbol, Tape};
 use crate::trace::Record;
-use crate::{Node, Options, Outcome, Platform, either, events, interrupted, simulate};
+use crate::{Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
 
 /// Which trials to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub struct Many {
 /// Runs `program` on `platform` in virtual time, once per trial; without noise, where all trials are alike, just once.
 ///
 /// # Errors
-/// A deadlock, an interruption, or an engine that was asked for and does not apply.
+/// A deadlock, an interruption, an engine that was asked for and does not apply, or times that add up to infinity.
 pub fn simulate_trials(
     program: &impl Program,
     call: &Call,
@@ -72,7 +72,9 @@ pub fn simulate_trials(
         let ends = vec![Ends::of(rank_times_s.into_iter()); trials.count as usize];
         return Ok(Many { engine, ends, messages, message_bytes, trace });
     }
-    network.visit(Repeated { program, call, node: *node, noise, trials, options })
+    let many = network.visit(Repeated { program, call, node: *node, noise, trials, options })?;
+    check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
+    Ok(many)
 }
 
 struct Repeated<'a, P> {

@@ -324,8 +324,8 @@ impl<'a> World<'a> {
         let Waiting { rank, step, .. } = posted.waiting;
         let len = message.values.len();
         if len > posted.into.len {
-            let expected = format!("at most {} elements", posted.into.len);
-            let got = format!("a message of {len} elements from rank {from}");
+            let expected = format!("at most {}", elements(posted.into.len));
+            let got = format!("a message of {} from rank {from}", elements(len));
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
         let is_overtaken =
@@ -408,8 +408,8 @@ impl<'a> World<'a> {
                     span: None,
                     expected: "every message to be received".to_owned(),
                     got: format!(
-                        "a message of {} elements from rank {from} (tag {tag}) left over",
-                        message.values.len()
+                        "a message of {} from rank {from} (tag {tag}) left over",
+                        elements(message.values.len())
                     ),
                     details: Vec::new(),
                 });
@@ -510,7 +510,7 @@ impl<'a> SymbolicRank<'a> {
         let is_outside = |span: &Span| span.offset + span.len > state.buffer(span.buffer).len();
         let span = [step.reads, step.writes].into_iter().flatten().find(is_outside)?;
         let room = state.buffer(span.buffer).len();
-        Some(finding(format!("a span inside its buffer of {room} elements"), span.to_string()))
+        Some(finding(format!("a span inside its buffer of {}", elements(room)), span.to_string()))
     }
 
     /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches that
@@ -721,4 +721,8 @@ impl Rank for SymbolicRank<'_> {
     fn set_moment(&self, moment: Finished) {
         *self.finished.borrow_mut() = moment;
     }
+}
+
+fn elements(len: usize) -> String {
+    if len == 1 { "1 element".to_owned() } else { format!("{len} elements") }
 }

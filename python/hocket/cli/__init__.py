@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import threading
@@ -22,6 +23,10 @@ _CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 2 for bad input, after one line that says what is wrong."""
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = io.StringIO()
+    if sys.stdout is None:
+        return _bad_input("stdout is closed, expected somewhere to print to")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -27,15 +29,27 @@ class ClosedPipeError(Exception):
     """Whoever read the output has gone."""
 
 
+@contextmanager
+def _named() -> Iterator[None]:
+    """What is neither the result of a command nor its error gets a name before click prints anything."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise InterruptedByUserError from None
+    except BrokenPipeError:
+        raise ClosedPipeError from None
+
+
 class _Commands(click.Group):
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        """Read the command line; --help and --version print already here."""
+        with _named():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what is neither its result nor its error gets a name before click prints anything."""
-        try:
+        """Run a command."""
+        with _named():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise InterruptedByUserError from None
-        except BrokenPipeError:
-            raise ClosedPipeError from None
 
 
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

@@ -132,7 +132,7 @@ def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> st
     time_s = found.times_s.get((size_bytes, name))
     if time_s is None:
         return "-"
-    return f"[bold green]{format_time(time_s)} *[/]" if is_fastest else f"{format_time(time_s)}  "
+    return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else f"{format_time(time_s)}  "
 
 
 def _sizes(best: Best) -> str:

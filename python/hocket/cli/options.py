@@ -139,6 +139,13 @@ def _rank_count(text: str) -> int:
     return ranks
 
 
+def _element_bytes(text: str) -> int:
+    size_bytes = parse_bytes(text)
+    if size_bytes < 1:
+        raise Error("got 0 B, expected at least 1 B")
+    return size_bytes
+
+
 def _parameter(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
@@ -245,7 +252,7 @@ _CALL_OPTIONS = (
     ),
     click.option(
         "--element",
-        type=Read(parse_bytes, name="SIZE"),
+        type=Read(_element_bytes, name="SIZE"),
         default=1,
         show_default="1B",
         help="Size of an element; messages are cut between elements.",

@@ -34,16 +34,17 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table; the columns named in `right` are aligned to the right. Cells may hold rich's markup."""
+    """Print a table; the columns named in `right` are aligned to the right. Cells may be styled by click."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        table.add_column(Text(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text.from_ansi, row))
     text = io.StringIO()
     is_terminal = sys.stdout.isatty()
     console = Console(file=text, force_terminal=is_terminal, width=width() if is_terminal else _WIDE)

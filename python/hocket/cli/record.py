@@ -70,7 +70,7 @@ def record(
                 "algorithm": algorithm.name,
                 "ranks": ranks,
                 "size_bytes": size_bytes,
-                "parameters": complete(algorithm, call.parameters),
+                "parameters": complete(algorithm, call.parameters, element_bytes=call.element_bytes),
                 "format": form,
                 "output": output,
                 "schedule": schedule.data if form == "json" else text,

@@ -15,6 +15,8 @@ from hocket.units import format_value
 
 __all__ = ["show"]
 
+_MOST_RANKS = 64  # rows of a picture
+
 
 @click.command()
 @algorithm_argument
@@ -26,6 +28,8 @@ def show(names: tuple[str, ...], ranks: int, algorithms: tuple[Algorithm, ...], 
 
     The algorithm is named COLLECTIVE ALGORITHM, COLLECTIVE/ALGORITHM, or ALGORITHM where that is clear.
     """
+    if ranks > _MOST_RANKS:
+        raise click.UsageError(f"--ranks: got {ranks}, expected at most {_MOST_RANKS} for a picture")
     algorithm = chosen(names, algorithms)
     if as_json:
         print_json(_entry(algorithm, ranks))

@@ -128,12 +128,12 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),
     ]
-    if found.size_bytes:
-        facts.insert(0, ("size", format_bytes(found.size_bytes)))
     if found.formula_s is not None:
         meaning = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
         quiet = ", without noise" if found.trials > 1 else ""
-        facts.insert(2, ("formula", f"{format_time(found.formula_s)}, {meaning}{quiet}"))
+        facts.insert(1, ("formula", f"{format_time(found.formula_s)}, {meaning}{quiet}"))
+    if found.size_bytes:
+        facts.insert(0, ("size", format_bytes(found.size_bytes)))
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)

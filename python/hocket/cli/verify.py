@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from hocket._native import Error
 from hocket.cli.options import (
     as_json_option,
     chosen,
@@ -21,7 +20,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.library import COLLECTIVES, Algorithm, algorithms_named
 from hocket.sweep import workers
-from hocket.units import format_ranks
+from hocket.units import format_count, format_ranks
 from hocket.verification import Finding, Verdict, verify_all
 from hocket.version import version
 
@@ -59,8 +58,6 @@ def verify(
         verdict = verify_all(
             chosen_ones, counts, parameters=values_of(param, chosen_ones), executor=executor, on_done=on_done
         )
-    if not verdict.checked and verdict.refusals:
-        raise Error(verdict.refusals[0].sentence)
     if as_json:
         print_json(_entry(verdict))
     else:
@@ -99,8 +96,9 @@ def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
         label = f"{counterexample['collective']}/{counterexample['algorithm']}"
         click.echo(f"\n{_describe(counterexample, algorithms[label])}")
     if len(verdict.counterexamples) > _SHOWN:
-        click.echo(f"\nand {len(verdict.counterexamples) - _SHOWN} more counterexamples; --json prints all")
-    click.echo(f"\n{'ok' if verdict.ok else 'wrong'}: {verdict.checked} calls checked")
+        left = format_count(len(verdict.counterexamples) - _SHOWN, "more counterexample")
+        click.echo(f"\nand {left}; --json prints all")
+    click.echo(f"\n{'ok' if verdict.ok else 'wrong'}: {format_count(verdict.checked, 'call')} checked")
 
 
 def _print_algorithm(findings: tuple[Finding, ...]) -> None:
@@ -111,8 +109,8 @@ def _print_algorithm(findings: tuple[Finding, ...]) -> None:
     result = click.style("WRONG", fg="red", bold=True) if wrong else click.style("ok", fg="green")
     where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
     overtaking = max(finding.overtaking for finding in findings)
-    line = f"{findings[0].label}: {result}, {where}, {calls} calls, {_exploration(findings)}"
-    line += f", {overtaking} messages overtake others" if overtaking else ""
+    line = f"{findings[0].label}: {result}, {where}, {format_count(calls, 'call')}, {_exploration(findings)}"
+    line += f", {format_count(overtaking, 'overtaking message')}" if overtaking else ""
     click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
 
 
@@ -121,7 +119,7 @@ def _describe(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
     facts = [
         algorithm.label,
         f"P = {counterexample['ranks']}",
-        f"{call['count']} elements",
+        format_count(call["count"], "element"),
         f"root {call['root']}",
         *(["in place"] if call["in_place"] else []),
         *([] if call["commutative"] else ["operator not commutative"]),

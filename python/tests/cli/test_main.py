@@ -71,11 +71,49 @@ def test_the_version_is_the_packages(hocket_command: Callable[..., Ran]) -> None
         ("record allreduce ring --ranks 4 --size 8B --format pdf", "'pdf' is not one of"),
         ("show binomial", "several algorithms are named binomial, expected one of "),
         ("show allreduce", "allreduce is a collective, expected also one of its algorithms"),
+        ("show allreduce ring --ranks 99999999999", "--ranks: got 99999999999, expected at most 64 for a picture"),
+        ("simulate allreduce ring --ranks 4 --size 8B --element 0", "--element: got 0 B, expected at least 1 B"),
         ("machines clutser", 'no machine "clutser", expected a TOML file or one of cluster, '),
     ],
 )
 def test_bad_input_is_one_line_and_exit_status_2(bad_input: Callable[..., str], line: str, message: str) -> None:
     assert message in bad_input(line)
+
+
+ENDLESS = """
+name = "endless"
+[network]
+model = "hockney"
+latency = "1e308 s"
+bandwidth = "1 GB/s"
+[node]
+reduce_bandwidth = "1e-300 B/s"
+"""
+NOISY = """[noise.os]
+model = "poisson"
+interval = "1 ms"
+duration = "1 us"
+"""
+
+
+@pytest.mark.parametrize("noise", ["", NOISY])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate allreduce ring --size 8B",
+        "simulate allreduce ring --size 8B --engine events",
+        "compare allreduce --sizes 8B..64B",
+        "record allreduce ring --size 8B",
+    ],
+)
+def test_times_beyond_what_a_number_holds_are_refused(
+    bad_input: Callable[..., str], tmp_path: Path, line: str, noise: str
+) -> None:
+    machine = tmp_path / "endless.toml"
+    machine.write_text(ENDLESS + noise)
+    assert re.search(
+        r"machine endless, expected shorter|at most 2\^53 ns", bad_input(f"{line} --ranks 4 --machine", machine)
+    )
 
 
 WORDS = [
@@ -99,6 +137,10 @@ def test_whatever_is_typed_the_answer_is_a_result_or_one_line(words: list[str]) 
         assert re.fullmatch(r"hocket: error: .+\n", err.getvalue())
 
 
+def test_an_empty_name_is_no_machine(bad_input: Callable[..., str]) -> None:
+    assert 'no machine ""' in bad_input("simulate allreduce ring --ranks 4 --size 8B --machine", "")
+
+
 def test_bytes_that_are_no_text_are_one_line(bad_input: Callable[..., str]) -> None:
     bad_input("simulate allreduce ring --ranks 4 --size", "\udcff")
 
@@ -107,6 +149,20 @@ def test_a_closed_pipe_is_silent() -> None:
     words = " ".join([*COMMAND, "compare", "allreduce", "--ranks", "4", "--sizes", "1B..1GiB", "--json"])
     ran = subprocess.run(["bash", "-c", f"{words} | head -1"], capture_output=True, text=True, check=False)
     assert (ran.stdout, ran.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize("line", ["", "--help", "--version", "list", "simulate --help"])
+def test_nobody_who_reads_is_exit_status_141(line: str) -> None:
+    script = f"{' '.join(COMMAND)} {line} | true; exit ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("line", ["--help", "list", "list --json", "simulate allreduce ring --ranks 4 --size 8B"])
+def test_a_closed_stdout_is_bad_input(line: str) -> None:
+    script = f"{' '.join(COMMAND)} {line} >&-"
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (2, "hocket: error: stdout is closed, expected somewhere to print to\n")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 
+import click
 import pytest
 
 from hocket.cli import output
@@ -13,6 +14,11 @@ def test_a_table_is_not_cut_where_no_terminal_sets_a_limit(capsys: pytest.Captur
     assert header.split() == ["name", "size"]
     assert first.split() == ["x" * 300, "1", "B"]
     assert len(first) == len(second)
+
+
+def test_what_looks_like_markup_is_printed_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_table(["name"], [("[/x] [bold]a[/] :boom:",), (click.style("b", fg="green"),)])
+    assert capsys.readouterr().out.splitlines()[2:] == [" [/x] [bold]a[/] :boom:", " b"]
 
 
 def test_facts_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,12 +54,23 @@ def test_options_reach_the_call(hocket_command: Callable[..., Ran]) -> None:
 
 def test_a_barrier_has_no_size(hocket_command: Callable[..., Ran]) -> None:
     assert hocket_command("simulate barrier dissemination --ranks 8 --json").json["size_bytes"] == 0
+    names = [
+        line.split("  ")[0] for line in hocket_command("simulate barrier dissemination --ranks 8").out.splitlines()
+    ]
+    assert names[1:4] == ["time", "formula", "first rank ends"]
 
 
 def test_a_parameter_is_read_by_its_unit(hocket_command: Callable[..., Ran]) -> None:
     line = "simulate broadcast chain --ranks 8 --size 1MiB --param segment=16KiB"
     assert hocket_command(f"{line} --json").json["parameters"] == {"segment": 16384}
     assert "segment = 16 KiB" in hocket_command(line).out
+
+
+def test_the_parameters_told_are_those_simulated(hocket_command: Callable[..., Ran]) -> None:
+    line = "simulate broadcast chain --ranks 8 --size 1KiB --element 8B --param segment="
+    given, used = hocket_command(f"{line}20B --json").json, hocket_command(f"{line}16B --json").json
+    assert given == used
+    assert given["parameters"] == {"segment": 16}
 
 
 def test_a_precondition_refused_is_one_line(bad_input: Callable[..., str]) -> None:

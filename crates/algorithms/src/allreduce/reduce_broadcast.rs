@@ -1,6 +1,6 @@
 //! Reduce and broadcast: a binomial tree reduces everything to rank 0, which broadcasts the result down the same tree.
 //!
-//! Source: MPICH, `src/mpi/coll/allreduce/allreduce_intra_reduce_bcast.c`.
+//! Source: Open MPI, `ompi_coll_base_allreduce_intra_nonoverlapping`.
 //! Needs: nothing; operands are combined in rank order, by rank 0 in the end.
 //! Counts: 2 ceil(log2 P) rounds of n bytes; 2 (P-1) messages.
 //!

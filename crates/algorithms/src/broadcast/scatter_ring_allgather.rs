@@ -3,8 +3,7 @@
 //! Source: M. Barnett, S. Gupta, D. G. Payne, L. Shuler, R. van de Geijn, J. Watts, "Interprocessor collective
 //! communication library (InterCom)", SHPCC 1994; MPICH, `bcast_intra_scatter_ring_allgather.c`.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) rounds that halve what is sent on, then P-1 rounds of n/P bytes; each rank receives n bytes
-//! once.
+//! Counts: ceil(log2 P) rounds that halve what is sent on, then P-1 rounds of n/P bytes.
 //!
 //! ```text
 //! scatter      0 ──c2 c3──▶ 2
