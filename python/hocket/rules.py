@@ -155,6 +155,8 @@ def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     Raises:
         Error: There is no rule for a parameter, or it does not know the machine.
     """
+    if not isinstance(call.parameters, Mapping):
+        return call  # refused where parameters are completed
     values = dict(call.parameters)
     for name, value in call.parameters.items():
         if value == AUTO:

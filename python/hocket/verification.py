@@ -137,7 +137,7 @@ def verify_all(
 class _Task:
     algorithm: Algorithm
     ranks: int
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
 
 
 def _check(task: _Task) -> Finding:

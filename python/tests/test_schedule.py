@@ -11,6 +11,10 @@ CALL = hocket.Call(ranks=8, size_bytes=8000)
 
 @pytest.mark.parametrize("algorithm", hocket.catalogue(), ids=lambda a: a.label)
 def test_a_recorded_schedule_takes_the_time_of_its_program(algorithm: hocket.Algorithm) -> None:
+    if "redundant" in algorithm.name:
+        with pytest.raises(hocket.Error, match="cannot be recorded: rank 0 uses first"):
+            hocket.record(algorithm, CALL)
+        return
     schedule = hocket.record(algorithm, CALL)
     assert hocket.simulate_schedule(schedule).time_s == hocket.simulate(algorithm, CALL).time_s
 

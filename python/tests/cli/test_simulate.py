@@ -1,7 +1,10 @@
 """`hocket simulate`."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +32,11 @@ def test_json_has_the_keys_that_other_tools_rely_on(hocket_command: Callable[...
         "version": hocket.__version__,
     }.items() <= found.items()
     time_s = 10 * (1e-6 + 8e-10 + 8e-10)  # log2 P (alpha + n beta + n gamma)
-    assert found["time_s"] == pytest.approx({"mean": time_s, "min": time_s, "max": time_s, "stderr": 0.0})
+    assert {name: found["time_s"][name] for name in ("mean", "min", "max", "stderr")} == pytest.approx(
+        {"mean": time_s, "min": time_s, "max": time_s, "stderr": 0.0}
+    )
+    assert found["time_s"]["quantiles"]["0.5"] == pytest.approx(time_s)
+    assert found["time_s"]["histogram"]["counts"] == [1]
     assert found["formula_s"] == pytest.approx(time_s)
     assert found["engine"] in ("dataflow", "events")
 
@@ -102,3 +109,43 @@ def test_a_malformed_schedule_is_one_line_with_its_place(bad_input: Callable[...
     path = tmp_path / "bad.goal"
     path.write_text("num_ranks 2\nrank 0 {\nl1: sned 8b to 1\n}\n")
     assert f"{path}:3: " in bad_input("simulate schedule", path)
+
+
+def test_trials_do_not_depend_on_how_they_are_run() -> None:
+    call = hocket.Call(ranks=16, size_bytes=8, parameters={"T": 2})
+    simulate = partial(hocket.simulate, "allreduce/redundant_butterfly", call, machine="jitter-paper")
+    all_s = simulate(trials=hocket.Trials(100, seed=5)).times_s
+    assert simulate(trials=hocket.Trials(100, seed=5, threads=1)).times_s == all_s
+    assert simulate(trials=hocket.Trials(60, seed=5, first=40)).times_s == all_s[40:]
+    assert simulate(trials=hocket.Trials(100, seed=5), engine="events").times_s == all_s
+    assert simulate(trials=hocket.Trials(100, seed=6)).times_s != all_s
+
+
+def test_trials_stop_when_the_interval_is_narrow() -> None:
+    call = hocket.Call(ranks=64, size_bytes=8)
+    simulate = partial(hocket.simulate, "allreduce/recursive_doubling", call, machine="jitter-paper")
+    found = simulate(trials=hocket.Trials(100_000, until_interval=0.02))
+    low, high = found.time_s.interval
+    assert (high - low) / 2 <= 0.02 * found.time_s.mean
+    assert found.trials in {64 * 2**k for k in range(12)}
+    assert simulate(trials=hocket.Trials(100, until_interval=1e-9)).trials == 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--until-ci", "0"], 'got "0", expected a share'),
+        (["--until-ci", "x%"], 'got "x%", expected a share'),
+        (["--trials", "0"], "--trials"),
+        (["--seed", "-1"], "--seed"),
+        (["--param", "T=5"], "needs T <= log2 P"),
+        (["--param", "hosts=3"], "needs one or two hosts"),
+        (["--param", "hosts=auto"], "no rule"),
+    ],
+)
+def test_bad_trials_and_parameters_are_refused_in_one_line(arguments: list[str], words: str) -> None:
+    command = ["simulate", "allreduce", "redundant_butterfly", "--ranks", "16", "--size", "8B", *arguments]
+    run = subprocess.run([sys.executable, "-m", "hocket", *command], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert words in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1
