@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/auto_exchanges.py [--most-log2 18] [--trials 300]
 
-Transfers of 8 B at c / duration = 1e-3 .. 1, sends that cost 0, c / 10 and c, period = 100 durations. The best T is that
-of the smallest mean over the same trials for all T. A loss within the 95 % interval of the difference is no loss.
+Transfers of 8 B at c / duration = 1e-3 .. 1, sends that cost 0, c / 10 and c, period = 100 durations. The best T is
+that of the smallest mean over the same trials for all T. A loss within the 95 % interval of the difference is no loss.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def main(*, most_log2: int, trials: int) -> None:
                 spread = math.sqrt(sum((x - mean(differences)) ** 2 for x in differences) / (trials - 1) / trials)
                 losses.append(loss)
                 interval = f"+- {1.96 * spread / mean(found[best]):.1%}"
-                table.add_row(str(log2), f"{ratio:g}", f"{share:g} c", str(best), str(auto), f"{loss:.1%}", interval)
+                point = (str(log2), f"{ratio:g}", f"{share:g} c")
+                table.add_row(*point, str(best), str(auto), f"{loss:.1%}", interval)
     Console().print(table)
-    print(
-        f"{sum(loss <= LIMIT for loss in losses)} of {len(losses)} points lose at most {LIMIT:.0%}; at worst {max(losses):.1%}"
-    )
+    good = sum(loss <= LIMIT for loss in losses)
+    print(f"{good} of {len(losses)} points lose at most {LIMIT:.0%}; at worst {max(losses):.1%}")
 
 
 if __name__ == "__main__":
