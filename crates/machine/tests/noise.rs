@@ -451,7 +451,7 @@ fn example(name: &str) -> String {
         "pareto" => "minimum = \"1 us\"\nshape = 3",
         "periodic" => "period = \"1 ms\"\nduration = \"10 us\"",
         "poisson" => "interval = \"1 ms\"\nduration = \"10 us\"",
-        "trace" => return trace("example.txt", RECORDING),
+        "trace" => return trace("example.txt", "1e-4 1e-5\n3e-4 2e-5\n"),
         _ => panic!("no example of the noise model {name}"),
     };
     format!("model = \"{name}\"\n{keys}\n")
