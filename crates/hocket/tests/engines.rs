@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use hocket_core::{Buffer, Call, Collective, Program, Rank, Span, Winner};
 use hocket_machine::Machine;
 use hocket_record::{Action, Schedule, Task};
-use hocket_simulate::{Engine, Options, Outcome, Platform, simulate};
+use hocket_simulate::{Engine, Many, Options, Outcome, Platform, Trials, simulate, simulate_trials};
 use proptest::prelude::*;
 
 fn platform(network: &str) -> Platform {
@@ -328,6 +328,28 @@ proptest! {
         let events = run(&schedule, 4, &platform, Engine::Events);
         if let Ok(dataflow) = run(&schedule, 4, &platform, Engine::Dataflow) {
             prop_assert_eq!(Outcome { engine: "events", ..dataflow }, events.unwrap());
+        }
+    }
+    #[test]
+    fn engines_agree_under_noise(schedule in schedules(), network in 0..4_usize, stalls: bool) {
+        let network = match network {
+            0 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"eager\"",
+            1 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"",
+            2 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nsend_overhead = \"0.5 us\"",
+            _ => "model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"",
+        };
+        let overlap = if stalls { "stall" } else { "arrival" };
+        let platform = platform(&format!(
+            "{network}\n[noise.os]\nmodel = \"periodic\"\nperiod = \"3 us\"\nduration = \"1 us\"\noverlap = \"{overlap}\"\n\
+             [noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"1 us\"\noverlap = \"{overlap}\""
+        ));
+        let call = Call::new(Collective::Broadcast, 4, 1000);
+        let many = |engine| {
+            let trials = Trials { seed: 5, count: 8, ..Trials::default() };
+            simulate_trials(&schedule, &call, &platform, trials, Options { engine, ..Options::default() })
+        };
+        if let Ok(dataflow) = many(Engine::Dataflow) {
+            prop_assert_eq!(Many { engine: "events", ..dataflow }, many(Engine::Events).unwrap());
         }
     }
 }

@@ -40,6 +40,11 @@ impl Section {
         self.table.is_empty()
     }
 
+    /// Whether there is such a key.
+    pub fn contains(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
     /// The keys whose values are texts, with these, in the order of the file.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.table.iter().filter_map(|(key, item)| Some((key, item.as_str()?)))
@@ -66,7 +71,7 @@ impl Section {
     /// # Errors
     /// No such section.
     pub fn section(&self, key: &str) -> Result<Self> {
-        if self.table.contains_key(key) {
+        if self.contains(key) {
             return self.optional_section(key);
         }
         Err(Error::new(format!("{}: section [{}{key}] is missing", self.file, self.path)))

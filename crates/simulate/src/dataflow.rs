@@ -246,7 +246,7 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     fn keep_order(&self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
         if let Some(pairs) = &self.pairs {
             let earlier = pairs.borrow_mut().insert((direction, rank as u32, peer, tag), time);
-            if earlier.is_some_and(|earlier| time.order(earlier) != Some(Ordering::Greater)) {
+            if earlier.is_some_and(|earlier| !time.is_issued_after(earlier)) {
                 self.refuse("the order of messages of one pair with one tag depends on timing");
             }
             return;

@@ -3,7 +3,7 @@
 //! The dataflow engine runs the program with [`Symbol`]s. Taking the later of two, adding a length, or passing through
 //! noise appends an operation; what the tape already knows is found again. A comparison that no operation settles is
 //! unknown, and the engine then says that it does not apply. A `first` has no winner here: what follows it must not
-//! depend on who won, which is checked by writing the tape twice, with either side as the winner.
+//! depend on who won, which is checked by writing the tape again with other [`Winners`].
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -26,9 +26,21 @@ pub struct Tape<'a> {
     length_numbers: RefCell<FxHashMap<u64, u32>>,
     /// Operations noted of late, to be found again.
     recent: RefCell<Vec<(Node, u32)>>,
-    /// Which side of a `first` is taken for the winner.
-    earlier_is_new: bool,
+    winners: Winners,
+    /// How many winners were asked for.
+    races: Cell<u32>,
     has_first: Cell<bool>,
+}
+
+/// Which side of a `first` is taken for the winner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Winners {
+    /// Always the first branch.
+    First,
+    /// Always the second one.
+    Second,
+    /// Now the first, now the second, without a period: some winners are alike and some are not.
+    Mixed,
 }
 
 /// One operation on earlier nodes: `b` is a node for [`Kind::Later`] and [`Kind::Earlier`], else a length.
@@ -49,8 +61,8 @@ const PROOF: u32 = 64;
 const SHORT_CUT: u32 = 6;
 
 impl<'a> Tape<'a> {
-    /// An empty tape, on which a `first` is won by its second branch if `earlier_is_new`, else by its first.
-    pub fn new(noise: &'a Noise, earlier_is_new: bool) -> Self {
+    /// An empty tape.
+    pub fn new(noise: &'a Noise, winners: Winners) -> Self {
         let start = Node { kind: Kind::Start, a: 0, b: 0 };
         Self {
             noise,
@@ -59,7 +71,8 @@ impl<'a> Tape<'a> {
             lengths_s: RefCell::default(),
             length_numbers: RefCell::default(),
             recent: RefCell::new(vec![(start, START); RECENT]),
-            earlier_is_new,
+            winners,
+            races: Cell::new(0),
             has_first: Cell::new(false),
         }
     }
@@ -173,8 +186,13 @@ impl Moment for Symbol<'_> {
     }
 
     fn is_before(&self, _: &Self) -> bool {
+        let race = self.tape.races.replace(self.tape.races.get().wrapping_add(1));
         self.tape.has_first.set(true);
-        self.tape.earlier_is_new
+        match self.tape.winners {
+            Winners::First => false,
+            Winners::Second => true,
+            Winners::Mixed => race.count_ones() % 2 == 1,
+        }
     }
 
     fn branch(self, index: usize) -> Self {
@@ -212,6 +230,10 @@ impl Clock for Symbol<'_> {
         } else {
             None
         }
+    }
+
+    fn is_issued_after(self, other: Self) -> bool {
+        self.position.is_in_branch_after(other.position) || self.order(other) == Some(Ordering::Greater)
     }
 
     fn position(self) -> u64 {

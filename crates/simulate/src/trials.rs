@@ -13,7 +13,7 @@ use crate::dataflow::{self, Failure, Order};
 use crate::network::{self, Network};
 use crate::plan::{Ends, LANES, Plan};
 use crate::rank::Run;
-use crate::tape::{Recording, Symbol, Tape};
+use crate::tape::{Recording, Symbol, Tape, Winners};
 use crate::trace::Record;
 use crate::{Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
 
@@ -100,7 +100,7 @@ impl<P: Program> network::Visitor for Repeated<'_, P> {
 
 impl<P: Program> Repeated<'_, P> {
     fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
-        let (plan, messages, message_bytes) = self.plan(network, false)?;
+        let (plan, messages, message_bytes) = self.plan(network, Winners::First)?;
         let ends = self.enough(|trials| self.evaluate(&plan, trials)).map_err(Failure::Other)?;
         Ok(Many { engine: "dataflow", ends, messages, message_bytes, trace: Vec::new() })
     }
@@ -134,9 +134,9 @@ impl<P: Program> Repeated<'_, P> {
         }
     }
 
-    /// Writes the plan of the program, and once more with the other branch winning each `first`.
-    fn plan<N: Network>(&self, network: &N, other_wins: bool) -> std::result::Result<(Plan, u64, u64), Failure> {
-        let tape = Tape::new(self.noise, other_wins);
+    /// Writes the plan of the program, and where it uses `first`, once more with each kind of other winners.
+    fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, u64, u64), Failure> {
+        let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
         let timing = Recording(&tape);
         let run = dataflow::run(self.program, self.call, network, &timing, self.node, Order::OfPairs, options)?;
@@ -144,9 +144,13 @@ impl<P: Program> Repeated<'_, P> {
         let ends: Vec<_> = run.ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();
         let plan = tape.plan(&ends);
-        if has_first && !other_wins && self.plan(network, true)?.0 != plan {
-            let why = "what the program does after a first depends on which branch ended earlier";
-            return Err(Failure::Inapplicable(why.to_owned()));
+        if has_first && winners == Winners::First {
+            for others in [Winners::Second, Winners::Mixed] {
+                if self.plan(network, others)?.0 != plan {
+                    let why = "what the program does after a first depends on which branch ended earlier";
+                    return Err(Failure::Inapplicable(why.to_owned()));
+                }
+            }
         }
         Ok((plan, messages, message_bytes))
     }

@@ -6,7 +6,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, chance, is_hit, mix};
+use super::{Draws, Model, Operation, chance, is_hit, mix, optional_between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -25,7 +25,7 @@ impl Gaussian {
         Ok(Self {
             mean_s: section.time_s("mean")?,
             deviation_s: section.time_s("deviation")?,
-            interval_s: section.optional_time_s("interval")?,
+            interval_s: optional_between_s(section, "interval")?,
         })
     }
 }

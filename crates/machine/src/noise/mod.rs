@@ -65,12 +65,12 @@ impl Noise {
     /// A model that is not known, or a key that is missing, wrong or unknown.
     pub fn read(section: &Section) -> Result<Self> {
         let read = |key: &str| {
-            let section = section.optional_section(key)?;
-            if section.is_empty() {
+            let own = section.optional_section(key)?;
+            if !section.contains(key) {
                 return Ok(None);
             }
-            let model = NoiseModel::read(&section)?;
-            section.finish()?;
+            let model = NoiseModel::read(&own)?;
+            own.finish()?;
             Ok(Some(model))
         };
         let noise = Self { os: read("os")?, network: read("network")? };
@@ -149,14 +149,18 @@ impl Overlap {
 }
 
 /// The delay of an operation under "stall", given when the next event that ends after a time starts, and how long it is.
+/// Waits are added up rather than taken as a difference of times, so that where there is none the delay is zero.
 fn stall_s(start_s: f64, length_s: f64, mut next_after: impl FnMut(f64) -> (f64, f64)) -> f64 {
-    let (mut now, mut left) = (start_s, length_s);
+    let (mut now, mut left, mut delay_s) = (start_s, length_s, 0.0);
     loop {
         let (event, duration) = next_after(now);
-        if event >= now + left {
-            return now + left - start_s - length_s;
+        let meets = event < now + left;
+        if !meets {
+            return delay_s;
         }
-        left -= (event - now).max(0.0);
+        let interrupted = event.max(now);
+        left -= interrupted - now;
+        delay_s += (event - interrupted) + duration;
         now = event + duration;
     }
 }
@@ -172,10 +176,21 @@ fn is_hit<const L: usize>(operation: Operation, draws: &Draws) -> [bool; L] {
     draws.uniform(0).map(|u: f64| u < operation.weight)
 }
 
-/// A time above zero.
-fn positive_s(section: &Section, key: &str) -> Result<f64> {
-    let value = section.time_s(key)?;
-    if value > 0.0 { Ok(value) } else { Err(section.reject(key, "a time above 0")) }
+/// The shortest time between events: far below what matters, and far above where numbers of events overflow.
+const SHORTEST_S: f64 = 1e-12;
+
+/// A time between events.
+fn between_s(section: &Section, key: &str) -> Result<f64> {
+    long_enough(section, key, section.time_s(key)?)
+}
+
+/// A time between events, or none when the key is absent.
+fn optional_between_s(section: &Section, key: &str) -> Result<Option<f64>> {
+    section.optional_time_s(key)?.map(|value| long_enough(section, key, value)).transpose()
+}
+
+fn long_enough(section: &Section, key: &str, value: f64) -> Result<f64> {
+    if value >= SHORTEST_S { Ok(value) } else { Err(section.reject(key, "a time of at least \"1 ps\"")) }
 }
 
 macro_rules! models {

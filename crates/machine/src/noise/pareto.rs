@@ -1,12 +1,12 @@
 //! Pareto: every operation is delayed by a time with a heavy tail: longer than x with probability (minimum / x)^shape.
 //!
-//! Keys: `minimum`, `shape` (a number above 0; below 2 the variance is infinite, up to 1 also the mean); `interval`
+//! Keys: `minimum`, `shape` (a number of at least 0.1; up to 2 the variance is infinite, up to 1 also the mean); `interval`
 //! (optional): only operations that meet an event are delayed, and an operation of length l meets one with probability
 //! 1 - exp(-l / interval).
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, chance, is_hit, mix};
+use super::{Draws, Model, Operation, chance, is_hit, mix, optional_between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -20,13 +20,16 @@ pub struct Pareto {
     pub interval_s: Option<f64>,
 }
 
+/// Below this the longest delay that can be drawn would not be a number.
+const LEAST_SHAPE: f64 = 0.1;
+
 impl Pareto {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let shape = section.number("shape")?;
-        if shape <= 0.0 {
-            return Err(section.reject("shape", "a number above 0"));
+        if shape < LEAST_SHAPE {
+            return Err(section.reject("shape", &format!("a number of at least {LEAST_SHAPE}")));
         }
-        Ok(Self { minimum_s: section.time_s("minimum")?, shape, interval_s: section.optional_time_s("interval")? })
+        Ok(Self { minimum_s: section.time_s("minimum")?, shape, interval_s: optional_between_s(section, "interval")? })
     }
 }
 

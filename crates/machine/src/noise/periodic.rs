@@ -6,7 +6,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, Overlap, Phase, positive_s};
+use super::{Draws, Model, Operation, Overlap, Phase, between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -23,7 +23,7 @@ pub struct Periodic {
 impl Periodic {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let read = Self {
-            period_s: positive_s(section, "period")?,
+            period_s: between_s(section, "period")?,
             duration_s: section.time_s("duration")?,
             phase: Phase::read(section)?,
             overlap: Overlap::read(section)?,

@@ -5,11 +5,12 @@
 //!
 //! Under "arrival" every operation draws for itself, since such a process has no memory: with x = l / interval it meets k
 //! events with probability exp(-x) x^k / k!. Under "stall" the events have a place in time: a cell of the length of the
-//! interval holds a Poisson number of them, 1 on average, each at random.
+//! interval holds a Poisson number of them, 1 on average, each at random. They may overlap, and so an operation takes
+//! exp(duration / interval) times as long on average; the duration must be shorter than the interval.
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, Overlap, mix, positive_s, stall_s};
+use super::{Draws, Model, Operation, Overlap, between_s, mix, stall_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -24,16 +25,24 @@ pub struct Poisson {
     overlap: Overlap,
 }
 
-/// Far more events than an operation can meet before the uniform numbers cannot tell them apart.
-const MOST_EVENTS: u32 = 4096;
+/// From so many events on average, their number is drawn by its expansion about the normal distribution.
+const MANY_EVENTS: f64 = 500.0;
+/// Operations longer than so many intervals are stalled for as long as they are on average: the standard deviation is less
+/// than a hundredth of it.
+const MANY_CELLS: f64 = 65536.0;
+/// So many cells without an event in a row are not seen: exp(-64) of all.
+const MOST_EMPTY_CELLS: i64 = 64;
 
 impl Poisson {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let overlap = Overlap::read(section)?;
         let is_hit_once =
             overlap == Overlap::Arrival && section.choice("events", &[("every", false), ("one", true)])?;
-        let interval_s = positive_s(section, "interval")?;
-        Ok(Self { interval_s, duration_s: section.time_s("duration")?, is_hit_once, overlap })
+        let (interval_s, duration_s) = (between_s(section, "interval")?, section.time_s("duration")?);
+        if overlap == Overlap::Stall && duration_s >= interval_s {
+            return Err(section.reject("duration", "less than the interval, or hardly anything ever goes on"));
+        }
+        Ok(Self { interval_s, duration_s, is_hit_once, overlap })
     }
 
     /// When the events of a cell start, in order, in seconds.
@@ -41,31 +50,51 @@ impl Poisson {
         let own = Draws { who: mix(draws.who as usize, index as u64), ..*draws };
         let [u] = own.uniform::<1>(0);
         let place = |i| (index as f64 + own.uniform::<1>(1 + i)[0]) * self.interval_s;
-        let mut starts: Vec<_> = (0..events(u, libm::exp(-1.0), 1.0)).map(place).collect();
+        let mut starts: Vec<_> = (0..few_events(u, libm::exp(-1.0), 1.0)).map(place).collect();
         starts.sort_unstable_by(f64::total_cmp);
         starts
     }
 
     fn stall_s(&self, start_s: f64, length_s: f64, draws: &Draws) -> f64 {
-        let cell_of = |time_s: f64| (time_s / self.interval_s).floor() as i64;
+        if length_s > MANY_CELLS * self.interval_s {
+            return length_s * libm::expm1(self.duration_s / self.interval_s);
+        }
         stall_s(start_s, length_s, |now| {
-            let cells = cell_of(now - self.duration_s)..;
+            let first = ((now - self.duration_s) / self.interval_s).floor() as i64;
+            let cells = (0..MOST_EMPTY_CELLS).map(|more| first.saturating_add(more));
             let mut starts = cells.flat_map(|index| self.cell(index, draws));
             let next = starts.find(|start| start + self.duration_s > now);
-            (next.expect("a Poisson process never ends"), self.duration_s)
+            (next.unwrap_or(f64::INFINITY), self.duration_s)
         })
     }
 }
 
 /// Number of events for a uniform number: the smallest k whose distribution function, with mean `x`, lies above it.
-fn events(uniform: f64, none: f64, x: f64) -> u32 {
+fn events(uniform: f64, none: f64, x: f64) -> f64 {
+    if x < MANY_EVENTS { f64::from(few_events(uniform, none, x)) } else { many_events(uniform, x) }
+}
+
+fn few_events(uniform: f64, none: f64, x: f64) -> u32 {
     let (mut k, mut term, mut below) = (0, none, none);
-    while uniform >= below && k < MOST_EVENTS {
+    // Ends: the sum comes within 1e-12 of 1, and no uniform number is closer than 2^-33.
+    while uniform >= below {
         k += 1;
         term *= x / f64::from(k);
         below += term;
     }
     k
+}
+
+/// exp(-x) is too small to begin with. Source: E. A. Cornish, R. A. Fisher, "Moments and cumulants in the specification of
+/// distributions", Revue de l'Institut International de Statistique 5 (1938), to the second term.
+fn many_events(uniform: f64, x: f64) -> f64 {
+    let (mut low, mut high) = (-8.0, 8.0);
+    while high - low > 1e-12 {
+        let middle = (low + high) / 2.0;
+        let below = 0.5 * libm::erfc(-middle / std::f64::consts::SQRT_2);
+        *(if below < uniform { &mut low } else { &mut high }) = middle;
+    }
+    (x + low * x.sqrt() + (low * low - 1.0) / 6.0 - 0.5).ceil().max(0.0)
 }
 
 impl Model for Poisson {
@@ -97,8 +126,23 @@ impl Model for Poisson {
             hits += u32::from(is_hit);
         }
         if hits > 0 && !self.is_hit_once {
-            return uniform.map(|u| self.duration_s * f64::from(events(u, none, length_s / self.interval_s)));
+            return uniform.map(|u| self.duration_s * events(u, none, length_s / self.interval_s));
         }
         delay_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_events_are_numbers_of_one_distribution() {
+        let x = MANY_EVENTS - 1.0;
+        for i in 0..1000 {
+            let uniform = (f64::from(i) + 0.5) / 1000.0;
+            let (few, many) = (f64::from(few_events(uniform, libm::exp(-x), x)), many_events(uniform, x));
+            assert!((few - many).abs() <= 1.0, "{few} and {many} events for {uniform}");
+        }
     }
 }

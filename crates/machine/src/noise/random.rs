@@ -56,8 +56,8 @@ impl Draws {
     #[inline(always)]
     fn blocks<const N: usize>(&self, first: u32, index: u32) -> [[u32; N]; 4] {
         let mut counters = [[first; N], [self.who as u32; N], [(self.who >> 32) as u32; N], [index; N]];
-        for (n, block) in counters[0].iter_mut().enumerate() {
-            *block += n as u32;
+        for (n, counter) in counters[0].iter_mut().enumerate() {
+            *counter += n as u32;
         }
         philox(counters, self.key)
     }

@@ -33,22 +33,43 @@ impl Trace {
         if length_s < end_s || length_s == 0.0 {
             return Err(section.reject("length", "at least the end of the last event, and above 0"));
         }
+        let overlap = Overlap::read(section)?;
+        if overlap == Overlap::Stall && events.iter().map(|(_, duration)| duration).sum::<f64>() >= length_s {
+            return Err(section.reject("length", "more than the events take together, or nothing ever goes on"));
+        }
         let durations = events.iter().scan(0.0, |taken, (_, duration)| {
             *taken += duration;
             Some(*taken)
         });
         let taken_s = std::iter::once(0.0).chain(durations).collect();
         let starts_s = events.iter().map(|(start, _)| *start).collect();
-        let (phase, overlap) = (Phase::read(section)?, Overlap::read(section)?);
-        Ok(Self { starts_s, taken_s, length_s, phase, overlap })
+        Ok(Self { starts_s, taken_s, length_s, phase: Phase::read(section)?, overlap })
     }
 
-    /// The time that events take which start before `time_s`, counted from the beginning of the recording.
-    fn taken_before_s(&self, time_s: f64) -> f64 {
+    /// The time that events take which start in a stretch of time.
+    fn taken_between_s(&self, begin_s: f64, end_s: f64) -> f64 {
+        let ((first, before), (last, until)) = (self.taken_before(begin_s), self.taken_before(end_s));
+        (last - first) * self.all_taken_s() + (until - before)
+    }
+
+    /// How often the recording was gone through before `time_s`, and the time that events took since in this round.
+    fn taken_before(&self, time_s: f64) -> (f64, f64) {
         let rounds = (time_s / self.length_s).floor();
         let within = time_s - rounds * self.length_s;
-        let before = self.starts_s.partition_point(|start| *start < within);
-        rounds * self.taken_s[self.starts_s.len()] + self.taken_s[before]
+        (rounds, self.taken_s[self.starts_s.partition_point(|start| *start < within)])
+    }
+
+    fn all_taken_s(&self) -> f64 {
+        self.taken_s[self.starts_s.len()]
+    }
+
+    /// The delay under "stall". Whatever the start, a round of the recording leaves the same time for work: whole rounds
+    /// are counted, and only what is left is followed event by event.
+    fn stall_s(&self, start_s: f64, length_s: f64) -> f64 {
+        let free_s = self.length_s - self.all_taken_s();
+        let rounds = ((length_s / free_s).ceil() - 1.0).max(0.0);
+        let rest_s = (length_s - rounds * free_s).max(0.0);
+        rounds * self.all_taken_s() + stall_s(start_s, rest_s, |now| self.next_after(now))
     }
 
     /// The first event that ends after `time_s`: its start and its duration. None overlap.
@@ -60,12 +81,15 @@ impl Trace {
         let event = |round: f64, i: usize| {
             (round * self.length_s + self.starts_s[i], self.taken_s[i + 1] - self.taken_s[i])
         };
-        let all = (0..).flat_map(|more| (0..self.starts_s.len()).map(move |i| (round + f64::from(more), i)));
+        let all = (0..3).flat_map(|more| (0..self.starts_s.len()).map(move |i| (round + f64::from(more), i)));
         let skipped = self.starts_s.partition_point(|start| *start < time_s - round * self.length_s).saturating_sub(1);
         let mut later = all.skip(skipped).map(|(round, i)| event(round, i));
         later.find(|(start, duration)| start + duration > time_s).unwrap_or((f64::INFINITY, 0.0))
     }
 }
+
+/// The longest recording: 30 years.
+const LONGEST_S: f64 = 1e9;
 
 fn events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
     let mut events: Vec<(f64, f64)> = Vec::new();
@@ -78,8 +102,8 @@ fn events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
             [Ok(start), Ok(duration)] => (*start, *duration),
             _ => return Err(refuse("expected the start and the duration of an event, in seconds")),
         };
-        if !(start >= 0.0 && start.is_finite() && duration > 0.0 && duration.is_finite()) {
-            return Err(refuse("expected a start of at least 0 and a duration above 0, in seconds"));
+        if !(start >= 0.0 && duration > 0.0 && start + duration <= LONGEST_S) {
+            return Err(refuse("expected a start of at least 0 and a duration above 0, in seconds, at most 1e9 together"));
         }
         if events.last().is_some_and(|(last, duration)| start < last + duration) {
             return Err(refuse("the event starts before the one above it has ended, expected increasing times"));
@@ -104,8 +128,8 @@ impl Model for Trace {
         std::array::from_fn(|i| {
             let begin = start_s[i] + share[i] * self.length_s;
             match self.overlap {
-                Overlap::Arrival => self.taken_before_s(begin + operation.length_s) - self.taken_before_s(begin),
-                Overlap::Stall => stall_s(begin, operation.length_s, |now| self.next_after(now)),
+                Overlap::Arrival => self.taken_between_s(begin, begin + operation.length_s),
+                Overlap::Stall => self.stall_s(begin, operation.length_s),
             }
         })
     }
