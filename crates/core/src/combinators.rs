@@ -96,7 +96,7 @@ impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
         }
         let (a, a_moment) = this.a.take();
         let (b, b_moment) = this.b.take();
-        rank.set_moment(a_moment.later(b_moment));
+        rank.set_moment(start.after_join(a_moment.later(b_moment)));
         Poll::Ready((a, b))
     }
 }
@@ -142,7 +142,10 @@ impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
             this.rank.set_moment(start);
             return Poll::Pending;
         }
-        this.rank.set_moment(this.end.take().unwrap_or(start));
+        this.rank.set_moment(match this.end.take() {
+            Some(end) => start.after_join(end),
+            None => start,
+        });
         Poll::Ready(this.outputs.drain(..).map(|o| o.expect("every branch has ended")).collect())
     }
 }

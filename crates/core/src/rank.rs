@@ -70,6 +70,10 @@ pub trait Moment: Clone {
     fn branch(self, _index: usize) -> Self {
         self
     }
+    /// The moment at which a `join` that was reached at `self` continues, `end` being the latest of its branches' ends.
+    fn after_join(self, end: Self) -> Self {
+        end
+    }
     /// The moment at which the branches of a `first` start.
     fn racing(self) -> Self {
         self

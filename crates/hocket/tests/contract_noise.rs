@@ -4,7 +4,7 @@
 use hocket_algorithms::{CATALOGUE, Entry, Visitor, find, with_program};
 use hocket_core::{Call, Collective, Program, Result, Unit};
 use hocket_machine::Machine;
-use hocket_simulate::{Ends, Engine, Hockney, Many, NetworkModel, Options, Platform, Trials, simulate_trials};
+use hocket_simulate::{Ends, Engine, Many, Options, Platform, Trials, simulate_trials};
 
 const RENDEZVOUS: &str = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
 const LOGGP: &str =
@@ -88,16 +88,6 @@ fn assert_same(a: &Many, b: &Many, what: impl Fn() -> String) {
     assert_eq!((a.messages, a.message_bytes), (b.messages, b.message_bytes), "{}", what());
 }
 
-const BY_TIMING: &str = "the order of messages of one pair with one tag depends on timing";
-
-/// What the tape cannot prove yet, and leaves to events: that messages are in order which a rank sends after a join at the
-/// very time of earlier ones, since sending takes it no time; and what is too far apart in a double tree.
-fn is_known_refusal(entry: &Entry, platform: &Platform) -> bool {
-    let NetworkModel::Hockney(Hockney { send_overhead_s, .. }) = platform.network else { return false };
-    let is_redundant = entry.name.starts_with("redundant");
-    entry.name == "double_tree" || !is_redundant && send_overhead_s == Some(0.0)
-}
-
 #[test]
 fn engines_agree_to_the_last_bit_and_dataflow_applies_on_hockney() {
     let hockneys = [
@@ -111,13 +101,7 @@ fn engines_agree_to_the_last_bit_and_dataflow_applies_on_hockney() {
         for platform in &hockneys {
             let what = || format!("{entry} on {:?} with {:?} in {call:?}", platform.network, platform.noise);
             let dataflow = many(entry, &call, platform, first(40), Engine::Dataflow);
-            let dataflow = match dataflow {
-                Err(refusal) if is_known_refusal(entry, platform) => {
-                    assert!(refusal.to_string().ends_with(BY_TIMING), "{refusal}: {}", what());
-                    continue;
-                }
-                found => found.unwrap_or_else(|e| panic!("{e}: {}", what())),
-            };
+            let dataflow = dataflow.unwrap_or_else(|e| panic!("{e}: {}", what()));
             let events = many(entry, &call, platform, first(40), Engine::Events).unwrap();
             assert_same(&dataflow, &events, what);
         }

@@ -14,7 +14,7 @@ pub trait Clock: Moment + Copy {
     fn plus(self, seconds: f64) -> Self;
     /// How it lies to `other`; none when that is not known.
     fn order(self, other: Self) -> Option<Ordering>;
-    /// Whether what is issued at this time certainly comes after what was issued at `other`: later, or in the same branch.
+    /// Whether what is issued at this time certainly comes after what was issued at `other`.
     fn is_issued_after(self, other: Self) -> bool {
         self.order(other) == Some(Ordering::Greater)
     }
@@ -62,12 +62,6 @@ impl Position {
 
     pub fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
-    }
-
-    /// Whether this place comes after `other` in the same branch, as far as that can be told.
-    pub fn is_in_branch_after(self, other: Self) -> bool {
-        const LONGEST_BRANCH: u64 = 1 << 32;
-        (1..LONGEST_BRANCH).contains(&self.0.wrapping_sub(other.0))
     }
 
     /// Where branch `index` of those that begin here starts.

@@ -13,7 +13,7 @@ mod tape;
 mod trace;
 mod trials;
 
-pub use network::{Hockney, Loggp, Network, NetworkModel};
+pub use network::{Network, NetworkModel};
 pub use plan::Ends;
 pub use trace::{Kind, Record};
 pub use trials::{Many, Trials, simulate_trials};

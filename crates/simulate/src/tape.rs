@@ -26,10 +26,52 @@ pub struct Tape<'a> {
     length_numbers: RefCell<FxHashMap<u64, u32>>,
     /// Operations noted of late, to be found again.
     recent: RefCell<Vec<(Node, u32)>>,
+    /// Branches of programs; the first is that in which every rank begins.
+    branches: RefCell<Vec<Branch>>,
     winners: Winners,
     /// How many winners were asked for.
     races: Cell<u32>,
     has_first: Cell<bool>,
+}
+
+/// How far a rank is in a branch of its program: what comes before what, whatever the times.
+#[derive(Clone, Copy)]
+struct Strand {
+    branch: u32,
+    step: u32,
+}
+
+/// Where a branch began.
+#[derive(Clone, Copy)]
+struct Branch {
+    from: Strand,
+    depth: u32,
+    /// Whether its program may go on before it has ended.
+    is_race: bool,
+}
+
+impl Strand {
+    const START: Self = Self { branch: 0, step: 0 };
+
+    fn next(self) -> Self {
+        Self { step: self.step + 1, ..self }
+    }
+
+    /// Whether what is done here is done before what is done there: because it lies before it, or before the fork to it,
+    /// in the branch that both have in common.
+    fn is_before(mut self, mut other: Self, branches: &[Branch]) -> bool {
+        while self.branch != other.branch {
+            let (own, its) = (branches[self.branch as usize], branches[other.branch as usize]);
+            if own.depth < its.depth {
+                other = its.from;
+            } else if own.is_race {
+                return false;
+            } else {
+                self = own.from;
+            }
+        }
+        self.step < other.step
+    }
 }
 
 /// Which side of a `first` is taken for the winner.
@@ -71,6 +113,7 @@ impl<'a> Tape<'a> {
             lengths_s: RefCell::default(),
             length_numbers: RefCell::default(),
             recent: RefCell::new(vec![(start, START); RECENT]),
+            branches: RefCell::new(vec![Branch { from: Strand::START, depth: 0, is_race: false }]),
             winners,
             races: Cell::new(0),
             has_first: Cell::new(false),
@@ -141,6 +184,25 @@ impl<'a> Tape<'a> {
     }
 }
 
+/// Whether `node` is certainly after `target`: because it was made from it by adding some length.
+fn exceeds(nodes: &[Node], lengths_s: &[f64], node: u32, target: u32, steps: &mut u32) -> bool {
+    if node <= target || *steps == 0 {
+        return false;
+    }
+    *steps -= 1;
+    let Node { kind, a, b } = nodes[node as usize];
+    let mut operand = |node| exceeds(nodes, lengths_s, node, target, steps);
+    match kind {
+        Kind::Start => false,
+        Kind::Later => operand(b) || operand(a),
+        Kind::Earlier => operand(b) && operand(a),
+        Kind::Plus | Kind::Compute | Kind::Transfer if lengths_s[b as usize] > 0.0 => {
+            target == START || reaches(nodes, a, target, steps)
+        }
+        Kind::Plus | Kind::Compute | Kind::Transfer => operand(a),
+    }
+}
+
 fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     if node == target {
         return true;
@@ -167,6 +229,8 @@ pub struct Symbol<'t> {
     tape: &'t Tape<'t>,
     node: u32,
     position: Position,
+    strand: Strand,
+    is_racing: bool,
 }
 
 impl Symbol<'_> {
@@ -196,11 +260,23 @@ impl Moment for Symbol<'_> {
     }
 
     fn branch(self, index: usize) -> Self {
-        Self { position: self.position.branch(index), ..self }
+        let branches = &mut *self.tape.branches.borrow_mut();
+        let depth = branches[self.strand.branch as usize].depth + 1;
+        branches.push(Branch { from: self.strand, depth, is_race: self.is_racing });
+        let strand = Strand { branch: (branches.len() - 1) as u32, step: 0 };
+        Self { position: self.position.branch(index), strand, is_racing: false, ..self }
+    }
+
+    fn after_join(self, end: Self) -> Self {
+        Self { strand: self.strand.next(), is_racing: self.is_racing, ..end }
+    }
+
+    fn racing(self) -> Self {
+        Self { is_racing: true, ..self }
     }
 
     fn after_first(self, winner: Self) -> Self {
-        Self { position: self.position.next(), ..self.max(winner) }
+        Self { position: self.position.next(), strand: self.strand.next(), ..self.max(winner) }
     }
 
     fn decided(self, other: Self) -> (Self, Self) {
@@ -233,7 +309,9 @@ impl Clock for Symbol<'_> {
     }
 
     fn is_issued_after(self, other: Self) -> bool {
-        self.position.is_in_branch_after(other.position) || self.order(other) == Some(Ordering::Greater)
+        let (nodes, lengths_s) = (&*self.tape.nodes.borrow(), &*self.tape.lengths_s.borrow());
+        other.strand.is_before(self.strand, &self.tape.branches.borrow())
+            || exceeds(nodes, lengths_s, self.node, other.node, &mut { PROOF })
     }
 
     fn position(self) -> u64 {
@@ -241,7 +319,8 @@ impl Clock for Symbol<'_> {
     }
 
     fn following(self, start: Self) -> Self {
-        Self { position: start.position.next(), ..self }
+        let (position, strand) = (start.position.next(), start.strand.next());
+        Self { position, strand, is_racing: start.is_racing, ..self }
     }
 
     fn seconds(self) -> f64 {
@@ -256,7 +335,7 @@ impl<'t> Timing for Recording<'t> {
     type Clock = Symbol<'t>;
 
     fn start(&self) -> Symbol<'t> {
-        Symbol { tape: self.0, node: START, position: Position::START }
+        Symbol { tape: self.0, node: START, position: Position::START, strand: Strand::START, is_racing: false }
     }
 
     fn pass(&self, passage: Passage, start: Symbol<'t>) -> Symbol<'t> {

@@ -176,10 +176,7 @@ impl Program for Ties {
     }
 }
 
-/// What is certainly not earlier passes for later. Telling the two apart takes knowing which operations of a program come
-/// before which whatever their times: without, chains of messages that occupy their sender for no time would be refused.
 #[test]
-#[ignore = "a known defect: dataflow takes the other order when both times are equal"]
 fn branches_that_may_send_at_the_same_time_are_not_in_order() {
     let sentence = "the order of messages of one pair with one tag depends on timing";
     assert_left_to_events(&Ties, ON_PROCESSORS, sentence);
