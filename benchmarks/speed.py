@@ -195,8 +195,8 @@ def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
     for log2, groups, target in ((16, 10, 300),) if quick else ((16, 20, 300), (20, 6, 150)):
         beyond, overall = trials[log2] = trial_speeds(log2, groups)
         console.print(
-            f"recursive doubling under noise, P = 2^{log2}, {32 * groups} trials: {beyond / 1e6:.0f} M rank-updates/s beyond "
-            f"the first 32 trials (target {target}), {overall / 1e6:.0f} M/s with the recording"
+            f"recursive doubling under noise, P = 2^{log2}, {32 * groups} trials: {beyond / 1e6:.0f} M rank-updates/s "
+            f"beyond the first 32 trials (target {target}), {overall / 1e6:.0f} M/s with the recording"
         )
 
     ranks = 1 << (16 if quick else 20)
