@@ -8,7 +8,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["ignore", "sweep", "workers"]
+__all__ = ["do_all", "ignore", "workers"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -31,7 +31,7 @@ def workers(jobs: int | None = None) -> Iterator[Executor]:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def sweep(
+def do_all(
     work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[], object]
 ) -> list[R]:
     """Do `work` on every task and return the results in the order of the tasks.
@@ -46,7 +46,7 @@ def sweep(
     """
     if executor is None:
         with workers() as own:
-            return sweep(work, tasks, executor=own, on_done=on_done)
+            return do_all(work, tasks, executor=own, on_done=on_done)
     futures = [executor.submit(work, task) for task in tasks]
     try:
         for future in as_completed(futures):
