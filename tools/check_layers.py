@@ -29,7 +29,7 @@ MODULES = (
     ("authoring", "requests"),
     ("memory", "schedule", "verification"),
     ("simulation",),
-    ("comparison", "picture", "timeline"),
+    ("comparison", "picture", "sweeps", "timeline"),
     ("plot",),
     ("hocket",),
     ("cli", "demo", "examples"),

@@ -110,7 +110,7 @@ def compare(
     machine = as_machine(machine)
     tasks = [(algorithm, call) for call in calls for algorithm in candidates]
     work = partial(_try_to_simulate, machine=machine, engine=engine)
-    results = do_all(work, tasks, executor=executor, on_done=on_done)
+    results = do_all(work, tasks, executor=executor, on_done=lambda *_: on_done())
     simulations = tuple(r for r in results if isinstance(r, Simulation))
     not_compared = tuple(r for r in results if isinstance(r, NotCompared))
     if not simulations:

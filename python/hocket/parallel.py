@@ -14,7 +14,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def ignore() -> None:
+def ignore(*_: object) -> None:
     """Do nothing when a piece of work is done."""
 
 
@@ -32,7 +32,7 @@ def workers(jobs: int | None = None) -> Iterator[Executor]:
 
 
 def do_all(
-    work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[], object]
+    work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[T, R], object]
 ) -> list[R]:
     """Do `work` on every task and return the results in the order of the tasks.
 
@@ -42,17 +42,17 @@ def do_all(
         work: What to do.
         tasks: On what.
         executor: Who does it, any of `concurrent.futures`; one thread per processor by default.
-        on_done: Called after each task.
+        on_done: Called after each task, in this thread, with the task and its result.
     """
     if executor is None:
         with workers() as own:
             return do_all(work, tasks, executor=own, on_done=on_done)
-    futures = [executor.submit(work, task) for task in tasks]
+    futures = {executor.submit(work, task): task for task in tasks}
     try:
         for future in as_completed(futures):
             if future.exception() is not None:
                 break
-            on_done()
+            on_done(futures[future], future.result())
     finally:
         for future in futures:
             future.cancel()

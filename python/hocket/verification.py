@@ -121,7 +121,7 @@ def verify_all(
     counts = tuple(ranks)
     tasks = [_Task(algorithm, count, dict(parameters or {})) for algorithm in algorithms for count in counts]
     largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
-    found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=on_done)
+    found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done())
     in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
     return Verdict(tuple(finding for _, finding in in_order))
 

@@ -9,11 +9,10 @@ from hocket.parallel import do_all, ignore, workers
 
 
 def test_results_are_in_the_order_of_the_tasks() -> None:
-    done: list[None] = []
-    assert do_all(lambda n: n * n, range(50), executor=None, on_done=lambda: done.append(None)) == [
-        n * n for n in range(50)
-    ]
-    assert len(done) == 50
+    done: dict[int, int] = {}
+    squares = [n * n for n in range(50)]
+    assert do_all(lambda n: n * n, range(50), executor=None, on_done=done.__setitem__) == squares
+    assert done == dict(enumerate(squares))
 
 
 def test_any_executor_does() -> None:

@@ -12,6 +12,7 @@ from hocket.cli.machines import machines
 from hocket.cli.record import record
 from hocket.cli.show import show
 from hocket.cli.simulate import simulate
+from hocket.cli.sweep import sweep
 from hocket.cli.verify import verify
 from hocket.version import version
 
@@ -46,5 +47,5 @@ def hocket(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (compare, list_algorithms, machines, record, show, simulate, verify):
+for command in (compare, list_algorithms, machines, record, show, simulate, sweep, verify):
     hocket.add_command(command)
