@@ -23,13 +23,13 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 """Worlds run any program: only their tests know the catalogue."""
 
 MODULES = (
-    ("_native", "call", "sweep", "typing", "version"),
+    ("_native", "call", "parallel", "typing", "version"),
     ("files", "machine", "units"),
     ("library",),
     ("requests",),
     ("authoring", "memory", "schedule", "verification"),
     ("simulation",),
-    ("comparison", "picture", "timeline"),
+    ("comparison", "picture", "sweeps", "timeline"),
     ("plot",),
     ("hocket",),
     ("cli", "examples"),

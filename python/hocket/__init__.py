@@ -14,6 +14,7 @@ from hocket.machine import Machine, presets
 from hocket.memory import run
 from hocket.schedule import Schedule, record
 from hocket.simulation import Simulation, Statistics, Trace, Trials, simulate, simulate_schedule, trace, trace_schedule
+from hocket.sweeps import Grid, Row, Table, sweep
 from hocket.verification import Verdict, verify, verify_all
 
 __all__ = [
@@ -21,11 +22,14 @@ __all__ = [
     "Call",
     "Comparison",
     "Error",
+    "Grid",
     "Machine",
     "Parameter",
+    "Row",
     "Schedule",
     "Simulation",
     "Statistics",
+    "Table",
     "Trace",
     "Trials",
     "Verdict",
@@ -41,6 +45,7 @@ __all__ = [
     "run",
     "simulate",
     "simulate_schedule",
+    "sweep",
     "trace",
     "trace_schedule",
     "verify",

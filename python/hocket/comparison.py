@@ -12,9 +12,9 @@ from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
+from hocket.parallel import do_all, ignore
 from hocket.requests import declared_by
 from hocket.simulation import Engine, MachineLike, Simulation, as_machine, simulate
-from hocket.sweep import ignore, sweep
 
 __all__ = ["Best", "Comparison", "NotCompared", "compare"]
 
@@ -113,7 +113,7 @@ def compare(
     machine = as_machine(machine)
     tasks = [(algorithm, call) for call in calls for algorithm in candidates]
     work = partial(_try_to_simulate, machine=machine, engine=engine)
-    results = sweep(work, tasks, executor=executor, on_done=on_done)
+    results = do_all(work, tasks, executor=executor, on_done=lambda *_: on_done())
     simulations = tuple(r for r in results if isinstance(r, Simulation))
     not_compared = tuple(r for r in results if isinstance(r, NotCompared))
     if not simulations:

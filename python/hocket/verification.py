@@ -11,8 +11,8 @@ from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
+from hocket.parallel import do_all, ignore
 from hocket.requests import ask, complete, declared_by, refusal, whole
-from hocket.sweep import ignore, sweep
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
 
@@ -125,7 +125,7 @@ def verify_all(
     counts = tuple(whole("ranks", count) for count in ranks)
     tasks = [_Task(algorithm, count, dict(parameters or {})) for algorithm in algorithms for count in counts]
     largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
-    found = sweep(_check, [tasks[index] for index in largest_first], executor=executor, on_done=on_done)
+    found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done())
     in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
     verdict = Verdict(tuple(finding for _, finding in in_order))
     if not verdict.checked:

@@ -15,6 +15,7 @@ from hocket.cli.record import record
 from hocket.cli.show import show
 from hocket.cli.simulate import simulate
 from hocket.cli.study import study
+from hocket.cli.sweep import sweep
 from hocket.cli.verify import verify
 from hocket.version import version
 
@@ -61,5 +62,5 @@ def hocket(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (compare, list_algorithms, machines, record, show, simulate, study, verify):
+for command in (compare, list_algorithms, machines, record, show, simulate, study, sweep, verify):
     hocket.add_command(command)

@@ -28,9 +28,9 @@ from hocket.comparison import Best, Comparison
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
+from hocket.parallel import workers
 from hocket.plot import FORMATS, render
 from hocket.simulation import Engine
-from hocket.sweep import workers
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from hocket.sweep import ignore
+from hocket.parallel import ignore
 
 __all__ = ["print_facts", "print_json", "print_table", "progress", "width"]
 

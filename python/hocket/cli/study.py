@@ -11,9 +11,9 @@ import click
 from hocket import files
 from hocket.cli.options import as_json_option, jobs_option
 from hocket.cli.output import print_json, print_table, progress
+from hocket.parallel import workers
 from hocket.studies import STUDIES, Claim, Figure
 from hocket.studies.study import Rows, Work, as_csv
-from hocket.sweep import workers
 
 __all__ = ["study"]
 

@@ -19,7 +19,7 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_json, progress
 from hocket.library import COLLECTIVES, Algorithm, algorithms_named
-from hocket.sweep import workers
+from hocket.parallel import workers
 from hocket.units import format_count, format_ranks
 from hocket.verification import Finding, Verdict, verify_all
 from hocket.version import version

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.call import Call
 from hocket.machine import Machine
+from hocket.parallel import do_all
 from hocket.simulation import Simulation, Trials, simulate
 from hocket.studies.study import Claim, Figure, Rows, Scope, Study, Work
-from hocket.sweep import sweep
 
 if TYPE_CHECKING:
     import altair as alt
@@ -192,7 +192,7 @@ def _tasks(data: str, scope: Scope) -> list[tuple[str, float, Setting, int, Scop
 
 
 def _compute(data: str, scope: Scope, work: Work) -> Rows:
-    return sweep(_cell, _tasks(data, scope), executor=work.executor, on_done=work.on_done)
+    return do_all(_cell, _tasks(data, scope), executor=work.executor, on_done=lambda *_: work.on_done())
 
 
 def _map(column: str, label: str, rows: Rows, title: str, *, limit: float | None = None) -> alt.Chart:

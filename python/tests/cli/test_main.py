@@ -21,7 +21,7 @@ from hocket.cli import main
 from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket"]
-COMMANDS = ("list", "show", "verify", "simulate", "compare", "record", "machines")
+COMMANDS = ("list", "show", "verify", "simulate", "compare", "sweep", "record", "machines")
 
 
 def test_without_a_command_the_help_is_shown(hocket_command: Callable[..., Ran]) -> None:
@@ -68,6 +68,11 @@ def test_the_version_is_the_packages(hocket_command: Callable[..., Ran]) -> None
         ("compare allreduce --ranks 4 --sizes 8B..4B", '--sizes: got "8B..4B", expected'),
         ("compare allreduce rign --ranks 4 --sizes 8B", 'unknown allreduce algorithm "rign", nearest: ring'),
         ("compare allreduce --ranks 4 --sizes 8B --plot x.pdf", 'got "x.pdf", expected a file that ends in .png or'),
+        ("sweep", "Missing argument 'SPEC'"),
+        ("sweep nowhere.toml", "nowhere.toml: No such file or directory"),
+        ("sweep nowhere.toml --output x.txt", '--output: got "x.txt", expected a file that ends in .csv or .parquet'),
+        ("sweep nowhere.toml --executor slurm", '--executor: got "slurm", expected local, mpi, dask or dask=ADDRESS'),
+        ("sweep nowhere.toml --executor mpi=x", '--executor: got "mpi=x", expected local, mpi, dask or dask=ADDRESS'),
         ("record allreduce ring --ranks 4 --size 8B --format pdf", "'pdf' is not one of"),
         ("show binomial", "several algorithms are named binomial, expected one of "),
         ("show allreduce", "allreduce is a collective, expected also one of its algorithms"),

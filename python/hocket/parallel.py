@@ -8,13 +8,13 @@ from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["ignore", "sweep", "workers"]
+__all__ = ["do_all", "ignore", "workers"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def ignore() -> None:
+def ignore(*_: object) -> None:
     """Do nothing when a piece of work is done."""
 
 
@@ -31,8 +31,8 @@ def workers(jobs: int | None = None) -> Iterator[Executor]:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def sweep(
-    work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[], object]
+def do_all(
+    work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[T, R], object]
 ) -> list[R]:
     """Do `work` on every task and return the results in the order of the tasks.
 
@@ -42,17 +42,17 @@ def sweep(
         work: What to do.
         tasks: On what.
         executor: Who does it, any of `concurrent.futures`; one thread per processor by default.
-        on_done: Called after each task.
+        on_done: Called after each task, in this thread, with the task and its result.
     """
     if executor is None:
         with workers() as own:
-            return sweep(work, tasks, executor=own, on_done=on_done)
-    futures = [executor.submit(work, task) for task in tasks]
+            return do_all(work, tasks, executor=own, on_done=on_done)
+    futures = {executor.submit(work, task): task for task in tasks}
     try:
         for future in as_completed(futures):
             if future.exception() is not None:
                 break
-            on_done()
+            on_done(futures[future], future.result())
     finally:
         for future in futures:
             future.cancel()

@@ -5,20 +5,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hocket.sweep import ignore, sweep, workers
+from hocket.parallel import do_all, ignore, workers
 
 
 def test_results_are_in_the_order_of_the_tasks() -> None:
-    done: list[None] = []
-    assert sweep(lambda n: n * n, range(50), executor=None, on_done=lambda: done.append(None)) == [
-        n * n for n in range(50)
-    ]
-    assert len(done) == 50
+    done: dict[int, int] = {}
+    squares = [n * n for n in range(50)]
+    assert do_all(lambda n: n * n, range(50), executor=None, on_done=done.__setitem__) == squares
+    assert done == dict(enumerate(squares))
 
 
 def test_any_executor_does() -> None:
     with ThreadPoolExecutor(3) as executor:
-        assert sweep(str, [1, 2], executor=executor, on_done=ignore) == ["1", "2"]
+        assert do_all(str, [1, 2], executor=executor, on_done=ignore) == ["1", "2"]
 
 
 def test_the_first_failure_in_order_is_told() -> None:
@@ -32,10 +31,10 @@ def test_the_first_failure_in_order_is_told() -> None:
         raise ValueError(str(number))
 
     with workers(2) as executor, pytest.raises(ValueError, match="0"):
-        sweep(work, range(5), executor=executor, on_done=ignore)
+        do_all(work, range(5), executor=executor, on_done=ignore)
 
 
-def test_a_failure_ends_the_sweep() -> None:
+def test_a_failure_ends_the_work() -> None:
     release = threading.Event()
 
     def work(number: int) -> None:
@@ -44,5 +43,5 @@ def test_a_failure_ends_the_sweep() -> None:
         release.wait(timeout=10)
 
     with workers(1) as executor, pytest.raises(ValueError, match="the first"):
-        sweep(work, range(100), executor=executor, on_done=ignore)
+        do_all(work, range(100), executor=executor, on_done=ignore)
     release.set()

@@ -1,0 +1,93 @@
+"""`hocket sweep`: a whole grid of simulations."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from hocket.cli.options import Read, as_json_option, jobs_option
+from hocket.cli.output import print_json, print_table, progress
+from hocket.files import writable
+from hocket.sweeps import FORMATS, ExecutorKind, Grid, Row, Table, check_format, open_executor
+from hocket.sweeps import sweep as sweep_grid
+from hocket.units import format_bytes, format_time
+from hocket.version import version
+
+__all__ = ["sweep"]
+
+
+def _table_file(path: str) -> str:
+    check_format(path)
+    return writable(path)
+
+
+@click.command()
+@click.argument("spec")
+@click.option(
+    "--output",
+    "-o",
+    type=Read(_table_file, name="FILE"),
+    help=f"Also write the table; the file ends in {' or '.join(FORMATS)}. An interrupted sweep goes on where it was.",
+)
+@click.option(
+    "--executor",
+    type=Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),
+    default="local",
+    show_default=True,
+    help="Who does the work: threads, the ranks of an MPI job, or Dask.",
+)
+@jobs_option
+@as_json_option
+def sweep(spec: str, output: str | None, executor: ExecutorKind, jobs: int, as_json: bool) -> None:
+    """Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes."""
+    grid = Grid.load(spec)
+    with open_executor(executor, jobs=jobs) as pool, progress("simulating", len(grid.cells)) as on_done:
+        table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
+    if as_json:
+        print_json(_entry(table, spec, output))
+    else:
+        _print(table, spec, output)
+
+
+def _entry(table: Table, spec: str, output: str | None) -> dict[str, Any]:
+    return {
+        "spec": spec,
+        "rows": [asdict(row) for row in table.rows],
+        "output": output,
+        "version": version(),
+    }
+
+
+def _print(table: Table, spec: str, output: str | None) -> None:
+    refused = sum(row.refusal is not None for row in table.rows)
+    click.secho(f"{spec}: {len(table.rows)} simulations, {refused} refused", bold=True)
+    if output is None:
+        print_table(_COLUMNS, map(_cells, table.rows), right=["ranks", "size", "time"])
+    else:
+        click.echo(f"table: {output}")
+
+
+_COLUMNS = ("algorithm", "ranks", "size", "machine", "noise", "time", "")
+
+
+def _cells(row: Row) -> list[str]:
+    parameters = "".join(f" {name}={value}" for name, value in row.parameters.items())
+    time = "-" if row.time_mean_s is None else format_time(row.time_mean_s)
+    return [
+        f"{row.collective}/{row.algorithm}{parameters}",
+        str(row.ranks),
+        format_bytes(row.size_bytes),
+        row.machine,
+        row.noise,
+        time,
+        row.refusal or _spread(row),
+    ]
+
+
+def _spread(row: Row) -> str:
+    """Return the confidence interval of the mean, where there is more than one trial."""
+    if row.time_mean_s is None or row.time_interval_high_s is None or row.trials == 1:
+        return ""
+    return f"± {format_time(row.time_interval_high_s - row.time_mean_s)}, {row.trials} trials"
