@@ -233,7 +233,9 @@ proptest! {
         }
     }
     #[test]
-    fn engines_agree_under_noise(schedule in schedules(), network in 0..4_usize, (stalls, on_messages): (bool, bool)) {
+    fn engines_agree_under_noise(
+        schedule in schedules(), network in 0..4_usize, [stalls, on_messages] in any::<[bool; 2]>(),
+    ) {
         let network = match network {
             0 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"eager\"",
             1 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"",
