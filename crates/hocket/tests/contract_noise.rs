@@ -19,7 +19,7 @@ const STALLS: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\ndurat
     phase = \"staggered\"\n[noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"0.7 us\"\noverlap = \"stall\"\n";
 const ON_PROCESSORS_ONLY: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\nduration = \"0.3 us\"\n\
     phase = \"common\"\n";
-/// Events of no duration, and operations of which hardly any is hit.
+/// Events of no duration.
 const NOTHING: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\nduration = \"0 s\"\noverlap = \"stall\"\n\
     [noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"0 s\"\noverlap = \"stall\"\n";
 
@@ -229,7 +229,6 @@ fn best_s(platform: &Platform, ranks: usize, hosts: u64) -> f64 {
 
 /// Guests of two hosts are held up by noise only where both paths are; those of one host as often as in any tree.
 #[test]
-#[ignore = "takes a minute without optimisation: cargo test --release -p hocket --test contract_noise -- --ignored"]
 fn two_hosts_keep_the_protection_at_any_rank_count() {
     let platform = paper();
     for (ranks, power_of_two) in [(2047, 2048), (3072, 4096)] {

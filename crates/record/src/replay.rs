@@ -76,6 +76,8 @@ impl<'a, R: Rank> Replay<'a, R> {
         let moment = self.start[task as usize].take().unwrap_or_else(|| begin.clone());
         let waiting = std::mem::take(&mut self.at_start[task as usize]);
         self.release(&waiting, &moment);
+        // Others may start where this task does, and nothing waits for all of them.
+        let moment = moment.racing().branch(task as usize);
         Running { task, moment, future: Box::pin(act(self.rank, &self.tasks[task as usize].action)) }
     }
 
