@@ -51,7 +51,7 @@ def spec(**changes: str) -> str:
         ),
         (
             spec(algorithms="[algorithms]\nswing = { T = 1 }"),
-            'bad.toml: algorithms.swing.T: allreduce/swing: unknown parameter "T", expected no parameters',
+            'bad.toml: algorithms.swing.T: allreduce swing: unknown parameter "T", expected no parameters',
         ),
         (
             spec(algorithms='[algorithms]\n"reduce/chain" = { segment = [] }'),
@@ -59,7 +59,7 @@ def spec(**changes: str) -> str:
         ),
         (
             spec(algorithms='[algorithms]\n"reduce/chain" = { segment = [1, 0] }'),
-            "bad.toml: algorithms.reduce/chain.segment: reduce/chain: parameter segment = 0, expected at least 1",
+            "bad.toml: algorithms.reduce/chain.segment: reduce chain: parameter segment = 0, expected at least 1",
         ),
         (
             spec(algorithms='[algorithms]\n"reduce/chain" = { segment = 1.5 }'),
