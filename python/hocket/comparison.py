@@ -14,7 +14,7 @@ from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
 from hocket.requests import declared_by
-from hocket.simulation import Engine, MachineLike, Simulation, as_machine, simulate
+from hocket.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
 
 __all__ = ["Best", "Comparison", "NotCompared", "compare"]
 
@@ -90,6 +90,7 @@ def compare(
     *,
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Comparison:
@@ -100,6 +101,7 @@ def compare(
         calls: The calls. Each algorithm takes the parameters that it declares.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
+        trials: How often, on a machine with noise; the same trials for all.
         executor: Who does the work; one thread per processor by default.
         on_done: Called after each simulation.
 
@@ -112,7 +114,7 @@ def compare(
     _only_one("rank counts", {call.ranks for call in calls})
     machine = as_machine(machine)
     tasks = [(algorithm, call) for call in calls for algorithm in candidates]
-    work = partial(_try_to_simulate, machine=machine, engine=engine)
+    work = partial(_try_to_simulate, machine=machine, engine=engine, trials=trials)
     results = do_all(work, tasks, executor=executor, on_done=lambda *_: on_done())
     simulations = tuple(r for r in results if isinstance(r, Simulation))
     not_compared = tuple(r for r in results if isinstance(r, NotCompared))
@@ -134,10 +136,12 @@ def _only_one(what: str, found: Collection[object]) -> None:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
 
 
-def _try_to_simulate(task: tuple[Algorithm, Call], *, machine: Machine, engine: Engine) -> Simulation | NotCompared:
+def _try_to_simulate(
+    task: tuple[Algorithm, Call], *, machine: Machine, engine: Engine, trials: Trials
+) -> Simulation | NotCompared:
     algorithm, call = task
     mine = replace(call, parameters=declared_by(algorithm, call.parameters))
     try:
-        return simulate(algorithm, mine, machine=machine, engine=engine)
+        return simulate(algorithm, mine, machine=machine, engine=engine, trials=trials)
     except Error as error:
         return NotCompared(algorithm.name, call.size_bytes, str(error))

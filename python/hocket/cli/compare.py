@@ -21,7 +21,9 @@ from hocket.cli.options import (
     machine_option,
     ranks_option,
     required,
+    seed_option,
     sizes_option,
+    trials_option,
 )
 from hocket.cli.output import print_json, print_table, progress
 from hocket.comparison import Best, Comparison
@@ -30,7 +32,7 @@ from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.parallel import workers
 from hocket.plot import FORMATS, render
-from hocket.simulation import Engine
+from hocket.simulation import Engine, Trials
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 
@@ -51,6 +53,8 @@ def _picture_file(path: str) -> str:
 @call_options
 @machine_option
 @engine_option
+@trials_option
+@seed_option
 @click.option(
     "--plot",
     type=Read(_picture_file, name="FILE"),
@@ -67,6 +71,8 @@ def compare(
     call_options: CallOptions,
     machine: Machine,
     engine: Engine,
+    trials: int,
+    seed: int,
     plot: str | None,
     algorithms: tuple[Algorithm, ...],
     jobs: int,
@@ -82,7 +88,13 @@ def compare(
     ]
     with workers(jobs) as executor, progress("simulating", len(calls) * len(candidates)) as on_done:
         found = compare_algorithms(
-            candidates, calls, machine=machine, engine=engine, executor=executor, on_done=on_done
+            candidates,
+            calls,
+            machine=machine,
+            engine=engine,
+            trials=Trials(trials, seed, threads=1),
+            executor=executor,
+            on_done=on_done,
         )
     if plot is not None:
         files.write(plot, render(found, Path(plot).suffix))
