@@ -135,7 +135,7 @@ def _transfer_and_overhead_s(call: Call, machine: Machine) -> tuple[float, float
     keys, size = machine.network, call.size_bytes
     if machine.model == "hockney":
         transfer_s = parse_time(keys["latency"]) + size / parse_bytes_per_s(keys["bandwidth"])
-        return transfer_s, parse_time(keys["send_overhead"]) if "send_overhead" in keys else transfer_s
+        return transfer_s, parse_time(keys.get("send_overhead", "0 s"))
     if machine.model == "loggp":
         overhead_s = parse_time(keys["o"])
         per_byte_s = parse_time(keys.get("G", "0 s").removesuffix("/B"))

@@ -7,7 +7,7 @@ use hocket_core::{Call, Parameter, Unit};
 pub struct About {
     /// Time on the critical path in the Hockney model, a formula over
     /// `P` ranks, `n` bytes of the call's message (`--size`), `alpha` s, `beta` s/B, `gamma` s/B, `o` s (how long a
-    /// message occupies its sender: alpha + n beta unless the machine says otherwise) and the parameters.
+    /// posted message occupies its sender: 0 unless the machine says otherwise) and the parameters.
     pub cost: &'static str,
     /// Messages of all ranks together, a formula over the same names.
     pub messages: &'static str,

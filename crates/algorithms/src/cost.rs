@@ -21,7 +21,7 @@ pub struct Price {
     pub beta_s: f64,
     /// gamma, seconds per byte
     pub gamma_s: f64,
-    /// o, seconds: how long the message occupies its sender, where that is not the time of the transfer.
+    /// o, seconds: how long the message occupies its sender, where the machine says so.
     pub overhead_s: Option<f64>,
     /// The algorithm's own parameters.
     pub parameters: Vec<(&'static str, u64)>,
@@ -60,7 +60,7 @@ impl Price {
             "alpha" => Ok(self.alpha_s),
             "beta" => Ok(self.beta_s),
             "gamma" => Ok(self.gamma_s),
-            "o" => Ok(self.overhead_s.unwrap_or(self.alpha_s + self.size_bytes * self.beta_s)),
+            "o" => Ok(self.overhead_s.unwrap_or(0.0)),
             _ => {
                 let parameter = self.parameters.iter().find(|(key, _)| *key == name);
                 parameter.map(|(_, v)| *v as f64).ok_or_else(|| Error::new(format!("formula: unknown name {name:?}")))

@@ -40,7 +40,7 @@ pub async fn exchange_redundantly<R: Rank>(
     });
     let sends = partners.iter().zip(results.windows(2)).map(async |(partner, results)| {
         let span = results[0].wait().await;
-        r.send_with(*partner, span, Options { tag: COPY, ..Options::default() }).await;
+        r.send_with(*partner, span, Options { tag: COPY, is_posted: true, ..Options::default() }).await;
         results[1].offer(span);
     });
     let last = async { then(results[partners.len()].wait().await).await };

@@ -51,6 +51,8 @@ pub enum Side {
 pub struct Options {
     /// Matched by the receive.
     pub tag: Tag,
+    /// The sender goes on as soon as its processor is free of the message; the data must not change before it has left.
+    pub is_posted: bool,
     /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
     pub gap_packets: f64,
     /// The port or path the message should take, where the network offers several.

@@ -55,7 +55,7 @@ pub fn run<N: Network, T: Timing>(
     order: Order,
     options: Options<'_>,
 ) -> Result<Run<T::Clock>, Failure> {
-    let shared = Shared::new(call, node, &options);
+    let shared = Shared::new(call, node, network.post_s(), &options);
     let dataflow = Dataflow {
         network,
         timing,

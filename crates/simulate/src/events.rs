@@ -27,7 +27,7 @@ pub fn run<N: Network>(
     node: Node,
     options: Options<'_>,
 ) -> Result<Run<Placed>> {
-    let shared = Shared::new(call, node, &options);
+    let shared = Shared::new(call, node, network.post_s(), &options);
     let events = Events {
         network,
         trial,

@@ -48,17 +48,20 @@ pub struct Shared {
     pub size: usize,
     pub element_bytes: usize,
     pub node: Node,
+    /// How long a posted message occupies its sender, where sends take longer.
+    pub post_s: Option<f64>,
     pub messages: Cell<u64>,
     pub message_bytes: Cell<u64>,
     pub trace: Option<RefCell<Vec<Record>>>,
 }
 
 impl Shared {
-    pub fn new(call: &hocket_core::Call, node: Node, options: &crate::Options<'_>) -> Self {
+    pub fn new(call: &hocket_core::Call, node: Node, post_s: Option<f64>, options: &crate::Options<'_>) -> Self {
         Self {
             size: call.ranks,
             element_bytes: call.element_bytes,
             node,
+            post_s,
             messages: Cell::new(0),
             message_bytes: Cell::new(0),
             trace: options.trace.then(RefCell::default),
@@ -195,6 +198,7 @@ impl<C: Clockwork, V: Verb> Drop for Operation<'_, C, V> {
 struct Send {
     to: u32,
     tag: Tag,
+    is_posted: bool,
     len: usize,
 }
 
@@ -205,7 +209,13 @@ impl Verb for Send {
         let shared = rank.shared;
         shared.messages.set(shared.messages.get() + 1);
         shared.message_bytes.set(shared.message_bytes.get() + (self.len * shared.element_bytes) as u64);
-        rank.clockwork.send(rank.rank, now, self.to as usize, self.tag, self.len)
+        let sent = rank.clockwork.send(rank.rank, now, self.to as usize, self.tag, self.len);
+        let Some(post_s) = shared.post_s.filter(|_| self.is_posted) else { return sent };
+        if let Progress::Waits(slot) = sent {
+            rank.clockwork.withdraw(rank.rank, slot);
+        }
+        let received = Received { source: rank.rank, len: self.len };
+        if post_s > 0.0 { rank.clockwork.work(rank.rank, now, post_s) } else { Progress::Done((now, received)) }
     }
 
     fn output(&self, _: Received) {}
@@ -277,7 +287,7 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
     }
 
     fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
-        self.start(Send { to: to as u32, tag: options.tag, len: data.len })
+        self.start(Send { to: to as u32, tag: options.tag, is_posted: options.is_posted, len: data.len })
     }
 
     fn recv_with(&self, from: Source, _into: Span, tag: Tag) -> impl Future<Output = Received> {

@@ -8,7 +8,7 @@
 //! are hosts. All members hand their vectors to both hosts, hosts of one kind go on among themselves, and the guests
 //! take the result from whichever host has it first; with hosts = 1 a guest has one host only, as in a plain fold.
 //! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
-//! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each (o is the time of the transfer
+//! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each (nothing
 //! unless the machine says otherwise), and one message more on the critical path when P is not 2^K.
 //!
 //! ```text

@@ -2,7 +2,8 @@
 //!
 //! Source: R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2", Parallel Computing 20
 //! (1994). A transfer starts when the sender is there (eager), or when both are (rendezvous), and occupies both until its
-//! end; with `send_overhead` the sender only that long. Branches of a program do not slow each other: a rank can send,
+//! end; with `send_overhead` the sender only that long. A posted message occupies its sender for `send_overhead`, or not at
+//! all without it. Branches of a program do not slow each other: a rank can send,
 //! receive and compute at the same time.
 
 use hocket_core::Result;
@@ -40,6 +41,10 @@ impl Network for Hockney {
     const NODE_HAS_STATE: bool = false;
 
     fn idle<T: Clock>(&self, _start: T) {}
+
+    fn post_s(&self) -> Option<f64> {
+        Some(self.send_overhead_s.unwrap_or(0.0))
+    }
 
     fn is_eager(&self, _bytes: f64) -> bool {
         self.is_eager

@@ -18,6 +18,10 @@ pub trait Network {
 
     /// A node that has been idle until `start`.
     fn idle<T: Clock>(&self, start: T) -> Self::Node<T>;
+    /// How long a posted message occupies its sender, in seconds, where sends take longer than that.
+    fn post_s(&self) -> Option<f64> {
+        None
+    }
     /// Whether a message of `bytes` leaves without waiting for its receive.
     fn is_eager(&self, bytes: f64) -> bool;
     /// When the request of a rendezvous made at `now` is at the receiver.
