@@ -101,7 +101,7 @@ def compare(
         calls: The calls. Each algorithm takes the parameters that it declares.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
-        trials: How often, on a machine with noise; the same trials for all.
+        trials: How often, on a machine with noise; the same seed for all.
         executor: Who does the work; one thread per processor by default.
         on_done: Called after each simulation.
 

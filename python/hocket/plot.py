@@ -13,7 +13,7 @@ from hocket.units import format_bytes, format_time
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["FORMATS", "chart", "render"]
+__all__ = ["FORMATS", "chart", "encode", "render"]
 
 FORMATS = (".png", ".html")
 """The endings of picture files."""
@@ -41,7 +41,11 @@ def render(comparison: Comparison, ending: str) -> bytes:
     """
     if ending not in FORMATS:
         raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(FORMATS)}')
-    drawing = chart(comparison)
+    return encode(chart(comparison), ending)
+
+
+def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
+    """Return a chart as a file of one of the endings of `FORMATS`."""
     if ending == ".png":
         picture = io.BytesIO()
         drawing.save(picture, format="png", scale_factor=_PNG_SCALE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,12 +11,11 @@ from hocket import files
 from hocket.cli.options import as_json_option, jobs_option
 from hocket.cli.output import print_json, print_table, progress
 from hocket.parallel import workers
+from hocket.plot import FORMATS, encode
 from hocket.studies import STUDIES, Claim, Figure
 from hocket.studies.study import Rows, Work, as_csv
 
 __all__ = ["study"]
-
-_PNG_SCALE = 2
 
 
 @click.command()
@@ -74,11 +72,8 @@ def _draw(figure: Figure, rows: Rows, target: Path) -> None:
     chart = figure.draw(rows, f"Figure {figure.number}. {figure.title}")
     variant = figure.data.rpartition("_")[2]
     name = f"figure-{figure.number:02}" + (f"-{variant}" if variant in ("text", "caption") else "")
-    picture, page = io.BytesIO(), io.StringIO()
-    chart.save(picture, format="png", scale_factor=_PNG_SCALE)
-    chart.save(page, format="html", inline=True)
-    files.write(target / f"{name}.png", picture.getvalue())
-    files.write(target / f"{name}.html", page.getvalue())
+    for ending in FORMATS:
+        files.write(target / f"{name}{ending}", encode(chart, ending))
 
 
 def _print(claims: list[Claim], target: Path) -> None:

@@ -335,7 +335,7 @@ def _duration_claim(data: Mapping[str, Rows]) -> list[Claim]:
         short, long = _split(rows, "duration_over_period", 0.01)
         found = f"up to {_most(short, 'influence'):.1f} below, {_most(long, 'influence'):.1f} above"
         holds = _most(short, "influence") < _most(long, "influence") / 2
-        why = "there is no threshold: the ratio grows steadily with the duration"
+        why = "largest ratio of times with and without jitter, on either side of 1/100"
         claims.append(
             _judge("The influence is small below duration / period = 1/100 and large above", figure, found, holds, why)
         )
@@ -349,7 +349,7 @@ def _latency_claim(data: Mapping[str, Rows]) -> list[Claim]:
     if max(row["ranks"] for row in data["transfer_1ms"]) < 1 << 14:
         return [Claim(claim, "10", "-", "not measured", "needs P of 2^14 and more")]
     ratio = _most(data["transfer_10ms"], "influence") / _most(data["transfer_1ms"], "influence")
-    why = "largest ratio of fig 8 over that of fig 5; the shortest transfer is also a tenth of the period's share"
+    why = "largest ratio of fig 8 over that of fig 5"
     return [_judge(claim, "10", f"{ratio:.1f}", 5 <= ratio <= 20, why)]
 
 
@@ -420,7 +420,7 @@ def _limit_claim(data: Mapping[str, Rows]) -> list[Claim]:
             )
         if large:
             gain = 1 / min(row["remaining_common"] for row in large)
-            why = "largest gain at P >= 2^15: the gain falls gradually, hits in step 1 strike both classes"
+            why = "largest gain at P >= 2^15"
             claims.append(
                 _judge(
                     f"From P = 2^15 on the proposal no longer removes the effect (fig {figure})",

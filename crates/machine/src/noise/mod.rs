@@ -24,7 +24,9 @@ use random::mix;
 pub trait Model {
     /// Who draws: the noise of the rank that is hit, or each operation for itself. An operation is known by the rank that
     /// began it and its position in that rank's program.
-    fn draw(&self, victim: usize, origin: usize, position: u64) -> u64;
+    fn draw(&self, _victim: usize, origin: usize, position: u64) -> u64 {
+        mix(origin, position)
+    }
     /// What the model needs to know of all operations of this length, worked out once.
     fn weight(&self, length_s: f64) -> f64;
     /// By how much operations that start at these times are delayed, in seconds; one lane per trial.

@@ -34,10 +34,6 @@ impl Pareto {
 }
 
 impl Model for Pareto {
-    fn draw(&self, _victim: usize, origin: usize, position: u64) -> u64 {
-        mix(origin, position)
-    }
-
     fn weight(&self, length_s: f64) -> f64 {
         chance(length_s, self.interval_s)
     }
