@@ -5,9 +5,11 @@
 
 pub mod noise;
 mod section;
+pub mod topology;
 
 pub use noise::{Noise, NoiseModel};
 pub use section::Section;
+pub use topology::{AnyTopology, Hop, Placement, Topology};
 
 use hocket_core::{Error, Result};
 

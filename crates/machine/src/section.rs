@@ -167,6 +167,41 @@ impl Section {
         self.optional(key, units::parse_bytes)
     }
 
+    /// A whole number of at least 1, or `default` when the key is absent.
+    ///
+    /// # Errors
+    /// Something else.
+    pub fn count_or(&self, key: &str, default: usize) -> Result<usize> {
+        let Some(item) = self.take(key) else { return Ok(default) };
+        whole(item).filter(|count| *count > 0).ok_or_else(|| self.reject(key, "a whole number of at least 1"))
+    }
+
+    /// A list of whole numbers, or none when the key is absent.
+    ///
+    /// # Errors
+    /// Something else.
+    pub fn optional_numbers(&self, key: &str) -> Result<Option<Vec<usize>>> {
+        let Some(item) = self.take(key) else { return Ok(None) };
+        let numbers = |list: &toml_edit::Array| list.iter().map(|value| whole_value(value.as_integer())).collect();
+        let found: Option<Vec<usize>> = item.as_array().and_then(numbers);
+        found.map(Some).ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))
+    }
+
+    /// A list of sizes of at least 1, whose product is below 2^26.
+    ///
+    /// # Errors
+    /// Missing, empty, or something else.
+    pub fn sizes(&self, key: &str) -> Result<Vec<usize>> {
+        let Some(sizes) = self.optional_numbers(key)? else {
+            return Err(self.missing(key, "a list of sizes such as [8, 8]"));
+        };
+        let product = sizes.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
+        if sizes.is_empty() || !product.is_some_and(|product| (1..=MOST_NODES).contains(&product)) {
+            return Err(self.reject(key, "sizes of at least 1 and no more than 2^26 nodes in all"));
+        }
+        Ok(sizes)
+    }
+
     /// A text.
     ///
     /// # Errors
@@ -233,6 +268,17 @@ impl Section {
         let line = key_span.or(item.span()).map_or(1, |span| line_of(&self.text, span.start));
         format!("{}:{line}: {}{key}", self.file, self.path)
     }
+}
+
+/// More nodes than any machine has.
+const MOST_NODES: usize = 1 << 26;
+
+fn whole(item: &Item) -> Option<usize> {
+    whole_value(item.as_integer())
+}
+
+fn whole_value(number: Option<i64>) -> Option<usize> {
+    number.and_then(|number| usize::try_from(number).ok())
 }
 
 fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T> {

@@ -13,7 +13,7 @@ mod tape;
 mod trace;
 mod trials;
 
-pub use network::{Network, NetworkModel};
+pub use network::{Fabric, LinkUse, Network, NetworkModel};
 pub use plan::Ends;
 pub use trace::{Kind, Record};
 pub use trials::{Many, Trials, simulate_trials};
@@ -56,9 +56,9 @@ impl Platform {
             reduce_s_per_byte: seconds_per_byte(machine.node.optional_bytes_per_s("reduce_bandwidth")?),
             copy_s_per_byte: seconds_per_byte(machine.node.optional_bytes_per_s("copy_bandwidth")?),
         };
-        machine.node.finish()?;
-        let network = NetworkModel::read(&machine.network)?;
+        let network = NetworkModel::read(machine)?;
         machine.network.finish()?;
+        machine.node.finish()?;
         let noise = Noise::read(&machine.noise)?;
         Ok(Self { name: machine.name.clone(), network, node, noise })
     }

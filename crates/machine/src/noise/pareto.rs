@@ -6,7 +6,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, chance, is_hit, mix, optional_between_s};
+use super::{Draws, Model, Operation, chance, is_hit, optional_between_s};
 use crate::Section;
 
 /// The model's parameters.

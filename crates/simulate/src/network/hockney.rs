@@ -7,7 +7,7 @@
 //! receive and compute at the same time.
 
 use hocket_core::Result;
-use hocket_machine::Section;
+use hocket_machine::Machine;
 
 use super::{Departure, Network};
 use crate::clock::Clock;
@@ -26,7 +26,8 @@ pub struct Hockney {
 }
 
 impl Hockney {
-    pub(super) fn read(section: &Section) -> Result<Self> {
+    pub(super) fn read(machine: &Machine) -> Result<Self> {
+        let section = &machine.network;
         Ok(Self {
             alpha_s: section.time_s("latency")?,
             beta_s_per_byte: 1.0 / section.bytes_per_s("bandwidth")?,

@@ -13,7 +13,7 @@
 //! - computing, reducing and copying occupy the processor.
 
 use hocket_core::Result;
-use hocket_machine::Section;
+use hocket_machine::Machine;
 
 use super::{Departure, Network};
 use crate::clock::Clock;
@@ -37,7 +37,8 @@ pub struct Loggp {
 }
 
 impl Loggp {
-    pub(super) fn read(section: &Section) -> Result<Self> {
+    pub(super) fn read(machine: &Machine) -> Result<Self> {
+        let section = &machine.network;
         Ok(Self {
             L: section.time_s("L")?,
             o: section.time_s("o")?,

@@ -1,11 +1,18 @@
-//! Contention-free network models: one file each, and a line in the registry below.
+//! Network models: one file each, and a line in the registry below.
+
+mod fabric;
+
+pub use fabric::{Fabric, Flight, LinkUse, Milestone, Traffic};
 
 use hocket_core::Result;
-use hocket_machine::Section;
+use hocket_machine::Machine;
 
 use crate::clock::Clock;
 
-/// How messages travel between two ranks that no other message disturbs. Times are in seconds from the common start.
+/// How messages travel between two ranks. Times are in seconds from the common start.
+///
+/// In most models no other message disturbs them: [`Network::inject`] says how long one is on its way. In those that have
+/// a [`Fabric`], messages meet in [`Network::traffic`], and it says.
 ///
 /// An *eager* message leaves at once: [`Network::inject`], later [`Network::accept`]. A *rendezvous* asks first: its
 /// request arrives ([`Network::request`]), meets its receive, is granted ([`Network::grant`]), and is then injected and
@@ -22,13 +29,22 @@ pub trait Network {
     fn post_s(&self) -> Option<f64> {
         None
     }
+    /// The topology, where messages meet each other.
+    fn fabric(&self) -> Option<&Fabric> {
+        None
+    }
+    /// The messages on their way, none as yet; nothing where they do not meet.
+    fn traffic(&self) -> Option<Box<dyn Traffic + '_>> {
+        None
+    }
     /// Whether a message of `bytes` leaves without waiting for its receive.
     fn is_eager(&self, bytes: f64) -> bool;
     /// When the request of a rendezvous made at `now` is at the receiver.
     fn request<T: Clock>(&self, now: T) -> T;
     /// When the sender learns that a request met its receive at `now`.
     fn grant<T: Clock>(&self, now: T) -> T;
-    /// The message leaves at `now` or as soon after as the sender can.
+    /// The message leaves at `now` or as soon after as the sender can. Where messages meet, only the start of the departure
+    /// counts, and when a posted message lets its sender go on.
     fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> Departure<T>;
     /// The message is there and asked for at `now`: when the receive is done.
     fn accept<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> T;
@@ -68,21 +84,28 @@ macro_rules! networks {
         }
 
         impl NetworkModel {
-            /// The model that the section names, with its parameters.
+            /// The model that the machine names, with its parameters.
             ///
             /// # Errors
             /// No such model, or a parameter that is missing or wrong.
-            pub fn read(section: &Section) -> Result<Self> {
-                type Read = fn(&Section) -> Result<NetworkModel>;
+            pub fn read(machine: &Machine) -> Result<Self> {
+                type Read = fn(&Machine) -> Result<NetworkModel>;
                 let models: &[(&str, Read)] =
-                    &[$((stringify!($name), |section| $model::read(section).map(NetworkModel::$model)),)+];
-                section.required_choice("model", models)?(section)
+                    &[$((stringify!($name), |machine| $model::read(machine).map(NetworkModel::$model)),)+];
+                machine.network.required_choice("model", models)?(machine)
             }
 
             /// The model's name in machine files.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$model(_) => stringify!($name),)+
+                }
+            }
+
+            /// The topology, where messages meet each other.
+            pub fn fabric(&self) -> Option<&Fabric> {
+                match self {
+                    $(Self::$model(network) => network.fabric(),)+
                 }
             }
 

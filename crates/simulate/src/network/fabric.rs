@@ -1,0 +1,105 @@
+//! Networks in which messages meet each other: what all of them have in common.
+
+use hocket_core::{Error, Result};
+use hocket_machine::{AnyTopology, Machine, Placement, Topology};
+
+use super::Departure;
+use crate::clock::Clock;
+
+/// A topology with ranks on its nodes, and what a rank's processor does for a message.
+///
+/// Keys of `[network]`: those of the topology and of the placement, and `protocol` = "eager" (a message leaves at once; the
+/// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `software_latency` (0 when absent): how
+/// long the processor is busy before a message leaves; `engines` (1 when absent): messages that a node can send, and as
+/// many that it can receive, at a time. A processor does one thing at a time: it sends, reduces, copies and computes
+/// in the order in which it is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fabric {
+    pub topology: AnyTopology,
+    pub placement: Placement,
+    pub is_eager: bool,
+    pub software_latency_s: f64,
+    pub engines: usize,
+}
+
+impl Fabric {
+    pub(super) fn read(machine: &Machine) -> Result<Self> {
+        let Machine { network, node, .. } = machine;
+        let topology = AnyTopology::read(network)?;
+        Ok(Self {
+            placement: Placement::read(network, topology.nodes())?,
+            topology,
+            is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
+            software_latency_s: node.time_s_or("software_latency", 0.0)?,
+            engines: node.count_or("engines", 1)?,
+        })
+    }
+
+    /// Checks that so many ranks have room.
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn check(&self, ranks: usize) -> Result<()> {
+        self.placement.check(ranks, self.topology.nodes()).map_err(|e| Error::new(format!("{e} ({})", self.shape())))
+    }
+
+    /// The topology's name and size, as "torus of 64 nodes".
+    fn shape(&self) -> String {
+        format!("{} of {} nodes", self.topology.name(), self.topology.nodes())
+    }
+
+    /// The processor is busy with a message from `now` on, or as soon as it can; then the message leaves.
+    pub(super) fn depart<T: Clock>(&self, processor: &mut T, now: T) -> Departure<T> {
+        *processor = now.max(*processor).plus(self.software_latency_s);
+        Departure { sender_done: *processor, start: *processor, transfer_s: 0.0 }
+    }
+}
+
+/// Messages on their way through a network, in seconds from the common start.
+pub trait Traffic {
+    /// A message leaves its node at `now_s`, which is no earlier than anything that has happened.
+    fn inject(&mut self, now_s: f64, flight: Flight);
+    /// When something happens next; infinite when nothing will unless a message is injected.
+    fn next_s(&self) -> f64;
+    /// Lets happen what happens then, and appends which messages have left their sender or reached their receiver.
+    fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>);
+    /// What each link has carried so far.
+    fn links(&self) -> Vec<LinkUse>;
+    /// Who waits for whom, if messages are under way and nothing will happen any more.
+    fn deadlock(&self) -> Option<String>;
+}
+
+/// A message that leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flight {
+    /// What to call it in [`Traffic::advance`]; unique among the messages under way.
+    pub id: u32,
+    /// The sender's node.
+    pub from: usize,
+    /// The receiver's node.
+    pub to: usize,
+    /// Its size.
+    pub bytes: f64,
+    /// Idle packet times between two of its packets, where there are packets.
+    pub gap_packets: f64,
+}
+
+/// How far a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// The sender may change the data again: its last byte has left.
+    Sent,
+    /// Its last byte is there.
+    Arrived,
+}
+
+/// What a link carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkUse {
+    /// Bytes that went over it.
+    pub bytes: f64,
+    /// How long it was carrying something, in seconds.
+    pub busy_s: f64,
+    /// How long messages or packets that wanted it had to wait for it, added up, in seconds.
+    pub waiting_s: f64,
+}
