@@ -191,17 +191,20 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn delay_s(&self, model: &NoiseModel, passage: Passage, start_s: f64) -> f64 {
+    /// When a passage ends that would end at `end_s` without noise.
+    fn delayed_s(&self, model: &NoiseModel, passage: Passage, start_s: f64, end_s: f64) -> f64 {
         let Passage { resource, length_s, victim, origin, position } = passage;
         let draws = Draws {
             key: Noise::key(self.seed, resource),
             who: model.draw(victim, origin, position),
             first_trial: self.trial,
             ranks: self.ranks,
+            known: &[],
         };
         let operation = Operation { length_s, weight: model.weight(length_s) };
-        let [delay_s] = model.delay_s(operation, &draws, [start_s]);
-        delay_s
+        let mut end_s = [end_s];
+        model.delay(operation, &draws, &[start_s], &mut end_s);
+        end_s[0]
     }
 }
 
@@ -216,7 +219,7 @@ impl Timing for Trial<'_> {
         let end = start.plus(passage.length_s);
         match self.noise.on(passage.resource) {
             None => end,
-            Some(model) => end.plus(self.delay_s(model, passage, start.time_s)),
+            Some(model) => Placed { time_s: self.delayed_s(model, passage, start.time_s, end.time_s), ..end },
         }
     }
 }

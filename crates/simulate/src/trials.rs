@@ -134,7 +134,7 @@ impl<P: Program> Repeated<'_, P> {
         }
     }
 
-    /// Writes the plan of the program, and where it uses `first`, once more with each kind of other winners.
+    /// Writes the plan of the program, and where it uses `first` and little is known of it, once more with each kind of other winners.
     fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, u64, u64), Failure> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
@@ -144,7 +144,7 @@ impl<P: Program> Repeated<'_, P> {
         let ends: Vec<_> = run.ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();
         let plan = tape.plan(&ends);
-        if has_first && winners == Winners::First {
+        if has_first && winners == Winners::First && !self.options.winners_are_alike {
             for others in [Winners::Second, Winners::Mixed] {
                 if self.plan(network, others)?.0 != plan {
                     let why = "what the program does after a first depends on which branch ended earlier";
