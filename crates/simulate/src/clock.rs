@@ -191,8 +191,9 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// When a passage ends that would end at `end_s` without noise.
-    fn delayed_s(&self, model: &NoiseModel, passage: Passage, start_s: f64, end_s: f64) -> f64 {
+    /// When a passage that started at `start_s` ends, which would be at `end_s` without noise.
+    pub fn delayed_s(&self, passage: Passage, start_s: f64, end_s: f64) -> f64 {
+        let Some(model) = self.noise.on(passage.resource) else { return end_s };
         let Passage { resource, length_s, victim, origin, position } = passage;
         let draws = Draws {
             key: Noise::key(self.seed, resource),
@@ -216,10 +217,7 @@ impl Timing for Trial<'_> {
     }
 
     fn pass(&self, passage: Passage, start: Placed) -> Placed {
-        let end = start.plus(passage.length_s);
-        match self.noise.on(passage.resource) {
-            None => end,
-            Some(model) => Placed { time_s: self.delayed_s(model, passage, start.time_s, end.time_s), ..end },
-        }
+        let end_s = start.time_s + passage.length_s;
+        Placed { time_s: self.delayed_s(passage, start.time_s, end_s), ..start }
     }
 }

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
 use crate::network::{Departure, Network};
-use crate::rank::{Arrival, Clockwork, Progress, Run, Shared, SimulatedRank};
+use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank};
 use crate::{Node, Options, interrupted};
 
 /// Why there is no outcome.
@@ -55,6 +55,9 @@ pub fn run<N: Network, T: Timing>(
     order: Order,
     options: Options<'_>,
 ) -> Result<Run<T::Clock>, Failure> {
+    if network.fabric().is_some() {
+        return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
+    }
     let shared = Shared::new(call, node, network.post_s(), &options);
     let dataflow = Dataflow {
         network,
@@ -358,7 +361,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     type Clock = T::Clock;
     const IN_ORDER_OF_TIME: bool = false;
 
-    fn send(&self, rank: usize, now: T::Clock, to: usize, tag: Tag, len: usize) -> Progress<T::Clock> {
+    fn send(&self, rank: usize, now: T::Clock, message: &Send) -> Progress<T::Clock> {
+        let Send { to, tag, len, .. } = *message;
+        let to = to as usize;
         if !self.goes_on() {
             return self.never();
         }

@@ -88,6 +88,8 @@ pub struct Outcome {
     pub message_bytes: u64,
     /// What each rank did when, in order of rank and time; empty unless asked for.
     pub trace: Vec<Record>,
+    /// What each link of the network carried; empty where messages do not meet.
+    pub links: Vec<LinkUse>,
 }
 
 impl Outcome {
@@ -98,6 +100,7 @@ impl Outcome {
             messages: run.messages,
             message_bytes: run.message_bytes,
             trace: run.trace,
+            links: run.links,
         }
     }
 
