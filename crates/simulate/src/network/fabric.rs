@@ -84,6 +84,13 @@ pub struct Flight {
     pub gap_packets: f64,
 }
 
+impl From<(u32, usize, usize, f64)> for Flight {
+    /// A message without gaps: its id, nodes and bytes.
+    fn from((id, from, to, bytes): (u32, usize, usize, f64)) -> Self {
+        Self { id, from, to, bytes, gap_packets: 0.0 }
+    }
+}
+
 /// How far a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
