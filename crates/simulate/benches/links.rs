@@ -71,7 +71,7 @@ fn streams(network: &impl Network, bytes: f64) -> f64 {
         traffic.advance(&mut progress);
         for (id, _) in progress.drain(..) {
             let left = &mut left[id as usize];
-            if *left % 2 == 0 && *left > 0 {
+            if left.is_multiple_of(2) && *left > 0 {
                 traffic.inject(now_s, flight(id as usize));
             }
             *left = left.saturating_sub(1);
@@ -83,7 +83,8 @@ fn streams(network: &impl Network, bytes: f64) -> f64 {
 fn links(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("links");
     group.sample_size(10);
-    for (name, keys) in [("cut-through", ""), ("wormhole", "switching = \"wormhole\"")] {
+    for (name, keys) in [("cut-through", ""), ("wormhole", "switching = \"wormhole\""), ("fair", "sharing = \"fair\"")]
+    {
         let NetworkModel::Links(cube) = network("[16, 16, 16]", keys) else { unreachable!() };
         group.throughput(Throughput::Elements(4096 * 12));
         for bytes in [8.0, 65536.0] {

@@ -24,11 +24,29 @@
 //! (W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
 //! Computers 36, 1987, where virtual channels do what the order does here.)
 //!
-//! [`LinkUse`](super::LinkUse) of queues: a link is busy for n / B per message; a message waits for it from when the head
-//! reaches it, or, in a wormhole, would reach it if nothing were in its way, until it is free. What a message waits for
-//! engines is on no link. Bytes and times count from the moment at which it is known when the link will carry the message.
+//! **Fair.** A message starts when it has an engine of its sender and one of its receiver, for which it asks in this order,
+//! first come first served; it holds the first while it waits for the second, whose holders wait for nothing. From then on
+//! it is carried by all links of its route at once, at a rate of at most B. Rates are max-min fair: none can be raised
+//! without lowering one that is no higher. They change when a message starts or ends. It ends, is sent, and gives both
+//! engines back when its n bytes have been carried, and arrives h l later: latency delays the last byte, and no rate.
+//! (D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2; the same in SimGrid: H. Casanova et al.,
+//! "Versatile, scalable, and accurate simulation of distributed applications and platforms", J. Parallel Distrib. Comput.
+//! 74, 2014.)
+//!
+//! What the model says of a link ([`LinkUse`](super::LinkUse)):
+//!
+//! | | queue | fair |
+//! |---|---|---|
+//! | bytes | of messages | of messages that have ended |
+//! | busy | n / B for each message | while messages are on it, up to when it last fell idle |
+//! | waiting | of each message, from when its head reaches the link, or in a wormhole would if nothing were in its way, until the link is free | what messages lost whose rate this link set: (1 - rate / B) dt |
+//!
+//! In queues, these count from the moment at which it is known when the link will carry the message. What a message waits
+//! for engines is on no link. So without engines to wait for, and but for wormholes, messages are late by what they waited.
 
+mod fair;
 mod queues;
+mod shares;
 #[cfg(test)]
 mod tests;
 mod timetable;
@@ -38,6 +56,7 @@ use hocket_machine::Machine;
 
 use super::{Departure, Fabric, Network, Traffic};
 use crate::clock::Clock;
+use fair::Fair;
 use queues::Queues;
 
 /// The model's parameters, keys of `[network]`.
@@ -48,8 +67,17 @@ pub struct Links {
     pub link_bytes_per_s: f64,
     /// `link_latency`: l, in seconds.
     pub link_latency_s: f64,
-    /// `switching`: what a message occupies while it waits.
-    pub switching: Switching,
+    /// `sharing`, and of queues `switching`.
+    pub sharing: Sharing,
+}
+
+/// What messages do that want one link at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// They go one after another.
+    Queue(Switching),
+    /// All go, at lower rates.
+    Fair,
 }
 
 /// What a message that waits for a link occupies.
@@ -65,11 +93,15 @@ impl Links {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let section = &machine.network;
         let switchings = [("cut_through", Switching::CutThrough), ("wormhole", Switching::Wormhole)];
+        let sharing = match section.choice("sharing", &[("queue", false), ("fair", true)])? {
+            false => Sharing::Queue(section.choice("switching", &switchings)?),
+            true => Sharing::Fair,
+        };
         Ok(Self {
             fabric: Fabric::read(machine)?,
             link_bytes_per_s: section.bytes_per_s("link_bandwidth")?,
             link_latency_s: section.time_s_or("link_latency", 0.0)?,
-            switching: section.choice("switching", &switchings)?,
+            sharing,
         })
     }
 
@@ -92,7 +124,10 @@ impl Network for Links {
     }
 
     fn traffic(&self) -> Option<Box<dyn Traffic + '_>> {
-        Some(Box::new(Queues::new(self)))
+        Some(match self.sharing {
+            Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),
+            Sharing::Fair => Box::new(Fair::new(self)),
+        })
     }
 
     fn is_eager(&self, _bytes: f64) -> bool {

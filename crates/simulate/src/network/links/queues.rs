@@ -11,6 +11,7 @@ use super::{Links, Switching};
 /// The messages under way, and when links and engines are free.
 pub struct Queues<'a> {
     network: &'a Links,
+    switching: Switching,
     timetable: Timetable<{ KINDS.len() }>,
     messages: Vec<Message>,
     /// Places in `messages` that are free.
@@ -117,10 +118,11 @@ impl Link {
 }
 
 impl<'a> Queues<'a> {
-    pub fn new(network: &'a Links) -> Self {
+    pub fn new(network: &'a Links, switching: Switching) -> Self {
         let topology = &network.fabric.topology;
         Self {
             network,
+            switching,
             timetable: Timetable::new(),
             messages: Vec::new(),
             vacant: Vec::new(),
@@ -172,7 +174,7 @@ impl<'a> Queues<'a> {
 
     /// The head is where it can ask for what comes next on its route.
     fn reach(&mut self, index: u32, now_s: f64) {
-        match self.network.switching {
+        match self.switching {
             Switching::CutThrough => self.cut_through(index, now_s),
             Switching::Wormhole => self.reserve(index, now_s),
         }
@@ -266,7 +268,7 @@ impl Traffic for Queues<'_> {
 
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
         let now_s = self.next_s();
-        while let Some(event) = self.timetable.pop_at(now_s) {
+        while let Some(event) = self.timetable.pop_until(now_s) {
             let message = &self.messages[event.message as usize];
             match KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize] {
                 Kind::Head => self.reach(event.message, now_s),

@@ -26,6 +26,8 @@ fn torus(dims: &[usize], engines: usize, keys: &str) -> Links {
 }
 
 const WORMHOLE: &str = "switching = \"wormhole\"";
+const FAIR: &str = "sharing = \"fair\"";
+const ALL: [&str; 3] = ["", WORMHOLE, FAIR];
 
 /// When each message was sent and when it arrived, and what links carried. Checks that time does not go back, and that
 /// every message is sent before it arrives, both once.
@@ -79,8 +81,8 @@ fn alone_s(network: &Links, (_, from, to, bytes): Sent) -> f64 {
 fn a_message_alone_takes_the_closed_form() {
     // From (0,0) to (3,2): 5 links of 3 s, and 10 B at 4 B/s.
     let keys = "dims = [8, 8]\nlink_bandwidth = \"4 B/s\"\nlink_latency = \"3 s\"\n";
-    for switching in ["", WORMHOLE] {
-        let network = read(&format!("{keys}{switching}"), "").unwrap();
+    for sharing in ALL {
+        let network = read(&format!("{keys}{sharing}"), "").unwrap();
         assert_eq!(run(&network, &[(0.0, 0, 19, 10.0)]).0, [[2.5, 17.5]]);
     }
 }
@@ -88,10 +90,12 @@ fn a_message_alone_takes_the_closed_form() {
 #[test]
 fn any_message_alone_takes_the_closed_form_to_the_last_bit() {
     let keys = "dims = [5, 3, 4]\nlink_bandwidth = \"3.87 GB/s\"\nlink_latency = \"137 ns\"";
-    let network = read(keys, "").unwrap();
-    for to in 0..60 {
-        let message = (0.0, 7, to, 12345.0);
-        assert_eq!(arrivals(&network, &[message]), [alone_s(&network, message)]);
+    for sharing in ALL {
+        let network = read(&format!("{keys}\n{sharing}"), "").unwrap();
+        for to in 0..60 {
+            let message = (0.0, 7, to, 12345.0);
+            assert_eq!(arrivals(&network, &[message]), [alone_s(&network, message)]);
+        }
     }
 }
 
@@ -103,14 +107,14 @@ fn links_without_latency_take_the_time_of_one_transfer() {
 
 #[test]
 fn empty_messages_take_the_latency() {
-    for keys in ["", WORMHOLE] {
+    for keys in ALL {
         assert_eq!(run(&torus(&[8], 1, keys), &[(0.0, 0, 3, 0.0), (0.0, 0, 3, 0.0)]).0, [[0.0, 3.0]; 2]);
     }
 }
 
 #[test]
 fn a_message_to_the_own_node_occupies_its_engine() {
-    for keys in ["", WORMHOLE] {
+    for keys in ALL {
         let times = run(&torus(&[8], 1, keys), &[(0.0, 3, 3, 10.0), (0.0, 3, 4, 10.0)]).0;
         assert_eq!(times, [[10.0, 10.0], [20.0, 21.0]]);
     }
@@ -156,7 +160,7 @@ fn a_blocked_message_holds_the_links_behind_it_in_a_wormhole_only() {
 #[test]
 fn a_ring_shift_meets_no_contention() {
     let messages: Vec<_> = (0..8).map(|node| (0.0, node, (node + 1) % 8, 10.0)).collect();
-    for keys in ["", WORMHOLE] {
+    for keys in ALL {
         let (times, links) = run(&torus(&[8], 1, keys), &messages);
         assert_eq!(times, [[10.0, 11.0]; 8]);
         assert!(links.iter().all(|link| link.waiting_s == 0.0));
@@ -196,9 +200,42 @@ fn a_transpose_takes_what_it_takes_by_hand() {
 }
 
 #[test]
+fn messages_over_one_link_share_it_fairly() {
+    // Both from node 0 to node 1: half the bandwidth for each.
+    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (0.0, 0, 1, 10.0)]);
+    assert_eq!(times, [[20.0, 21.0]; 2]);
+    assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 20.0 });
+}
+
+#[test]
+fn rates_change_when_messages_start_and_end() {
+    // The first has 5 B left when the second starts, and they take 10 s at half the rate; the second has then 5 B left.
+    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (5.0, 0, 1, 10.0)]);
+    assert_eq!(times, [[15.0, 16.0], [20.0, 21.0]]);
+    assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 10.0 });
+}
+
+#[test]
+fn a_fair_transpose_takes_what_it_takes_by_hand() {
+    // Those at (y+2, y) share one link with those at (y-1, y), and another with those at (y+1, y): half the bandwidth for all
+    // three, so 20 s, and 2 or 4 links.
+    let times = run(&torus(&[4, 4], 1, FAIR), &transpose()).0;
+    for (message, [_, arrived_s]) in transpose().iter().zip(times) {
+        assert_eq!(arrived_s, if is_opposite(message) { 24.0 } else { 22.0 });
+    }
+}
+
+#[test]
+fn a_fair_message_waits_for_its_receiver_before_it_starts() {
+    // Two engines at node 0, for three neighbours. The third waits until the first has ended, at 10.
+    let messages = [(0.0, 1, 0, 10.0), (0.0, 3, 0, 10.0), (0.0, 4, 0, 10.0)];
+    assert_eq!(arrivals(&torus(&[4, 4], 2, FAIR), &messages), [11.0, 11.0, 21.0]);
+}
+
+#[test]
 fn engines_send_so_many_messages_at_a_time() {
     let messages = [(0.0, 0, 1, 10.0), (0.0, 0, 7, 10.0), (0.0, 0, 2, 10.0)];
-    for keys in ["", WORMHOLE] {
+    for keys in ALL {
         assert_eq!(arrivals(&torus(&[8], 1, keys), &messages), [11.0, 21.0, 32.0]);
         assert_eq!(arrivals(&torus(&[8], 2, keys), &messages), [11.0, 11.0, 22.0]);
     }
@@ -235,6 +272,15 @@ fn wrong_keys_are_refused_in_one_line() {
     assert_eq!(
         refusal(&format!("{base}\nlink_latency = 3")),
         "m.toml:7: network.link_latency: got integer, expected a text in quotes, with a unit if any"
+    );
+    assert_eq!(
+        refusal(&format!("{base}\nsharing = \"fare\"")),
+        "m.toml:7: network.sharing: got \"fare\", expected one of \"queue\", \"fair\""
+    );
+    assert_eq!(
+        refusal(&format!("{base}\n{FAIR}\n{WORMHOLE}")),
+        "m.toml:8: network.switching: unknown key, expected one of dims, link_bandwidth, link_latency, model, permutation, \
+         protocol, ranks_per_node, sharing, tie, topology"
     );
     assert_eq!(
         refusal(&format!("{base}\nswitching = \"circuit\"")),
@@ -276,8 +322,51 @@ fn by_the_rules(network: &Links, messages: &[Sent]) -> Vec<f64> {
 /// Engines for all messages of a test.
 const PLENTY: usize = 64;
 
-fn any_switching() -> impl Strategy<Value = &'static str> {
-    prop_oneof![Just(""), Just(WORMHOLE)]
+fn any_sharing() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&ALL[..])
+}
+
+/// The rules of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
+/// There are engines for all.
+fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
+    let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
+    let mut left: Vec<_> = messages.iter().map(|message| message.3).collect();
+    let mut ends = vec![f64::NAN; messages.len()];
+    let mut now_s = 0.0;
+    while ends.iter().any(|end| end.is_nan()) {
+        let under_way: Vec<_> = (0..messages.len()).filter(|i| messages[*i].0 <= now_s && ends[*i].is_nan()).collect();
+        let rates = filled(&routes, &under_way);
+        let starts = messages.iter().map(|message| message.0).filter(|start_s| *start_s > now_s);
+        let ended = under_way.iter().map(|i| now_s + left[*i] / rates[*i]);
+        let next_s = starts.chain(ended).fold(f64::INFINITY, f64::min);
+        for i in under_way {
+            left[i] -= (next_s - now_s) * rates[i];
+            if left[i] < 1e-9 {
+                ends[i] = next_s + routes[i].len() as f64 * network.link_latency_s;
+            }
+        }
+        now_s = next_s;
+    }
+    ends
+}
+
+/// Grows the rates of these messages together, by as much as no link or message forbids, until none can grow.
+fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
+    let mut rates = vec![0.0; routes.len()];
+    let mut growing = under_way.to_vec();
+    while !growing.is_empty() {
+        let load = |link: &usize| -> f64 {
+            under_way.iter().filter(|i| routes[**i].contains(link)).map(|i| rates[*i]).sum()
+        };
+        let users = |link: &usize| growing.iter().filter(|i| routes[**i].contains(link)).count();
+        let room = |link: &usize| (1.0 - load(link)) / users(link) as f64;
+        let step = growing.iter().flat_map(|i| &routes[*i]).map(room).fold(1.0 - rates[growing[0]], f64::min);
+        let can_grow = |i: &usize| rates[*i] + step < 1.0 - 1e-9 && routes[*i].iter().all(|l| room(l) > step + 1e-9);
+        let next: Vec<_> = growing.iter().copied().filter(can_grow).collect();
+        growing.iter().for_each(|i| rates[*i] += step);
+        growing = next;
+    }
+    rates
 }
 
 proptest! {
@@ -289,7 +378,7 @@ proptest! {
     }
 
     #[test]
-    fn links_carry_every_byte_over_every_hop(messages in messages(), engines in 1..4usize, keys in any_switching()) {
+    fn links_carry_every_byte_over_every_hop(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
         let network = torus(&[4, 3], engines, keys);
         let carried: f64 = run(&network, &messages).1.iter().map(|link| link.bytes).sum();
         let sent = |message: &Sent| message.3 * route(&network, message.1, message.2).len() as f64;
@@ -297,24 +386,32 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_faster_than_alone(messages in messages(), engines in 1..4usize, keys in any_switching()) {
+    fn nothing_is_faster_than_alone(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
         let network = torus(&[4, 3], engines, keys);
         for (message, arrived_s) in messages.iter().zip(arrivals(&network, &messages)) {
-            prop_assert!(arrived_s >= message.0 + alone_s(&network, *message));
+            prop_assert!(arrived_s >= (message.0 + alone_s(&network, *message)) * (1.0 - 1e-12));
         }
     }
 
     #[test]
-    fn what_messages_are_late_is_what_they_waited_for_links(messages in messages()) {
-        let network = torus(&[4, 3], PLENTY, "");
-        let (times, links) = run(&network, &messages);
-        let late = |(message, times): (&Sent, [f64; 2])| times[1] - message.0 - alone_s(&network, *message);
-        let waited: f64 = links.iter().map(|link| link.waiting_s).sum();
-        prop_assert_eq!(messages.iter().zip(times).map(late).sum::<f64>(), waited);
+    fn fair_shares_are_what_their_rules_say(messages in messages()) {
+        let network = torus(&[4, 3], PLENTY, FAIR);
+        for (found_s, expected_s) in arrivals(&network, &messages).into_iter().zip(by_equal_rates(&network, &messages)) {
+            prop_assert!((found_s - expected_s).abs() < 1e-6);
+        }
     }
 
     #[test]
-    fn every_run_is_the_same(messages in messages(), engines in 1..4usize, keys in any_switching()) {
+    fn what_messages_are_late_is_what_they_waited_for_links(messages in messages(), is_fair in any::<bool>()) {
+        let network = torus(&[4, 3], PLENTY, if is_fair { FAIR } else { "" });
+        let (times, links) = run(&network, &messages);
+        let late = |(message, times): (&Sent, [f64; 2])| times[1] - message.0 - alone_s(&network, *message);
+        let waited: f64 = links.iter().map(|link| link.waiting_s).sum();
+        prop_assert!((messages.iter().zip(times).map(late).sum::<f64>() - waited).abs() < 1e-6);
+    }
+
+    #[test]
+    fn every_run_is_the_same(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
         let network = torus(&[4, 3], engines, keys);
         prop_assert_eq!(run(&network, &messages), run(&network, &messages));
     }

@@ -67,8 +67,8 @@ impl<const LANES: usize> Timetable<LANES> {
         self.first().map_or(f64::INFINITY, |event| event.time_s)
     }
 
-    /// Takes the next event, if it is at that time.
-    pub fn pop_at(&mut self, time_s: f64) -> Option<Event> {
+    /// Takes the next event, unless it is later than that time.
+    pub fn pop_until(&mut self, time_s: f64) -> Option<Event> {
         let first = *self.first().filter(|event| event.time_s <= time_s)?;
         let lane = self.lanes.iter_mut().find(|lane| lane.front() == Some(&first));
         match lane {
