@@ -12,7 +12,7 @@ use super::timetable::{Event, Timetable};
 /// The messages under way, and their rates.
 pub struct Fair<'a> {
     network: &'a Links,
-    timetable: Timetable<{ KINDS.len() }>,
+    timetable: Timetable,
     shares: Shares,
     messages: Vec<Message>,
     /// Places in `messages` that are free.
@@ -38,7 +38,7 @@ const KINDS: [Kind; 3] = [Kind::Wants, Kind::Ends, Kind::Arrives];
 /// Bits of an event's key that tell its kind.
 const KIND_BITS: u32 = 2;
 
-/// Times that differ by rounding are one time: messages that end together end so after sums of different summands.
+/// What ends so little later than now, as a part of the time, ends now: it differs from what ends now by rounding.
 const ROUNDING: f64 = 1.0 + 1e-14;
 
 /// A message under way.
@@ -120,7 +120,7 @@ impl<'a> Fair<'a> {
 
     fn push(&mut self, index: u32, time_s: f64, kind: Kind) {
         let key = self.messages[index as usize].number << KIND_BITS | kind as u64;
-        self.timetable.push(kind as usize, Event { time_s, key, message: index });
+        self.timetable.push(Event { time_s, key, message: index });
     }
 
     /// The message wants an engine of its node.
@@ -163,8 +163,10 @@ impl<'a> Fair<'a> {
     /// Looks ahead to the end, at the rate of now.
     fn expect(&mut self, index: u32) {
         let message = &mut self.messages[index as usize];
-        message.end_s = message.since_s + message.left_s / message.share.rate;
-        let end_s = message.end_s;
+        let end_s = message.since_s + message.left_s / message.share.rate;
+        let is_now = end_s <= message.since_s * ROUNDING;
+        let end_s = if is_now { message.since_s } else { end_s };
+        message.end_s = end_s;
         self.push(index, end_s, Kind::Ends);
     }
 
@@ -255,7 +257,7 @@ impl Traffic for Fair<'_> {
 
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
         let now_s = self.next_s();
-        while let Some(event) = self.timetable.pop_until(now_s * ROUNDING) {
+        while let Some(event) = self.timetable.pop_until(now_s) {
             if self.is_void(&event) {
                 continue;
             }
@@ -273,9 +275,6 @@ impl Traffic for Fair<'_> {
             }
         }
         self.share(now_s);
-        while self.timetable.first().is_some_and(|event| self.is_void(event)) {
-            self.timetable.pop_until(f64::INFINITY);
-        }
     }
 
     fn links(&self) -> Vec<LinkUse> {

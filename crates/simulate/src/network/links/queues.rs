@@ -12,7 +12,7 @@ use super::{Links, Switching};
 pub struct Queues<'a> {
     network: &'a Links,
     switching: Switching,
-    timetable: Timetable<{ KINDS.len() }>,
+    timetable: Timetable,
     messages: Vec<Message>,
     /// Places in `messages` that are free.
     vacant: Vec<u32>,
@@ -104,15 +104,15 @@ impl Node {
 #[derive(Clone, Copy, Default)]
 struct Link {
     free_s: f64,
-    carried: LinkUse,
+    bytes: f64,
+    waiting_s: f64,
 }
 
 impl Link {
     /// Carries a message whose head comes at `head_s`, from `start_s` on.
     fn carry(&mut self, message: &Message, head_s: f64, start_s: f64) {
-        self.carried.waiting_s += (self.free_s - head_s).max(0.0);
-        self.carried.busy_s += message.duration_s;
-        self.carried.bytes += message.bytes;
+        self.waiting_s += (self.free_s - head_s).max(0.0);
+        self.bytes += message.bytes;
         self.free_s = start_s + message.duration_s;
     }
 }
@@ -155,7 +155,7 @@ impl<'a> Queues<'a> {
 
     fn push(&mut self, index: u32, time_s: f64, kind: Kind) {
         let event = self.messages[index as usize].event(index, time_s, kind);
-        self.timetable.push(kind as usize, event);
+        self.timetable.push(event);
     }
 
     /// The message has an engine of its sender.
@@ -195,18 +195,19 @@ impl<'a> Queues<'a> {
             let head_s = message.take(start_s, start_s > now_s, self.network.link_latency_s);
             if is_first {
                 let sent = message.event(index, start_s + message.duration_s, Kind::Sent);
-                self.timetable.push(Kind::Sent as usize, sent);
+                self.timetable.push(sent);
             }
-            let has_landed = message.taken == message.route.len();
-            let landing = &mut self.nodes[message.to as usize].landing;
-            if has_landed && start_s <= now_s && *landing == 0 {
-                // Nobody can be there before: other heads have a whole link before them.
-                return self.receive(index, head_s);
+            if message.taken == message.route.len() {
+                let landing = &mut self.nodes[message.to as usize].landing;
+                if start_s <= now_s && *landing == 0 {
+                    // Nobody can be there before: other heads have a whole link before them.
+                    return self.receive(index, head_s);
+                }
+                *landing += 1;
             }
-            *landing += usize::from(has_landed);
             let event = message.event(index, head_s, Kind::Head);
-            if head_s > now_s || self.timetable.first().is_some_and(|first| *first < event) {
-                return self.timetable.push(Kind::Head as usize, event);
+            if head_s > now_s || !self.timetable.is_before_all(&event) {
+                return self.timetable.push(event);
             }
         }
     }
@@ -217,7 +218,7 @@ impl<'a> Queues<'a> {
         let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.engines, head_s);
         *receiver = head_s.max(*receiver) + message.duration_s;
         let arrived = message.event(index, *receiver, Kind::Arrived);
-        self.timetable.push(Kind::Arrived as usize, arrived);
+        self.timetable.push(arrived);
     }
 
     /// The message takes its whole route, and an engine at the end, from the earliest time at which all will be free.
@@ -236,8 +237,8 @@ impl<'a> Queues<'a> {
         *receiver = start_s + last_s + message.duration_s;
         let arrived = message.event(index, *receiver, Kind::Arrived);
         let sent = message.event(index, start_s + message.duration_s, Kind::Sent);
-        self.timetable.push(Kind::Sent as usize, sent);
-        self.timetable.push(Kind::Arrived as usize, arrived);
+        self.timetable.push(sent);
+        self.timetable.push(arrived);
     }
 
     /// An engine of the sender is free: for the message that has waited longest.
@@ -285,7 +286,11 @@ impl Traffic for Queues<'_> {
     }
 
     fn links(&self) -> Vec<LinkUse> {
-        self.links.iter().map(|link| link.carried).collect()
+        let carried = |link: &Link| {
+            let Link { bytes, waiting_s, .. } = *link;
+            LinkUse { bytes, busy_s: self.network.duration_s(bytes), waiting_s }
+        };
+        self.links.iter().map(carried).collect()
     }
 
     fn deadlock(&self) -> Option<String> {
