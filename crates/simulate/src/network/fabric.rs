@@ -15,10 +15,15 @@ use crate::clock::Clock;
 /// in the order in which it is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
+    /// Nodes, links and routes.
     pub topology: AnyTopology,
+    /// On which nodes the ranks are.
     pub placement: Placement,
+    /// `protocol`: whether a message leaves without waiting for its receive.
     pub is_eager: bool,
+    /// `software_latency`, in seconds.
     pub software_latency_s: f64,
+    /// `engines` of each node.
     pub engines: usize,
 }
 
