@@ -299,24 +299,65 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     })
 }
 
-/// The rules of cut-through queues, word for word: of all heads that can ask, the earliest asks, of several that of the
-/// message injected first. There are engines for all.
+/// The rules of cut-through queues, word for word: of everything that can happen the earliest does, and at one time what
+/// concerns the message that was injected first, its head before its end.
 fn by_the_rules(network: &Links, messages: &[Sent]) -> Vec<f64> {
-    let mut free_s = vec![0.0f64; network.fabric.topology.links()];
+    let (engines, nodes) = (network.fabric.engines, network.fabric.topology.nodes());
+    let mut link_free_s = vec![0.0f64; network.fabric.topology.links()];
+    let mut receiver_free_s = vec![vec![0.0f64; engines]; nodes];
+    let mut sending = vec![0; nodes];
+    let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); nodes];
     let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
-    let mut heads: Vec<_> = messages.iter().map(|message| (message.0, 0)).collect();
-    let asking = |heads: &[(f64, usize)]| {
-        let under_way = (0..heads.len()).filter(|i| heads[*i].1 < routes[*i].len());
-        under_way.min_by(|a, b| heads[*a].0.total_cmp(&heads[*b].0))
-    };
-    while let Some(i) = asking(&heads) {
-        let (head_s, taken) = heads[i];
-        let link = routes[i][taken];
-        let start_s = head_s.max(free_s[link]);
-        free_s[link] = start_s + messages[i].3;
-        heads[i] = (start_s + network.link_latency_s, taken + 1);
+    // When the head wants an engine (none), a link or the receiver (some number of links taken); when the end leaves.
+    let mut heads: Vec<_> = messages.iter().map(|message| (message.0, None)).collect();
+    let mut ends_s = vec![f64::INFINITY; messages.len()];
+    let mut arrivals_s = vec![0.0; messages.len()];
+    loop {
+        let can_happen = (0..messages.len()).flat_map(|i| [(heads[i].0, i, false), (ends_s[i], i, true)]);
+        let Some((now_s, i, is_end)) = can_happen.min_by(|a, b| a.partial_cmp(b).unwrap()) else { break };
+        if now_s.is_infinite() {
+            break;
+        }
+        let (_, from, to, bytes) = messages[i];
+        if is_end {
+            ends_s[i] = f64::INFINITY;
+            if waiting[from].is_empty() {
+                sending[from] -= 1;
+            } else {
+                heads[waiting[from].remove(0)] = (now_s, Some(0));
+            }
+            continue;
+        }
+        heads[i] = match heads[i].1 {
+            None if sending[from] == engines => {
+                waiting[from].push(i);
+                (f64::INFINITY, None)
+            }
+            None => {
+                sending[from] += 1;
+                (now_s, Some(0))
+            }
+            Some(taken) if taken < routes[i].len() => {
+                let start_s = now_s.max(link_free_s[routes[i][taken]]);
+                link_free_s[routes[i][taken]] = start_s + bytes;
+                ends_s[i] = if taken == 0 { start_s + bytes } else { ends_s[i] };
+                (start_s + network.link_latency_s, Some(taken + 1))
+            }
+            Some(0) => {
+                ends_s[i] = now_s + bytes;
+                arrivals_s[i] = now_s + bytes;
+                (f64::INFINITY, None)
+            }
+            Some(_) => {
+                let frees_s = receiver_free_s[to].iter_mut();
+                let free_s = frees_s.min_by(|a, b| a.total_cmp(b)).unwrap();
+                *free_s = now_s.max(*free_s) + bytes;
+                arrivals_s[i] = *free_s;
+                (f64::INFINITY, None)
+            }
+        };
     }
-    heads.iter().zip(messages).map(|(head, message)| head.0 + message.3).collect()
+    arrivals_s
 }
 
 /// Engines for all messages of a test.
@@ -371,9 +412,9 @@ fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
 
 proptest! {
     #[test]
-    fn queues_do_what_their_rules_say(messages in messages(), latency in 0..3u32) {
+    fn queues_do_what_their_rules_say(messages in messages(), engines in 1..4usize, latency in 0..3u32) {
         let keys = format!("dims = [4, 3]\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"{latency} s\"");
-        let network = read(&keys, &format!("engines = {PLENTY}")).unwrap();
+        let network = read(&keys, &format!("engines = {engines}")).unwrap();
         prop_assert_eq!(arrivals(&network, &messages), by_the_rules(&network, &messages));
     }
 
