@@ -59,10 +59,59 @@ impl Torus {
         [rank % x, rank / x % y, rank / x / y]
     }
 
+    /// The parts of a vector for one of which each direction of each axis is the first to be used.
+    pub fn ports(self) -> impl Iterator<Item = Port> {
+        let axes: Vec<_> = self.axes().collect();
+        let count = axes.len();
+        (0..2 * count).map(move |part| {
+            let order = (0..count).map(|i| axes[(part / 2 + i) % count]).collect();
+            Port { torus: self, is_mirrored: part % 2 == 1, order }
+        })
+    }
+
     /// Who is there.
     pub fn rank(&self, [x, y, z]: [usize; 3]) -> usize {
         x + self.sizes[0] * (y + self.sizes[1] * z)
     }
+}
+
+/// One of several parts of an algorithm that keep all links of a torus busy: the order in which it uses the axes, and
+/// whether it does in the opposite direction, as if the coordinates were counted from 0 down.
+///
+/// ```text
+/// X x Y x Z    port 0: +x +y +z    port 2: +y +z +x    port 4: +z +x +y
+///              port 1: -x -y -z    port 3: -y -z -x    port 5: -z -x -y
+/// ```
+pub struct Port {
+    /// The torus.
+    pub torus: Torus,
+    /// The axes of more than one rank, in order.
+    pub order: Vec<usize>,
+    is_mirrored: bool,
+}
+
+impl Port {
+    /// The coordinate of a rank along an axis, in the port's direction.
+    pub fn coordinate(&self, rank: usize, axis: usize) -> usize {
+        self.mirrored(self.torus.coordinates(rank)[axis], axis)
+    }
+
+    /// The rank that differs from `rank` in this coordinate only.
+    pub fn moved(&self, rank: usize, axis: usize, coordinate: usize) -> usize {
+        let mut at = self.torus.coordinates(rank);
+        at[axis] = self.mirrored(coordinate, axis);
+        self.torus.rank(at)
+    }
+
+    fn mirrored(&self, coordinate: usize, axis: usize) -> usize {
+        let size = self.torus.sizes[axis];
+        if self.is_mirrored { (size - coordinate) % size } else { coordinate }
+    }
+}
+
+/// The ports that have a part of the message: all, unless there are fewer elements.
+pub fn ports(c: &Call) -> Vec<Port> {
+    Torus::of(c).ports().take(c.count(0).max(1)).collect()
 }
 
 /// The precondition of algorithms for tori.
@@ -194,6 +243,20 @@ fn parts(c: &Call, torus: Torus) -> usize {
 /// X, Y and Z, as they are used.
 pub fn sizes(c: &Call) -> Vec<(&'static str, u64)> {
     [X, Y, Z].iter().zip(Torus::of(c).sizes).map(|(axis, size)| (axis.name, size as u64)).collect()
+}
+
+/// X, Y and Z, and the `parts` of the message, one per port, with the bytes of the `largest` when all ranks have equally
+/// many of its elements.
+pub fn sizes_and_ports(c: &Call) -> Vec<(&'static str, u64)> {
+    let parts = ports(c).len();
+    let largest = c.count(0).div_ceil(parts.max(1)).next_multiple_of(c.ranks) * c.element_bytes;
+    let values = [("parts", parts as u64), ("largest", largest as u64)];
+    sizes(c).into_iter().chain(values).collect()
+}
+
+/// Whether all ranks have equally many elements of each port's part.
+pub fn ports_and_ranks_divide_count(c: &Call) -> bool {
+    c.count(0).is_multiple_of(ports(c).len().max(1) * c.ranks)
 }
 
 /// X, Y and Z, and what the formulas of trees are made of: their `height`, the most `children` of a rank in one tree, the
