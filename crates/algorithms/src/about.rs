@@ -7,7 +7,7 @@ use hocket_core::{Call, Parameter, Unit};
 pub struct About {
     /// Time on the critical path in the Hockney model, a formula over
     /// `P` ranks, `n` bytes of the call's message (`--size`), `alpha` s, `beta` s/B, `gamma` s/B, `o` s (how long a
-    /// posted message occupies its sender: 0 unless the machine says otherwise) and the parameters.
+    /// posted message occupies its sender: 0 unless the machine says otherwise), the parameters, and what `completes` adds.
     pub cost: &'static str,
     /// Messages of all ranks together, a formula over the same names.
     pub messages: &'static str,
@@ -18,12 +18,22 @@ pub struct About {
     pub refuses: fn(&Call) -> Option<&'static str>,
     /// The parameters it takes.
     pub parameters: &'static [Parameter],
+    /// Values that an accepted call carries besides those given: of parameters whose default depends on the call, and of
+    /// names in the formulas that are no parameters.
+    pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
 }
 
 impl About {
     /// An algorithm of this cost that takes any call, and whose formulas are exact when the ranks divide the count.
     pub const fn new(cost: &'static str, messages: &'static str) -> Self {
-        Self { cost, messages, cost_is_exact: ranks_divide_count, refuses: |_| None, parameters: &[] }
+        Self {
+            cost,
+            messages,
+            cost_is_exact: ranks_divide_count,
+            refuses: |_| None,
+            parameters: &[],
+            completes: |_| Vec::new(),
+        }
     }
 
     /// The formulas are exact for these calls.
@@ -39,6 +49,11 @@ impl About {
     /// The algorithm takes these parameters.
     pub const fn with_parameters(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// A call that is not refused is completed with these values.
+    pub const fn completing(self, completes: fn(&Call) -> Vec<(&'static str, u64)>) -> Self {
+        Self { completes, ..self }
     }
 }
 

@@ -4,8 +4,10 @@
 mod about;
 mod cost;
 pub mod pattern;
+pub mod pipeline;
 pub mod redundancy;
 mod registry;
+pub mod torus;
 
 pub use about::About;
 pub use cost::{Cost, Price};
@@ -13,12 +15,12 @@ pub use registry::{CATALOGUE, Entry, Visitor, complete, find, with_program};
 
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
-    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing;
+    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange;
     barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather;
+    broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     gather as Gather: binomial, linear;
-    reduce as Reduce: binomial, chain, linear;
+    reduce as Reduce: binomial, chain, linear, trinaryx3;
     reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;
     scan as Scan: recursive_doubling;
     scatter as Scatter: binomial, linear;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hocket_core::{Call, Rank, Span};
+use hocket_core::{Call, Options, Rank, Source, Span, Tag};
 
 use crate::about::SEGMENT;
 
@@ -335,6 +335,62 @@ impl DoubleTree {
     fn mirrored_nodes(&self) -> usize {
         self.nodes - self.nodes % 2
     }
+}
+
+/// A circle of ranks, as the one at `position` sees it.
+///
+/// ```text
+/// ┌─▶ 0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐     position 1: previous 0, next 2, size 4
+/// └────────────────────────┘
+/// ```
+pub struct Ring {
+    /// Where this rank stands, from 0 on.
+    pub position: usize,
+    /// Number of ranks in the circle.
+    pub size: usize,
+    /// The rank at the position before.
+    pub previous: usize,
+    /// The rank at the position after.
+    pub next: usize,
+    /// Of all messages round this circle.
+    pub tag: Tag,
+}
+
+/// What a rank and its partner of one step of halving keep: together, what both worked on before.
+pub struct Halves {
+    /// The partner.
+    pub peer: usize,
+    /// The half of this rank.
+    pub own: Span,
+    /// The half of its partner.
+    pub its: Span,
+}
+
+/// A reduce_scatter of as many `steps`, each of which halves what a rank works on; then an allgather by the same exchanges
+/// backwards.
+///
+/// ```text
+/// step 0    [0 1 2 3] ─▶ peer    peer ─▶ + [4 5 6 7]          and back    [0 1 2 3] ◀─ peer
+/// step 1              [6 7] ─▶ peer    peer ─▶ + [4 5]        ▲                [6 7] ◀─ peer
+/// ```
+pub async fn halve_and_double(r: &impl Rank, steps: u32, halves: impl Fn(u32) -> Halves, tag: Tag) {
+    let scratch = r.scratch(if steps > 0 { halves(0).own.len } else { 0 });
+    for step in 0..steps {
+        let Halves { peer, own, its } = halves(step);
+        let arrived = scratch.part(0, own.len);
+        exchange(r, (peer, its), (peer, arrived), tag).await;
+        r.reduce(peer, arrived, own).await;
+    }
+    for step in (0..steps).rev() {
+        let Halves { peer, own, its } = halves(step);
+        exchange(r, (peer, own), (peer, its), tag).await;
+    }
+}
+
+/// Sends to a rank while receiving from one, by messages of this tag.
+pub async fn exchange(r: &impl Rank, to: (usize, Span), from: (usize, Span), tag: Tag) {
+    let send = r.send_with(to.0, to.1, Options { tag, ..Options::default() });
+    r.join(send, r.recv_with(Source::Rank(from.0 as u32), from.1, tag)).await;
 }
 
 /// The contribution of this rank, where its result does not overwrite it: a copy, when the call is in place.

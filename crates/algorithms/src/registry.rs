@@ -38,18 +38,22 @@ impl Entry {
         self.source[start..].trim_end()
     }
 
-    /// Checks that the algorithm takes this call, and completes the call with the defaults of its parameters.
+    /// Checks that the algorithm takes this call, and completes the call with the defaults of its parameters and the
+    /// values that follow from it.
     ///
     /// # Errors
     /// A call that makes no sense, one that the algorithm refuses, or a parameter it does not declare.
     pub fn accept(&self, call: &Call, given: &[(String, u64)]) -> Result<Call> {
         call.check()?;
         let parameters = complete(self.about.parameters, given, call.element_bytes as u64).map_err(|e| e.at(self))?;
-        let call = Call { parameters, ..call.clone() };
-        match (self.about.refuses)(&call) {
-            Some(sentence) => Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks))),
-            None => Ok(call),
+        let mut call = Call { parameters, ..call.clone() };
+        if let Some(sentence) = (self.about.refuses)(&call) {
+            return Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks)));
         }
+        let values = (self.about.completes)(&call);
+        call.parameters.retain(|(name, _)| values.iter().all(|(other, _)| name != other));
+        call.parameters.extend(values);
+        Ok(call)
     }
 }
 

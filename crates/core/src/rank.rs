@@ -4,6 +4,7 @@ use std::future::{Future, ready};
 
 use crate::combinators::{Branch, First, Join, JoinAll};
 use crate::earliest::Earliest;
+use crate::turns::Turns;
 use crate::{Call, Span};
 
 /// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
@@ -154,6 +155,10 @@ pub trait Rank: Sized {
     /// A place where `offers` branches of this rank put the same thing, and others take the earliest.
     fn earliest<T: Clone>(&self, offers: usize) -> Earliest<'_, Self, T> {
         Earliest::new(self, offers)
+    }
+    /// What branches of this rank do one after the other.
+    fn turns(&self) -> Turns<'_, Self> {
+        Turns::new(self)
     }
     /// The rest of a `first` is dropped; whether its branch had ended all the same. Nothing to do where ranks run in the
     /// order of time.

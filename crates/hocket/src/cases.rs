@@ -1,6 +1,7 @@
 //! The calls that every algorithm is tried with.
 
 use hocket_algorithms::Entry;
+use hocket_algorithms::torus::{X, Y, Z};
 use hocket_core::{Call, Collective, Counts, Unit};
 
 /// Rank counts: all small ones, and those around powers of two.
@@ -51,10 +52,19 @@ pub fn calls_to_verify(collective: Collective, ranks: usize) -> impl Iterator<It
     })
 }
 
+/// Tori that algorithms for tori are tried on, besides one near a cube: rings of two, one axis, two and three.
+const TORI: [[u64; 3]; 8] = [[2, 1, 3], [1, 3, 2], [1, 1, 9], [2, 3, 2], [4, 1, 3], [2, 2, 4], [1, 2, 8], [2, 4, 4]];
+
 /// Values of an algorithm's parameters: the defaults, and where a parameter counts bytes, a few of them only, so that
-/// small messages are cut into many segments.
+/// small messages are cut into many segments; and for algorithms for tori, those of a few sizes.
 pub fn parameters(entry: &Entry) -> Vec<Vec<(String, u64)>> {
     let in_bytes = entry.about.parameters.iter().filter(|p| p.unit == Unit::Bytes);
     let few: Vec<_> = in_bytes.map(|p| (p.name.to_owned(), p.least.max(3))).collect();
-    if few.is_empty() { vec![Vec::new()] } else { vec![Vec::new(), few] }
+    let is_for_tori = entry.about.parameters.iter().any(|p| p.name == X.name);
+    let tori = TORI.iter().filter(|_| is_for_tori).map(|sizes| {
+        let sizes = [X, Y, Z].iter().zip(sizes).map(|(axis, size)| (axis.name.to_owned(), *size));
+        sizes.chain(few.clone()).collect()
+    });
+    let segmented = (!few.is_empty()).then(|| few.clone());
+    std::iter::once(Vec::new()).chain(segmented).chain(tori).collect()
 }

@@ -15,7 +15,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::{Fold, halved};
+use crate::pattern::{Fold, Halves, halve_and_double, halved};
 
 pub const ABOUT: About = About::new(
     "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \
@@ -36,17 +36,10 @@ pub async fn program(r: &impl Rank, c: &Call) {
         let range = halved(who, steps, active);
         result.chunks(range.start, range.len(), active)
     };
-    for step in 0..active.ilog2() {
+    let halves = |step: u32| {
         let partner = me ^ (1 << step);
-        let (peer, kept) = (fold.rank_of(partner), chunks(me, step + 1));
-        let arrived = scratch.part(0, kept.len);
-        r.sendrecv(peer, chunks(partner, step + 1), peer, arrived).await;
-        r.reduce(peer, arrived, kept).await;
-    }
-    for step in (0..active.ilog2()).rev() {
-        let partner = me ^ (1 << step);
-        let peer = fold.rank_of(partner);
-        r.sendrecv(peer, chunks(me, step + 1), peer, chunks(partner, step + 1)).await;
-    }
+        Halves { peer: fold.rank_of(partner), own: chunks(me, step + 1), its: chunks(partner, step + 1) }
+    };
+    halve_and_double(r, active.ilog2(), halves, 0).await;
     fold.leave(r, result).await;
 }

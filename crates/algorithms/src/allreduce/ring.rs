@@ -9,28 +9,42 @@
 //! after P-1 rounds rank r has reduced chunk r; then the chunks go round once more.
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Rank, Span};
 
 use crate::About;
 use crate::about::needs_commutative;
+use crate::pattern::{Ring, exchange};
 
 pub const ABOUT: About =
     About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*(P-1)").refusing(needs_commutative);
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
-    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
-    let chunk = |i: usize| result.chunk(i % size, size);
+    let ring = Ring { position: rank, size, previous: (rank + size - 1) % size, next: (rank + 1) % size, tag: 0 };
     r.copy(c.input(r), result).await;
+    reduce_scatter(r, &ring, result).await;
+    allgather(r, &ring, result).await;
+}
 
+/// Reduces the chunk of `vector` that has the number of the rank's position.
+pub async fn reduce_scatter(r: &impl Rank, ring: &Ring, vector: Span) {
+    let Ring { position, size, previous, next, tag } = *ring;
+    let chunk = |i: usize| vector.chunk(i % size, size);
     let scratch = r.scratch(chunk(0).len);
     for step in 1..size {
-        let (outgoing, incoming) = (chunk(rank + size - step), chunk(rank + 2 * size - step - 1));
+        let (outgoing, incoming) = (chunk(position + size - step), chunk(position + 2 * size - step - 1));
         let arrived = scratch.part(0, incoming.len);
-        r.sendrecv(right, outgoing, left, arrived).await;
-        r.reduce(left, arrived, incoming).await;
+        exchange(r, (next, outgoing), (previous, arrived), tag).await;
+        r.reduce(previous, arrived, incoming).await;
     }
+}
+
+/// Gives every rank all chunks of `vector`, of which it has the one that has the number of its position.
+pub async fn allgather(r: &impl Rank, ring: &Ring, vector: Span) {
+    let Ring { position, size, previous, next, tag } = *ring;
+    let chunk = |i: usize| vector.chunk(i % size, size);
     for step in 0..size - 1 {
-        r.sendrecv(right, chunk(rank + size - step), left, chunk(rank + 2 * size - step - 1)).await;
+        let (outgoing, incoming) = (chunk(position + size - step), chunk(position + 2 * size - step - 1));
+        exchange(r, (next, outgoing), (previous, incoming), tag).await;
     }
 }

@@ -18,7 +18,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_commutative;
-use crate::pattern::{Fold, halved};
+use crate::pattern::{Fold, Halves, halve_and_double, halved};
 
 pub const ABOUT: About = About::new(
     "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \
@@ -40,23 +40,16 @@ pub async fn program(r: &impl Rank, c: &Call) {
         let range = halved(label(who, active), steps, active);
         result.chunks(range.start, range.len(), active)
     };
-    for step in 0..active.ilog2() {
+    let halves = |step: u32| {
         let partner = swing(me, step, active);
-        let (peer, kept) = (fold.rank_of(partner), chunks(me, step + 1));
-        let arrived = scratch.part(0, kept.len);
-        r.sendrecv(peer, chunks(partner, step + 1), peer, arrived).await;
-        r.reduce(peer, arrived, kept).await;
-    }
-    for step in (0..active.ilog2()).rev() {
-        let partner = swing(me, step, active);
-        let peer = fold.rank_of(partner);
-        r.sendrecv(peer, chunks(me, step + 1), peer, chunks(partner, step + 1)).await;
-    }
+        Halves { peer: fold.rank_of(partner), own: chunks(me, step + 1), its: chunks(partner, step + 1) }
+    };
+    halve_and_double(r, active.ilog2(), halves, 0).await;
     fold.leave(r, result).await;
 }
 
 /// The paper's pi(r, s): r + rho(s) for even r and r - rho(s) for odd r, with rho(s) the sum of (-2)^i for i = 0 .. s.
-fn swing(rank: usize, step: u32, ranks: usize) -> usize {
+pub fn swing(rank: usize, step: u32, ranks: usize) -> usize {
     let rho = (1 - (-2_i64).pow(step + 1)) / 3;
     let distance = if rank.is_multiple_of(2) { rho } else { -rho };
     (rank as i64 + distance).rem_euclid(ranks as i64) as usize
@@ -64,6 +57,6 @@ fn swing(rank: usize, step: u32, ranks: usize) -> usize {
 
 /// Ranks that exchange in step s or later agree in bits 0 .. s-1 of their labels, and partners of step s differ in bit
 /// s: the last bit tells odd from even, the others are those of the even rank of the last step's pair.
-fn label(rank: usize, ranks: usize) -> usize {
+pub fn label(rank: usize, ranks: usize) -> usize {
     if rank.is_multiple_of(2) { rank / 2 } else { swing(rank, ranks.ilog2() - 1, ranks) / 2 + ranks / 2 }
 }

@@ -1,0 +1,81 @@
+//! Swing on a torus: reduce_scatter and allgather by exchanges that swing along one axis after the other, in six parts.
+//!
+//! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
+//! NSDI 2024, the bandwidth-optimal version on tori with as many ports as directions. Two parts, one of them mirrored, begin
+//! with each axis of more than one rank; each goes from axis to axis, and leaves out those on which it has met everybody.
+//! Needs: a commutative operator; a power of two of ranks along each axis; of its parameters, X * Y * Z = P (without
+//! them the torus is nearly a cube).
+//! Counts: 2 log2 P exchanges of each part of m bytes, of m/2, m/4, .. m/P bytes and back.
+//!
+//! ```text
+//! 4 x 4      part 0     part 1    part 2    part 3      a row or column    0   1   2   3
+//! step 0     x by 1     other     y by 1    other       by 1               └───┘   └───┘
+//! step 1     y by 1     way       x by 1    way         by 1 the other way ┘   └───┘   └
+//! step 2     x by 1     round     y by 1    round
+//! step 3     y by 1               x by 1                then by 3, 5, 11, ..
+//! ```
+
+use hocket_core::{Call, Rank, Span, Tag};
+
+use crate::About;
+use crate::allreduce::swing::{label, swing};
+use crate::pattern::{Halves, halve_and_double, halved};
+use crate::torus::{
+    Port, Torus, X, Y, Z, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
+};
+
+pub const ABOUT: About =
+    About::new("2*log2(P)*alpha + (P-1)/P*largest*(2*beta + gamma)", "2*parts*P*log2(P)")
+        .exact_when(ports_and_ranks_divide_count)
+        .refusing(refuses)
+        .with_parameters(&[X, Y, Z])
+        .completing(sizes_and_ports);
+
+fn refuses(c: &Call) -> Option<&'static str> {
+    needs_torus_and_commutative(c).or_else(|| {
+        let is_power_of_two = Torus::of(c).sizes.iter().all(|size| size.is_power_of_two());
+        (!is_power_of_two).then_some("needs a power of two of ranks along each axis: partners meet by halves")
+    })
+}
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (result, ports) = (c.result(r), ports(c));
+    r.copy(c.input(r), result).await;
+    let parts = ports.iter().enumerate().map(async |(number, port)| {
+        let part = result.chunk(number, ports.len());
+        swing_part(r, port, part, number as Tag).await;
+    });
+    r.join_all(parts).await;
+}
+
+async fn swing_part(r: &impl Rank, port: &Port, part: Span, tag: Tag) {
+    let (rank, size, steps) = (r.rank(), r.size(), steps(port));
+    let kept = |who: usize, step: u32| {
+        let range = halved(torus_label(port, &steps, who), step + 1, size);
+        part.chunks(range.start, range.len(), size)
+    };
+    let halves = |step: u32| {
+        let (axis, swings) = steps[step as usize];
+        let partner = swing(port.coordinate(rank, axis), swings, port.torus.sizes[axis]);
+        let peer = port.moved(rank, axis, partner);
+        Halves { peer, own: kept(rank, step), its: kept(peer, step) }
+    };
+    halve_and_double(r, size.ilog2(), halves, tag).await;
+}
+
+/// The axis of each step, and how often the part has swung along it before.
+fn steps(port: &Port) -> Vec<(usize, u32)> {
+    let swings = |axis: usize| port.torus.sizes[axis].ilog2();
+    let most = port.order.iter().map(|axis| swings(*axis)).max().unwrap_or(0);
+    let all = (0..most).flat_map(|before| port.order.iter().map(move |axis| (*axis, before)));
+    all.filter(|(axis, before)| *before < swings(*axis)).collect()
+}
+
+/// Bit s tells the partners of step s apart: a bit of the label that each has among the ranks along the step's axis.
+fn torus_label(port: &Port, steps: &[(usize, u32)], rank: usize) -> usize {
+    let bit = |(step, (axis, before)): (usize, &(usize, u32))| {
+        let along_axis = label(port.coordinate(rank, *axis), port.torus.sizes[*axis]);
+        (along_axis >> before & 1) << step
+    };
+    steps.iter().enumerate().map(bit).sum()
+}

@@ -1,0 +1,41 @@
+//! Trinaryx3: reduce to rank 0 up three trees of a torus that share no link, then broadcast down the same trees.
+//!
+//! Source: the Trinaryx3 allreduce of the K computer (see the trinaryx3 page of the docs). The order of combination is
+//! fixed, and made once for all ranks, so that they all get the same bits, and the same ones every time.
+//! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
+//! Counts: those of reduce trinaryx3, and of broadcast trinaryx3 after it; 6 S (P-1) messages for S segments of a third of
+//! the vector.
+//!
+//! ```text
+//! tree of axes x, y on 3 x 3:   reduce                      broadcast
+//!                               6      7      8 ◀─ 6        6      7      8 ─▶ 6
+//!                                      │      │                    ▲      ▲
+//!                               3      4      5 ◀─ 3        3      4      5 ─▶ 3
+//!                                      ▼      ▼                    ▲      ▲
+//!                               0 ◀─── 1 ◀─── 2             0 ───▶ 1 ───▶ 2
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::SEGMENT;
+use crate::broadcast::trinaryx3::broadcast_from;
+use crate::reduce::trinaryx3::reduce_to;
+use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, sizes_and_trees};
+
+pub const ABOUT: About = About::new(
+    "height*(alpha + largest*(beta + gamma)) + (segments - 1)*max(alpha + largest*beta, children*largest*gamma) \
+     + (height - 1 + segments)*(alpha + largest*beta)",
+    "2*(P-1)*all_segments",
+)
+.exact_when(has_equal_parts)
+.refusing(needs_torus_and_commutative)
+.with_parameters(&[SEGMENT, X, Y, Z])
+.completing(sizes_and_trees);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let result = c.result(r);
+    r.copy(c.input(r), result).await;
+    reduce_to(r, c, 0, result).await;
+    broadcast_from(r, c, 0, result).await;
+}

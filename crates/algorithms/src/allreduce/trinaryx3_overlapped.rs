@@ -1,0 +1,45 @@
+//! Trinaryx3, overlapped: the root broadcasts each segment as soon as it is reduced, while later ones are still on their way.
+//!
+//! Source: as trinaryx3, whose reduce and broadcast cross the links of the torus in opposite directions.
+//! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
+//! Counts: those of reduce trinaryx3, and H rounds of one segment more, for trees of height H = X+Y+Z-2; 6 S (P-1)
+//! messages for S segments of a third of the vector.
+//!
+//! ```text
+//! chain of 3 ranks    2 ─s0▶ 1
+//!                     2 ─s1▶ 1 ─s0▶ 0
+//!                     2 ─s2▶ 1 ─s1▶ 0 ─s0▶ 1
+//!                            1 ─s2▶ 0 ─s1▶ 1 ─s0▶ 2
+//!                                   0 ─s2▶ 1 ─s1▶ 2
+//!                                          1 ─s2▶ 2
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::SEGMENT;
+use crate::pattern::Segments;
+use crate::pipeline;
+use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
+
+pub const ABOUT: About = About::new(
+    "height*(2*alpha + largest*(2*beta + gamma)) + (segments - 1)*max(alpha + largest*beta, children*largest*gamma)",
+    "2*(P-1)*all_segments",
+)
+.exact_when(has_equal_parts)
+.refusing(needs_torus_and_commutative)
+.with_parameters(&[SEGMENT, X, Y, Z])
+.completing(sizes_and_trees);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (input, result) = (c.input(r), c.result(r));
+    let partial = if r.rank() == 0 { result } else { r.scratch(input.len) };
+    r.copy(input, partial).await;
+
+    let places = places(c, 0, r.rank());
+    let parts = places.iter().enumerate().map(async |(tree, place)| {
+        let segments = |vector: hocket_core::Span| Segments::new(c, vector.chunk(tree, places.len()));
+        pipeline::reduce_and_broadcast(r, place, &segments(partial), &segments(result)).await;
+    });
+    r.join_all(parts).await;
+}

@@ -1,0 +1,45 @@
+//! Trinaryx3: a third of the message goes down each of three trees of a torus that share no link, in segments.
+//!
+//! Source: the Trinaryx3 allreduce of the K computer (see the trinaryx3 page of the docs), its broadcast. With fewer axes of
+//! more than one rank there are fewer trees, one for each, and as many parts.
+//! Needs: nothing of the call; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
+//! Counts: H-1+S rounds of one segment, for S segments of a third of the message and trees of height H = X+Y+Z-2;
+//! 3 S (P-1) messages.
+//!
+//! ```text
+//! tree of axes x, y on 3 x 3:        tree of axes y, x:          third tree: axes z, x, y
+//! 6      7      8 ─▶ 6               6 ───▶ 7 ───▶ 8
+//!        ▲      ▲                    ▲
+//! 3      4      5 ─▶ 3               3 ───▶ 4 ───▶ 5             a link that leads out of the drawing
+//!        ▲      ▲                    ▲                           comes back in on the other side
+//! 0 ───▶ 1 ───▶ 2                    0      1      2
+//!                                           ▲      ▲ from 7, 8
+//! ```
+
+use hocket_core::{Call, Rank, Span};
+
+use crate::About;
+use crate::about::SEGMENT;
+use crate::pattern::Segments;
+use crate::pipeline;
+use crate::torus::{X, Y, Z, has_equal_parts, needs_torus, places, sizes_and_trees};
+
+pub const ABOUT: About = About::new("(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
+    .exact_when(has_equal_parts)
+    .refusing(needs_torus)
+    .with_parameters(&[SEGMENT, X, Y, Z])
+    .completing(sizes_and_trees);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    broadcast_from(r, c, c.root, c.result(r)).await;
+}
+
+/// Broadcasts `message` from `root`.
+pub async fn broadcast_from(r: &impl Rank, c: &Call, root: usize, message: Span) {
+    let places = places(c, root, r.rank());
+    let parts = places.iter().enumerate().map(async |(tree, place)| {
+        let segments = Segments::new(c, message.chunk(tree, places.len()));
+        pipeline::broadcast(r, place, &segments).await;
+    });
+    r.join_all(parts).await;
+}

@@ -1,0 +1,51 @@
+//! Trinaryx3: a third of the vector goes up each of three trees of a torus that share no link, in segments.
+//!
+//! Source: the Trinaryx3 allreduce of the K computer (see the trinaryx3 page of the docs), its reduce: the trees of
+//! broadcast trinaryx3, reversed. A rank combines its children by increasing height, the farthest leaf's last, and waits
+//! for the right one, so that the same input gives the same bits.
+//! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
+//! Counts: S segments of a third of the vector, one after the other up trees of height H = X+Y+Z-2; a segment is received
+//! while the one before is combined, at most three times; 3 S (P-1) messages.
+//!
+//! ```text
+//! tree of axes x, y on 3 x 3, root 0; + combines in the order of the numbers
+//! 6      7      8 ◀─ 6          8 + 6
+//!        │      │               5 + 3 + 8
+//! 3      4      5 ◀─ 3          2 + 5
+//!        ▼      ▼               1 + 4 + 2
+//! 0 ◀─── 1 ◀─── 2               0 + 1
+//! ```
+
+use hocket_core::{Call, Rank, Span};
+
+use crate::About;
+use crate::about::SEGMENT;
+use crate::pattern::Segments;
+use crate::pipeline;
+use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
+
+pub const ABOUT: About = About::new(
+    "height*(alpha + largest*(beta + gamma)) + (segments - 1)*max(alpha + largest*beta, children*largest*gamma)",
+    "(P-1)*all_segments",
+)
+.exact_when(has_equal_parts)
+.refusing(needs_torus_and_commutative)
+.with_parameters(&[SEGMENT, X, Y, Z])
+.completing(sizes_and_trees);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let input = c.input(r);
+    let partial = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
+    r.copy(input, partial).await;
+    reduce_to(r, c, c.root, partial).await;
+}
+
+/// Combines the vectors `partial` of all ranks into that of `root`.
+pub async fn reduce_to(r: &impl Rank, c: &Call, root: usize, partial: Span) {
+    let places = places(c, root, r.rank());
+    let parts = places.iter().enumerate().map(async |(tree, place)| {
+        let segments = Segments::new(c, partial.chunk(tree, places.len()));
+        pipeline::reduce(r, place, &segments).await;
+    });
+    r.join_all(parts).await;
+}
