@@ -130,6 +130,8 @@ impl Section {
             None => self.missing(key, expected),
             Some(item) => {
                 let value = item.span().map_or("nothing", |span| &self.text[span]);
+                let is_short = value.len() <= MOST_QUOTED && !value.contains('\n');
+                let value = if is_short { value } else { item.type_name() };
                 Error::new(format!("got {value}, expected {expected}")).at(self.place(key, item))
             }
         }
@@ -165,6 +167,14 @@ impl Section {
     /// Not a size.
     pub fn optional_bytes(&self, key: &str) -> Result<Option<u64>> {
         self.optional(key, units::parse_bytes)
+    }
+
+    /// A whole number of at least 1.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn count(&self, key: &str) -> Result<usize> {
+        if self.contains(key) { self.count_or(key, 1) } else { Err(self.missing(key, "a whole number of at least 1")) }
     }
 
     /// A whole number of at least 1, or `default` when the key is absent.
@@ -269,6 +279,9 @@ impl Section {
         format!("{}:{line}: {}{key}", self.file, self.path)
     }
 }
+
+/// Bytes of a value that is quoted in a message; of a longer one its type is said.
+const MOST_QUOTED: usize = 80;
 
 /// More nodes than any machine has.
 const MOST_NODES: usize = 1 << 26;

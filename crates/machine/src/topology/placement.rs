@@ -1,5 +1,6 @@
 //! Placements: on which node each rank is.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{Error, Result};
@@ -9,11 +10,14 @@ use crate::Section;
 /// Where the ranks are. Keys of `[network]`: `ranks_per_node` (1 when absent): so many successive ranks share a node;
 /// `permutation`: a list of the nodes in the order in which ranks are put on them, in the order of their numbers when
 /// absent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     ranks_per_node: usize,
     order: Option<Arc<[usize]>>,
 }
+
+/// More ranks than any machine has.
+const MOST_RANKS: usize = u32::MAX as usize;
 
 impl Placement {
     /// One rank per node, in order.
@@ -27,6 +31,9 @@ impl Placement {
     /// No ranks per node, or a list that does not name every node once.
     pub fn read(section: &Section, nodes: usize) -> Result<Self> {
         let ranks_per_node = section.count_or("ranks_per_node", 1)?;
+        if ranks_per_node > MOST_RANKS / nodes {
+            return Err(section.reject("ranks_per_node", "no more than 2^32 - 1 ranks in all"));
+        }
         let order = section.optional_numbers("permutation")?;
         if let Some(order) = &order {
             let mut sorted = order.clone();
@@ -47,6 +54,16 @@ impl Placement {
     pub fn node_of(&self, rank: usize) -> usize {
         let place = rank / self.ranks_per_node;
         self.order.as_ref().map_or(place, |order| order[place])
+    }
+
+    /// The ranks for which each of `nodes` nodes has room.
+    pub fn ranks(&self, nodes: usize) -> Vec<Range<usize>> {
+        let mut ranks = vec![0..0; nodes];
+        for place in 0..nodes {
+            let first = place * self.ranks_per_node;
+            ranks[self.node_of(first)] = first..first + self.ranks_per_node;
+        }
+        ranks
     }
 
     /// Checks that so many ranks have room.
