@@ -10,7 +10,7 @@
 use hocket_core::Result;
 
 use super::picture::items;
-use super::{Hop, Topology, check_links};
+use super::{Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -22,7 +22,7 @@ pub struct Crossbar {
 impl Crossbar {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let nodes = section.count("nodes")?;
-        check_links(section, "nodes", nodes.saturating_mul(2))?;
+        check_size(section, "nodes", nodes, nodes.saturating_mul(2))?;
         Ok(Self { nodes })
     }
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use hocket_core::Result;
 
 use super::picture::{items, lines};
-use super::{Hop, Topology, check_links};
+use super::{Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -54,7 +54,7 @@ impl Dragonfly {
             return Err(section.reject("groups", &format!("at most {most}, so that a global link leads to each other group")));
         }
         let dragonfly = Self { nodes_per_router, routers_per_group, global_links_per_router, groups };
-        check_links(section, "routers_per_group", dragonfly.links())?;
+        check_size(section, "routers_per_group", dragonfly.nodes(), dragonfly.links())?;
         Ok(dragonfly)
     }
 
@@ -75,7 +75,7 @@ impl Dragonfly {
 
     /// The number of the first local link, and of the first global one.
     fn firsts(&self) -> (usize, usize) {
-        let local = self.routers().saturating_mul(self.nodes_per_router).saturating_mul(2);
+        let local = self.nodes().saturating_mul(2);
         (local, local.saturating_add(self.routers().saturating_mul(self.routers_per_group - 1)))
     }
 
@@ -128,12 +128,14 @@ impl Dragonfly {
     fn port(&self, from: usize, to: usize, node: usize) -> usize {
         let size = self.routers_per_group;
         let distance = (to / size + self.groups - from / size) % self.groups;
-        let cost = |port: usize| {
-            let leaves = self.router_of(port) != from % size;
-            let arrives = self.router_of(self.opposite(port)) != to % size;
-            (usize::from(leaves) + usize::from(arrives), (port / (self.groups - 1) + node) % self.lanes())
+        let locals = |port: &usize| {
+            let leaves = self.router_of(*port) != from % size;
+            let arrives = self.router_of(self.opposite(*port)) != to % size;
+            usize::from(leaves) + usize::from(arrives)
         };
-        self.ports_to(distance).min_by_key(|port| cost(*port)).unwrap_or(0)
+        let least = self.ports_to(distance).map(|port| locals(&port)).min();
+        let nearest: Vec<_> = self.ports_to(distance).filter(|port| Some(locals(port)) == least).collect();
+        nearest[node % nearest.len()]
     }
 
     /// Appends the links from one router to another, on the way to a node.
@@ -198,7 +200,7 @@ impl Dragonfly {
 
 impl Topology for Dragonfly {
     fn nodes(&self) -> usize {
-        self.routers() * self.nodes_per_router
+        self.routers().saturating_mul(self.nodes_per_router)
     }
 
     fn vertices(&self) -> usize {

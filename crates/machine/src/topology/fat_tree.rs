@@ -18,7 +18,7 @@
 use hocket_core::Result;
 
 use super::picture::{items, lines};
-use super::{Hop, Topology, check_links};
+use super::{Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -56,7 +56,7 @@ impl FatTree {
             return Err(section.reject("up", &format!("as many numbers as `down` has, {levels}")));
         }
         let tree = Self { levels: levels(&down, &up), down, up };
-        check_links(section, "up", tree.links())?;
+        check_size(section, "up", tree.nodes(), tree.links())?;
         Ok(tree)
     }
 

@@ -13,7 +13,7 @@
 use hocket_core::Result;
 
 use super::grid::{Axis, Grid};
-use super::{Hop, Topology, check_links};
+use super::{Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -35,7 +35,7 @@ struct Pair {
 impl Mesh {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let grid = Grid { dims: section.sizes("dims")? };
-        check_links(section, "dims", (2 * grid.nodes()).saturating_mul(grid.dims.len()))?;
+        check_size(section, "dims", grid.nodes(), (2 * grid.nodes()).saturating_mul(grid.dims.len()))?;
         Ok(Self { grid })
     }
 

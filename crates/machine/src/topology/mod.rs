@@ -20,6 +20,7 @@ pub use placement::Placement;
 use hocket_core::Result;
 
 use crate::Section;
+use crate::section::MOST_NODES;
 
 /// A shape of network. Vertices `0..nodes` are nodes, where ranks can be; the others are switches. Links are directed and
 /// numbered from 0; their numbers and names never change for the same parameters.
@@ -178,7 +179,10 @@ impl Topology for AnyTopology {
     }
 }
 
-/// Refuses, by one of its keys, a topology of more links than there are numbers for.
-fn check_links(section: &Section, key: &str, links: usize) -> Result<()> {
-    if u32::try_from(links).is_ok() { Ok(()) } else { Err(section.reject(key, "at most 2^32 - 1 links in all")) }
+/// Refuses, by one of its keys, a topology of more nodes than any machine has, or more links than there are numbers for.
+fn check_size(section: &Section, key: &str, nodes: usize, links: usize) -> Result<()> {
+    if nodes <= MOST_NODES && u32::try_from(links).is_ok() {
+        return Ok(());
+    }
+    Err(section.reject(key, "at most 2^26 nodes and 2^32 - 1 links in all"))
 }

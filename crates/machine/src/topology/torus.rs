@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use hocket_core::Result;
 
 use super::grid::Grid;
-use super::{Hop, Topology, check_links};
+use super::{Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -36,7 +36,7 @@ impl Torus {
 
     pub(super) fn read(section: &Section) -> Result<Self> {
         let grid = Grid { dims: section.sizes("dims")? };
-        check_links(section, "dims", (2 * grid.nodes()).saturating_mul(grid.dims.len()))?;
+        check_size(section, "dims", grid.nodes(), (2 * grid.nodes()).saturating_mul(grid.dims.len()))?;
         Ok(Self { grid, is_split: section.choice("tie", &[("plus", false), ("split", true)])? })
     }
 
