@@ -2,6 +2,7 @@
 
 mod program;
 mod runnable;
+mod topology;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -327,6 +328,8 @@ mod _native {
         catalogue, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
         schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, verify,
     };
+    #[pymodule_export]
+    use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]
     use crate::wire::Error;
 }
