@@ -71,6 +71,7 @@ class Topology:
         name: The topology's name, such as "torus".
         network: The keys of the machine's section [network], those of the topology among them.
         node: The keys of its section [node].
+        torus: The sizes of a torus along its axes; None for other topologies.
         nodes: How many nodes.
         switches: How many switches.
         directed_links: How many links, each way counted.
@@ -88,6 +89,7 @@ class Topology:
     name: str
     network: Mapping[str, str] = field(repr=False)
     node: Mapping[str, str] = field(repr=False)
+    torus: tuple[int, ...] | None
     nodes: int
     switches: int
     directed_links: int
@@ -108,7 +110,11 @@ class Topology:
             Error: The text is not a machine, or its topology is wrong: file, line and key.
         """
         found = _native.topology(text, file)
-        return cls(**json.loads(found), text=text, file=file) if found else None
+        if found is None:
+            return None
+        facts = json.loads(found)
+        torus = None if facts["torus"] is None else tuple(facts["torus"])
+        return cls(**{**facts, "torus": torus}, text=text, file=file)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Topology | None:

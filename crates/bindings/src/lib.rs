@@ -126,7 +126,7 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
     let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
         let many = runnable.simulate(&call, &platform, how)?;
-        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, predicted))
+        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, predicted, request.links))
     })?;
     let mut result = serde_json::to_value(&result).map_err(|e| Error::new_err(e.to_string()))?;
     result["collective"] = json!(request.call.collective);
@@ -148,7 +148,7 @@ fn simulate_schedule(py: Python<'_>, request: &str) -> PyResult<String> {
     let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
         let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
-        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, None))
+        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, None, request.links))
     })?;
     write(&result)
 }

@@ -75,6 +75,7 @@ pub fn topology(text: &str, file: &str) -> PyResult<Option<String>> {
         "name": topology.name(),
         "network": values(&machine.network),
         "node": values(&machine.node),
+        "torus": topology.torus(),
         "nodes": topology.nodes(),
         "switches": topology.vertices() - topology.nodes(),
         "directed_links": topology.links(),
