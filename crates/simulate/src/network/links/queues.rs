@@ -20,8 +20,6 @@ pub struct Queues<'a> {
     injected: u64,
     nodes: Vec<Node>,
     links: Vec<Link>,
-    /// The route of the message that is being injected.
-    hops: Vec<Hop>,
 }
 
 /// What happens to messages; at one time and for one message in this order.
@@ -48,12 +46,12 @@ struct Message {
     number: u64,
     bytes: f64,
     duration_s: f64,
-    route: Vec<u32>,
+    route: Vec<Hop>,
     /// Links that carry it.
-    taken: usize,
+    taken: u32,
     /// Since when the head has been moving freely, and how many links it had behind it then.
     free_s: f64,
-    free_after: usize,
+    free_after: u32,
 }
 
 impl Message {
@@ -67,7 +65,7 @@ impl Message {
             (self.free_s, self.free_after) = (start_s, self.taken);
         }
         self.taken += 1;
-        self.free_s + (self.taken - self.free_after) as f64 * latency_s
+        self.free_s + f64::from(self.taken - self.free_after) * latency_s
     }
 }
 
@@ -75,13 +73,13 @@ impl Message {
 #[derive(Default)]
 struct Node {
     /// Engines that are sending.
-    sending: usize,
+    sending: u32,
     /// Messages that wait for one of these.
     waiting: VecDeque<u32>,
     /// When the engines that have received something are free again.
     receiving: Vec<f64>,
     /// Messages without an engine yet whose heads will be here at a time that is known.
-    landing: usize,
+    landing: u32,
 }
 
 impl Node {
@@ -129,7 +127,6 @@ impl<'a> Queues<'a> {
             injected: 0,
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
-            hops: Vec::new(),
         }
     }
 
@@ -139,11 +136,9 @@ impl<'a> Queues<'a> {
             self.messages.push(Message::default());
             self.messages.len() as u32 - 1
         });
-        self.hops.clear();
-        self.network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
         let message = &mut self.messages[index as usize];
         message.route.clear();
-        message.route.extend(self.hops.iter().map(|hop| hop.link));
+        self.network.fabric.topology.route(flight.from, flight.to, &mut message.route);
         message.id = flight.id;
         (message.from, message.to) = (flight.from as u32, flight.to as u32);
         message.number = self.injected;
@@ -184,11 +179,11 @@ impl<'a> Queues<'a> {
     fn cut_through(&mut self, index: u32, now_s: f64) {
         loop {
             let message = &mut self.messages[index as usize];
-            let Some(link) = message.route.get(message.taken) else {
+            let Some(hop) = message.route.get(message.taken as usize) else {
                 self.nodes[message.to as usize].landing -= 1;
                 return self.receive(index, now_s);
             };
-            let link = &mut self.links[*link as usize];
+            let link = &mut self.links[hop.link as usize];
             let start_s = link.free_s.max(now_s);
             link.carry(message, now_s, start_s);
             let is_first = message.taken == 0;
@@ -197,7 +192,7 @@ impl<'a> Queues<'a> {
                 let sent = message.event(index, start_s + message.duration_s, Kind::Sent);
                 self.timetable.push(sent);
             }
-            if message.taken == message.route.len() {
+            if message.taken as usize == message.route.len() {
                 let landing = &mut self.nodes[message.to as usize].landing;
                 if start_s <= now_s && *landing == 0 {
                     // Nobody can be there before: other heads have a whole link before them.
@@ -228,11 +223,11 @@ impl<'a> Queues<'a> {
         let last_s = after_s(message.route.len());
         let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.engines, now_s + last_s);
         let mut start_s = now_s.max(*receiver - last_s);
-        for (place, link) in message.route.iter().enumerate() {
-            start_s = start_s.max(self.links[*link as usize].free_s - after_s(place));
+        for (place, hop) in message.route.iter().enumerate() {
+            start_s = start_s.max(self.links[hop.link as usize].free_s - after_s(place));
         }
-        for (place, link) in message.route.iter().enumerate() {
-            self.links[*link as usize].carry(message, now_s + after_s(place), start_s + after_s(place));
+        for (place, hop) in message.route.iter().enumerate() {
+            self.links[hop.link as usize].carry(message, now_s + after_s(place), start_s + after_s(place));
         }
         *receiver = start_s + last_s + message.duration_s;
         let arrived = message.event(index, *receiver, Kind::Arrived);
@@ -255,7 +250,7 @@ impl Traffic for Queues<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let index = self.place(flight);
         let node = &mut self.nodes[flight.from];
-        if node.sending == self.network.fabric.engines {
+        if node.sending as usize == self.network.fabric.engines {
             node.waiting.push_back(index);
         } else {
             node.sending += 1;
