@@ -166,7 +166,10 @@ def test_a_rank_that_has_no_room_is_refused(bad_input: Callable[..., str], machi
         ("show machine cluster cluster", "got 2 machines, expected one, a preset or a file"),
         ("show machine clutser", 'no machine "clutser", expected a TOML file or one of cluster, '),
         ("show machine cluster --ranks 4", "--ranks: a machine has none, expected it with an algorithm"),
-        ("show machine cluster --route 0 1", "--route: machine cluster has no topology, expected one whose messages meet"),
+        (
+            "show machine cluster --route 0 1",
+            "--route: machine cluster has no topology, expected one whose messages meet",
+        ),
         ("show allreduce ring --route 0 1", "--route: an algorithm has none, expected it with machine MACHINE"),
     ],
 )
