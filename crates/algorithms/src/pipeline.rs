@@ -16,7 +16,7 @@ use hocket_core::{Options, Rank, Side, Source, Span, Tag, Turns};
 use crate::pattern::Segments;
 
 /// Segments of one tree that a rank holds at a time: two would do if no message were ever late.
-const IN_FLIGHT: usize = 4;
+const IN_FLIGHT: usize = 3;
 
 /// The first tag of messages to parents, and to children.
 const UP: Tag = 0;
