@@ -121,4 +121,5 @@ macro_rules! networks {
 networks! {
     hockney: Hockney,
     loggp: Loggp,
+    packets: Packets,
 }

@@ -1,0 +1,54 @@
+//! Who waits for whom when nothing moves any more.
+
+use hocket_machine::Topology;
+
+use super::router::Routers;
+
+/// Links of a circle that are named.
+const NAMED: usize = 8;
+
+impl Routers<'_> {
+    /// One line on the circle in which packets wait.
+    pub fn who_waits(&self) -> String {
+        let circle = self.circle();
+        let mut names: Vec<_> = circle.iter().take(NAMED).map(|buffer| self.name(*buffer)).collect();
+        if circle.len() > NAMED {
+            names.push(format!("{} more", circle.len() - NAMED));
+        }
+        names.extend(circle.first().map(|buffer| self.name(*buffer)));
+        format!(
+            "deadlock: {} messages are under way, and packets wait in a circle, each for room in the buffer behind the \
+             next link: {}",
+            self.messages.under_way(),
+            names.join(" -> ")
+        )
+    }
+
+    /// Buffers, of which each holds a packet that waits for room in the next, and the last for the first.
+    fn circle(&self) -> Vec<usize> {
+        let mut seen = Vec::new();
+        let mut next = (0..self.wiring.buffers).find(|buffer| self.inputs[*buffer].wants);
+        while let Some(buffer) = next {
+            if let Some(start) = seen.iter().position(|other| *other == buffer) {
+                seen.drain(..start);
+                return seen;
+            }
+            seen.push(buffer);
+            next = self.waits_for(buffer);
+        }
+        seen
+    }
+
+    /// The buffer for which the first packet of a buffer waits.
+    fn waits_for(&self, buffer: usize) -> Option<usize> {
+        let input = &self.inputs[buffer];
+        (input.wants && (input.step as usize) < self.wiring.buffers).then_some(input.step as usize)
+    }
+
+    /// The name of a buffer's link, and its channel if there are several.
+    fn name(&self, buffer: usize) -> String {
+        let link = self.network.fabric.topology.link_name(buffer >> self.wiring.shift);
+        let channel = buffer & ((1 << self.wiring.shift) - 1);
+        if self.network.channels == 1 { link } else { format!("{link} (channel {channel})") }
+    }
+}
