@@ -27,7 +27,7 @@ impl Routers<'_> {
     /// Buffers, of which each holds a packet that waits for room in the next, and the last for the first.
     fn circle(&self) -> Vec<usize> {
         let mut seen = Vec::new();
-        let mut next = (0..self.wiring.buffers).find(|buffer| self.inputs[*buffer].wants);
+        let mut next = (0..self.inputs.len()).find_map(|input| self.waits_for(input));
         while let Some(buffer) = next {
             if let Some(start) = seen.iter().position(|other| *other == buffer) {
                 seen.drain(..start);
@@ -39,16 +39,19 @@ impl Routers<'_> {
         seen
     }
 
-    /// The buffer for which the first packet of a buffer waits.
-    fn waits_for(&self, buffer: usize) -> Option<usize> {
-        let input = &self.inputs[buffer];
-        (input.wants && (input.step as usize) < self.wiring.buffers).then_some(input.step as usize)
+    /// The buffer for which the first packet of an input waits.
+    fn waits_for(&self, input: usize) -> Option<usize> {
+        let input = &self.inputs[input];
+        let output = self.wiring.output(input.step);
+        let is_blocked = input.wants && output < self.wiring.links;
+        is_blocked.then(|| (self.wiring.buffers[output] + self.wiring.channel(input.step)) as usize)
     }
 
     /// The name of a buffer's link, and its channel if there are several.
     fn name(&self, buffer: usize) -> String {
-        let link = self.network.fabric.topology.link_name(buffer >> self.wiring.shift);
-        let channel = buffer & ((1 << self.wiring.shift) - 1);
-        if self.network.channels == 1 { link } else { format!("{link} (channel {channel})") }
+        let link = self.wiring.feeders[buffer] as usize;
+        let name = self.network.fabric.topology.link_name(link);
+        let channel = buffer - self.wiring.buffers[link] as usize;
+        if self.network.channels == 1 { name } else { format!("{name} (channel {channel})") }
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct Message {
 pub(super) struct Messages {
     all: Vec<Message>,
     unused: Vec<u32>,
-    /// Steps of routes, as [`Wiring::output_to`] takes them.
+    /// Steps of routes, as [`Wiring`] numbers them.
     pub steps: Vec<u32>,
     /// By length, where routes that are no longer used begin.
     unused_routes: Vec<Vec<u32>>,
@@ -146,9 +146,9 @@ impl Messages {
         self.steps.resize(self.steps.len().max(end), 0);
         let highest = network.channels as u8 - 1;
         for (step, hop) in self.steps[start as usize..end].iter_mut().zip(&self.hops) {
-            *step = (hop.link << wiring.shift) | u32::from(hop.channel.min(highest));
+            *step = wiring.step(hop.link, hop.channel.min(highest));
         }
-        self.steps[end - 1] = (wiring.buffers + flight.to) as u32;
+        self.steps[end - 1] = wiring.step((wiring.links + flight.to) as u32, 0);
         (start, length as u32)
     }
 }

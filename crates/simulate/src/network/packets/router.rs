@@ -1,5 +1,7 @@
 //! The routers of a network, and the nodes' ends of it.
 
+use hocket_machine::Topology;
+
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
@@ -13,17 +15,17 @@ const DAYS_PER_PACKET: f64 = 128.0;
 const SHORTEST_DAY_S: f64 = 1e-15;
 
 /// All routers. Inputs, outputs and steps of routes are numbered as [`Wiring`] has it; events are outputs that try to serve
-/// somebody, then engines that go on, `outputs + input - buffers`, then messages that arrive.
+/// somebody, then engines that go on, and then messages that arrive.
 pub(super) struct Routers<'a> {
     pub network: &'a Packets,
     pub wiring: Wiring,
     pub messages: Messages,
     pub inputs: Vec<Input>,
-    /// The buffers' places, one buffer after the other.
+    /// The places of one input after the other; engines do not use theirs.
     slots: Vec<Slot>,
     outputs: Vec<Output>,
-    /// For each output the set of inputs whose first packet wants it, a bit for each place.
-    requests: Vec<u64>,
+    /// For each output the words after the first of [`Output::wanting`].
+    wanting_more: Vec<u64>,
     /// For each node, when each of its `engines` ejections is free.
     ejections_free_s: Vec<f64>,
     /// The message of each engine.
@@ -31,7 +33,8 @@ pub(super) struct Routers<'a> {
     /// For each node, the first and the last message that wait for an engine.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
-    now_s: f64,
+    pub now_s: f64,
+    pub tries: u64,
     full: Pace,
     /// From a packet's start over a link until it may leave the next router, in seconds.
     hop_s: f64,
@@ -51,10 +54,10 @@ pub(super) struct Input {
     free_s: f64,
     /// From when its first packet can leave; only while that wants an output.
     ready_s: f64,
-    /// What the first packet wants, as a step of a route; only while it wants an output.
+    /// What the first packet wants; only while it wants an output.
     pub step: u32,
-    /// Its place among the inputs of its router.
-    place: u32,
+    /// What is behind it, as in [`Wiring::feeders`].
+    feeder: u32,
     /// The slot of a buffer's first packet.
     first: u16,
     /// Packets in a buffer.
@@ -71,7 +74,7 @@ struct Slot {
     /// The message, and [`LAST`].
     packet: u32,
     /// Where in [`Messages::steps`] the packet's next step is.
-    step: u32,
+    at: u32,
 }
 
 /// The bit that marks the last packet of a message.
@@ -85,31 +88,36 @@ struct Output {
     /// When it tries to serve somebody; infinite when not.
     try_s: f64,
     used: LinkUse,
-    /// Inputs that want it.
+    /// The set of inputs whose first packet wants it, a bit for each place in the router; the first 64.
+    wanting: u64,
+    /// How many inputs want it.
     wanted: u32,
     /// The place that is asked first.
     turn: u32,
+    /// The first input of its router.
+    start: u32,
+    /// The buffer of a link's channel 0.
+    buffer: u32,
 }
 
 impl<'a> Routers<'a> {
     pub fn new(network: &'a Packets) -> Self {
         let wiring = Wiring::new(network);
-        let input = |place| Input { free_s: 0.0, ready_s: 0.0, step: 0, place, first: 0, packets: 0, wants: false };
-        let output = Output { free_s: 0.0, try_s: f64::INFINITY, used: LinkUse::default(), wanted: 0, turn: 0 };
-        let (outputs, engines) = (wiring.starts.len(), wiring.nodes * wiring.engines);
+        let engines = wiring.engine_inputs.len();
         let full = Pace::of(network, network.packet_bytes);
         Self {
             network,
             messages: Messages::new(),
-            inputs: wiring.places.iter().map(|place| input(*place)).collect(),
-            slots: vec![Slot { time_s: 0.0, packet: 0, step: 0 }; wiring.buffers * network.buffer_packets],
-            outputs: vec![output; outputs],
-            requests: vec![0; outputs * wiring.words],
+            inputs: wiring.feeders.iter().map(|feeder| Input::new(*feeder)).collect(),
+            slots: vec![Slot { time_s: 0.0, packet: 0, at: 0 }; wiring.feeders.len() * network.buffer_packets],
+            outputs: Output::all(network, &wiring),
+            wanting_more: vec![0; wiring.outputs() * (wiring.words - 1)],
             ejections_free_s: vec![0.0; engines],
             sending: vec![NOBODY; engines],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
+            tries: 0,
             full,
             hop_s: nearest(network.link_latency_s + network.router_latency_s),
             credit_s: nearest(network.credit_latency_s),
@@ -142,7 +150,7 @@ impl<'a> Routers<'a> {
                 self.trying.push(what as u32);
             }
         } else if what < outputs + engines {
-            self.go_on(what - outputs + self.wiring.buffers, progress);
+            self.go_on(what - outputs, progress);
         } else {
             progress.push((self.messages.pass((what - outputs - engines) as u32), Milestone::Arrived));
         }
@@ -150,16 +158,16 @@ impl<'a> Routers<'a> {
 
     /// An engine asks for the output of its message's next packet, or takes on another message.
     fn go_on(&mut self, engine: usize, progress: &mut Vec<(u32, Milestone)>) {
-        let message = self.sending[engine - self.wiring.buffers];
+        let message = self.sending[engine];
         if self.messages.get(message).packets_left == 0 {
             progress.push((self.messages.pass(message), Milestone::Sent));
-            let next = self.next_waiting(self.wiring.node_of(engine));
-            self.sending[engine - self.wiring.buffers] = next;
-            if next == NOBODY {
+            self.sending[engine] = self.next_waiting(engine / self.wiring.engines);
+            if self.sending[engine] == NOBODY {
                 return;
             }
         }
-        self.request(engine, self.now_s);
+        let at = self.messages.get(self.sending[engine]).route;
+        self.request(self.wiring.engine_inputs[engine] as usize, at, self.now_s);
     }
 
     /// Takes the first of the messages that wait for an engine of a node.
@@ -182,24 +190,28 @@ impl<'a> Routers<'a> {
         *last = message;
     }
 
-    /// The first packet of an input wants its output, and can leave from `ready_s` on.
-    fn request(&mut self, input: usize, ready_s: f64) {
-        let step = self.messages.steps[self.first_step(input)];
-        let output = self.wiring.output_to(step);
-        let at = &mut self.inputs[input];
-        (at.ready_s, at.step, at.wants) = (ready_s, step, true);
-        let place = at.place as usize;
-        self.requests[output * self.wiring.words + place / 64] |= 1 << (place % 64);
+    /// The first packet of an input wants the output of a step of its route, and can leave from `ready_s` on.
+    fn request(&mut self, input: usize, at: u32, ready_s: f64) {
+        let step = self.messages.steps[at as usize];
+        let waiting = &mut self.inputs[input];
+        (waiting.ready_s, waiting.step, waiting.wants) = (ready_s, step, true);
+        let output = self.wiring.output(step);
         self.outputs[output].wanted += 1;
+        *self.wanting(output, input) |= 1 << self.place(output, input) % 64;
         self.try_at(output, ready_s.max(self.outputs[output].free_s));
     }
 
-    /// Where the next step of an input's first packet is.
-    fn first_step(&self, input: usize) -> usize {
-        if input >= self.wiring.buffers {
-            return self.messages.get(self.sending[input - self.wiring.buffers]).route as usize;
+    /// An input's place among those of the router of an output.
+    fn place(&self, output: usize, input: usize) -> usize {
+        input - self.outputs[output].start as usize
+    }
+
+    /// The word with the bit for an input in the set of those that want an output.
+    fn wanting(&mut self, output: usize, input: usize) -> &mut u64 {
+        match self.place(output, input) / 64 {
+            0 => &mut self.outputs[output].wanting,
+            word => &mut self.wanting_more[output * (self.wiring.words - 1) + word - 1],
         }
-        self.slots[self.slot(input, 0)].step as usize
     }
 
     /// The slot of a buffer that is so many behind the first packet's.
@@ -211,10 +223,11 @@ impl<'a> Routers<'a> {
 
     /// From when there is room where a step leads to; infinite while that is not known.
     fn room_s(&self, step: u32) -> f64 {
-        let buffer = step as usize;
-        if buffer >= self.wiring.buffers {
+        let output = self.wiring.output(step);
+        if output >= self.wiring.links {
             return 0.0;
         }
+        let buffer = (self.outputs[output].buffer + self.wiring.channel(step)) as usize;
         let packets = usize::from(self.inputs[buffer].packets);
         if packets == self.network.buffer_packets {
             return f64::INFINITY;
@@ -224,22 +237,22 @@ impl<'a> Routers<'a> {
 
     /// Whom a free output serves now; if nobody, it tries again when somebody is known to be ready.
     fn choose(&mut self, output: usize) -> Option<u32> {
-        let Output { free_s, turn, .. } = self.outputs[output];
+        let Output { free_s, turn, start, wanting, .. } = self.outputs[output];
+        if free_s > self.now_s {
+            self.try_at(output, free_s);
+            return None;
+        }
         let mut again_s = f64::INFINITY;
-        if free_s <= self.now_s {
-            let inputs = &self.wiring.inputs[self.wiring.starts[output] as usize..];
-            let words = &self.requests[output * self.wiring.words..][..self.wiring.words];
-            for place in in_turn(words, turn as usize) {
-                let input = inputs[place];
-                let Input { ready_s, step, .. } = self.inputs[input as usize];
-                let start_s = ready_s.max(self.room_s(step));
-                if start_s <= self.now_s {
-                    return Some(input);
-                }
-                again_s = again_s.min(start_s);
+        let more = &self.wanting_more[output * (self.wiring.words - 1)..];
+        let word = |number: usize| if number == 0 { wanting } else { more[number - 1] };
+        for place in in_turn(self.wiring.words, word, turn as usize) {
+            let input = start + place as u32;
+            let Input { ready_s, step, .. } = self.inputs[input as usize];
+            let start_s = ready_s.max(self.room_s(step));
+            if start_s <= self.now_s {
+                return Some(input);
             }
-        } else {
-            again_s = free_s;
+            again_s = again_s.min(start_s);
         }
         if again_s < f64::INFINITY {
             self.try_at(output, again_s);
@@ -249,9 +262,13 @@ impl<'a> Routers<'a> {
 
     /// An output serves an input: its first packet goes on.
     fn serve(&mut self, output: usize, input: usize) {
-        let Input { step, .. } = self.inputs[input];
         self.withdraw(output, input);
-        let (packet, at) = self.first_packet(input);
+        let Input { step, feeder, .. } = self.inputs[input];
+        let engine = (feeder as usize).checked_sub(self.outputs.len());
+        let (packet, at) = match engine {
+            None => self.first_of_buffer(input),
+            Some(engine) => self.first_of_engine(engine),
+        };
         let is_last = packet & LAST != 0;
         let (pace, bytes) = if is_last {
             let message = self.messages.get(packet & !LAST);
@@ -259,17 +276,17 @@ impl<'a> Routers<'a> {
         } else {
             (self.full, self.network.packet_bytes)
         };
-        let is_ejection = step as usize >= self.wiring.buffers;
-        let duration_s = if is_ejection { pace.ejection_s } else { pace.link_s };
+        let is_link = output < self.wiring.links;
+        let duration_s = if is_link { pace.link_s } else { pace.ejection_s };
         let end_s = self.now_s + duration_s;
         self.occupy(output, end_s, duration_s, bytes);
-        if input < self.wiring.buffers {
-            self.leave_buffer(input, end_s);
-        } else {
-            self.leave_engine(input, end_s.max(self.now_s + pace.injection_s), is_last);
+        match engine {
+            None => self.leave_buffer(input, end_s),
+            Some(engine) => self.leave_engine(engine, end_s.max(self.now_s + pace.injection_s), is_last),
         }
-        if !is_ejection {
-            self.enter_buffer(step as usize, packet, at + 1);
+        if is_link {
+            let buffer = self.outputs[output].buffer + self.wiring.channel(step);
+            self.enter_buffer(buffer as usize, packet, at + 1);
         } else if is_last {
             let arrival = self.outputs.len() + self.sending.len() + (packet & !LAST) as usize;
             self.calendar.push(end_s, arrival as u32);
@@ -278,43 +295,44 @@ impl<'a> Routers<'a> {
 
     /// An input no longer wants an output.
     fn withdraw(&mut self, output: usize, input: usize) {
-        let at = &mut self.inputs[input];
-        at.wants = false;
-        let (place, waited_s) = (at.place as usize, self.now_s - at.ready_s);
-        self.requests[output * self.wiring.words + place / 64] &= !(1 << (place % 64));
+        let place = self.place(output, input);
+        *self.wanting(output, input) &= !(1 << (place % 64));
+        self.inputs[input].wants = false;
+        let waited_s = self.now_s - self.inputs[input].ready_s;
         let output = &mut self.outputs[output];
         output.wanted -= 1;
         output.turn = place as u32 + 1;
         output.used.waiting_s += waited_s;
     }
 
-    /// The first packet of an input, and where its present step is.
-    fn first_packet(&self, input: usize) -> (u32, u32) {
-        if input < self.wiring.buffers {
-            let Slot { packet, step, .. } = self.slots[self.slot(input, 0)];
-            return (packet, step);
-        }
-        let message = self.sending[input - self.wiring.buffers];
-        let record = self.messages.get(message);
-        (if record.packets_left == 1 { message | LAST } else { message }, record.route)
+    /// The first packet of a buffer, and where its present step is.
+    fn first_of_buffer(&self, buffer: usize) -> (u32, u32) {
+        let Slot { packet, at, .. } = self.slots[self.slot(buffer, 0)];
+        (packet, at)
+    }
+
+    /// The next packet of an engine's message, and where its first step is.
+    fn first_of_engine(&self, engine: usize) -> (u32, u32) {
+        let number = self.sending[engine];
+        let message = self.messages.get(number);
+        (if message.packets_left == 1 { number | LAST } else { number }, message.route)
     }
 
     /// An output is busy with a packet of so many bytes.
     fn occupy(&mut self, output: usize, end_s: f64, duration_s: f64, bytes: f64) {
         let free_s = if output < self.wiring.links { end_s } else { self.occupy_ejection(output, end_s) };
-        let at = &mut self.outputs[output];
-        at.free_s = free_s;
-        at.used.bytes += bytes;
-        at.used.busy_s += duration_s;
-        if at.wanted > 0 {
+        let busy = &mut self.outputs[output];
+        busy.free_s = free_s;
+        busy.used.bytes += bytes;
+        busy.used.busy_s += duration_s;
+        if busy.wanted > 0 {
             self.try_at(output, free_s.max(self.now_s));
         }
     }
 
     /// One of a node's ejections is busy: when one is free.
     fn occupy_ejection(&mut self, output: usize, end_s: f64) -> f64 {
-        let first = (output - self.wiring.links) * self.wiring.engines;
-        let ejections = &mut self.ejections_free_s[first..first + self.wiring.engines];
+        let ejections = &mut self.ejections_free_s[self.wiring.engines_of(output - self.wiring.links)];
         let free = ejections.iter_mut().find(|free_s| **free_s <= self.now_s);
         *free.expect("an output that serves is free") = end_s;
         ejections.iter().copied().fold(f64::INFINITY, f64::min)
@@ -325,48 +343,38 @@ impl<'a> Routers<'a> {
         let (depth, slot) = (self.network.buffer_packets, self.slot(buffer, 0));
         let room_s = end_s + self.credit_s;
         self.slots[slot].time_s = room_s;
-        let at = &mut self.inputs[buffer];
-        at.free_s = end_s;
-        at.first = if usize::from(at.first) + 1 < depth { at.first + 1 } else { 0 };
-        at.packets -= 1;
-        let packets = usize::from(at.packets);
-        let before = buffer >> self.wiring.shift;
-        if packets + 1 == depth && self.outputs[before].wanted > 0 {
-            self.try_at(before, room_s.max(self.outputs[before].free_s));
+        let left = &mut self.inputs[buffer];
+        left.free_s = end_s;
+        left.first = if usize::from(left.first) + 1 < depth { left.first + 1 } else { 0 };
+        left.packets -= 1;
+        let (packets, link) = (usize::from(left.packets), left.feeder as usize);
+        if packets + 1 == depth && self.outputs[link].wanted > 0 {
+            self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
         if packets > 0 {
-            let ready_s = self.slots[self.slot(buffer, 0)].time_s;
-            self.request(buffer, ready_s.max(end_s));
+            let Slot { time_s, at, .. } = self.slots[self.slot(buffer, 0)];
+            self.request(buffer, at, time_s.max(end_s));
         }
     }
 
     /// A packet of an engine's message leaves, the last one until `end_s`.
     fn leave_engine(&mut self, engine: usize, end_s: f64, is_last: bool) {
-        let number = engine - self.wiring.buffers;
-        let message = self.messages.get_mut(self.sending[number]);
+        let message = self.messages.get_mut(self.sending[engine]);
         message.packets_left -= 1;
         let next_s = if is_last { end_s } else { self.now_s + message.period_s };
-        self.calendar.push(next_s, (self.outputs.len() + number) as u32);
+        self.calendar.push(next_s, (self.outputs.len() + engine) as u32);
     }
 
     /// A packet is on its way into a buffer.
-    fn enter_buffer(&mut self, buffer: usize, packet: u32, step: u32) {
+    fn enter_buffer(&mut self, buffer: usize, packet: u32, at: u32) {
         let ready_s = self.now_s + self.hop_s;
         let packets = usize::from(self.inputs[buffer].packets);
         let slot = self.slot(buffer, packets);
-        self.slots[slot] = Slot { time_s: ready_s, packet, step };
+        self.slots[slot] = Slot { time_s: ready_s, packet, at };
         self.inputs[buffer].packets += 1;
         if packets == 0 {
-            self.request(buffer, ready_s.max(self.inputs[buffer].free_s));
+            self.request(buffer, at, ready_s.max(self.inputs[buffer].free_s));
         }
-    }
-
-    /// An output that serves nobody although it could.
-    #[cfg(test)]
-    pub fn idle_in_vain(&self) -> Option<usize> {
-        let can_leave = |input: &&Input| input.wants && input.ready_s.max(self.room_s(input.step)) <= self.now_s;
-        let mut wanted = self.inputs.iter().filter(can_leave).map(|input| self.wiring.output_to(input.step));
-        wanted.find(|output| self.outputs[*output].free_s <= self.now_s)
     }
 
     /// Lets the outputs that try now serve whom they can: first all choose, then packets go on.
@@ -375,6 +383,7 @@ impl<'a> Routers<'a> {
         let due = std::mem::take(&mut self.due);
         for &output in &due {
             if self.outputs[output as usize].try_s == self.now_s {
+                self.tries += 1;
                 self.outputs[output as usize].try_s = f64::INFINITY;
                 let chosen = self.choose(output as usize);
                 self.served.extend(chosen.map(|input| (output, input)));
@@ -389,16 +398,49 @@ impl<'a> Routers<'a> {
         self.served = served;
         self.served.clear();
     }
+
+    /// An output that serves nobody although it could.
+    #[cfg(test)]
+    pub fn idle_in_vain(&self) -> Option<usize> {
+        let can_leave = |input: &&Input| input.wants && input.ready_s.max(self.room_s(input.step)) <= self.now_s;
+        let mut wanted = self.inputs.iter().filter(can_leave).map(|input| self.wiring.output(input.step));
+        wanted.find(|output| self.outputs[*output].free_s <= self.now_s)
+    }
+}
+
+impl Input {
+    fn new(feeder: u32) -> Self {
+        Self { free_s: 0.0, ready_s: 0.0, step: 0, feeder, first: 0, packets: 0, wants: false }
+    }
+}
+
+impl Output {
+    /// All links and ejections, idle.
+    fn all(network: &Packets, wiring: &Wiring) -> Vec<Self> {
+        let idle = |router: usize, buffer| Self {
+            free_s: 0.0,
+            try_s: f64::INFINITY,
+            used: LinkUse::default(),
+            wanting: 0,
+            wanted: 0,
+            turn: 0,
+            start: wiring.starts[router],
+            buffer,
+        };
+        let links = wiring.buffers.iter().enumerate();
+        let links = links.map(|(link, buffer)| idle(network.fabric.topology.ends(link).0, *buffer));
+        links.chain((0..wiring.nodes).map(|node| idle(node, 0))).collect()
+    }
 }
 
 /// The members of a set of places, beginning with the first that is no less than `turn`, and then round.
-fn in_turn(words: &[u64], turn: usize) -> impl Iterator<Item = usize> {
-    let first = turn / 64 % words.len();
-    let from = if turn < words.len() * 64 { u64::MAX << (turn % 64) } else { u64::MAX };
-    (0..=words.len()).flat_map(move |step| {
-        let word = (first + step) % words.len();
-        let mask = if step == 0 { from } else if step == words.len() { !from } else { u64::MAX };
-        members(words[word] & mask).map(move |bit| word * 64 + bit)
+fn in_turn(words: usize, word: impl Fn(usize) -> u64, turn: usize) -> impl Iterator<Item = usize> {
+    let first = turn / 64 % words;
+    let from = if turn < words * 64 { u64::MAX << (turn % 64) } else { u64::MAX };
+    (0..=words).flat_map(move |step| {
+        let number = (first + step) % words;
+        let mask = if step == 0 { from } else if step == words { !from } else { u64::MAX };
+        members(word(number) & mask).map(move |bit| number * 64 + bit)
     })
 }
 
@@ -414,13 +456,12 @@ fn members(mut word: u64) -> impl Iterator<Item = usize> {
 impl Traffic for Routers<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let message = self.messages.add(self.network, &self.wiring, &flight);
-        let mut engines = self.wiring.engines_of(flight.from);
-        let Some(engine) = engines.find(|engine| self.sending[engine - self.wiring.buffers] == NOBODY) else {
+        let idle = self.wiring.engines_of(flight.from).find(|engine| self.sending[*engine] == NOBODY);
+        let Some(engine) = idle else {
             return self.wait_for_engine(flight.from, message);
         };
-        let number = engine - self.wiring.buffers;
-        self.sending[number] = message;
-        self.calendar.push(no_earlier(now_s), (self.outputs.len() + number) as u32);
+        self.sending[engine] = message;
+        self.calendar.push(no_earlier(now_s), (self.outputs.len() + engine) as u32);
         self.calendar.settle();
     }
 
