@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Days that the calendar looks ahead.
-const DAYS: usize = 1024;
+const DAYS: usize = 256;
 
 /// Events in the order of time. Those of the days ahead lie unsorted under their day; a day is sorted when it begins. What
 /// is further ahead, or comes up when its day has begun, is in a heap.

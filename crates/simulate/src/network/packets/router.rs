@@ -9,7 +9,7 @@ use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
 use super::wiring::Wiring;
 
 /// Days of the calendar that a packet takes over a link.
-const DAYS_PER_PACKET: f64 = 128.0;
+const DAYS_PER_PACKET: f64 = 64.0;
 
 /// The day of the calendar for packets that take no time, in seconds.
 const SHORTEST_DAY_S: f64 = 1e-15;
