@@ -67,17 +67,23 @@ impl Calendar {
         }
     }
 
-    /// Begins the next day if nothing is left of today.
-    pub fn settle(&mut self) {
+    /// Begins the next day if nothing is left of today: whether it did.
+    pub fn settle(&mut self) -> bool {
         if !self.open.is_empty() {
-            return;
+            return false;
         }
-        let Some(ahead) = self.ahead() else { return };
+        let Some(ahead) = self.ahead() else { return false };
         self.today += ahead;
         let slot = self.today as usize % DAYS;
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         std::mem::swap(&mut self.open, &mut self.days[slot]);
         self.open.sort_unstable_by(|a, b| b.time_s.total_cmp(&a.time_s));
+        true
+    }
+
+    /// What happens today.
+    pub fn today(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.open.iter().map(|event| event.what)
     }
 
     /// Days until the next one that has events.

@@ -57,6 +57,8 @@
 mod calendar;
 mod deadlock;
 mod messages;
+#[cfg(test)]
+mod reference;
 mod router;
 #[cfg(test)]
 mod tests;

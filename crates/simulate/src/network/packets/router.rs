@@ -14,6 +14,9 @@ const DAYS_PER_PACKET: f64 = 64.0;
 /// The day of the calendar for packets that take no time, in seconds.
 const SHORTEST_DAY_S: f64 = 1e-15;
 
+/// Events of a day that are worth a look ahead.
+const MOST_AHEAD: usize = 1024;
+
 /// All routers. Inputs, outputs and steps of routes are numbered as [`Wiring`] has it; events are outputs that try to serve
 /// somebody, then engines that go on, and then messages that arrive.
 pub(super) struct Routers<'a> {
@@ -33,8 +36,7 @@ pub(super) struct Routers<'a> {
     /// For each node, the first and the last message that wait for an engine.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
-    pub now_s: f64,
-    pub tries: u64,
+    now_s: f64,
     full: Pace,
     /// From a packet's start over a link until it may leave the next router, in seconds.
     hop_s: f64,
@@ -117,7 +119,6 @@ impl<'a> Routers<'a> {
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
-            tries: 0,
             full,
             hop_s: nearest(network.link_latency_s + network.router_latency_s),
             credit_s: nearest(network.credit_latency_s),
@@ -197,7 +198,7 @@ impl<'a> Routers<'a> {
         (waiting.ready_s, waiting.step, waiting.wants) = (ready_s, step, true);
         let output = self.wiring.output(step);
         self.outputs[output].wanted += 1;
-        *self.wanting(output, input) |= 1 << self.place(output, input) % 64;
+        *self.wanting(output, input) |= 1 << (self.place(output, input) % 64);
         self.try_at(output, ready_s.max(self.outputs[output].free_s));
     }
 
@@ -383,7 +384,6 @@ impl<'a> Routers<'a> {
         let due = std::mem::take(&mut self.due);
         for &output in &due {
             if self.outputs[output as usize].try_s == self.now_s {
-                self.tries += 1;
                 self.outputs[output as usize].try_s = f64::INFINITY;
                 let chosen = self.choose(output as usize);
                 self.served.extend(chosen.map(|input| (output, input)));
@@ -397,6 +397,26 @@ impl<'a> Routers<'a> {
         }
         self.served = served;
         self.served.clear();
+    }
+
+    /// Reads what today's events will need: it is far from the processor, and to fetch it for many events at a time takes a
+    /// fraction of what it takes one by one. Many events of one moment are as good without.
+    fn look_ahead(&self) {
+        let today = self.calendar.today();
+        if today.len() <= MOST_AHEAD {
+            std::hint::black_box(today.filter_map(|output| self.look_at(output as usize)).fold(0, u32::wrapping_add));
+        }
+    }
+
+    /// Reads what an output needs to serve the first input that wants it.
+    fn look_at(&self, output: usize) -> Option<u32> {
+        let Output { wanting, start, buffer, .. } = self.outputs.get(output)?;
+        let first = (start + wanting.trailing_zeros()) as usize;
+        let input = self.inputs.get(first)?;
+        let next = (buffer + self.wiring.channel(input.step)) as usize;
+        let at = self.slots[self.slot(first, 0)].at;
+        let after = self.wiring.output(*self.messages.steps.get(at as usize + 1)?);
+        Some(self.slots[self.slot(next, 0)].at.wrapping_add(self.outputs[after].turn))
     }
 
     /// An output that serves nobody although it could.
@@ -480,7 +500,9 @@ impl Traffic for Routers<'_> {
         while !self.trying.is_empty() {
             self.serve_all();
         }
-        self.calendar.settle();
+        if self.calendar.settle() {
+            self.look_ahead();
+        }
     }
 
     fn links(&self) -> Vec<LinkUse> {

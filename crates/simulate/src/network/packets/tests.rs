@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
+use super::reference::{Order, arrivals};
 use super::router::Routers;
 
 const US: f64 = 1e-6;
@@ -291,7 +292,29 @@ fn loads(network: &Packets, flights: &[(f64, Flight)]) -> Vec<f64> {
     loads
 }
 
+/// A torus, the depth of its buffers, and messages that leave at once.
+fn any_orders() -> impl Strategy<Value = (Vec<usize>, usize, Vec<Order>)> {
+    let torus = (prop::collection::vec(1usize..=6, 1..=3), 1usize..=4);
+    torus.prop_flat_map(|(dims, buffer)| {
+        let nodes = dims.iter().product::<usize>();
+        let orders = prop::collection::vec((0..nodes, 0..nodes, 1u32..=9), 1..80);
+        (Just(dims), Just(buffer), orders)
+    })
+}
+
 proptest! {
+    #[test]
+    fn messages_arrive_as_in_the_reference((dims, buffer, orders) in any_orders()) {
+        let network = packets(&format!("dims = {dims:?}\nbuffer = {buffer}"));
+        let flights: Vec<_> = orders.iter().enumerate().map(|(id, (from, to, packets))| {
+            flight(id as u32, *from, *to, f64::from(*packets) * 1000.0)
+        }).collect();
+        let log = run_at_once(&network, &flights);
+        for (arrived_s, slots) in log.arrived_s.iter().zip(arrivals(&network, &orders)) {
+            prop_assert!((arrived_s - f64::from(slots) * US).abs() < 1e-11, "{arrived_s} s, {slots} slots");
+        }
+    }
+
     #[test]
     fn nothing_is_lost_and_runs_repeat((keys, flights) in any_traffic()) {
         let network = packets(&keys);
@@ -307,53 +330,5 @@ proptest! {
             prop_assert!(*sent_s >= least_s && *arrived_s >= least_s, "{sent_s} {arrived_s} {least_s}");
         }
         prop_assert_eq!(run(&network, &flights), log);
-    }
-}
-
-#[test]
-#[ignore]
-fn speed() {
-    let only = std::env::var("ONLY").unwrap_or_default();
-    for (name, dims, latency) in [("16", "[16, 16]", ""), ("64", "[64, 64]", ""), ("64L", "[64, 64]", "link_latency = \"100 ns\"\nrouter_latency = \"37 ns\"")] {
-        let network = packets(&format!("dims = {dims}\n{latency}"));
-        let nodes = network.fabric.topology.nodes();
-        for (kind, gap, random) in [("free", 0.0, false), ("paced", 1.0, false), ("random", 0.0, true)] {
-            let name = format!("{name} {kind}");
-            if !name.contains(&only) { continue }
-            let mut flights = Vec::new();
-            let mut hops = 0;
-            let mut seed = 1u64;
-            let mut draw = |n: usize| { seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407); (seed >> 33) as usize % n };
-            let step = nodes / 3 | 5;
-            let mut route = Vec::new();
-            for from in 0..nodes {
-                let to = if random { draw(nodes) } else { from ^ step };
-                let bytes = if random { 32_000.0 + draw(1000) as f64 } else { 32_000.0 };
-                let time = if random { draw(1_000_000) as f64 * 1e-12 } else { 0.0 };
-                route.clear();
-                network.fabric.topology.route(from, to, &mut route);
-                hops += route.len() as u64 * 32;
-                let overlap = if nodes > 256 { 16.0 } else { 4.0 };
-                flights.push((time, Flight { gap_packets: gap * overlap, ..flight(from as u32, from, to, bytes) }));
-            }
-            flights.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let mut all = 0.0;
-            let mut traffic = Routers::new(&network);
-            let mut advances = 0u64;
-            let mut progress = Vec::new();
-            let rounds = if nodes > 256 { 3 } else { 40 };
-            for _ in 0..rounds {
-            let base = if traffic.next_s() < f64::INFINITY { traffic.next_s() } else { traffic.now_s };
-            let cpu = || std::fs::read_to_string("/proc/thread-self/schedstat").unwrap().split(' ').next().unwrap().parse::<f64>().unwrap() * 1e-9;
-            let start = cpu();
-            for (i, (time, flight)) in flights.iter().enumerate() {
-                traffic.inject(base + *time, Flight { id: i as u32, ..*flight });
-            }
-            while traffic.next_s() < f64::INFINITY { advances += 1; traffic.advance(&mut progress); }
-            all += cpu() - start;
-            }
-            assert_eq!(progress.len(), 2 * nodes * rounds);
-            println!("{name}: {:.1} M hops/s, {} hops, end {:.1} us, {} advances, {:.2} events/hop", hops as f64 * rounds as f64 / all / 1e6, hops, traffic.now_s * 1e6 / rounds as f64, advances, traffic.tries as f64 / hops as f64 / rounds as f64);
-        }
     }
 }
