@@ -246,14 +246,14 @@ impl<'a> Routers<'a> {
         let mut again_s = f64::INFINITY;
         let more = &self.wanting_more[output * (self.wiring.words - 1)..];
         let word = |number: usize| if number == 0 { wanting } else { more[number - 1] };
-        for place in in_turn(self.wiring.words, word, turn as usize) {
-            let input = start + place as u32;
-            let Input { ready_s, step, .. } = self.inputs[input as usize];
+        let chosen = first_in_turn(self.wiring.words, word, turn as usize, |place| {
+            let Input { ready_s, step, .. } = self.inputs[start as usize + place];
             let start_s = ready_s.max(self.room_s(step));
-            if start_s <= self.now_s {
-                return Some(input);
-            }
             again_s = again_s.min(start_s);
+            start_s <= self.now_s
+        });
+        if let Some(place) = chosen {
+            return Some(start + place as u32);
         }
         if again_s < f64::INFINITY {
             self.try_at(output, again_s);
@@ -453,24 +453,27 @@ impl Output {
     }
 }
 
-/// The members of a set of places, beginning with the first that is no less than `turn`, and then round.
-fn in_turn(words: usize, word: impl Fn(usize) -> u64, turn: usize) -> impl Iterator<Item = usize> {
-    let first = turn / 64 % words;
-    let from = if turn < words * 64 { u64::MAX << (turn % 64) } else { u64::MAX };
-    (0..=words).flat_map(move |step| {
-        let number = (first + step) % words;
+/// The first member of a set of places that will do, beginning with the first that is no less than `turn`, and then round.
+fn first_in_turn(
+    words: usize,
+    word: impl Fn(usize) -> u64,
+    turn: usize,
+    mut will_do: impl FnMut(usize) -> bool,
+) -> Option<usize> {
+    let (mut number, from) = if turn < words * 64 { (turn / 64, u64::MAX << (turn % 64)) } else { (0, u64::MAX) };
+    for step in 0..=words {
         let mask = if step == 0 { from } else if step == words { !from } else { u64::MAX };
-        members(word(number) & mask).map(move |bit| number * 64 + bit)
-    })
-}
-
-/// The bits that are set, the lowest first.
-fn members(mut word: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros() as usize;
-        word &= word.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
+        let mut left = word(number) & mask;
+        while left != 0 {
+            let place = number * 64 + left.trailing_zeros() as usize;
+            if will_do(place) {
+                return Some(place);
+            }
+            left &= left - 1;
+        }
+        number = if number + 1 < words { number + 1 } else { 0 };
+    }
+    None
 }
 
 impl Traffic for Routers<'_> {
