@@ -25,7 +25,7 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 MODULES = (
     ("_native", "call", "models", "parallel", "typing", "version"),
     ("files", "machine", "units"),
-    ("library",),
+    ("library", "topology"),
     ("requests",),
     ("authoring", "memory", "rules", "schedule", "verification"),
     ("simulation",),
@@ -37,7 +37,17 @@ MODULES = (
 )
 """Layers, the lowest first; "hocket" is the public API, the package's own `__init__`."""
 
-CALLS_NATIVE = ("library", "machine", "memory", "requests", "schedule", "simulation", "units", "verification")
+CALLS_NATIVE = (
+    "library",
+    "machine",
+    "memory",
+    "requests",
+    "schedule",
+    "simulation",
+    "topology",
+    "units",
+    "verification",
+)
 """Who calls the compiled module; its `Error` is everybody's but the applications'."""
 
 APPLICATIONS = {"examples": ("hocket", "typing")}

@@ -11,7 +11,7 @@ from pathlib import Path
 from hocket import _native
 from hocket._native import Error
 
-__all__ = ["Machine", "presets", "read_text"]
+__all__ = ["Machine", "find_machine", "presets", "read_text"]
 
 _PRESETS = Path(__file__).parent / "machines"
 
@@ -55,15 +55,7 @@ class Machine:
         Raises:
             Error: There is neither, or the file is not a machine: file, line and key.
         """
-        if not isinstance(name, str | PathLike):
-            raise Error(f"machine: got {name!r}, expected the name of a preset or the path of a machine file")
-        file = fspath(name)
-        if file in presets():
-            preset = _PRESETS / f"{file}.toml"
-            return cls.parse(read_text(preset), preset.name)
-        if not (file and Path(file).exists()):
-            raise Error(f'no machine "{file}", expected a TOML file or one of {", ".join(presets())}')
-        return cls.parse(read_text(file), file)
+        return cls.parse(*find_machine(name))
 
     @property
     def description(self) -> str:
@@ -90,6 +82,23 @@ def _text(keys: Mapping[str, str]) -> str:
 def presets() -> tuple[str, ...]:
     """Return the names of the machines that come with Hocket."""
     return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+
+
+def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
+    """Return the text and the name of the file of a preset, given its name, or of a machine file, given its path.
+
+    Raises:
+        Error: There is neither, or the file cannot be read or is not text.
+    """
+    if not isinstance(name, str | PathLike):
+        raise Error(f"machine: got {name!r}, expected the name of a preset or the path of a machine file")
+    file = fspath(name)
+    if file in presets():
+        preset = _PRESETS / f"{file}.toml"
+        return read_text(preset), preset.name
+    if not (file and Path(file).exists()):
+        raise Error(f'no machine "{file}", expected a TOML file or one of {", ".join(presets())}')
+    return read_text(file), file
 
 
 def read_text(path: str | PathLike[str]) -> str:

@@ -1,4 +1,4 @@
-"""Values of parameters that depend on the machine: what `auto` stands for.
+"""Values of parameters that depend on the machine: what `auto` stands for, and the sizes of a torus.
 
 How many redundant exchanges T a redundant butterfly should make. Without noise each costs its sender o. With noise the
 result is late by N durations d, and the best T has the least
@@ -36,6 +36,7 @@ from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.models import best_segment_bytes
 from hocket.requests import accepted
+from hocket.topology import Topology
 from hocket.units import parse_bytes_per_s, parse_time
 
 __all__ = ["AUTO", "Exchanges", "redundant_exchanges", "resolved", "trinaryx3_segment"]
@@ -190,14 +191,38 @@ _RULES: Mapping[tuple[str, str], _Rule] = {
 }
 
 
+_AXES = ("X", "Y", "Z")
+
+
+def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:
+    """Return the sizes of the machine's torus for an algorithm that takes them and was not given any.
+
+    Raises:
+        Error: The machine has a topology, but not a torus of up to three axes.
+    """
+    declared = {parameter.name for parameter in algorithm.parameters}
+    if not declared.issuperset(_AXES) or not call.parameters.keys().isdisjoint(_AXES):
+        return {}
+    topology = Topology.parse(machine.text, machine.file)
+    if topology is None:
+        return {}
+    if topology.torus is None or len(topology.torus) > len(_AXES):
+        kind = f"{len(topology.torus)}-dimensional torus" if topology.torus else topology.name.replace("_", " ")
+        needs = f"needs a torus of up to {len(_AXES)} axes, but machine {machine.name} is a {kind}"
+        raise Error(f"{algorithm.collective} {algorithm.name} {needs}")
+    sizes = (*topology.torus, 1, 1)[: len(_AXES)]
+    return dict(zip(_AXES, sizes, strict=True))
+
+
 def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
-    """Return the call with a value for each parameter that is `auto`.
+    """Return the call with a value for each parameter that the machine decides.
 
     Raises:
         Error: There is no rule for a parameter, or it does not know the machine.
     """
     if not isinstance(call.parameters, Mapping):
         return call  # refused where parameters are completed
+    call = replace(call, parameters={**call.parameters, **_torus_sizes(algorithm, call, machine)})
     values = dict(call.parameters)
     for name, value in call.parameters.items():
         if value == AUTO:

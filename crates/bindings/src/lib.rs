@@ -2,6 +2,7 @@
 
 mod program;
 mod runnable;
+mod topology;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -125,7 +126,7 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
     let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
         let many = runnable.simulate(&call, &platform, how)?;
-        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, predicted))
+        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, predicted, request.links))
     })?;
     let mut result = serde_json::to_value(&result).map_err(|e| Error::new_err(e.to_string()))?;
     result["collective"] = json!(request.call.collective);
@@ -147,7 +148,7 @@ fn simulate_schedule(py: Python<'_>, request: &str) -> PyResult<String> {
     let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
         let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
-        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, None))
+        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, None, request.links))
     })?;
     write(&result)
 }
@@ -336,6 +337,8 @@ mod _native {
         accept, catalogue, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
         schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, verify,
     };
+    #[pymodule_export]
+    use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]
     use crate::wire::Error;
 }

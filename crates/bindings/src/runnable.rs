@@ -85,7 +85,12 @@ impl Runnable {
             signal.set(raised);
             is_raised
         };
-        let options = Options { engine: how.engine.into(), trace: how.is_traced, is_interrupted: &is_interrupted };
+        let options = Options {
+            engine: how.engine.into(),
+            trace: how.is_traced,
+            winners_are_alike: matches!(self, Self::Listed(_)),
+            is_interrupted: &is_interrupted,
+        };
         let many = self.visit(Simulated(call, platform, how.trials, options))?;
         many.map_err(|error| signal.take().unwrap_or_else(|| raise(error)))
     }

@@ -48,6 +48,11 @@ impl<M, R> Mailboxes<M, R> {
         self.unexpected.iter(rank)
     }
 
+    /// The message waiting at `rank` that `is_wanted` picks.
+    pub fn find_message(&mut self, rank: usize, mut is_wanted: impl FnMut(&M) -> bool) -> Option<&mut M> {
+        self.unexpected.find(rank, |(.., message)| is_wanted(message)).map(|(.., message)| message)
+    }
+
     /// Takes back the receive waiting at `rank` that `is_withdrawn` picks.
     pub fn withdraw(&mut self, rank: usize, mut is_withdrawn: impl FnMut(&R) -> bool) {
         self.posted.take_first(rank, |(_, _, receive)| is_withdrawn(receive));
@@ -100,6 +105,17 @@ impl<T> Lists<T> {
         let node = |at: u32| self.pool.get(at as usize);
         std::iter::successors(node(self.ends[rank].0), move |(_, next)| node(*next))
             .filter_map(|(entry, _)| entry.as_ref())
+    }
+
+    fn find(&mut self, rank: usize, mut is_wanted: impl FnMut(&T) -> bool) -> Option<&mut T> {
+        let mut at = self.ends[rank].0;
+        while let Some((entry, next)) = self.pool.get(at as usize) {
+            if entry.as_ref().is_some_and(&mut is_wanted) {
+                return self.pool[at as usize].0.as_mut();
+            }
+            at = *next;
+        }
+        None
     }
 
     #[inline(always)]

@@ -1,10 +1,10 @@
 //! Speed of the worlds, in messages per second of one core.
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
-use hocket_algorithms::find;
-use hocket_core::{Call, Collective};
+use hocket_algorithms::{Visitor, find, with_program};
+use hocket_core::{Call, Collective, Program};
 use hocket_machine::Machine;
-use hocket_simulate::{Engine, Options, Platform};
+use hocket_simulate::{Engine, Options, Platform, Trials, simulate_trials};
 use hocket_verify::Limits;
 
 const EAGER: &str = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"eager\"";
@@ -65,6 +65,37 @@ fn simulate(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Recursive doubling under the noise of the jitter study. Elements are exchanges of one rank in one trial; the time of
+/// few trials is nearly that of the recording, which the many need no more often.
+fn trials(criterion: &mut Criterion) {
+    let noise = "[noise.os]\nmodel = \"periodic\"\nperiod = \"10 ms\"\nduration = \"100 us\"\n\
+                 [noise.network]\nmodel = \"poisson\"\ninterval = \"10 ms\"\nduration = \"100 us\"\nevents = \"one\"";
+    let entry = find(Collective::Allreduce, "recursive_doubling").unwrap();
+    let platform = platform(&format!("{RENDEZVOUS}\n[node]\nreduce_bandwidth = \"10 GB/s\"\n{noise}"));
+    let mut group = criterion.benchmark_group("trials");
+    group.sample_size(10);
+    for (log2, count) in [(16, 32), (16, 1280), (20, 32), (20, 192)] {
+        let call = entry.accept(&Call::new(Collective::Allreduce, 1 << log2, 8), &[]).unwrap();
+        let trials = Trials { count, ..Trials::default() };
+        let options = Options { winners_are_alike: true, ..Options::default() };
+        group.throughput(Throughput::Elements((log2 << log2) * count));
+        group.bench_function(format!("recursive_doubling 8B P=2^{log2}, {count} trials"), |b| {
+            b.iter(|| with_program(entry, Repeated(&call, &platform, trials, options)));
+        });
+    }
+    group.finish();
+}
+
+struct Repeated<'a>(&'a Call, &'a Platform, Trials, Options<'a>);
+
+impl Visitor for Repeated<'_> {
+    type Output = f64;
+
+    fn visit(self, program: &impl Program) -> f64 {
+        simulate_trials(program, self.0, self.1, self.2, self.3).unwrap().ends[0].last_s
+    }
+}
+
 fn verify(criterion: &mut Criterion) {
     let ring = find(Collective::Allreduce, "ring").unwrap();
     let mut group = criterion.benchmark_group("verify");
@@ -73,5 +104,5 @@ fn verify(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, simulate, verify);
+criterion_group!(benches, simulate, trials, verify);
 criterion_main!(benches);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Result};
-use hocket_machine::Machine;
-use hocket_simulate::{Ends, Engine, Kind, Many, Platform, Record, Trials};
+use hocket_machine::{Machine, Topology};
+use hocket_simulate::{Ends, Engine, Fabric, Kind, LinkUse, Many, Platform, Record, Trials};
 use serde::{Deserialize, Serialize};
 
 /// A call of an algorithm by name.
@@ -148,6 +148,9 @@ pub struct SimulateRequest<C> {
     /// Whether to report what each rank did.
     #[serde(default)]
     pub trace: bool,
+    /// Whether to report what each link carried.
+    #[serde(default)]
+    pub links: bool,
     /// Which trials.
     #[serde(default)]
     pub trials: TrialsRequest,
@@ -239,6 +242,63 @@ pub struct SimulateResult {
     pub formula_is_exact: bool,
     /// What each rank did when.
     pub trace: Vec<TraceRow>,
+    /// What the links carried in the first trial, where messages meet.
+    pub links: Option<LinksResult>,
+}
+
+/// What the links of a network carried.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinksResult {
+    /// How many there are.
+    pub links: usize,
+    /// How many carried something.
+    pub used: usize,
+    /// For how many something had to wait.
+    pub waited: usize,
+    /// The most bytes that one carried.
+    pub most_bytes: f64,
+    /// The longest that one was busy, in seconds.
+    pub most_busy_s: f64,
+    /// How long messages waited for links, added up, in seconds.
+    pub waiting_s: f64,
+    /// Each link that was used, if asked for.
+    pub rows: Vec<LinkRow>,
+}
+
+/// One link, see [`LinkUse`].
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct LinkRow {
+    pub link: usize,
+    pub name: String,
+    pub bytes: f64,
+    pub busy_s: f64,
+    pub waiting_s: f64,
+}
+
+impl LinksResult {
+    /// The result for the links of this topology, row by row if asked for.
+    pub fn new(uses: &[LinkUse], topology: &impl Topology, has_rows: bool) -> Self {
+        let is_used = |use_: &&LinkUse| use_.busy_s > 0.0 || use_.bytes > 0.0;
+        let most = |of: fn(&LinkUse) -> f64| uses.iter().map(of).fold(0.0, f64::max);
+        let row = |(link, LinkUse { bytes, busy_s, waiting_s }): (usize, &LinkUse)| LinkRow {
+            link,
+            name: topology.link_name(link),
+            bytes: *bytes,
+            busy_s: *busy_s,
+            waiting_s: *waiting_s,
+        };
+        let used = uses.iter().enumerate().filter(|(_, use_)| is_used(use_));
+        Self {
+            links: uses.len(),
+            used: used.clone().count(),
+            waited: uses.iter().filter(|use_| use_.waiting_s > 0.0).count(),
+            most_bytes: most(|use_| use_.bytes),
+            most_busy_s: most(|use_| use_.busy_s),
+            waiting_s: uses.iter().map(|use_| use_.waiting_s).sum(),
+            rows: if has_rows { used.map(row).collect() } else { Vec::new() },
+        }
+    }
 }
 
 /// One operation of one rank, see [`Record`].
@@ -263,7 +323,14 @@ impl From<&Record> for TraceRow {
 
 impl SimulateResult {
     /// The result of simulating `ranks` ranks on `platform`.
-    pub fn new(ranks: usize, many: &Many, platform: &Platform, predicted: Option<crate::Predicted>) -> Self {
+    pub fn new(
+        ranks: usize,
+        many: &Many,
+        platform: &Platform,
+        predicted: Option<crate::Predicted>,
+        has_rows: bool,
+    ) -> Self {
+        let links = |fabric: &Fabric| LinksResult::new(&many.links, &fabric.topology, has_rows);
         let each = |time: fn(&Ends) -> f64| many.ends.iter().map(time).collect();
         Self {
             ranks,
@@ -278,6 +345,7 @@ impl SimulateResult {
             formula_s: predicted.map(|p| p.time_s),
             formula_is_exact: predicted.is_some_and(|p| p.is_exact),
             trace: many.trace.iter().map(TraceRow::from).collect(),
+            links: platform.network.fabric().map(links),
         }
     }
 }

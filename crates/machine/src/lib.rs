@@ -9,7 +9,7 @@ pub mod topology;
 
 pub use noise::{Noise, NoiseModel};
 pub use section::Section;
-pub use topology::{AnyTopology, Hop, Placement, Topology};
+pub use topology::{AnyTopology, Hop, Placement, Topology, overlap};
 
 use hocket_core::{Error, Result};
 

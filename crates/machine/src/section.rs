@@ -50,6 +50,15 @@ impl Section {
         self.table.iter().filter_map(|(key, item)| Some((key, item.as_str()?)))
     }
 
+    /// The keys that are not sections, with their values: texts without quotes, all else as it is in the file, and of what is
+    /// long its type.
+    pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.table
+            .iter()
+            .filter(|(_, item)| item.is_value())
+            .map(|(key, item)| (key, item.as_str().unwrap_or(self.quote(item))))
+    }
+
     /// The section `key` of this one; empty when there is none.
     ///
     /// # Errors
@@ -129,8 +138,7 @@ impl Section {
         match self.table.get(key) {
             None => self.missing(key, expected),
             Some(item) => {
-                let value = item.span().map_or("nothing", |span| &self.text[span]);
-                Error::new(format!("got {value}, expected {expected}")).at(self.place(key, item))
+                Error::new(format!("got {}, expected {expected}", self.quote(item))).at(self.place(key, item))
             }
         }
     }
@@ -165,6 +173,14 @@ impl Section {
     /// Not a size.
     pub fn optional_bytes(&self, key: &str) -> Result<Option<u64>> {
         self.optional(key, units::parse_bytes)
+    }
+
+    /// A whole number of at least 1.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn count(&self, key: &str) -> Result<usize> {
+        if self.contains(key) { self.count_or(key, 1) } else { Err(self.missing(key, "a whole number of at least 1")) }
     }
 
     /// A whole number of at least 1, or `default` when the key is absent.
@@ -259,6 +275,12 @@ impl Section {
         read(text).map(Some).map_err(|e| e.at(self.place(key, item)))
     }
 
+    /// A value as it is in the file if that is short, or its type.
+    fn quote<'a>(&'a self, item: &'a Item) -> &'a str {
+        let value = item.span().map_or("nothing", |span| &self.text[span]);
+        if value.len() <= MOST_QUOTED && !value.contains('\n') { value } else { item.type_name() }
+    }
+
     fn refuse(&self, key: &str, item: &Item, expected: &str) -> Error {
         Error::new(format!("got {}, expected {expected}", item.type_name())).at(self.place(key, item))
     }
@@ -270,8 +292,11 @@ impl Section {
     }
 }
 
+/// Bytes of a value that is quoted in a message; of a longer one its type is said.
+const MOST_QUOTED: usize = 80;
+
 /// More nodes than any machine has.
-const MOST_NODES: usize = 1 << 26;
+pub(crate) const MOST_NODES: usize = 1 << 26;
 
 fn whole(item: &Item) -> Option<usize> {
     whole_value(item.as_integer())

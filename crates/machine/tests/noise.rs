@@ -33,15 +33,16 @@ fn trace(name: &str, contents: impl AsRef<[u8]>) -> String {
     format!("model = \"trace\"\nfile = \"{name}\"\n")
 }
 
-fn draws(model: &NoiseModel, rank: usize, first_trial: u64) -> Draws {
-    Draws { key: [2026, 11], who: model.draw(rank, rank, 5), first_trial, ranks: RANKS }
+fn draws(model: &NoiseModel, rank: usize, first_trial: u64) -> Draws<'static> {
+    Draws { key: [2026, 11], who: model.draw(rank, rank, 5), first_trial, ranks: RANKS, known: &[] }
 }
 
 /// The delay of an operation of a rank in one trial.
 fn delay_s(model: &NoiseModel, rank: usize, trial: u64, start_s: f64, length_s: f64) -> f64 {
     let operation = Operation { length_s, weight: model.weight(length_s) };
-    let [delay_s] = model.delay_s(operation, &draws(model, rank, trial), [start_s]);
-    delay_s
+    let mut delay_s = [0.0];
+    model.delay(operation, &draws(model, rank, trial), &[start_s], &mut delay_s);
+    delay_s[0]
 }
 
 /// The delays of an operation of rank 3 in all trials: the same whether 1, 8 or 32 of them are drawn together.
@@ -54,7 +55,11 @@ fn delays_s(model: &NoiseModel, start_s: f64, length_s: f64) -> Vec<f64> {
 
 fn in_lanes<const L: usize>(model: &NoiseModel, start_s: f64, length_s: f64) -> Vec<f64> {
     let operation = Operation { length_s, weight: model.weight(length_s) };
-    let group = |first| model.delay_s(operation, &draws(model, 3, first), [start_s; L]);
+    let group = |first| {
+        let mut delays_s = [0.0; L];
+        model.delay(operation, &draws(model, 3, first), &[start_s; L], &mut delays_s);
+        delays_s
+    };
     (0..TRIALS).step_by(L).flat_map(group).collect()
 }
 

@@ -191,17 +191,21 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn delay_s(&self, model: &NoiseModel, passage: Passage, start_s: f64) -> f64 {
+    /// When a passage that started at `start_s` ends, which would be at `end_s` without noise.
+    pub fn delayed_s(&self, passage: Passage, start_s: f64, end_s: f64) -> f64 {
+        let Some(model) = self.noise.on(passage.resource) else { return end_s };
         let Passage { resource, length_s, victim, origin, position } = passage;
         let draws = Draws {
             key: Noise::key(self.seed, resource),
             who: model.draw(victim, origin, position),
             first_trial: self.trial,
             ranks: self.ranks,
+            known: &[],
         };
         let operation = Operation { length_s, weight: model.weight(length_s) };
-        let [delay_s] = model.delay_s(operation, &draws, [start_s]);
-        delay_s
+        let mut end_s = [end_s];
+        model.delay(operation, &draws, &[start_s], &mut end_s);
+        end_s[0]
     }
 }
 
@@ -213,10 +217,7 @@ impl Timing for Trial<'_> {
     }
 
     fn pass(&self, passage: Passage, start: Placed) -> Placed {
-        let end = start.plus(passage.length_s);
-        match self.noise.on(passage.resource) {
-            None => end,
-            Some(model) => end.plus(self.delay_s(model, passage, start.time_s)),
-        }
+        let end_s = start.time_s + passage.length_s;
+        Placed { time_s: self.delayed_s(passage, start.time_s, end_s), ..start }
     }
 }

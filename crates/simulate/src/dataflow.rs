@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
 use crate::network::{Departure, Network};
-use crate::rank::{Arrival, Clockwork, Progress, Run, Shared, SimulatedRank};
+use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank};
 use crate::{Node, Options, interrupted};
 
 /// Why there is no outcome.
@@ -55,6 +55,9 @@ pub fn run<N: Network, T: Timing>(
     order: Order,
     options: Options<'_>,
 ) -> Result<Run<T::Clock>, Failure> {
+    if network.fabric().is_some() {
+        return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
+    }
     let shared = Shared::new(call, node, network.post_s(), &options);
     let dataflow = Dataflow {
         network,
@@ -73,7 +76,7 @@ pub fn run<N: Network, T: Timing>(
         is_interrupted: options.is_interrupted,
         has_stopped: Cell::new(false),
         simultaneous: RefCell::default(),
-        pairs: (order == Order::OfPairs).then(RefCell::default),
+        pairs: (order == Order::OfPairs).then(|| RefCell::new(Pairs::new(call.ranks))),
     };
     let ranks = SimulatedRank::all(&shared, &dataflow, timing.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
@@ -151,8 +154,35 @@ struct Simultaneous {
     peers: HashSet<(u32, Tag)>,
 }
 
-/// When the latest send, or receive, of a rank was issued, by peer and tag.
-type Pairs<C> = FxHashMap<(Direction, u32, u32, Tag), C>;
+/// When the latest send to, or receive from, each peer with each tag was issued: the first ones of a rank in a list of its
+/// own, where they are soon found, the others in a table.
+struct Pairs<C> {
+    first: Vec<Vec<(u64, C)>>,
+    others: FxHashMap<(usize, u64), C>,
+}
+
+/// Entries of a list of first pairs.
+const MOST_LISTED: usize = 64;
+
+impl<C: Copy> Pairs<C> {
+    fn new(ranks: usize) -> Self {
+        Self { first: (0..ranks).map(|_| Vec::new()).collect(), others: FxHashMap::default() }
+    }
+
+    /// Notes the time, and returns that of the one before.
+    fn replace(&mut self, rank: usize, direction: Direction, peer: u32, tag: Tag, time: C) -> Option<C> {
+        let key = u64::from(peer) << 33 | u64::from(tag) << 1 | direction as u64;
+        let list = &mut self.first[rank];
+        if let Some((_, latest)) = list.iter_mut().find(|(known, _)| *known == key) {
+            return Some(std::mem::replace(latest, time));
+        }
+        if list.len() < MOST_LISTED {
+            list.push((key, time));
+            return None;
+        }
+        self.others.insert((rank, key), time)
+    }
+}
 
 type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
 
@@ -245,7 +275,7 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     #[inline]
     fn keep_order(&self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
         if let Some(pairs) = &self.pairs {
-            let earlier = pairs.borrow_mut().insert((direction, rank as u32, peer, tag), time);
+            let earlier = pairs.borrow_mut().replace(rank, direction, peer, tag, time);
             if earlier.is_some_and(|earlier| !time.is_issued_after(earlier)) {
                 self.refuse("the order of messages of one pair with one tag depends on timing");
             }
@@ -331,7 +361,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     type Clock = T::Clock;
     const IN_ORDER_OF_TIME: bool = false;
 
-    fn send(&self, rank: usize, now: T::Clock, to: usize, tag: Tag, len: usize) -> Progress<T::Clock> {
+    fn send(&self, rank: usize, now: T::Clock, message: &Send) -> Progress<T::Clock> {
+        let Send { to, tag, len, .. } = *message;
+        let to = to as usize;
         if !self.goes_on() {
             return self.never();
         }

@@ -3,6 +3,8 @@
 //! Events are ordered by (time, kind, sequence number), so a run is reproducible; a rank is resumed once for all its
 //! operations that are done at one time. A message is bound to its receive in the
 //! order in which it was sent when the receive names its source, and in the order of arrival when it takes any.
+//! Where messages meet in the network, it keeps a time of its own: what happens there at a time comes after the messages
+//! that leave then, and before all else.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -12,8 +14,8 @@ use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Result, Source, Tag};
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
-use crate::network::{Departure, Network};
-use crate::rank::{Arrival, Clockwork, Progress, Run, Shared, SimulatedRank};
+use crate::network::{Flight, LinkUse, Milestone, Network, Traffic};
+use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank};
 use crate::{Node, Options, interrupted};
 
 /// Events between two looks at whether the user wants to stop.
@@ -27,9 +29,14 @@ pub fn run<N: Network>(
     node: Node,
     options: Options<'_>,
 ) -> Result<Run<Placed>> {
+    if let Some(fabric) = network.fabric() {
+        fabric.check(call.ranks)?;
+    }
     let shared = Shared::new(call, node, network.post_s(), &options);
     let events = Events {
         network,
+        traffic: network.traffic().map(RefCell::new),
+        flights: RefCell::default(),
         trial,
         nodes: (0..call.ranks).map(|_| RefCell::new(network.idle(trial.start()))).collect(),
         element_bytes: call.element_bytes,
@@ -38,12 +45,14 @@ pub fn run<N: Network>(
         queue: RefCell::default(),
         sequence: Cell::new(0),
         ready: ReadyRanks::none(call.ranks),
+        progress: Cell::default(),
     };
     let ranks = SimulatedRank::all(&shared, &events, trial.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
     for rank in 0..call.ranks {
         programs.resume(rank);
     }
+    let mut steps: u64 = 0;
     while let Some(event) = events.next() {
         events.happen(&event);
         if !events.has_another_like(&event) {
@@ -51,13 +60,14 @@ pub fn run<N: Network>(
                 programs.resume(rank);
             }
         }
-        if event.sequence % EVENTS_PER_LOOK == 0 && (options.is_interrupted)() {
+        steps += 1;
+        if steps.is_multiple_of(EVENTS_PER_LOOK) && (options.is_interrupted)() {
             return Err(interrupted());
         }
     }
     match (0..call.ranks).find(|rank| !programs.has_ended(*rank)) {
         Some(rank) => Err(events.deadlock(rank)),
-        None => Ok(shared.run(&ranks)),
+        None => Ok(Run { links: events.links(), ..shared.run(&ranks) }),
     }
 }
 
@@ -69,10 +79,16 @@ struct Event {
 }
 
 enum Action {
+    /// A message leaves its node, and meets others on its way.
+    Leave { flight: u32 },
+    /// Something happens in the network.
+    Advance,
+    /// Such a message is there.
+    Arrive { flight: u32 },
     /// An operation of `rank` is done.
     Complete { rank: usize, slot: u32, received: Received },
     /// A granted rendezvous leaves its sender.
-    Inject { from: usize, position: u64, sender_slot: u32, to: usize, receiver_slot: u32, len: usize },
+    Inject { sender_slot: u32, receiver_slot: u32, envelope: Envelope },
     /// A message that met its receive is there.
     Deliver { rank: usize, slot: u32, received: Received },
     /// A message is there that receives from any source may take.
@@ -83,10 +99,33 @@ impl Action {
     /// Of events at one time, those that let a rank go on come before messages.
     fn kind(&self) -> u8 {
         match self {
-            Self::Complete { .. } | Self::Inject { .. } => 0,
-            Self::Deliver { .. } | Self::Probe { .. } => 1,
+            Self::Leave { .. } => 0,
+            Self::Advance => 1,
+            Self::Complete { .. } | Self::Inject { .. } => 2,
+            Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => 3,
         }
     }
+}
+
+/// What is known of a message before it leaves.
+#[derive(Clone, Copy)]
+struct Envelope {
+    from: usize,
+    to: usize,
+    len: usize,
+    /// Where in the sender's program it was sent.
+    position: u64,
+    gap_packets: f32,
+    is_posted: bool,
+}
+
+/// A message on its way through a network in which it meets others.
+#[derive(Clone, Copy)]
+struct Flying {
+    envelope: Envelope,
+    left_s: f64,
+    sender_slot: Option<u32>,
+    receiver_slot: Option<u32>,
 }
 
 impl Ord for Event {
@@ -112,12 +151,20 @@ impl Eq for Event {}
 
 /// A message that no receive is bound to yet.
 struct Message {
-    len: usize,
-    /// When it arrives; for a rendezvous, when its request does.
+    envelope: Envelope,
+    /// When it arrives, infinite as long as nobody knows; for a rendezvous, when its request does.
     time_s: f64,
-    /// Where in the sender's program it was sent.
-    position: u64,
-    rendezvous: Option<u32>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its arrival is known.
+    Known,
+    /// It is on its way and will say when it is there.
+    Flying(u32),
+    /// It waits for its receive, and this slot of its sender for it.
+    Rendezvous(u32),
 }
 
 fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
@@ -151,6 +198,8 @@ fn distinct<'a>(posted: impl Iterator<Item = &'a (Source, Tag, u32)>) -> impl It
 
 struct Events<'a, N: Network> {
     network: &'a N,
+    traffic: Option<RefCell<Box<dyn Traffic + 'a>>>,
+    flights: RefCell<Flights>,
     trial: &'a Trial<'a>,
     nodes: Vec<RefCell<N::Node<Placed>>>,
     element_bytes: usize,
@@ -159,7 +208,42 @@ struct Events<'a, N: Network> {
     queue: RefCell<BinaryHeap<Reverse<Event>>>,
     sequence: Cell<u64>,
     ready: ReadyRanks,
+    /// Room for what the network reports.
+    progress: Cell<Vec<(u32, Milestone)>>,
 }
+
+/// Messages on their way, by number.
+#[derive(Default)]
+struct Flights {
+    flying: Vec<Option<Flying>>,
+    free: Vec<u32>,
+}
+
+impl Flights {
+    fn add(&mut self, flying: Flying) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.flying.push(None);
+            (self.flying.len() - 1) as u32
+        });
+        self.flying[number as usize] = Some(flying);
+        number
+    }
+
+    fn get(&self, number: u32) -> &Flying {
+        self.flying[number as usize].as_ref().expect(ON_ITS_WAY)
+    }
+
+    fn get_mut(&mut self, number: u32) -> &mut Flying {
+        self.flying[number as usize].as_mut().expect(ON_ITS_WAY)
+    }
+
+    fn remove(&mut self, number: u32) -> Flying {
+        self.free.push(number);
+        self.flying[number as usize].take().expect(ON_ITS_WAY)
+    }
+}
+
+const ON_ITS_WAY: &str = "asked for as long as it is on its way";
 
 impl<N: Network> Events<'_, N> {
     fn bytes(&self, len: usize) -> f64 {
@@ -172,8 +256,17 @@ impl<N: Network> Events<'_, N> {
         self.queue.borrow_mut().push(Reverse(Event { time_s, sequence, action }));
     }
 
+    /// What happens next: in the queue, or in the network.
     fn next(&self) -> Option<Event> {
-        self.queue.borrow_mut().pop().map(|Reverse(event)| event)
+        let queue = &mut *self.queue.borrow_mut();
+        if let Some(traffic) = &self.traffic {
+            let time_s = traffic.borrow().next_s();
+            let advance = Event { time_s, sequence: 0, action: Action::Advance };
+            if time_s.is_finite() && queue.peek().is_none_or(|Reverse(next)| advance < *next) {
+                return Some(advance);
+            }
+        }
+        queue.pop().map(|Reverse(event)| event)
     }
 
     /// Whether the next event is of the same time and kind.
@@ -190,12 +283,12 @@ impl<N: Network> Events<'_, N> {
                 self.outcomes.borrow_mut().fill(slot, (Placed::at(event.time_s), received));
                 self.ready.push(rank);
             }
-            Action::Inject { from, position, sender_slot, to, receiver_slot, len } => {
-                let received = Received { source: from, len };
-                let departure = self.inject(from, event.time_s, len);
-                self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot: sender_slot, received });
-                let deliver = Action::Deliver { rank: to, slot: receiver_slot, received };
-                self.at(self.arrival_s(&departure, from, position, to), deliver);
+            Action::Leave { flight } => self.leave(flight, event.time_s),
+            Action::Advance => self.advance(event.time_s),
+            Action::Arrive { flight } => self.arrive(flight, event.time_s),
+            Action::Inject { sender_slot, receiver_slot, envelope } => {
+                let sent = self.inject(event.time_s, sender_slot, envelope);
+                self.bind(event.time_s, receiver_slot, &sent);
             }
             Action::Deliver { rank, slot, received } => {
                 let node = &mut self.nodes[rank].borrow_mut();
@@ -206,29 +299,97 @@ impl<N: Network> Events<'_, N> {
         }
     }
 
-    /// A message leaves `rank` at `now_s` or as soon after as it can.
-    fn inject(&self, rank: usize, now_s: f64, len: usize) -> Departure<Placed> {
-        self.network.inject(&mut self.nodes[rank].borrow_mut(), Placed::at(now_s), self.bytes(len))
+    /// A message leaves its sender at `now_s` or as soon after as it can.
+    fn inject(&self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
+        let Envelope { from, to, len, position, is_posted, .. } = envelope;
+        let departure = {
+            let node = &mut self.nodes[from].borrow_mut();
+            self.network.inject(node, Placed::at(now_s), self.bytes(len))
+        };
+        let complete = Action::Complete { rank: from, slot: sender_slot, received: Received { source: from, len } };
+        if self.traffic.is_none() {
+            self.at(departure.sender_done.time_s, complete);
+            let passage = Passage::transfer(from, position, to, departure.transfer_s);
+            let time_s = self.trial.pass(passage, departure.start).time_s;
+            return Message { envelope, time_s, state: State::Known };
+        }
+        let left_s = departure.start.time_s;
+        if is_posted {
+            self.at(left_s, complete);
+        }
+        let sender_slot = (!is_posted).then_some(sender_slot);
+        let flight = self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None });
+        self.at(left_s, Action::Leave { flight });
+        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
 
-    /// When a message that left `sender` is at its receiver.
-    fn arrival_s(&self, departure: &Departure<Placed>, sender: usize, position: u64, receiver: usize) -> f64 {
-        let passage = Passage::transfer(sender, position, receiver, departure.transfer_s);
-        self.trial.pass(passage, departure.start).time_s
+    /// A message enters the network, where it meets others.
+    fn leave(&self, flight: u32, now_s: f64) {
+        let Envelope { from, to, len, gap_packets, .. } = self.flights.borrow().get(flight).envelope;
+        let (Some(traffic), Some(fabric)) = (&self.traffic, self.network.fabric()) else { return };
+        let [from, to] = [from, to].map(|rank| fabric.placement.node_of(rank));
+        let gap_packets = f64::from(gap_packets);
+        traffic.borrow_mut().inject(now_s, Flight { id: flight, from, to, bytes: self.bytes(len), gap_packets });
+    }
+
+    /// Lets happen what happens next in the network.
+    fn advance(&self, now_s: f64) {
+        let mut progress = self.progress.take();
+        if let Some(traffic) = &self.traffic {
+            traffic.borrow_mut().advance(&mut progress);
+        }
+        for (flight, milestone) in progress.drain(..) {
+            let Flying { envelope, left_s, sender_slot, .. } = *self.flights.borrow().get(flight);
+            let Envelope { from, to, len, position, .. } = envelope;
+            match milestone {
+                Milestone::Sent => {
+                    if let Some(slot) = sender_slot {
+                        self.at(now_s, Action::Complete { rank: from, slot, received: Received { source: from, len } });
+                    }
+                }
+                Milestone::Arrived => {
+                    let passage = Passage::transfer(from, position, to, now_s - left_s);
+                    self.at(self.trial.delayed_s(passage, left_s, now_s), Action::Arrive { flight });
+                }
+            }
+        }
+        self.progress.set(progress);
+    }
+
+    /// A message that met others is there: it is delivered if its receive is there, and else waits for it.
+    fn arrive(&self, flight: u32, now_s: f64) {
+        let Flying { envelope, receiver_slot, .. } = self.flights.borrow_mut().remove(flight);
+        let Envelope { from, to, len, .. } = envelope;
+        if let Some(slot) = receiver_slot {
+            return self.at(now_s, Action::Deliver { rank: to, slot, received: Received { source: from, len } });
+        }
+        let mailboxes = &mut *self.mailboxes.borrow_mut();
+        if let Some(message) = mailboxes.find_message(to, |message| message.state == State::Flying(flight)) {
+            (message.time_s, message.state) = (now_s, State::Known);
+        }
+        if mailboxes.posted(to).next().is_some() {
+            self.at(now_s, Action::Probe { rank: to });
+        }
+    }
+
+    /// What each link carried.
+    fn links(&self) -> Vec<LinkUse> {
+        self.traffic.as_ref().map(|traffic| traffic.borrow().links()).unwrap_or_default()
     }
 
     /// Binds a message to its receive at `now`, when the later of the two became known.
-    fn bind(&self, now: f64, from: usize, to: usize, receiver_slot: u32, message: &Message) {
-        let Message { len, time_s, position, rendezvous } = *message;
-        let met_s = now.max(time_s);
-        match rendezvous {
-            None => {
+    fn bind(&self, now: f64, receiver_slot: u32, message: &Message) {
+        let Message { envelope, time_s, state } = *message;
+        let Envelope { from, to, len, .. } = envelope;
+        match state {
+            State::Known => {
                 let received = Received { source: from, len };
-                self.at(met_s, Action::Deliver { rank: to, slot: receiver_slot, received });
+                self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, received });
             }
-            Some(sender_slot) => {
-                let inject = Action::Inject { from, position, sender_slot, to, receiver_slot, len };
-                self.at(self.network.grant(met_s), inject);
+            State::Flying(flight) => self.flights.borrow_mut().get_mut(flight).receiver_slot = Some(receiver_slot),
+            State::Rendezvous(sender_slot) => {
+                let inject = Action::Inject { sender_slot, receiver_slot, envelope };
+                self.at(self.network.grant(now.max(time_s)), inject);
             }
         }
     }
@@ -255,13 +416,16 @@ impl<N: Network> Events<'_, N> {
             let message = mailboxes.take_message(rank, Source::Rank(from), tag);
             let slot = mailboxes.take_receive(rank, from, tag);
             if let (Some((_, message)), Some(slot)) = (message, slot) {
-                self.bind(now, from as usize, rank, slot, &message);
+                self.bind(now, slot, &message);
                 has_matched = true;
             }
         }
     }
 
     fn deadlock(&self, rank: usize) -> Error {
+        if let Some(circle) = self.traffic.as_ref().and_then(|traffic| traffic.borrow().deadlock()) {
+            return Error::new(format!("deadlock in the network: {circle}"));
+        }
         let what = match self.mailboxes.borrow().posted(rank).next() {
             Some((Source::Rank(from), tag, _)) => format!("a message from rank {from} (tag {tag})"),
             Some((Source::Any, tag, _)) => format!("a message from any rank (tag {tag})"),
@@ -275,27 +439,27 @@ impl<N: Network> Clockwork for Events<'_, N> {
     type Clock = Placed;
     const IN_ORDER_OF_TIME: bool = true;
 
-    fn send(&self, rank: usize, now: Placed, to: usize, tag: Tag, len: usize) -> Progress<Placed> {
+    fn send(&self, rank: usize, now: Placed, message: &Send) -> Progress<Placed> {
+        let Send { to, tag, is_posted, gap_packets, len } = *message;
+        let to = to as usize;
         let slot = self.outcomes.borrow_mut().open();
-        let position = now.position();
+        let envelope = Envelope { from: rank, to, len, position: now.position(), gap_packets, is_posted };
         let now = now.time_s;
-        let (time_s, rendezvous) = if self.network.is_eager(self.bytes(len)) {
-            let departure = self.inject(rank, now, len);
-            let received = Received { source: rank, len };
-            self.at(departure.sender_done.time_s, Action::Complete { rank, slot, received });
-            (self.arrival_s(&departure, rank, position, to), None)
+        let message = if self.network.is_eager(self.bytes(len)) {
+            self.inject(now, slot, envelope)
         } else {
-            (self.network.request(now), Some(slot))
+            Message { envelope, time_s: self.network.request(now), state: State::Rendezvous(slot) }
         };
-        let message = Message { len, time_s, position, rendezvous };
         let mailboxes = &mut *self.mailboxes.borrow_mut();
         if takes_from_any(mailboxes, to) || is_preceded(mailboxes, to, rank as u32, tag) {
+            if message.time_s.is_finite() {
+                self.at(message.time_s, Action::Probe { rank: to });
+            }
             mailboxes.hold(to, rank as u32, tag, message);
-            self.at(time_s, Action::Probe { rank: to });
             return Progress::Waits(slot);
         }
         match mailboxes.take_receive(to, rank as u32, tag) {
-            Some(receiver_slot) => self.bind(now, rank, to, receiver_slot, &message),
+            Some(receiver_slot) => self.bind(now, receiver_slot, &message),
             None => mailboxes.hold(to, rank as u32, tag, message),
         }
         Progress::Waits(slot)
@@ -307,13 +471,14 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let mailboxes = &mut *self.mailboxes.borrow_mut();
         if from == Source::Any || takes_from_any(mailboxes, rank) {
             mailboxes.wait(rank, from, tag, slot);
-            if let Some((arrival_s, _)) = earliest(mailboxes, rank, from, tag) {
+            let next = earliest(mailboxes, rank, from, tag).filter(|(arrival_s, _)| arrival_s.is_finite());
+            if let Some((arrival_s, _)) = next {
                 self.at(arrival_s.max(now), Action::Probe { rank });
             }
             return Progress::Waits(slot);
         }
         match mailboxes.take_message(rank, from, tag) {
-            Some((source, message)) => self.bind(now, source as usize, rank, slot, &message),
+            Some((_, message)) => self.bind(now, slot, &message),
             None => mailboxes.wait(rank, from, tag, slot),
         }
         Progress::Waits(slot)

@@ -88,6 +88,8 @@ pub struct Outcome {
     pub message_bytes: u64,
     /// What each rank did when, in order of rank and time; empty unless asked for.
     pub trace: Vec<Record>,
+    /// What each link of the network carried; empty where messages do not meet.
+    pub links: Vec<LinkUse>,
 }
 
 impl Outcome {
@@ -98,6 +100,7 @@ impl Outcome {
             messages: run.messages,
             message_bytes: run.message_bytes,
             trace: run.trace,
+            links: run.links,
         }
     }
 
@@ -114,13 +117,16 @@ pub struct Options<'a> {
     pub engine: Engine,
     /// Whether to record what each rank did.
     pub trace: bool,
+    /// Whether the program is known to send the same messages whoever wins a `first`, as the whole catalogue is (a contract
+    /// test says so); of other programs it is checked, which takes three times as long.
+    pub winners_are_alike: bool,
     /// Asked now and then; the simulation gives up when it says so.
     pub is_interrupted: &'a dyn Fn() -> bool,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { engine: Engine::Auto, trace: false, is_interrupted: &|| false }
+        Self { engine: Engine::Auto, trace: false, winners_are_alike: false, is_interrupted: &|| false }
     }
 }
 

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hocket_machine::Noise;
-use hocket_machine::noise::{Draws, Model, Operation, Resource};
+use hocket_machine::noise::{self, Draws, Model, Operation, Resource};
 use multiversion::multiversion;
 
 /// Trials evaluated side by side.
-pub const LANES: usize = 32;
+pub const LANES: usize = noise::GROUP;
 
 /// What a step computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,14 +75,24 @@ pub struct Ends {
 impl Ends {
     /// Of ranks that ended at these times.
     pub fn of(times_s: impl ExactSizeIterator<Item = f64>) -> Self {
-        let ranks = times_s.len() as f64;
-        let start = Self { first_s: f64::INFINITY, mean_s: 0.0, last_s: 0.0 };
-        let all = times_s.fold(start, |all, time_s| Self {
-            first_s: all.first_s.min(time_s),
-            mean_s: all.mean_s + time_s,
-            last_s: all.last_s.max(time_s),
-        });
-        Self { mean_s: (all.mean_s / ranks).clamp(all.first_s, all.last_s), ..all }
+        let ranks = times_s.len();
+        times_s.fold(Self::NONE, Self::and).of_ranks(ranks)
+    }
+
+    /// Of no ranks, where the mean is a sum as yet.
+    const NONE: Self = Self { first_s: f64::INFINITY, mean_s: 0.0, last_s: 0.0 };
+
+    fn and(self, time_s: f64) -> Self {
+        Self {
+            first_s: if time_s < self.first_s { time_s } else { self.first_s },
+            mean_s: self.mean_s + time_s,
+            last_s: if time_s > self.last_s { time_s } else { self.last_s },
+        }
+    }
+
+    /// Makes the mean of a sum.
+    fn of_ranks(self, ranks: usize) -> Self {
+        Self { mean_s: (self.mean_s / ranks as f64).clamp(self.first_s, self.last_s), ..self }
     }
 }
 
@@ -105,12 +115,17 @@ impl Plan {
     ) -> Option<[Ends; LANES]> {
         places.resize(self.places, [0.0; LANES]);
         places[0] = [0.0; LANES];
-        let side = |resource| Side {
+        let known = [Resource::Processor, Resource::Network].map(|resource| {
+            let draws = self.draws(seed, resource, first_trial);
+            let is_of_rank = noise.on(resource).is_some_and(Model::is_of_rank);
+            if is_of_rank { draws.of_ranks() } else { Vec::new() }
+        });
+        let side = |resource, known| Side {
             model: noise.on(resource),
-            draws: Draws { key: Noise::key(seed, resource), who: 0, first_trial, ranks: self.ends.len() },
+            draws: Draws { known, ..self.draws(seed, resource, first_trial) },
             operations: self.operations(noise, resource),
         };
-        let sides = [side(Resource::Processor), side(Resource::Network)];
+        let sides = [side(Resource::Processor, &known[0]), side(Resource::Network, &known[1])];
         let mut draws = self.draws.as_slice();
         for steps in self.steps.chunks(STEPS_PER_LOOK) {
             if stop.load(Ordering::Relaxed) {
@@ -118,8 +133,22 @@ impl Plan {
             }
             draws = run(steps, draws, &self.lengths_s, &sides, places);
         }
-        let end = |lane: usize| Ends::of(self.ends.iter().map(|place| places[*place as usize][lane]));
-        Some(std::array::from_fn(end))
+        Some(self.ends_of(places))
+    }
+
+    /// When the ranks ended, for each lane; all lanes are looked at together, rank by rank.
+    fn ends_of(&self, places: &[Lanes]) -> [Ends; LANES] {
+        let mut all = [Ends::NONE; LANES];
+        for place in &self.ends {
+            for (ends, time_s) in all.iter_mut().zip(&places[*place as usize]) {
+                *ends = ends.and(*time_s);
+            }
+        }
+        all.map(|ends| ends.of_ranks(self.ends.len()))
+    }
+
+    fn draws(&self, seed: u64, resource: Resource, first_trial: u64) -> Draws<'static> {
+        Draws { key: Noise::key(seed, resource), who: 0, first_trial, ranks: self.ends.len(), known: &[] }
     }
 
     fn operations(&self, noise: &Noise, resource: Resource) -> Vec<Operation> {
@@ -131,7 +160,7 @@ impl Plan {
 /// One kind of noise, and what it knows of each length.
 struct Side<'a> {
     model: Option<&'a hocket_machine::NoiseModel>,
-    draws: Draws,
+    draws: Draws<'a>,
     operations: Vec<Operation>,
 }
 
@@ -156,12 +185,16 @@ fn run<'d, 's>(
                 let (who, rest) = draws.split_first().expect("a draw for each step that meets noise");
                 draws = rest;
                 let operation = side.operations[b];
-                let delay_s = match side.model {
-                    Some(model) => model.delay_s(operation, &Draws { who: *who, ..side.draws }, places[a]),
-                    None => [0.0; LANES],
-                };
-                for i in 0..LANES {
-                    places[out][i] = (places[a][i] + operation.length_s) + delay_s[i];
+                let (mut start_s, mut end_s) = ([0.0; LANES], [0.0; LANES]);
+                for (i, from_s) in places[a].iter().enumerate() {
+                    start_s[i] = *from_s;
+                    end_s[i] = *from_s + operation.length_s;
+                }
+                if let Some(model) = side.model {
+                    model.delay(operation, &Draws { who: *who, ..side.draws }, &start_s, &mut end_s);
+                }
+                for (i, to_s) in places[out].iter_mut().enumerate() {
+                    *to_s = end_s[i];
                 }
             }
         }

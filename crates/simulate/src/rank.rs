@@ -9,6 +9,7 @@ use hocket_core::{Buffer, Options, Rank, Received, Side, Source, Span, Tag};
 
 use crate::Node;
 use crate::clock::Clock;
+use crate::network::LinkUse;
 use crate::trace::{Kind, Record};
 
 /// What an engine says to an operation: done at this time, or known under this slot until it is.
@@ -29,8 +30,8 @@ pub trait Clockwork {
     /// Whether ranks run in the order of time, so that the first branch to end is the first in time.
     const IN_ORDER_OF_TIME: bool;
 
-    /// `rank` sends `len` elements at `now`.
-    fn send(&self, rank: usize, now: Self::Clock, to: usize, tag: Tag, len: usize) -> Progress<Self::Clock>;
+    /// `rank` sends at `now`.
+    fn send(&self, rank: usize, now: Self::Clock, message: &Send) -> Progress<Self::Clock>;
     /// `rank` is ready to receive at `now`.
     fn recv(&self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Progress<Self::Clock>;
     /// `rank` is asked at `now` to work for `duration_s`.
@@ -77,6 +78,7 @@ impl Shared {
             messages: self.messages.get(),
             message_bytes: self.message_bytes.get(),
             trace,
+            links: Vec::new(),
         }
     }
 }
@@ -88,6 +90,8 @@ pub struct Run<T> {
     pub messages: u64,
     pub message_bytes: u64,
     pub trace: Vec<Record>,
+    /// What each link of the network carried, where messages meet.
+    pub links: Vec<LinkUse>,
 }
 
 /// One rank under the engine `C`.
@@ -195,11 +199,14 @@ impl<C: Clockwork, V: Verb> Drop for Operation<'_, C, V> {
     }
 }
 
-struct Send {
-    to: u32,
-    tag: Tag,
-    is_posted: bool,
-    len: usize,
+/// A message that a rank sends, see [`Options`].
+pub struct Send {
+    pub to: u32,
+    pub tag: Tag,
+    pub is_posted: bool,
+    pub gap_packets: f32,
+    /// Number of elements.
+    pub len: usize,
 }
 
 impl Verb for Send {
@@ -209,7 +216,7 @@ impl Verb for Send {
         let shared = rank.shared;
         shared.messages.set(shared.messages.get() + 1);
         shared.message_bytes.set(shared.message_bytes.get() + (self.len * shared.element_bytes) as u64);
-        let sent = rank.clockwork.send(rank.rank, now, self.to as usize, self.tag, self.len);
+        let sent = rank.clockwork.send(rank.rank, now, self);
         let Some(post_s) = shared.post_s.filter(|_| self.is_posted) else { return sent };
         if let Progress::Waits(slot) = sent {
             rank.clockwork.withdraw(rank.rank, slot);
@@ -287,7 +294,8 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
     }
 
     fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
-        self.start(Send { to: to as u32, tag: options.tag, is_posted: options.is_posted, len: data.len })
+        let Options { tag, is_posted, gap_packets, .. } = options;
+        self.start(Send { to: to as u32, tag, is_posted, gap_packets: gap_packets as f32, len: data.len })
     }
 
     fn recv_with(&self, from: Source, _into: Span, tag: Tag) -> impl Future<Output = Received> {

@@ -10,7 +10,7 @@ use hocket_machine::Noise;
 
 use crate::clock::{Clock, Placed, Trial};
 use crate::dataflow::{self, Failure, Order};
-use crate::network::{self, Network};
+use crate::network::{self, LinkUse, Network};
 use crate::plan::{Ends, LANES, Plan};
 use crate::rank::Run;
 use crate::tape::{Recording, Symbol, Tape, Winners};
@@ -52,6 +52,8 @@ pub struct Many {
     pub message_bytes: u64,
     /// What each rank did when, in the first trial; empty unless asked for.
     pub trace: Vec<Record>,
+    /// What each link of the network carried in the first trial; empty where messages do not meet.
+    pub links: Vec<LinkUse>,
 }
 
 /// Runs `program` on `platform` in virtual time, once per trial; without noise, where all trials are alike, just once.
@@ -67,10 +69,10 @@ pub fn simulate_trials(
 ) -> Result<Many> {
     let Platform { network, node, noise, .. } = platform;
     if noise.is_quiet() {
-        let Outcome { engine, rank_times_s, messages, message_bytes, trace } =
+        let Outcome { engine, rank_times_s, messages, message_bytes, trace, links } =
             simulate(program, call, platform, options)?;
         let ends = vec![Ends::of(rank_times_s.into_iter()); trials.count as usize];
-        return Ok(Many { engine, ends, messages, message_bytes, trace });
+        return Ok(Many { engine, ends, messages, message_bytes, trace, links });
     }
     let many = network.visit(Repeated { program, call, node: *node, noise, trials, options })?;
     check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
@@ -102,20 +104,23 @@ impl<P: Program> Repeated<'_, P> {
     fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
         let (plan, messages, message_bytes) = self.plan(network, Winners::First)?;
         let ends = self.enough(|trials| self.evaluate(&plan, trials)).map_err(Failure::Other)?;
-        Ok(Many { engine: "dataflow", ends, messages, message_bytes, trace: Vec::new() })
+        Ok(Many { engine: "dataflow", ends, messages, message_bytes, trace: Vec::new(), links: Vec::new() })
     }
 
     fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
-        let (mut messages, mut message_bytes) = (0, 0);
+        let (mut messages, mut message_bytes, mut links) = (0, 0, Vec::new());
         let ends = self.enough(|trials| {
             let one = |trial| {
                 let run = self.event_run(network, trial, false)?;
                 (messages, message_bytes) = (run.messages, run.message_bytes);
+                if trial == self.trials.first {
+                    links = run.links;
+                }
                 Ok(Ends::of(run.ends.iter().map(|end| end.seconds())))
             };
             trials.map(one).collect()
         })?;
-        Ok(Many { engine: "events", ends, messages, message_bytes, trace: Vec::new() })
+        Ok(Many { engine: "events", ends, messages, message_bytes, trace: Vec::new(), links })
     }
 
     /// As many trials as were asked for, in rounds that `run` runs.
@@ -134,7 +139,7 @@ impl<P: Program> Repeated<'_, P> {
         }
     }
 
-    /// Writes the plan of the program, and where it uses `first`, once more with each kind of other winners.
+    /// Writes the plan of the program, and where it uses `first` and little is known of it, once more with each kind of other winners.
     fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, u64, u64), Failure> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
@@ -144,7 +149,7 @@ impl<P: Program> Repeated<'_, P> {
         let ends: Vec<_> = run.ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();
         let plan = tape.plan(&ends);
-        if has_first && winners == Winners::First {
+        if has_first && winners == Winners::First && !self.options.winners_are_alike {
             for others in [Winners::Second, Winners::Mixed] {
                 if self.plan(network, others)?.0 != plan {
                     let why = "what the program does after a first depends on which branch ended earlier";

@@ -1,4 +1,4 @@
-"""`hocket show`: one algorithm, with its source, cost, program and picture."""
+"""`hocket show`: one algorithm, with its source, cost, program and picture; or the network of a machine."""
 
 from __future__ import annotations
 
@@ -7,30 +7,56 @@ from typing import Any
 import click
 
 from hocket._native import Error
-from hocket.cli.options import algorithm_argument, as_json_option, chosen, load_option, ranks_option
+from hocket.cli.options import Read, algorithm_argument, as_json_option, chosen, load_option, ranks_option
 from hocket.cli.output import print_facts, print_json, print_table, width
+from hocket.cli.show_machine import show_machine
 from hocket.library import Algorithm, Parameter
 from hocket.picture import picture
-from hocket.units import format_value
+from hocket.units import format_value, parse_count
 
 __all__ = ["show"]
 
+_RANKS = 8
 _MOST_RANKS = 64  # rows of a picture
 
 
 @click.command()
 @algorithm_argument
-@ranks_option(default=8, help="Number of ranks of the space-time picture.")
+@ranks_option(help=f"Number of ranks of an algorithm's space-time picture; {_RANKS} when absent.")
+@click.option(
+    "--route", nargs=2, type=Read(parse_count, name="A B"), metavar="A B", help="The route of two ranks of a machine."
+)
 @load_option
 @as_json_option
-def show(names: tuple[str, ...], ranks: int, algorithms: tuple[Algorithm, ...], as_json: bool) -> None:
+def show(
+    names: tuple[str, ...],
+    ranks: int | None,
+    route: tuple[int, int] | None,
+    algorithms: tuple[Algorithm, ...],
+    as_json: bool,
+) -> None:
     """Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.
 
     The algorithm is named COLLECTIVE ALGORITHM, COLLECTIVE/ALGORITHM, or ALGORITHM where that is clear.
+
+    `hocket show machine MACHINE` shows the network of a machine, a preset or a file: nodes, links, lengths of routes,
+    and a drawing.
     """
+    if names[:1] == ("machine",):
+        if len(names) != 2:
+            raise click.UsageError(f"got {len(names) - 1} machines, expected one, a preset or a file")
+        if ranks is not None:
+            raise click.UsageError("--ranks: a machine has none, expected it with an algorithm")
+        show_machine(names[1], route=route, as_json=as_json)
+        return
+    if route is not None:
+        raise click.UsageError("--route: an algorithm has none, expected it with machine MACHINE")
+    _show_algorithm(chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
+
+
+def _show_algorithm(algorithm: Algorithm, ranks: int, *, as_json: bool) -> None:
     if ranks > _MOST_RANKS:
         raise click.UsageError(f"--ranks: got {ranks}, expected at most {_MOST_RANKS} for a picture")
-    algorithm = chosen(names, algorithms)
     if as_json:
         print_json(_entry(algorithm, ranks))
     else:

@@ -6,7 +6,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, chance, is_hit, optional_between_s};
+use super::{Draws, Model, Operation, chance, delay_hit, optional_between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -36,12 +36,15 @@ impl Model for Gaussian {
     }
 
     #[inline(always)]
-    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, _start_s: [f64; L]) -> [f64; L] {
-        let is_hit: [bool; L] = is_hit(operation, draws);
+    fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, _start_s: &[f64; L], end_s: &mut [f64; L]) {
+        let hits = draws.hits::<L>(operation.weight);
+        if hits == 0 {
+            return;
+        }
         let (radius, angle): ([f64; L], [f64; L]) = (draws.uniform(1), draws.uniform(2));
-        std::array::from_fn(|i| {
+        delay_hit(hits, end_s, |i| {
             let normal = libm::sqrt(-2.0 * libm::log(radius[i])) * libm::cos(std::f64::consts::TAU * angle[i]);
-            if is_hit[i] { (self.mean_s + self.deviation_s * normal).max(0.0) } else { 0.0 }
-        })
+            (self.mean_s + self.deviation_s * normal).max(0.0)
+        });
     }
 }

@@ -13,7 +13,7 @@
 
 mod random;
 
-pub use random::Draws;
+pub use random::{Draws, GROUP};
 
 use hocket_core::Result;
 
@@ -22,15 +22,20 @@ use random::mix;
 
 /// A model of noise.
 pub trait Model {
-    /// Who draws: the noise of the rank that is hit, or each operation for itself. An operation is known by the rank that
-    /// began it and its position in that rank's program.
-    fn draw(&self, _victim: usize, origin: usize, position: u64) -> u64 {
-        mix(origin, position)
+    /// Whether it is the noise of a rank that draws, and not each operation for itself.
+    fn is_of_rank(&self) -> bool {
+        false
+    }
+    /// Who draws: the rank that is hit, or the operation, known by the rank that began it and its position in that rank's
+    /// program.
+    fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
+        if self.is_of_rank() { victim as u64 } else { mix(origin, position) }
     }
     /// What the model needs to know of all operations of this length, worked out once.
     fn weight(&self, length_s: f64) -> f64;
-    /// By how much operations that start at these times are delayed, in seconds; one lane per trial.
-    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L];
+    /// Adds to the ends of operations that start at these times by how much they are delayed, in seconds; one lane per
+    /// trial.
+    fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: &[f64; L], end_s: &mut [f64; L]);
 }
 
 /// Operations of one length.
@@ -172,10 +177,14 @@ fn chance(length_s: f64, interval_s: Option<f64>) -> f64 {
     interval_s.map_or(1.0, |interval_s| -libm::expm1(-length_s / interval_s))
 }
 
-/// In which trials an operation meets an event, with the probability that is its weight.
+/// Adds a delay to each end whose bit is set.
 #[inline(always)]
-fn is_hit<const L: usize>(operation: Operation, draws: &Draws) -> [bool; L] {
-    draws.uniform(0).map(|u: f64| u < operation.weight)
+fn delay_hit<const L: usize>(mut hits: u32, end_s: &mut [f64; L], delay_s: impl Fn(usize) -> f64) {
+    while hits != 0 {
+        let i = hits.trailing_zeros() as usize;
+        end_s[i] += delay_s(i);
+        hits &= hits - 1;
+    }
 }
 
 /// The shortest time between events: far below what matters, and far above where numbers of events overflow.
@@ -226,9 +235,9 @@ macro_rules! models {
         }
 
         impl Model for NoiseModel {
-            fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
+            fn is_of_rank(&self) -> bool {
                 match self {
-                    $(Self::$model(model) => model.draw(victim, origin, position),)+
+                    $(Self::$model(model) => model.is_of_rank(),)+
                 }
             }
 
@@ -239,9 +248,9 @@ macro_rules! models {
             }
 
             #[inline(always)]
-            fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L] {
+            fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: &[f64; L], end_s: &mut [f64; L]) {
                 match self {
-                    $(Self::$model(model) => model.delay_s(operation, draws, start_s),)+
+                    $(Self::$model(model) => model.delay(operation, draws, start_s, end_s),)+
                 }
             }
         }

@@ -6,7 +6,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, chance, is_hit, optional_between_s};
+use super::{Draws, Model, Operation, chance, delay_hit, optional_between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -39,10 +39,12 @@ impl Model for Pareto {
     }
 
     #[inline(always)]
-    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, _start_s: [f64; L]) -> [f64; L] {
-        let is_hit: [bool; L] = is_hit(operation, draws);
+    fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, _start_s: &[f64; L], end_s: &mut [f64; L]) {
+        let hits = draws.hits::<L>(operation.weight);
+        if hits == 0 {
+            return;
+        }
         let uniform: [f64; L] = draws.uniform(1);
-        let delay_s = |u: f64| self.minimum_s * libm::pow(u, -1.0 / self.shape);
-        std::array::from_fn(|i| if is_hit[i] { delay_s(uniform[i]) } else { 0.0 })
+        delay_hit(hits, end_s, |i| self.minimum_s * libm::pow(uniform[i], -1.0 / self.shape));
     }
 }

@@ -45,8 +45,8 @@ impl Periodic {
 }
 
 impl Model for Periodic {
-    fn draw(&self, victim: usize, _origin: usize, _position: u64) -> u64 {
-        victim as u64
+    fn is_of_rank(&self) -> bool {
+        true
     }
 
     fn weight(&self, _length_s: f64) -> f64 {
@@ -54,17 +54,18 @@ impl Model for Periodic {
     }
 
     #[inline(always)]
-    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L] {
+    fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: &[f64; L], end_s: &mut [f64; L]) {
         let Operation { length_s, weight: per_s } = operation;
         let share: [f64; L] = self.phase.share(draws);
         if self.overlap == Overlap::Stall {
-            return std::array::from_fn(|i| self.stall_s(start_s[i], length_s, share[i] * self.period_s));
+            for i in 0..L {
+                end_s[i] += self.stall_s(start_s[i], length_s, share[i] * self.period_s);
+            }
+            return;
         }
-        let mut delay_s = [0.0; L];
         for i in 0..L {
             let begin = start_s[i] - share[i] * self.period_s;
-            delay_s[i] = self.duration_s * (((begin + length_s) * per_s).ceil() - (begin * per_s).ceil());
+            end_s[i] += self.duration_s * (((begin + length_s) * per_s).ceil() - (begin * per_s).ceil());
         }
-        delay_s
     }
 }

@@ -10,7 +10,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, Overlap, between_s, mix, stall_s};
+use super::{Draws, Model, Operation, Overlap, between_s, chance, delay_hit, mix, stall_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -98,37 +98,34 @@ fn many_events(uniform: f64, x: f64) -> f64 {
 }
 
 impl Model for Poisson {
-    fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
-        match self.overlap {
-            Overlap::Arrival => mix(origin, position),
-            Overlap::Stall => victim as u64,
-        }
+    fn is_of_rank(&self) -> bool {
+        self.overlap == Overlap::Stall
     }
 
-    /// The probability to meet no event.
     fn weight(&self, length_s: f64) -> f64 {
-        libm::exp(-length_s / self.interval_s)
+        chance(length_s, Some(self.interval_s))
     }
 
     #[inline(always)]
-    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L] {
-        let Operation { length_s, weight: none } = operation;
+    fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: &[f64; L], end_s: &mut [f64; L]) {
+        let Operation { length_s, weight: chance } = operation;
         if self.overlap == Overlap::Stall {
             let lane = |i: usize| Draws { first_trial: draws.first_trial + i as u64, ..*draws };
-            return std::array::from_fn(|i| self.stall_s(start_s[i], length_s, &lane(i)));
+            for i in 0..L {
+                end_s[i] += self.stall_s(start_s[i], length_s, &lane(i));
+            }
+            return;
         }
-        let uniform: [f64; L] = draws.uniform(0);
-        let mut delay_s = [0.0; L];
-        let mut hits = 0;
-        for i in 0..L {
-            let is_hit = uniform[i] >= none;
-            delay_s[i] = if is_hit { self.duration_s } else { 0.0 };
-            hits += u32::from(is_hit);
+        let hits = draws.hits::<L>(chance);
+        if hits == 0 {
+            return;
         }
-        if hits > 0 && !self.is_hit_once {
-            return uniform.map(|u| self.duration_s * events(u, none, length_s / self.interval_s));
+        if self.is_hit_once {
+            return delay_hit(hits, end_s, |_| self.duration_s);
         }
-        delay_s
+        let (uniform, mean): ([f64; L], _) = (draws.uniform(1), length_s / self.interval_s);
+        let none = libm::exp(-mean);
+        delay_hit(hits, end_s, |i| self.duration_s * events(none + chance * uniform[i], none, mean).max(1.0));
     }
 }
 

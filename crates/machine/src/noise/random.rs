@@ -4,13 +4,13 @@
 //! Philox4x32 with 10 rounds. A block of the generator serves four trials, and eight blocks are made side by side.
 
 /// Trials whose draws are made together.
-const GROUP: u64 = 32;
+pub const GROUP: usize = 32;
 /// Blocks made side by side.
 const BLOCKS: usize = 8;
 
 /// The draws of one operation, or of one rank's noise, in `L` successive trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Draws {
+pub struct Draws<'a> {
     /// The seed, and which noise of the machine draws.
     pub key: [u32; 2],
     /// Who draws: what [`super::Model::draw`] said.
@@ -19,9 +19,16 @@ pub struct Draws {
     pub first_trial: u64,
     /// Number of ranks.
     pub ranks: usize,
+    /// The words with index 0 of the first of those who draw, if they are known already.
+    pub known: &'a [[u32; GROUP]],
 }
 
-impl Draws {
+/// Up to this probability the trials that something happens in are found by the gaps between them.
+const RARE: f64 = 0.125;
+/// The words that gaps are made of have this index and those after it.
+const GAPS: u32 = 1 << 31;
+
+impl Draws<'_> {
     /// The `index`-th number of each trial, uniform in (0, 1) in steps of 2^-32.
     #[inline(always)]
     pub fn uniform<const L: usize>(&self, index: u32) -> [f64; L] {
@@ -33,13 +40,74 @@ impl Draws {
         numbers
     }
 
+    /// The first words of all ranks, for [`Draws::known`].
+    pub fn of_ranks(&self) -> Vec<[u32; GROUP]> {
+        (0..self.ranks as u64).map(|who| Draws { who, ..*self }.words(0)).collect()
+    }
+
+    /// In which trials something happens that has this probability: a bit for each.
+    #[inline(always)]
+    pub fn hits<const L: usize>(&self, chance: f64) -> u32 {
+        if chance > RARE {
+            let uniform: [f64; L] = self.uniform(0);
+            let mut hits = 0;
+            for (i, uniform) in uniform.iter().enumerate() {
+                hits |= u32::from(*uniform < chance) << i;
+            }
+            return hits;
+        }
+        let miss = 1.0 - chance;
+        let mut none = miss;
+        for _ in 0..GROUP.ilog2() {
+            none *= none;
+        }
+        let first = self.gap(0);
+        if first <= none {
+            return 0;
+        }
+        self.hits_by_gaps(first, chance) >> (self.first_trial % GROUP as u64) & (u32::MAX >> (32 - L))
+    }
+
+    /// The hits of the whole group. The gap to the next hit is at least g with probability (1 - chance)^g.
+    #[cold]
+    fn hits_by_gaps(&self, first: f64, chance: f64) -> u32 {
+        let scale = 1.0 / libm::log1p(-chance);
+        let (mut hits, mut lane, mut uniform) = (0, 0, first);
+        for number in 1.. {
+            lane += (libm::log(uniform) * scale) as u64;
+            if lane >= GROUP as u64 {
+                break;
+            }
+            hits |= 1 << lane;
+            lane += 1;
+            uniform = self.gap(number);
+        }
+        hits
+    }
+
+    /// The number that a gap is made of, uniform in (0, 1) in steps of 2^-53; the same for the whole group.
+    #[inline(always)]
+    fn gap(&self, number: u32) -> f64 {
+        let [[a], [b], ..] = self.blocks::<1>((self.first_trial / GROUP as u64) as u32, GAPS + number);
+        let word = u64::from(a) << 32 | u64::from(b);
+        ((word >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)
+    }
+
     /// The `index`-th word of each trial. Trial t takes word (t mod 32) / 8 of block 8 (t / 32) + t mod 8.
     #[inline(always)]
     pub fn words<const L: usize>(&self, index: u32) -> [u32; L] {
-        const { assert!(L == 1 || (L.is_multiple_of(BLOCKS) && GROUP.is_multiple_of(L as u64)), "1, 8, 16 or 32 lanes") };
-        let first_block = (self.first_trial / GROUP * BLOCKS as u64) as u32;
-        let first_lane = (self.first_trial % GROUP) as usize;
+        const { assert!(L == 1 || (L.is_multiple_of(BLOCKS) && GROUP.is_multiple_of(L)), "1, 8, 16 or 32 lanes") };
+        let first_block = (self.first_trial / GROUP as u64 * BLOCKS as u64) as u32;
+        let first_lane = (self.first_trial % GROUP as u64) as usize;
         let mut words = [0; L];
+        if index == 0
+            && let Some(known) = self.known.get(self.who as usize)
+        {
+            for i in 0..L {
+                words[i] = known[first_lane + i];
+            }
+            return words;
+        }
         if L == 1 {
             let [block] = self.blocks::<1>(first_block + (first_lane % BLOCKS) as u32, index)[first_lane / BLOCKS];
             words[0] = block;
@@ -104,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_draw_does_not_depend_on_the_number_of_lanes() {
-        let draws = |first_trial| Draws { key: [7, 9], who: 0x1234_5678_9abc, first_trial, ranks: 1 };
+        let draws = |first_trial| Draws { key: [7, 9], who: 0x1234_5678_9abc, first_trial, ranks: 1, known: &[] };
         let wide: Vec<_> = (0..4).flat_map(|group| draws(32 * group).words::<32>(3)).collect();
         let middle: Vec<_> = (0..16).flat_map(|group| draws(8 * group).words::<8>(3)).collect();
         let single: Vec<_> = (0..128).flat_map(|trial| draws(trial).words::<1>(3)).collect();
@@ -114,5 +182,30 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         assert_eq!(distinct.len(), wide.len());
+    }
+
+    /// The number of hits of n draws is within 5 standard deviations of n p, on every lane, for rare and for common ones;
+    /// and a lane's hit does not depend on how many lanes are asked for.
+    #[test]
+    fn hits_have_their_probability_on_every_lane() {
+        for chance in [1e-4, 1e-2, RARE, 0.2, 0.9] {
+            let mut hits = [0; GROUP];
+            let groups = 200_000;
+            for who in 0..groups {
+                let draws = |first_trial| Draws { key: [1, 2], who, first_trial, ranks: 1, known: &[] };
+                let mask = draws(64).hits::<GROUP>(chance);
+                let narrow = (0..4).fold(0, |all, part| all | draws(64 + 8 * part).hits::<8>(chance) << (8 * part));
+                assert_eq!(mask, narrow);
+                let lane = who % GROUP as u64;
+                assert_eq!(mask >> lane & 1, draws(64 + lane).hits::<1>(chance));
+                for (lane, hits) in hits.iter_mut().enumerate() {
+                    *hits += mask >> lane & 1;
+                }
+            }
+            let (mean, deviation) = (groups as f64 * chance, (groups as f64 * chance * (1.0 - chance)).sqrt());
+            for (lane, hits) in hits.into_iter().enumerate() {
+                assert!((f64::from(hits) - mean).abs() < 5.0 * deviation, "chance {chance}, lane {lane}: {hits} hits");
+            }
+        }
     }
 }

@@ -114,8 +114,8 @@ fn events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
 }
 
 impl Model for Trace {
-    fn draw(&self, victim: usize, _origin: usize, _position: u64) -> u64 {
-        victim as u64
+    fn is_of_rank(&self) -> bool {
+        true
     }
 
     fn weight(&self, _length_s: f64) -> f64 {
@@ -123,14 +123,14 @@ impl Model for Trace {
     }
 
     #[inline(always)]
-    fn delay_s<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: [f64; L]) -> [f64; L] {
+    fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: &[f64; L], end_s: &mut [f64; L]) {
         let share: [f64; L] = self.phase.share(draws);
-        std::array::from_fn(|i| {
+        for i in 0..L {
             let begin = start_s[i] + share[i] * self.length_s;
-            match self.overlap {
+            end_s[i] += match self.overlap {
                 Overlap::Arrival => self.taken_between_s(begin, begin + operation.length_s),
                 Overlap::Stall => self.stall_s(begin, operation.length_s),
-            }
-        })
+            };
+        }
     }
 }

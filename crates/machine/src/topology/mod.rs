@@ -9,13 +9,18 @@
 //! dims = [8, 8]
 //! ```
 
+mod grid;
+mod overlap;
+mod picture;
 mod placement;
 
+pub use overlap::overlap;
 pub use placement::Placement;
 
 use hocket_core::Result;
 
 use crate::Section;
+use crate::section::MOST_NODES;
 
 /// A shape of network. Vertices `0..nodes` are nodes, where ranks can be; the others are switches. Links are directed and
 /// numbered from 0; their numbers and names never change for the same parameters.
@@ -41,6 +46,17 @@ pub trait Topology {
     fn channels(&self) -> usize {
         1
     }
+    /// Links of the longest route.
+    fn longest_route(&self) -> usize;
+    /// Links of a route, on average over all pairs of distinct nodes; 0 if there are none.
+    fn mean_route(&self) -> f64;
+    /// Links that lead from one half of the nodes to the other where they are fewest, counted one way; none where that
+    /// takes more than a formula.
+    fn bisection(&self) -> Option<usize> {
+        None
+    }
+    /// A drawing of a few lines, in which a node is shown by its label.
+    fn picture(&self, label: &dyn Fn(usize) -> String) -> String;
     /// The sizes of a torus along its axes, first axis first.
     fn torus(&self) -> Option<&[usize]> {
         None
@@ -91,40 +107,82 @@ macro_rules! topologies {
                     $(Self::$shape(_) => stringify!($name),)+
                 }
             }
-        }
 
-        impl Topology for AnyTopology {
-            fn nodes(&self) -> usize {
-                match self { $(Self::$shape(shape) => shape.nodes(),)+ }
-            }
-            fn vertices(&self) -> usize {
-                match self { $(Self::$shape(shape) => shape.vertices(),)+ }
-            }
-            fn links(&self) -> usize {
-                match self { $(Self::$shape(shape) => shape.links(),)+ }
-            }
-            fn ends(&self, link: usize) -> (usize, usize) {
-                match self { $(Self::$shape(shape) => shape.ends(link),)+ }
-            }
-            fn link_name(&self, link: usize) -> String {
-                match self { $(Self::$shape(shape) => shape.link_name(link),)+ }
-            }
-            fn vertex_name(&self, vertex: usize) -> String {
-                match self { $(Self::$shape(shape) => shape.vertex_name(vertex),)+ }
-            }
-            fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
-                match self { $(Self::$shape(shape) => shape.route(from, to, hops),)+ }
-            }
-            fn channels(&self) -> usize {
-                match self { $(Self::$shape(shape) => shape.channels(),)+ }
-            }
-            fn torus(&self) -> Option<&[usize]> {
-                match self { $(Self::$shape(shape) => shape.torus(),)+ }
+            fn shape(&self) -> &dyn Topology {
+                match self {
+                    $(Self::$shape(shape) => shape,)+
+                }
             }
         }
     };
 }
 
 topologies! {
+    crossbar: Crossbar,
+    dragonfly: Dragonfly,
+    fat_tree: FatTree,
+    mesh: Mesh,
     torus: Torus,
+}
+
+impl Topology for AnyTopology {
+    fn nodes(&self) -> usize {
+        self.shape().nodes()
+    }
+
+    fn vertices(&self) -> usize {
+        self.shape().vertices()
+    }
+
+    fn links(&self) -> usize {
+        self.shape().links()
+    }
+
+    fn ends(&self, link: usize) -> (usize, usize) {
+        self.shape().ends(link)
+    }
+
+    fn link_name(&self, link: usize) -> String {
+        self.shape().link_name(link)
+    }
+
+    fn vertex_name(&self, vertex: usize) -> String {
+        self.shape().vertex_name(vertex)
+    }
+
+    fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
+        self.shape().route(from, to, hops);
+    }
+
+    fn channels(&self) -> usize {
+        self.shape().channels()
+    }
+
+    fn longest_route(&self) -> usize {
+        self.shape().longest_route()
+    }
+
+    fn mean_route(&self) -> f64 {
+        self.shape().mean_route()
+    }
+
+    fn bisection(&self) -> Option<usize> {
+        self.shape().bisection()
+    }
+
+    fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
+        self.shape().picture(label)
+    }
+
+    fn torus(&self) -> Option<&[usize]> {
+        self.shape().torus()
+    }
+}
+
+/// Refuses, by one of its keys, a topology of more nodes than any machine has, or more links than there are numbers for.
+fn check_size(section: &Section, key: &str, nodes: usize, links: usize) -> Result<()> {
+    if nodes <= MOST_NODES && u32::try_from(links).is_ok() {
+        return Ok(());
+    }
+    Err(section.reject(key, "at most 2^26 nodes and 2^32 - 1 links in all"))
 }

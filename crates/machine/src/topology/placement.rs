@@ -1,24 +1,47 @@
 //! Placements: on which node each rank is.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{Error, Result};
 
 use crate::Section;
+use crate::section::MOST_NODES;
 
 /// Where the ranks are. Keys of `[network]`: `ranks_per_node` (1 when absent): so many successive ranks share a node;
 /// `permutation`: a list of the nodes in the order in which ranks are put on them, in the order of their numbers when
 /// absent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     ranks_per_node: usize,
-    order: Option<Arc<[usize]>>,
+    permutation: Option<Arc<Permutation>>,
+}
+
+/// The order in which ranks are put on nodes.
+#[derive(Debug, PartialEq)]
+struct Permutation {
+    /// The node of each place in that order.
+    nodes: Vec<usize>,
+    /// The place of each node.
+    places: Vec<usize>,
+}
+
+impl Permutation {
+    /// None unless the list has every node once.
+    fn new(nodes: Vec<usize>, count: usize) -> Option<Self> {
+        let mut places = vec![usize::MAX; count];
+        for (place, node) in nodes.iter().enumerate() {
+            *places.get_mut(*node)? = place;
+        }
+        let is_whole = nodes.len() == count && !places.contains(&usize::MAX);
+        is_whole.then_some(Self { nodes, places })
+    }
 }
 
 impl Placement {
     /// One rank per node, in order.
     pub fn linear() -> Self {
-        Self { ranks_per_node: 1, order: None }
+        Self { ranks_per_node: 1, permutation: None }
     }
 
     /// Reads the keys for a topology of `nodes` nodes.
@@ -27,26 +50,37 @@ impl Placement {
     /// No ranks per node, or a list that does not name every node once.
     pub fn read(section: &Section, nodes: usize) -> Result<Self> {
         let ranks_per_node = section.count_or("ranks_per_node", 1)?;
-        let order = section.optional_numbers("permutation")?;
-        if let Some(order) = &order {
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            if !sorted.iter().copied().eq(0..nodes) {
-                return Err(section.reject("permutation", &format!("each of the nodes 0 to {} once", nodes - 1)));
-            }
+        if ranks_per_node > MOST_NODES / nodes {
+            return Err(section.reject("ranks_per_node", "no more than 2^26 ranks in all"));
         }
-        Ok(Self { ranks_per_node, order: order.map(Arc::from) })
+        let Some(order) = section.optional_numbers("permutation")? else {
+            return Ok(Self { ranks_per_node, permutation: None });
+        };
+        let expected = format!("each of the nodes 0 to {} once", nodes - 1);
+        let permutation = Permutation::new(order, nodes).ok_or_else(|| section.reject("permutation", &expected))?;
+        Ok(Self { ranks_per_node, permutation: Some(Arc::new(permutation)) })
     }
 
     /// Whether rank r is on node r.
     pub fn is_linear(&self) -> bool {
-        self.ranks_per_node == 1 && self.order.is_none()
+        self.ranks_per_node == 1 && self.permutation.is_none()
     }
 
     /// The node of a rank.
     pub fn node_of(&self, rank: usize) -> usize {
         let place = rank / self.ranks_per_node;
-        self.order.as_ref().map_or(place, |order| order[place])
+        self.permutation.as_ref().map_or(place, |order| order.nodes[place])
+    }
+
+    /// The ranks for which a node has room.
+    pub fn ranks_on(&self, node: usize) -> Range<usize> {
+        let place = self.permutation.as_ref().map_or(node, |order| order.places[node]);
+        place * self.ranks_per_node..(place + 1) * self.ranks_per_node
+    }
+
+    /// How many ranks so many nodes have room for.
+    pub fn room(&self, nodes: usize) -> usize {
+        nodes * self.ranks_per_node
     }
 
     /// Checks that so many ranks have room.
@@ -54,7 +88,7 @@ impl Placement {
     /// # Errors
     /// They do not.
     pub fn check(&self, ranks: usize, nodes: usize) -> Result<()> {
-        let room = nodes * self.ranks_per_node;
+        let room = self.room(nodes);
         if ranks <= room {
             return Ok(());
         }

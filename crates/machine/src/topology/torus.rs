@@ -2,118 +2,105 @@
 //!
 //! Keys: `dims` (nodes along each axis, first axis first), `tie` = "plus" (a distance of exactly half a ring is gone in
 //! the + direction; the default) or "split" (from even coordinates +, from odd ones -).
-//! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Routes take the axes in order, the shortest way
-//! round each. Every node has a + and a - link along each axis; along an axis of one node nobody uses them, and of two
-//! nodes the + and the - link of a node lead to the same neighbour.
 //!
-//! Virtual channels (W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection
-//! networks", IEEE Trans. Computers 36, 1987): a packet starts in channel 0 of each ring and changes to channel 1 at the
-//! dateline, the link that closes the ring.
+//! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Every node has a + and a - link along each axis, and
+//! they are numbered node by node; along an axis of one node nobody uses them, and of two nodes the + and the - link of a
+//! node lead to the same neighbour. Routes take the axes in order, the shortest way round each.
+//!
+//! Virtual channels: a packet starts in channel 0 of each ring and changes to channel 1 at the dateline, the link that
+//! closes the ring.
+//!
+//! Source: W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
+//! Computers 36 (1987).
+
+use std::cmp::Ordering;
 
 use hocket_core::Result;
 
-use super::{Hop, Topology};
+use super::grid::Grid;
+use super::{Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Torus {
-    dims: Vec<usize>,
+    grid: Grid,
     is_split: bool,
 }
-
-/// Names of the first axes in links; others are numbered.
-const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl Torus {
     /// A torus on which ties are gone in the + direction.
     pub fn new(dims: &[usize]) -> Self {
-        Self { dims: dims.to_vec(), is_split: false }
+        Self { grid: Grid { dims: dims.to_vec() }, is_split: false }
     }
 
     pub(super) fn read(section: &Section) -> Result<Self> {
-        let dims = section.sizes("dims")?;
-        Ok(Self { dims, is_split: section.choice("tie", &[("plus", false), ("split", true)])? })
+        let grid = Grid { dims: section.sizes("dims")? };
+        check_size(section, "dims", grid.nodes(), (2 * grid.nodes()).saturating_mul(grid.dims.len()))?;
+        Ok(Self { grid, is_split: section.choice("tie", &[("plus", false), ("split", true)])? })
     }
 
     /// Steps along a ring of `size` nodes, and whether they go in the + direction.
     fn shortest(&self, size: usize, from: usize, to: usize) -> (usize, bool) {
-        let ahead = (to + size - from) % size;
+        let ahead = if to >= from { to - from } else { to + size - from };
         let is_plus = match (2 * ahead).cmp(&size) {
-            std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => !self.is_split || from.is_multiple_of(2),
-            std::cmp::Ordering::Greater => false,
+            Ordering::Less => true,
+            Ordering::Equal => !self.is_split || from.is_multiple_of(2),
+            Ordering::Greater => false,
         };
         (if is_plus { ahead } else { size - ahead }, is_plus)
     }
 
     fn link(&self, node: usize, axis: usize, is_plus: bool) -> usize {
-        (node * self.dims.len() + axis) * 2 + usize::from(!is_plus)
+        (node * self.grid.dims.len() + axis) * 2 + usize::from(!is_plus)
     }
 
     /// Node, axis and direction of a link.
     fn place(&self, link: usize) -> (usize, usize, bool) {
-        (link / 2 / self.dims.len(), link / 2 % self.dims.len(), link.is_multiple_of(2))
-    }
-
-    /// Distance of the numbers of neighbours along an axis.
-    fn stride(&self, axis: usize) -> usize {
-        self.dims[..axis].iter().product()
-    }
-
-    fn neighbour(&self, node: usize, axis: usize, is_plus: bool) -> usize {
-        let (size, stride) = (self.dims[axis], self.stride(axis));
-        let at = node / stride % size;
-        let next = if is_plus { (at + 1) % size } else { (at + size - 1) % size };
-        node - at * stride + next * stride
+        let axes = self.grid.dims.len();
+        (link / 2 / axes, link / 2 % axes, link.is_multiple_of(2))
     }
 }
 
 impl Topology for Torus {
     fn nodes(&self) -> usize {
-        self.dims.iter().product()
+        self.grid.nodes()
     }
 
     fn links(&self) -> usize {
-        2 * self.dims.len() * self.nodes()
+        2 * self.grid.dims.len() * self.nodes()
     }
 
     fn ends(&self, link: usize) -> (usize, usize) {
         let (node, axis, is_plus) = self.place(link);
-        (node, self.neighbour(node, axis, is_plus))
+        let axis = self.grid.axis(axis);
+        let at = axis.coordinate(node);
+        (node, axis.moved(node, at, axis.next(at, is_plus)))
     }
 
     fn link_name(&self, link: usize) -> String {
         let (node, axis, is_plus) = self.place(link);
-        let axis = AXES.get(axis).map_or_else(|| format!("axis {axis}"), |name| (*name).to_owned());
-        format!("{}{axis} from {}", if is_plus { '+' } else { '-' }, self.vertex_name(node))
+        self.grid.link_name(node, axis, is_plus)
     }
 
     fn vertex_name(&self, vertex: usize) -> String {
-        let mut rest = vertex;
-        let mut coordinates = Vec::new();
-        for size in &self.dims {
-            coordinates.push((rest % size).to_string());
-            rest /= size;
-        }
-        format!("({})", coordinates.join(","))
+        self.grid.node_name(vertex)
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
-        let (mut node, mut stride) = (from, 1);
-        for (axis, size) in self.dims.iter().enumerate() {
-            let (mut at, goal) = (from / stride % size, to / stride % size);
-            let (steps, is_plus) = self.shortest(*size, at, goal);
+        let mut node = from;
+        for (number, axis) in self.grid.axes().enumerate() {
+            let mut at = axis.coordinate(from);
+            let (steps, is_plus) = self.shortest(axis.size, at, axis.coordinate(to));
             let mut channel = 0;
             for _ in 0..steps {
-                let closes = at == if is_plus { size - 1 } else { 0 };
+                let next = axis.next(at, is_plus);
+                let closes = (next > at) != is_plus;
                 channel |= u8::from(closes);
-                hops.push(Hop { link: self.link(node, axis, is_plus) as u32, channel });
-                let next = if !is_plus { (at + size - 1) % size } else { (at + 1) % size };
-                node = node - at * stride + next * stride;
+                hops.push(Hop { link: self.link(node, number, is_plus) as u32, channel });
+                node = axis.moved(node, at, next);
                 at = next;
             }
-            stride *= size;
         }
     }
 
@@ -121,7 +108,26 @@ impl Topology for Torus {
         2
     }
 
+    /// Half of each ring, rounded down.
+    fn longest_route(&self) -> usize {
+        self.grid.dims.iter().map(|size| size / 2).sum()
+    }
+
+    /// From a node of a ring of k, the distances to all add up to k^2 / 4, rounded down.
+    fn mean_route(&self) -> f64 {
+        self.grid.mean(|size| (size * size / 4.0).floor() / size)
+    }
+
+    /// A cut across the longest axis meets each of its rings twice.
+    fn bisection(&self) -> Option<usize> {
+        self.grid.cut().map(|rings| 2 * rings)
+    }
+
+    fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
+        self.grid.picture(true, label)
+    }
+
     fn torus(&self) -> Option<&[usize]> {
-        Some(&self.dims)
+        Some(&self.grid.dims)
     }
 }

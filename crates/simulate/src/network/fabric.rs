@@ -15,10 +15,15 @@ use crate::clock::Clock;
 /// in the order in which it is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
+    /// Nodes, links and routes.
     pub topology: AnyTopology,
+    /// On which nodes the ranks are.
     pub placement: Placement,
+    /// `protocol`: whether a message leaves without waiting for its receive.
     pub is_eager: bool,
+    /// `software_latency`, in seconds.
     pub software_latency_s: f64,
+    /// `engines` of each node.
     pub engines: usize,
 }
 
@@ -82,6 +87,13 @@ pub struct Flight {
     pub bytes: f64,
     /// Idle packet times between two of its packets, where there are packets.
     pub gap_packets: f64,
+}
+
+impl From<(u32, usize, usize, f64)> for Flight {
+    /// A message without gaps: its id, nodes and bytes.
+    fn from((id, from, to, bytes): (u32, usize, usize, f64)) -> Self {
+        Self { id, from, to, bytes, gap_packets: 0.0 }
+    }
 }
 
 /// How far a message is.

@@ -120,5 +120,6 @@ macro_rules! networks {
 
 networks! {
     hockney: Hockney,
+    links: Links,
     loggp: Loggp,
 }

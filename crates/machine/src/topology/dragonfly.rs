@@ -1,0 +1,277 @@
+//! Dragonfly: groups of routers, all routers of a group linked with each other, all groups linked with each other.
+//!
+//! Keys: `nodes_per_router` (p), `routers_per_group` (a), `global_links_per_router` (h), `groups` (g; a h + 1 when absent, which
+//! is the most).
+//!
+//! Node n is at router n / p, and that in group n / (p a). Global port k of a group, at its router k / h, leads to the group
+//! that is 1 + k mod (g - 1) further on; with fewer groups than the most every two are linked so many times as all of them
+//! can be, and the ports that are left over are not linked. Links are numbered: up and down of each node; local ones router by
+//! router; global ones group by group, port by port.
+//!
+//! Routes are minimal: to the router with the global link (a local link), to the other group (a global one), to the
+//! destination's router (a local one). Where several global links are as near, they take turns, destination by destination.
+//!
+//! Virtual channels: a local link after the global one uses channel 1, all others 0.
+//!
+//! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
+
+use std::collections::BTreeSet;
+
+use hocket_core::Result;
+
+use super::picture::{items, lines};
+use super::{Hop, Topology, check_size};
+use crate::Section;
+
+/// The topology's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dragonfly {
+    nodes_per_router: usize,
+    routers_per_group: usize,
+    global_links_per_router: usize,
+    groups: usize,
+}
+
+/// What a link joins.
+enum Place {
+    Up { node: usize },
+    Down { node: usize },
+    Local { from: usize, to: usize },
+    Global { group: usize, port: usize },
+}
+
+/// Groups and routers of a group that a picture shows.
+const MOST_LINES: usize = 8;
+
+impl Dragonfly {
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        let nodes_per_router = section.count("nodes_per_router")?;
+        let routers_per_group = section.count("routers_per_group")?;
+        let global_links_per_router = section.count("global_links_per_router")?;
+        let most = routers_per_group.saturating_mul(global_links_per_router).saturating_add(1);
+        let groups = section.count_or("groups", most)?;
+        if groups > most {
+            return Err(section.reject("groups", &format!("at most {most}, so that a global link leads to each other group")));
+        }
+        let dragonfly = Self { nodes_per_router, routers_per_group, global_links_per_router, groups };
+        check_size(section, "routers_per_group", dragonfly.nodes(), dragonfly.links())?;
+        Ok(dragonfly)
+    }
+
+    fn routers(&self) -> usize {
+        self.routers_per_group.saturating_mul(self.groups)
+    }
+
+    /// Global links from one group to each other group.
+    fn lanes(&self) -> usize {
+        let ports = self.routers_per_group.saturating_mul(self.global_links_per_router);
+        ports.checked_div(self.groups - 1).unwrap_or(0)
+    }
+
+    /// Global links from one group to all others.
+    fn ports(&self) -> usize {
+        self.lanes() * (self.groups - 1)
+    }
+
+    /// The number of the first local link, and of the first global one.
+    fn firsts(&self) -> (usize, usize) {
+        let local = self.nodes().saturating_mul(2);
+        (local, local.saturating_add(self.routers().saturating_mul(self.routers_per_group - 1)))
+    }
+
+    fn place(&self, link: usize) -> Place {
+        let (local, global) = self.firsts();
+        if link < local {
+            let node = link / 2;
+            return if link.is_multiple_of(2) { Place::Up { node } } else { Place::Down { node } };
+        }
+        if link < global {
+            let others = self.routers_per_group - 1;
+            let (from, other) = ((link - local) / others, (link - local) % others);
+            let within = from % self.routers_per_group;
+            return Place::Local { from, to: from - within + other + usize::from(other >= within) };
+        }
+        Place::Global { group: (link - global) / self.ports(), port: (link - global) % self.ports() }
+    }
+
+    fn local(&self, from: usize, to: usize) -> usize {
+        let other = to % self.routers_per_group - usize::from(to > from);
+        self.firsts().0 + from * (self.routers_per_group - 1) + other
+    }
+
+    fn global(&self, group: usize, port: usize) -> usize {
+        self.firsts().1 + group * self.ports() + port
+    }
+
+    /// How many groups further on a port leads.
+    fn distance(&self, port: usize) -> usize {
+        1 + port % (self.groups - 1)
+    }
+
+    /// The port at the other end of a port's link, at which the link back begins.
+    fn opposite(&self, port: usize) -> usize {
+        let others = self.groups - 1;
+        port / others * others + others - self.distance(port)
+    }
+
+    /// Ports to the group that is `distance` further on.
+    fn ports_to(&self, distance: usize) -> impl Iterator<Item = usize> {
+        (0..self.lanes()).map(move |lane| distance - 1 + lane * (self.groups - 1))
+    }
+
+    /// The router of a port among those of its group.
+    fn router_of(&self, port: usize) -> usize {
+        port / self.global_links_per_router
+    }
+
+    /// The port by which a route to a node leaves the group of router `from` for that of router `to`.
+    fn port(&self, from: usize, to: usize, node: usize) -> usize {
+        let size = self.routers_per_group;
+        let distance = (to / size + self.groups - from / size) % self.groups;
+        let locals = |port: &usize| {
+            let leaves = self.router_of(*port) != from % size;
+            let arrives = self.router_of(self.opposite(*port)) != to % size;
+            usize::from(leaves) + usize::from(arrives)
+        };
+        let least = self.ports_to(distance).map(|port| locals(&port)).min();
+        let nearest: Vec<_> = self.ports_to(distance).filter(|port| Some(locals(port)) == least).collect();
+        nearest[node % nearest.len()]
+    }
+
+    /// Appends the links from one router to another, on the way to a node.
+    fn cross(&self, from: usize, to: usize, node: usize, hops: &mut Vec<Hop>) {
+        let size = self.routers_per_group;
+        let local = |hops: &mut Vec<Hop>, from: usize, to: usize, channel| {
+            if from != to {
+                hops.push(Hop { link: self.local(from, to) as u32, channel });
+            }
+        };
+        let (group, other) = (from / size, to / size);
+        if group == other {
+            return local(hops, from, to, 0);
+        }
+        let port = self.port(from, to, node);
+        local(hops, from, group * size + self.router_of(port), 0);
+        hops.push(Hop { link: self.global(group, port) as u32, channel: 0 });
+        local(hops, other * size + self.router_of(self.opposite(port)), to, 1);
+    }
+
+    /// Pairs of routers, one in a given group and one in the group that is `distance` further on, whose routes take 1, 2
+    /// and 3 links.
+    fn pairs(&self, distance: usize) -> [usize; 3] {
+        let ends = |port: usize| (self.router_of(port), self.router_of(self.opposite(port)));
+        let linked: BTreeSet<_> = self.ports_to(distance).map(ends).collect();
+        let leaving: BTreeSet<_> = linked.iter().map(|ends| ends.0).collect();
+        let arriving: BTreeSet<_> = linked.iter().map(|ends| ends.1).collect();
+        let size = self.routers_per_group;
+        let (leaving, arriving) = (leaving.len(), arriving.len());
+        let far = (size - leaving) * (size - arriving);
+        [linked.len(), size * size - far - linked.len(), far]
+    }
+
+    /// Pairs of distinct nodes whose routes take 0, 1, 2 and 3 links between routers.
+    fn node_pairs(&self) -> [usize; 4] {
+        let (nodes, routers) = (self.nodes_per_router, self.routers());
+        let mut pairs = [routers * nodes * (nodes - 1), routers * (self.routers_per_group - 1) * nodes * nodes, 0, 0];
+        for distance in 1..self.groups {
+            for (links, count) in self.pairs(distance).into_iter().enumerate() {
+                pairs[links + 1] += self.groups * count * nodes * nodes;
+            }
+        }
+        pairs
+    }
+
+    fn router_name(&self, router: usize) -> String {
+        format!("router {}.{}", router / self.routers_per_group, router % self.routers_per_group)
+    }
+
+    /// A router with its nodes, and the groups that its global links lead to.
+    fn row(&self, router: usize, label: &dyn Fn(usize) -> String) -> String {
+        let size = self.routers_per_group;
+        let (nodes, links) = (self.nodes_per_router, self.global_links_per_router);
+        let (group, first) = (router / size, router % size * links);
+        let nodes = items(router * nodes..(router + 1) * nodes, label);
+        let ports = first.min(self.ports())..(first + links).min(self.ports());
+        let groups = items(ports, |port| ((group + self.distance(port)) % self.groups).to_string());
+        let groups = if groups.is_empty() { groups } else { format!(" ─ to groups {groups}") };
+        format!("{} ─ {nodes}{groups}\n", self.router_name(router))
+    }
+}
+
+impl Topology for Dragonfly {
+    fn nodes(&self) -> usize {
+        self.routers().saturating_mul(self.nodes_per_router)
+    }
+
+    fn vertices(&self) -> usize {
+        self.nodes() + self.routers()
+    }
+
+    fn links(&self) -> usize {
+        self.firsts().1.saturating_add(self.groups.saturating_mul(self.ports()))
+    }
+
+    fn ends(&self, link: usize) -> (usize, usize) {
+        let (nodes, size) = (self.nodes(), self.routers_per_group);
+        match self.place(link) {
+            Place::Up { node } => (node, nodes + node / self.nodes_per_router),
+            Place::Down { node } => (nodes + node / self.nodes_per_router, node),
+            Place::Local { from, to } => (nodes + from, nodes + to),
+            Place::Global { group, port } => {
+                let other = (group + self.distance(port)) % self.groups;
+                let (from, to) = (self.router_of(port), self.router_of(self.opposite(port)));
+                (nodes + group * size + from, nodes + other * size + to)
+            }
+        }
+    }
+
+    fn link_name(&self, link: usize) -> String {
+        match self.place(link) {
+            Place::Up { node } => format!("up from node {node}"),
+            Place::Down { node } => format!("down to node {node}"),
+            Place::Local { from, to } => format!("local {} from {}", to % self.routers_per_group, self.router_name(from)),
+            Place::Global { group, port } => {
+                let router = group * self.routers_per_group + self.router_of(port);
+                format!("global {port} from {}", self.router_name(router))
+            }
+        }
+    }
+
+    fn vertex_name(&self, vertex: usize) -> String {
+        match vertex.checked_sub(self.nodes()) {
+            None => format!("node {vertex}"),
+            Some(router) => self.router_name(router),
+        }
+    }
+
+    fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
+        if from != to {
+            hops.push(Hop { link: 2 * from as u32, channel: 0 });
+            self.cross(from / self.nodes_per_router, to / self.nodes_per_router, to, hops);
+            hops.push(Hop { link: 2 * to as u32 + 1, channel: 0 });
+        }
+    }
+
+    fn channels(&self) -> usize {
+        2
+    }
+
+    fn longest_route(&self) -> usize {
+        self.node_pairs().iter().rposition(|pairs| *pairs > 0).map_or(0, |links| links + 2)
+    }
+
+    /// Two links to and from the routers, and those between them.
+    fn mean_route(&self) -> f64 {
+        let pairs = self.node_pairs();
+        let links: usize = pairs.iter().enumerate().map(|(links, pairs)| (links + 2) * pairs).sum();
+        links as f64 / pairs.iter().sum::<usize>().max(1) as f64
+    }
+
+    fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
+        let size = self.routers_per_group;
+        lines(self.groups, MOST_LINES, |group| {
+            let routers = lines(size, MOST_LINES, |router| format!("  {}", self.row(group * size + router, label)));
+            format!("group {group}\n{routers}")
+        })
+    }
+}

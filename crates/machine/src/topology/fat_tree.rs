@@ -1,0 +1,190 @@
+//! Fat tree: switches in levels, each with children below and parents above, and nodes at the bottom.
+//!
+//! Keys: `down` (how many children a switch has, level by level from the lowest), `up` (how many parents a node has, then a
+//! switch, level by level: as many numbers as `down`). A k-ary n-tree has `down` = [k, k, ..., k], `up` = [1, k, ..., k].
+//!
+//! Level l has subtrees of M(l) = down(1) ... down(l) nodes, with W(l) = up(1) ... up(l) switches each at their top; level 0 is
+//! the nodes. Switch r at the top of a subtree has the parents r + q W(l), q = 0, 1, ..., among those of the next larger
+//! subtree. Links are numbered level by level, child by child, parent by parent, each way up before its way down.
+//!
+//! Routes go up to the first level at which both ends lie in one subtree, then down. Up from level l they take parent
+//! d / W(l) mod up(l+1), d the destination (D-mod-k): all messages to a node come down the same way, and those of a shift
+//! permutation on a k-ary tree never meet. One virtual channel: what goes down never waits for what goes up.
+//!
+//! Sources: S. Öhring, M. Ibel, S. K. Das, M. J. Kumar, "On generalized fat trees", IPPS 1995; E. Zahavi, "Fat-tree routing and
+//! node ordering providing contention free traffic for MPI global collectives", J. Parallel and Distributed Computing 72
+//! (2012).
+
+use hocket_core::Result;
+
+use super::picture::{items, lines};
+use super::{Hop, Topology, check_size};
+use crate::Section;
+
+/// The topology's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FatTree {
+    down: Vec<usize>,
+    up: Vec<usize>,
+    /// Level 0 is the nodes.
+    levels: Vec<Level>,
+}
+
+/// What lies at one height.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Level {
+    /// M: nodes of each subtree whose top is here.
+    below: usize,
+    /// W: nodes or switches at the top of each subtree.
+    tops: usize,
+    /// Nodes or switches in all.
+    vertices: usize,
+    /// The number of the first of them.
+    first_vertex: usize,
+    /// The number of the first link between here and the level above.
+    first_link: usize,
+}
+
+/// Lines of subtrees in a picture.
+const MOST_LINES: usize = 12;
+
+impl FatTree {
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        let (down, up) = (section.sizes("down")?, section.sizes("up")?);
+        if up.len() != down.len() {
+            let levels = down.len();
+            return Err(section.reject("up", &format!("as many numbers as `down` has, {levels}")));
+        }
+        let tree = Self { levels: levels(&down, &up), down, up };
+        check_size(section, "up", tree.nodes(), tree.links())?;
+        Ok(tree)
+    }
+
+    fn height(&self) -> usize {
+        self.down.len()
+    }
+
+    /// The link between a vertex of this level and one of its parents.
+    fn link(&self, level: usize, vertex: usize, parent: usize, is_down: bool) -> usize {
+        self.levels[level].first_link + 2 * (vertex * self.up[level] + parent) + usize::from(is_down)
+    }
+
+    /// The level, the vertex of that level, and its parent, that a link joins.
+    fn place(&self, link: usize) -> (usize, usize, usize) {
+        let level = self.levels[1..].partition_point(|above| above.first_link <= link);
+        let position = (link - self.levels[level].first_link) / 2;
+        (level, position / self.up[level], position % self.up[level])
+    }
+
+    /// The link of a route to node `to` between a level and the next, in the subtrees of node `inside`.
+    fn hop(&self, level: usize, inside: usize, to: usize, is_down: bool) -> Hop {
+        let Level { below, tops, .. } = self.levels[level];
+        let vertex = inside / below * tops + to % tops;
+        Hop { link: self.link(level, vertex, to / tops % self.up[level], is_down) as u32, channel: 0 }
+    }
+
+    /// The first level at which both nodes lie in one subtree.
+    fn meeting(&self, a: usize, b: usize) -> usize {
+        self.levels.iter().take_while(|level| a / level.below != b / level.below).count()
+    }
+
+    /// A level, and the links above it.
+    fn row(&self, number: usize) -> String {
+        let Level { vertices, below, .. } = self.levels[number];
+        let what = match number {
+            0 => format!("{vertices} nodes"),
+            _ => format!("{vertices} switches, each above {below} nodes"),
+        };
+        let links = self.up.get(number).map(|up| format!("{:9}│ {} links each way\n", "", vertices * up));
+        format!("{}level {number}  {what}\n", links.unwrap_or_default())
+    }
+}
+
+fn levels(down: &[usize], up: &[usize]) -> Vec<Level> {
+    let all: usize = down.iter().product();
+    let mut levels = vec![Level { below: 1, tops: 1, vertices: all, first_vertex: 0, first_link: 0 }];
+    for (down, up) in down.iter().zip(up) {
+        let last = levels[levels.len() - 1];
+        let (below, tops) = (last.below * down, last.tops.saturating_mul(*up));
+        levels.push(Level {
+            below,
+            tops,
+            vertices: (all / below).saturating_mul(tops),
+            first_vertex: last.first_vertex.saturating_add(last.vertices),
+            first_link: last.first_link.saturating_add(last.vertices.saturating_mul(*up).saturating_mul(2)),
+        });
+    }
+    levels
+}
+
+impl Topology for FatTree {
+    fn nodes(&self) -> usize {
+        self.levels[0].vertices
+    }
+
+    fn vertices(&self) -> usize {
+        let top = self.levels[self.height()];
+        top.first_vertex + top.vertices
+    }
+
+    fn links(&self) -> usize {
+        self.levels[self.height()].first_link
+    }
+
+    fn ends(&self, link: usize) -> (usize, usize) {
+        let (level, vertex, parent) = self.place(link);
+        let (here, above) = (self.levels[level], self.levels[level + 1]);
+        let (subtree, top) = (vertex / here.tops, vertex % here.tops);
+        let lower = here.first_vertex + vertex;
+        let upper = above.first_vertex + subtree / self.down[level] * above.tops + top + parent * here.tops;
+        if link.is_multiple_of(2) { (lower, upper) } else { (upper, lower) }
+    }
+
+    fn link_name(&self, link: usize) -> String {
+        let (level, vertex, parent) = self.place(link);
+        let from = self.vertex_name(self.ends(link).0);
+        if link.is_multiple_of(2) {
+            return format!("up {parent} from {from}");
+        }
+        let child = vertex / self.levels[level].tops % self.down[level];
+        format!("down {child} from {from}")
+    }
+
+    fn vertex_name(&self, vertex: usize) -> String {
+        if vertex < self.nodes() {
+            return format!("node {vertex}");
+        }
+        let level = self.levels.partition_point(|level| level.first_vertex <= vertex) - 1;
+        format!("switch {level}.{}", vertex - self.levels[level].first_vertex)
+    }
+
+    fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
+        let meeting = self.meeting(from, to);
+        hops.extend((0..meeting).map(|level| self.hop(level, from, to, false)));
+        hops.extend((0..meeting).rev().map(|level| self.hop(level, to, to, true)));
+    }
+
+    /// Up to the highest switches that have more than one child, and down.
+    fn longest_route(&self) -> usize {
+        2 * self.meeting(0, self.nodes() - 1)
+    }
+
+    /// From a node, M(l) - M(l-1) others are met at level l, after l links.
+    fn mean_route(&self) -> f64 {
+        let met = |(level, pair): (usize, &[Level])| 2 * (level + 1) * (pair[1].below - pair[0].below);
+        let total: usize = self.levels.windows(2).enumerate().map(met).sum();
+        total as f64 / (self.nodes() - 1).max(1) as f64
+    }
+
+    fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
+        let levels: String = (0..=self.height()).rev().map(|number| self.row(number)).collect();
+        let below = self.down[0];
+        let leaf = |number: usize| {
+            let first = number * self.levels[1].tops;
+            let last = first + self.levels[1].tops - 1;
+            let switches = if first == last { format!("1.{first}") } else { format!("1.{first} to 1.{last}") };
+            format!("switch {switches} ─ {}\n", items(number * below..(number + 1) * below, label))
+        };
+        format!("{levels}\n{}", lines(self.nodes() / below, MOST_LINES, leaf))
+    }
+}

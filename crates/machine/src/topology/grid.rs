@@ -1,0 +1,143 @@
+//! Grids: what tori and meshes have in common. Nodes at the crossings, numbered with the first axis fastest.
+
+use super::picture::shown;
+
+/// Nodes along each axis, first axis first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    pub dims: Vec<usize>,
+}
+
+/// One axis of a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    /// Nodes along it.
+    pub size: usize,
+    /// Distance of the numbers of neighbours along it.
+    pub stride: usize,
+}
+
+/// Names of the first axes; others are numbered.
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// Nodes that a picture shows along an axis.
+const MOST_ALONG: usize = 12;
+/// Planes that a picture shows.
+const MOST_PLANES: usize = 4;
+
+impl Axis {
+    pub fn coordinate(self, node: usize) -> usize {
+        node / self.stride % self.size
+    }
+
+    /// The next coordinate in a direction, which after the last one is the first.
+    pub fn next(self, at: usize, is_plus: bool) -> usize {
+        match (is_plus, at) {
+            (true, at) if at + 1 == self.size => 0,
+            (true, at) => at + 1,
+            (false, 0) => self.size - 1,
+            (false, at) => at - 1,
+        }
+    }
+
+    /// The node at another coordinate `to` of this axis than `at`, where `node` is.
+    pub fn moved(self, node: usize, at: usize, to: usize) -> usize {
+        node + to * self.stride - at * self.stride
+    }
+}
+
+impl Grid {
+    pub fn nodes(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    pub fn axes(&self) -> impl Iterator<Item = Axis> {
+        self.dims.iter().scan(1, |next, size| {
+            let stride = *next;
+            *next *= size;
+            Some(Axis { size: *size, stride })
+        })
+    }
+
+    pub fn axis(&self, axis: usize) -> Axis {
+        Axis { size: self.dims[axis], stride: self.dims[..axis].iter().product() }
+    }
+
+    /// The mean over pairs of distinct nodes, given the mean over all pairs of coordinates of an axis of so many nodes.
+    pub fn mean(&self, along: impl Fn(f64) -> f64) -> f64 {
+        let nodes = self.nodes() as f64;
+        let over_all: f64 = self.dims.iter().map(|size| along(*size as f64)).sum();
+        if nodes > 1.0 { over_all * nodes / (nodes - 1.0) } else { 0.0 }
+    }
+
+    /// Nodes in a plane across the longest axis, if two such planes cut the grid into halves.
+    pub fn cut(&self) -> Option<usize> {
+        let longest = self.dims.iter().copied().max().unwrap_or(1);
+        longest.is_multiple_of(2).then(|| self.nodes() / longest)
+    }
+
+    pub fn link_name(&self, node: usize, axis: usize, is_plus: bool) -> String {
+        format!("{}{} from {}", if is_plus { '+' } else { '-' }, axis_name(axis), self.node_name(node))
+    }
+
+    pub fn node_name(&self, node: usize) -> String {
+        let coordinates: Vec<_> = self.axes().map(|axis| axis.coordinate(node).to_string()).collect();
+        format!("({})", coordinates.join(","))
+    }
+
+    /// The planes of the first two axes, with lines that leave them where the axes are closed to rings.
+    pub fn picture(&self, is_closed: bool, label: &dyn Fn(usize) -> String) -> String {
+        let area: usize = self.dims.iter().take(2).product();
+        let plane = |number: Option<usize>| match number {
+            None => "…\n".to_owned(),
+            Some(number) => self.heading(number * area) + &self.plane(number * area, is_closed, label),
+        };
+        let planes: Vec<_> = shown(self.nodes() / area, MOST_PLANES).into_iter().map(plane).collect();
+        planes.join("\n")
+    }
+
+    /// Where along the further axes a plane is.
+    fn heading(&self, node: usize) -> String {
+        let place = |(number, axis): (usize, Axis)| format!("{} = {}", axis_name(number), axis.coordinate(node));
+        let places: Vec<_> = self.axes().enumerate().skip(2).map(place).collect();
+        if places.is_empty() { String::new() } else { places.join(", ") + "\n" }
+    }
+
+    fn plane(&self, first: usize, is_closed: bool, label: &dyn Fn(usize) -> String) -> String {
+        let columns = shown(self.dims[0], MOST_ALONG);
+        let rows = self.dims.get(1).map_or_else(|| vec![Some(0)], |size| shown(*size, MOST_ALONG));
+        let cell = |x: &Option<usize>, y: &Option<usize>| match (x, y) {
+            (Some(x), Some(y)) => label(first + y * self.dims[0] + x),
+            (None, Some(_)) => "…".to_owned(),
+            (_, None) => "⋮".to_owned(),
+        };
+        let head: Vec<_> = columns.iter().map(number).collect();
+        let body: Vec<Vec<_>> = rows.iter().map(|y| columns.iter().map(|x| cell(x, y)).collect()).collect();
+        let width = head.iter().chain(body.iter().flatten()).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let bars = line("", &vec!["│".to_owned(); columns.len()], width, " ", " ");
+        let edge = if is_closed { "─" } else { " " };
+        let body = rows.iter().zip(&body).map(|(y, cells)| match y {
+            Some(_) if self.dims.len() > 1 => line(&format!("y {}", number(y)), cells, width, "─", edge),
+            Some(_) => line("", cells, width, "─", edge),
+            None => line("", cells, width, " ", " "),
+        });
+        let body = body.collect::<Vec<_>>().join(&bars);
+        let border = if is_closed && self.dims.len() > 1 { bars } else { String::new() };
+        format!("{}{border}{body}{border}", line("x", &head, width, " ", " "))
+    }
+}
+
+/// A line of a picture: what is left of it, and cells with what lies between them and at both ends.
+fn line(name: &str, cells: &[String], width: usize, between: &str, edge: &str) -> String {
+    let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:>width$}")).collect();
+    let line = format!("{name:4} {edge} {} {edge}", cells.join(&format!(" {between} ")));
+    format!("{}\n", line.trim_end())
+}
+
+fn axis_name(axis: usize) -> String {
+    AXES.get(axis).map_or_else(|| format!("axis {axis}"), |name| (*name).to_owned())
+}
+
+fn number(number: &Option<usize>) -> String {
+    number.map_or_else(|| "…".to_owned(), |number| number.to_string())
+}

@@ -1,0 +1,25 @@
+//! What pictures of topologies have in common: much of the same is left out.
+
+/// So many things to draw: all, or the first ones and the last with a gap between.
+pub fn shown(count: usize, most: usize) -> Vec<Option<usize>> {
+    if count <= most {
+        return (0..count).map(Some).collect();
+    }
+    (0..most - 2).map(Some).chain([None, Some(count - 1)]).collect()
+}
+
+/// Items of a line that are shown.
+const MOST_ITEMS: usize = 8;
+
+/// A line of items, some left out.
+pub fn items(numbers: std::ops::Range<usize>, text: impl Fn(usize) -> String) -> String {
+    let item = |number: Option<usize>| number.map_or_else(|| "…".to_owned(), |number| text(numbers.start + number));
+    let items: Vec<_> = shown(numbers.len(), MOST_ITEMS).into_iter().map(item).collect();
+    items.join(" ")
+}
+
+/// Lines, some left out.
+pub fn lines(count: usize, most: usize, text: impl Fn(usize) -> String) -> String {
+    let line = |number: Option<usize>| number.map_or_else(|| "…\n".to_owned(), &text);
+    shown(count, most).into_iter().map(line).collect()
+}

@@ -1,0 +1,179 @@
+//! Placements of ranks on nodes, and how many messages meet on the busiest link.
+
+use hocket_core::Result;
+use hocket_machine::topology::Torus;
+use hocket_machine::{AnyTopology, Placement, Section, Topology, overlap};
+use proptest::prelude::*;
+
+fn placement(keys: &str, nodes: usize) -> Result<Placement> {
+    let section = Section::parse(keys, "m.toml")?;
+    let placement = Placement::read(&section, nodes)?;
+    section.finish()?;
+    Ok(placement)
+}
+
+fn topology(keys: &str) -> AnyTopology {
+    AnyTopology::read(&Section::parse(keys, "m.toml").unwrap()).unwrap()
+}
+
+#[test]
+fn ranks_are_on_the_nodes_in_order_unless_the_keys_say_otherwise() {
+    let places = |keys: &str, ranks: usize| {
+        let placement = placement(keys, 4).unwrap();
+        (0..ranks).map(|rank| placement.node_of(rank)).collect::<Vec<_>>()
+    };
+    assert_eq!(places("", 4), [0, 1, 2, 3]);
+    assert_eq!(places("ranks_per_node = 2", 8), [0, 0, 1, 1, 2, 2, 3, 3]);
+    assert_eq!(places("permutation = [2, 0, 3, 1]", 4), [2, 0, 3, 1]);
+    assert_eq!(places("ranks_per_node = 2\npermutation = [2, 0, 3, 1]", 8), [2, 2, 0, 0, 3, 3, 1, 1]);
+    assert!(placement("", 4).unwrap().is_linear() && placement("", 4).unwrap() == Placement::linear());
+    assert!(!placement("ranks_per_node = 2", 4).unwrap().is_linear());
+    assert!(!placement("permutation = [0, 2, 1, 3]", 4).unwrap().is_linear());
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_line_and_key() {
+    let each = "expected each of the nodes 0 to 3 once";
+    let cases = [
+        ("ranks_per_node = 0", "m.toml:1: ranks_per_node: got 0, expected a whole number of at least 1".to_owned()),
+        (
+            "ranks_per_node = 9223372036854775807",
+            "m.toml:1: ranks_per_node: got 9223372036854775807, expected no more than 2^26 ranks in all".to_owned(),
+        ),
+        ("permutation = [0, 1, 2]", format!("m.toml:1: permutation: got [0, 1, 2], {each}")),
+        ("permutation = [0, 1, 2, 2]", format!("m.toml:1: permutation: got [0, 1, 2, 2], {each}")),
+        ("permutation = [1, 2, 3, 4]", format!("m.toml:1: permutation: got [1, 2, 3, 4], {each}")),
+        ("permutation = [\n0, 1,\n2, 2]", format!("m.toml:1: permutation: got array, {each}")),
+        (
+            "permutation = \"random\"",
+            "m.toml:1: permutation: got \"random\", expected a list of whole numbers such as [8, 8]".to_owned(),
+        ),
+    ];
+    for (keys, expected) in cases {
+        assert_eq!(placement(keys, 4).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn more_ranks_than_there_is_room_for_are_refused() {
+    let placement = placement("ranks_per_node = 2", 4).unwrap();
+    assert!(placement.check(8, 4).is_ok());
+    let refusal = placement.check(9, 4).unwrap_err().to_string();
+    assert_eq!(refusal, "ranks: got 9, expected at most 8, for which the network has room");
+}
+
+/// The overlap of one rank per node, in order.
+fn linear(topology: &impl Topology, pairs: impl IntoIterator<Item = (usize, usize)>) -> usize {
+    overlap(topology, &Placement::linear(), pairs)
+}
+
+fn shift(ranks: usize, by: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..ranks).map(move |rank| (rank, (rank + by) % ranks))
+}
+
+/// A message goes `by` links ahead, and each link belongs to the routes of the `by` ranks behind it; beyond half of the ring
+/// it goes back. On the longest axis of a torus it is the same, for every ring of that axis.
+#[test]
+fn a_shift_on_a_ring_loads_each_link_with_its_distance() {
+    for by in 0..12 {
+        assert_eq!(linear(&Torus::new(&[12]), shift(12, by)), by.min(12 - by), "{by}");
+        let rows = (0..3).flat_map(|row| shift(12, by).map(move |(from, to)| (row * 12 + from, row * 12 + to)));
+        assert_eq!(linear(&Torus::new(&[12, 3]), rows), by.min(12 - by), "{by}");
+    }
+}
+
+/// On a torus with rows of 8, (x, y) sends to (y, x): all of row y go along it to x = y, and then along that column. Of the 7
+/// others, the 4 whose distance ahead is 1 to 4 come over one link into (y, y), and 4 leave (y, y) likewise. Without the wrap,
+/// all 7 others of row 7 come from the left.
+#[test]
+fn a_transpose_meets_on_the_diagonal() {
+    let transpose = || (0..64).map(|rank| (rank, rank % 8 * 8 + rank / 8));
+    assert_eq!(linear(&Torus::new(&[8, 8]), transpose()), 4);
+    assert_eq!(linear(&topology("topology = \"torus\"\ndims = [8, 8]\ntie = \"split\""), transpose()), 4);
+    assert_eq!(linear(&topology("topology = \"mesh\"\ndims = [8, 8]"), transpose()), 7);
+}
+
+/// (x, y) sends to (x XOR 4, y): a distance of half the ring. With ties ahead, all 8 routes of a row of 4 links go the same
+/// way round: 32 steps over 8 links. With split ties, the even and the odd ranks share: those from 0, 2, 4 and 6 ahead, so
+/// that 16 steps are over 8 links, and as many back.
+#[test]
+fn ties_that_are_split_halve_the_overlap_of_the_farthest_exchange() {
+    let exchange = || (0..64).map(|rank| (rank, rank ^ 4));
+    assert_eq!(linear(&Torus::new(&[8, 8]), exchange()), 4);
+    assert_eq!(linear(&topology("topology = \"torus\"\ndims = [8, 8]\ntie = \"split\""), exchange()), 2);
+}
+
+/// (x, y) sends to (x XOR 1, y XOR 2): to a neighbour along x, which nobody shares; along y two ahead, over the link from 1
+/// to 2 as well from y = 0 as from y = 1.
+#[test]
+fn an_exchange_by_bits_meets_where_its_intervals_cross() {
+    let exchange = (0..64).map(|rank| (rank, rank ^ 0b010_001));
+    assert_eq!(linear(&Torus::new(&[8, 8]), exchange), 2);
+}
+
+/// Zahavi: on a k-ary n-tree with D-mod-k routing no two messages of a shift meet.
+#[test]
+fn no_shift_meets_itself_on_a_full_fat_tree() {
+    for (keys, nodes) in [("down = [4, 4]\nup = [1, 4]", 16), ("down = [3, 3, 3]\nup = [1, 3, 3]", 27)] {
+        let tree = topology(&format!("topology = \"fat_tree\"\n{keys}"));
+        for by in 1..nodes {
+            assert_eq!(linear(&tree, shift(nodes, by)), 1, "{keys}, {by}");
+        }
+    }
+}
+
+/// Half of the links up: a shift by one subtree has 4 messages on the 2 links that leave each.
+#[test]
+fn a_thin_fat_tree_shares_its_links() {
+    let tree = topology("topology = \"fat_tree\"\ndown = [4, 4]\nup = [1, 2]");
+    assert_eq!(linear(&tree, shift(16, 4)), 2);
+}
+
+/// Each group sends 4 messages to the next one, over their one link.
+#[test]
+fn a_shift_by_a_group_meets_on_the_global_links_of_a_dragonfly() {
+    let keys = "nodes_per_router = 2\nrouters_per_group = 2\nglobal_links_per_router = 1";
+    assert_eq!(linear(&topology(&format!("topology = \"dragonfly\"\n{keys}")), shift(12, 4)), 4);
+}
+
+#[test]
+fn on_a_crossbar_messages_meet_at_the_ends_only() {
+    let crossbar = topology("topology = \"crossbar\"\nnodes = 9");
+    assert_eq!(linear(&crossbar, shift(9, 4)), 1);
+    assert_eq!(linear(&crossbar, (1..9).map(|rank| (rank, 0))), 8);
+}
+
+/// Two ranks on a node: a shift by one rank leaves each node once, a shift by two ranks twice.
+#[test]
+fn ranks_of_a_node_share_its_links() {
+    let two = placement("ranks_per_node = 2", 6).unwrap();
+    let ring = Torus::new(&[6]);
+    assert_eq!(overlap(&ring, &two, shift(12, 1)), 1);
+    assert_eq!(overlap(&ring, &two, shift(12, 2)), 2);
+    assert_eq!(overlap(&ring, &two, (0..12).map(|rank| (rank, rank ^ 1))), 0);
+    assert_eq!(overlap(&ring, &two, []), 0);
+}
+
+/// Every second node first: a shift by one rank goes two nodes ahead, but from node 4 to 1 three, and from 5 to 0 one. The
+/// link from 0 to 1 lies on the routes from 4 to 1 only, that from 5 to 0 on those from 4 and 5, that from 2 to 3 on those
+/// from 1 and 2.
+#[test]
+fn a_permutation_changes_which_messages_meet() {
+    let spread = placement("permutation = [0, 2, 4, 1, 3, 5]", 6).unwrap();
+    assert_eq!(overlap(&Torus::new(&[6]), &spread, shift(6, 1)), 2);
+}
+
+proptest! {
+    #[test]
+    fn the_ranks_of_a_node_are_those_placed_there(
+        order in Just((0..12).collect::<Vec<usize>>()).prop_shuffle(),
+        ranks_per_node in 1..5_usize,
+    ) {
+        let keys = format!("ranks_per_node = {ranks_per_node}\npermutation = {order:?}");
+        let placement = placement(&keys, 12).unwrap();
+        for rank in 0..12 * ranks_per_node {
+            prop_assert!(placement.ranks_on(placement.node_of(rank)).contains(&rank));
+        }
+        prop_assert_eq!((0..12).map(|node| placement.ranks_on(node).len()).sum::<usize>(), placement.room(12));
+    }
+}

@@ -1,0 +1,102 @@
+//! Speed of the network model `links` alone, in messages per second of one core.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use hocket_machine::{Machine, Topology};
+use hocket_simulate::{Network, NetworkModel, Platform};
+
+/// Streams of `stream` lead each node's messages to its neighbours.
+const LENGTH_OF_STREAM: u32 = 16;
+
+fn network(dims: &str, keys: &str) -> NetworkModel {
+    let text = format!(
+        "name = \"bench\"\n[network]\nmodel = \"links\"\ntopology = \"torus\"\ndims = {dims}\n\
+         link_bandwidth = \"3.87 GB/s\"\nlink_latency = \"100 ns\"\n{keys}\n[node]\nengines = 4\n"
+    );
+    Platform::new(&Machine::parse(&text, "bench").unwrap()).unwrap().network
+}
+
+/// Recursive doubling: in step k rank r exchanges with r XOR 2^k, and goes on when it has sent and received. Gives the time
+/// at which the last rank is done.
+fn recursive_doubling(network: &impl Network, bytes: f64) -> f64 {
+    let mut traffic = network.traffic().unwrap();
+    let ranks = network.fabric().unwrap().topology.nodes();
+    let steps = ranks.ilog2();
+    let flight = |rank: usize, step: u32| (rank as u32 * steps + step, rank, rank ^ 1 << step, bytes).into();
+    // A message is first sent, then arrives.
+    let mut sent = vec![false; ranks * steps as usize];
+    let mut done = vec![[0u32; 2]; ranks];
+    let mut step_of = vec![0; ranks];
+    let mut progress = Vec::new();
+    for rank in 0..ranks {
+        traffic.inject(0.0, flight(rank, 0));
+    }
+    let mut now_s = 0.0;
+    while traffic.next_s().is_finite() {
+        now_s = traffic.next_s();
+        traffic.advance(&mut progress);
+        for (id, _) in progress.drain(..) {
+            let (from, step) = ((id / steps) as usize, id % steps);
+            let has_left = sent[id as usize];
+            sent[id as usize] = true;
+            let rank = if has_left { from ^ 1 << step } else { from };
+            done[rank][usize::from(has_left)] |= 1 << step;
+            if done[rank].iter().all(|mask| mask >> step_of[rank] & 1 == 1) {
+                step_of[rank] += 1;
+                if step_of[rank] < steps {
+                    traffic.inject(now_s, flight(rank, step_of[rank]));
+                }
+            }
+        }
+    }
+    now_s
+}
+
+/// Every node sends messages to its + neighbours along three axes, one after another on each.
+fn streams(network: &impl Network, bytes: f64) -> f64 {
+    let mut traffic = network.traffic().unwrap();
+    let torus = &network.fabric().unwrap().topology;
+    let flight = |link: usize| {
+        let (from, to) = torus.ends(link);
+        (link as u32, from, to, bytes).into()
+    };
+    // Each message is sent, and arrives.
+    let mut left = vec![2 * LENGTH_OF_STREAM - 1; torus.links()];
+    let mut progress = Vec::new();
+    for link in (0..torus.links()).step_by(2) {
+        traffic.inject(0.0, flight(link));
+    }
+    let mut now_s = 0.0;
+    while traffic.next_s().is_finite() {
+        now_s = traffic.next_s();
+        traffic.advance(&mut progress);
+        for (id, _) in progress.drain(..) {
+            let left = &mut left[id as usize];
+            if left.is_multiple_of(2) && *left > 0 {
+                traffic.inject(now_s, flight(id as usize));
+            }
+            *left = left.saturating_sub(1);
+        }
+    }
+    now_s
+}
+
+fn links(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("links");
+    group.sample_size(10);
+    for (name, keys) in [("cut-through", ""), ("wormhole", "switching = \"wormhole\""), ("fair", "sharing = \"fair\"")]
+    {
+        let NetworkModel::Links(cube) = network("[16, 16, 16]", keys) else { unreachable!() };
+        group.throughput(Throughput::Elements(4096 * 12));
+        for bytes in [8.0, 65536.0] {
+            let name = format!("recursive doubling 16x16x16 {bytes} B {name}");
+            group.bench_function(name, |b| b.iter(|| recursive_doubling(&cube, bytes)));
+        }
+        let NetworkModel::Links(torus) = network("[48, 6, 32]", keys) else { unreachable!() };
+        group.throughput(Throughput::Elements(9216 * 3 * u64::from(LENGTH_OF_STREAM)));
+        group.bench_function(format!("streams 48x6x32 {name}"), |b| b.iter(|| streams(&torus, 65536.0)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, links);
+criterion_main!(benches);

@@ -1,0 +1,287 @@
+//! Messages that share links at equal rates.
+
+use std::collections::VecDeque;
+
+use hocket_machine::{Hop, Topology};
+
+use super::super::{Flight, LinkUse, Milestone, Traffic};
+use super::Links;
+use super::shares::{Share, Shares};
+use super::timetable::{Event, Timetable};
+
+/// The messages under way, and their rates.
+pub struct Fair<'a> {
+    network: &'a Links,
+    timetable: Timetable,
+    shares: Shares,
+    messages: Vec<Message>,
+    /// Places in `messages` that are free.
+    vacant: Vec<u32>,
+    /// Messages injected so far.
+    injected: u64,
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+}
+
+/// What happens to messages; at one time and for one message in this order.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// It wants an engine of its node.
+    Wants,
+    /// Its last byte leaves.
+    Ends,
+    Arrives,
+}
+
+const KINDS: [Kind; 3] = [Kind::Wants, Kind::Ends, Kind::Arrives];
+
+/// Bits of an event's key that tell its kind.
+const KIND_BITS: u32 = 2;
+
+/// What ends so little later than now, as a part of the time, ends now: it differs from what ends now by rounding.
+const ROUNDING: f64 = 1.0 + 1e-14;
+
+/// A message under way.
+struct Message {
+    id: u32,
+    from: u32,
+    to: u32,
+    /// How many were injected before it.
+    number: u64,
+    bytes: f64,
+    route: Vec<Hop>,
+    /// What it has been getting since then, and how long what is left takes at the full bandwidth.
+    share: Share,
+    since_s: f64,
+    left_s: f64,
+    /// When it ends, as things are; infinite when it has not started or has ended.
+    end_s: f64,
+}
+
+/// The engines of a node.
+#[derive(Default)]
+struct Node {
+    sending: usize,
+    receiving: usize,
+    /// Messages that wait for an engine to send them.
+    to_send: VecDeque<u32>,
+    /// Messages that have one, and wait for an engine to receive them.
+    to_receive: VecDeque<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Link {
+    carried: LinkUse,
+    /// Since when it has been carrying something.
+    since_s: f64,
+}
+
+impl<'a> Fair<'a> {
+    pub fn new(network: &'a Links) -> Self {
+        let topology = &network.fabric.topology;
+        Self {
+            network,
+            timetable: Timetable::new(),
+            shares: Shares::new(topology.links()),
+            messages: Vec::new(),
+            vacant: Vec::new(),
+            injected: 0,
+            nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
+            links: vec![Link::default(); topology.links()],
+        }
+    }
+
+    /// Finds a place for a message, and its route.
+    fn place(&mut self, flight: Flight) -> u32 {
+        let index = self.vacant.pop().unwrap_or(self.messages.len() as u32);
+        let used = self.messages.get_mut(index as usize);
+        let mut route = used.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
+        route.clear();
+        self.network.fabric.topology.route(flight.from, flight.to, &mut route);
+        let message = Message {
+            id: flight.id,
+            from: flight.from as u32,
+            to: flight.to as u32,
+            number: self.injected,
+            bytes: flight.bytes,
+            route,
+            share: Share::FULL,
+            since_s: 0.0,
+            left_s: self.network.duration_s(flight.bytes),
+            end_s: f64::INFINITY,
+        };
+        self.injected += 1;
+        match self.messages.get_mut(index as usize) {
+            Some(place) => *place = message,
+            None => self.messages.push(message),
+        }
+        index
+    }
+
+    fn push(&mut self, index: u32, time_s: f64, kind: Kind) {
+        let key = self.messages[index as usize].number << KIND_BITS | kind as u64;
+        self.timetable.push(Event { time_s, key, message: index });
+    }
+
+    /// The message wants an engine of its node.
+    fn want(&mut self, index: u32, now_s: f64) {
+        let node = &mut self.nodes[self.messages[index as usize].from as usize];
+        if node.sending == self.network.fabric.engines {
+            node.to_send.push_back(index);
+        } else {
+            node.sending += 1;
+            self.leave(index, now_s);
+        }
+    }
+
+    /// The message has an engine of its node, and wants one of its receiver's, unless that is the same node.
+    fn leave(&mut self, index: u32, now_s: f64) {
+        let message = &self.messages[index as usize];
+        let node = &mut self.nodes[message.to as usize];
+        if message.from == message.to {
+            self.start(index, now_s);
+        } else if node.receiving == self.network.fabric.engines {
+            node.to_receive.push_back(index);
+        } else {
+            node.receiving += 1;
+            self.start(index, now_s);
+        }
+    }
+
+    /// The message has all engines that it needs.
+    fn start(&mut self, index: u32, now_s: f64) {
+        let message = &mut self.messages[index as usize];
+        message.since_s = now_s;
+        let links = message.route.iter().map(|hop| hop.link);
+        self.shares.add(index, links.clone());
+        for link in links.filter(|link| self.shares.users(*link) == 1) {
+            self.links[link as usize].since_s = now_s;
+        }
+        self.expect(index);
+    }
+
+    /// Looks ahead to the end, at the rate of now.
+    fn expect(&mut self, index: u32) {
+        let message = &mut self.messages[index as usize];
+        let end_s = message.since_s + message.left_s / message.share.rate;
+        let is_now = end_s <= message.since_s * ROUNDING;
+        let end_s = if is_now { message.since_s } else { end_s };
+        message.end_s = end_s;
+        self.push(index, end_s, Kind::Ends);
+    }
+
+    /// Counts what has happened to the message at the rate that it had up to now.
+    fn settle(&mut self, index: u32, now_s: f64) {
+        let message = &mut self.messages[index as usize];
+        let passed_s = now_s - message.since_s;
+        let carried_s = passed_s * message.share.rate;
+        message.left_s = (message.left_s - carried_s).max(0.0);
+        message.since_s = now_s;
+        if let Some(link) = message.share.bottleneck {
+            self.links[link as usize].carried.waiting_s += passed_s - carried_s;
+        }
+    }
+
+    /// The last byte has left.
+    fn end(&mut self, index: u32, now_s: f64) {
+        self.settle(index, now_s);
+        self.shares.remove(index);
+        let message = &mut self.messages[index as usize];
+        message.end_s = f64::INFINITY;
+        for hop in &message.route {
+            let link = &mut self.links[hop.link as usize];
+            link.carried.bytes += message.bytes;
+            if self.shares.users(hop.link) == 0 {
+                link.carried.busy_s += now_s - link.since_s;
+            }
+        }
+        let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
+        let (from, to) = (message.from, message.to);
+        self.push(index, arrival_s, Kind::Arrives);
+        if from != to {
+            self.release_receiver(to, now_s);
+        }
+        self.release_sender(from, now_s);
+    }
+
+    fn release_receiver(&mut self, node: u32, now_s: f64) {
+        let node = &mut self.nodes[node as usize];
+        match node.to_receive.pop_front() {
+            Some(next) => self.start(next, now_s),
+            None => node.receiving -= 1,
+        }
+    }
+
+    fn release_sender(&mut self, node: u32, now_s: f64) {
+        let node = &mut self.nodes[node as usize];
+        match node.to_send.pop_front() {
+            Some(next) => self.leave(next, now_s),
+            None => node.sending -= 1,
+        }
+    }
+
+    /// Gives new rates where messages have started or ended.
+    fn share(&mut self, now_s: f64) {
+        let connected = self.shares.fill().len();
+        for place in 0..connected {
+            let (index, share) = self.shares.connected(place);
+            if share != self.messages[index as usize].share {
+                self.settle(index, now_s);
+                self.messages[index as usize].share = share;
+                self.expect(index);
+            }
+        }
+    }
+
+    /// Whether the event is an end that will not be then, as rates have changed.
+    fn is_void(&self, event: &Event) -> bool {
+        let message = &self.messages[event.message as usize];
+        let is_end = matches!(kind(event), Kind::Ends);
+        is_end && (message.end_s != event.time_s || message.number != event.key >> KIND_BITS)
+    }
+}
+
+fn kind(event: &Event) -> Kind {
+    KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize]
+}
+
+impl Traffic for Fair<'_> {
+    fn inject(&mut self, now_s: f64, flight: Flight) {
+        let index = self.place(flight);
+        self.push(index, now_s, Kind::Wants);
+    }
+
+    fn next_s(&self) -> f64 {
+        self.timetable.first_s()
+    }
+
+    fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
+        let now_s = self.next_s();
+        while let Some(event) = self.timetable.pop_until(now_s) {
+            if self.is_void(&event) {
+                continue;
+            }
+            let id = self.messages[event.message as usize].id;
+            match kind(&event) {
+                Kind::Wants => self.want(event.message, now_s),
+                Kind::Ends => {
+                    progress.push((id, Milestone::Sent));
+                    self.end(event.message, now_s);
+                }
+                Kind::Arrives => {
+                    progress.push((id, Milestone::Arrived));
+                    self.vacant.push(event.message);
+                }
+            }
+        }
+        self.share(now_s);
+    }
+
+    fn links(&self) -> Vec<LinkUse> {
+        self.links.iter().map(|link| link.carried).collect()
+    }
+
+    fn deadlock(&self) -> Option<String> {
+        None
+    }
+}

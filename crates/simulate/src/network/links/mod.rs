@@ -1,0 +1,157 @@
+//! Links: messages on the links of a topology, each link with a bandwidth and a latency.
+//!
+//! Keys of `[network]`, besides those of the [`Fabric`]: `link_bandwidth` B, `link_latency` l (0 when absent), `sharing` =
+//! "queue" (one message after another; the default) or "fair" (all at once, at equal rates), and, for queues, `switching` =
+//! "cut_through" (the default) or "wormhole". A message of n bytes on a route of h links that meets no other takes
+//! h l + n / B. It leaves through an engine of its node: it waits, first come first served, while all `engines` of the node
+//! are sending. A message to its own node goes through that engine alone, for n / B.
+//!
+//! **Queues, cut-through.** The message has its engine at t, and its head is at the first link. A link that the head
+//! reaches at t_i starts to carry the message at s_i = max(t_i, free), and is free again at s_i + n / B; the head reaches
+//! the next link, or the receiver, at s_i + l. So heads are served in the order in which they reach a link, and messages
+//! that do so at one time in the order in which they were injected. A blocked message is stored in front of the link, in
+//! a buffer that is large enough, so that it blocks nobody behind it, and nothing waits in a circle. The engine is free
+//! again, and the message sent, at s_1 + n / B. The receiver takes in `engines` messages at a time: whose head is there
+//! at a starts at e = max(a, an engine free), first come first served, and arrives at e + n / B.
+//! (P. Kermani, L. Kleinrock, "Virtual cut-through: a new computer communication switching technique", Computer
+//! Networks 3, 1979, whose buffers never fill.)
+//!
+//! **Queues, wormhole.** A blocked message stays where it is, across all links that it has reached, and holds them. It asks
+//! for its whole route when it has its engine, in that order, and so none waits for one that came later: there is no
+//! deadlock, whatever the routes. It starts at the earliest s at which link i is free from s + i l on, i = 0 .. h-1, and an
+//! engine of the receiver from s + h l on; link i is held until s + i l + n / B. It is sent at s + n / B, and arrives at
+//! s + h l + n / B.
+//! (W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
+//! Computers 36, 1987, where virtual channels do what the order does here.)
+//!
+//! **Fair.** A message starts when it has an engine of its sender and one of its receiver, for which it asks in this order,
+//! first come first served; it holds the first while it waits for the second, whose holders wait for nothing. From then on
+//! it is carried by all links of its route at once, at a rate of at most B. Rates are max-min fair: none can be raised
+//! without lowering one that is no higher. They change when a message starts or ends. It ends, is sent, and gives both
+//! engines back when its n bytes have been carried, and arrives h l later: latency delays the last byte, and no rate.
+//! (D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2; the same in SimGrid: H. Casanova et al.,
+//! "Versatile, scalable, and accurate simulation of distributed applications and platforms", J. Parallel Distrib. Comput.
+//! 74, 2014.)
+//!
+//! What the model says of a link ([`LinkUse`](super::LinkUse)):
+//!
+//! | | queue | fair |
+//! |---|---|---|
+//! | bytes | of messages | of messages that have ended |
+//! | busy | n / B for each message | while messages are on it, up to when it last fell idle |
+//! | waiting | of each message, from when its head reaches the link, or in a wormhole would if nothing were in its way, until the link is free | what messages lost whose rate this link set: (1 - rate / B) dt |
+//!
+//! In queues, these count from the moment at which it is known when the link will carry the message. What a message waits
+//! for engines is on no link. So without engines to wait for, and but for wormholes, messages are late by what they waited.
+
+mod fair;
+mod queues;
+mod shares;
+#[cfg(test)]
+mod tests;
+mod timetable;
+
+use hocket_core::Result;
+use hocket_machine::Machine;
+
+use super::{Departure, Fabric, Network, Traffic};
+use crate::clock::Clock;
+use fair::Fair;
+use queues::Queues;
+
+/// The model's parameters, keys of `[network]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Links {
+    fabric: Fabric,
+    /// `link_bandwidth`: B, in bytes per second.
+    pub link_bytes_per_s: f64,
+    /// `link_latency`: l, in seconds.
+    pub link_latency_s: f64,
+    /// `sharing`, and of queues `switching`.
+    pub sharing: Sharing,
+}
+
+/// What messages do that want one link at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// They go one after another.
+    Queue(Switching),
+    /// All go, at lower rates.
+    Fair,
+}
+
+/// What a message that waits for a link occupies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switching {
+    /// No link.
+    CutThrough,
+    /// The links behind it.
+    Wormhole,
+}
+
+impl Links {
+    pub(super) fn read(machine: &Machine) -> Result<Self> {
+        let section = &machine.network;
+        let switchings = [("cut_through", Switching::CutThrough), ("wormhole", Switching::Wormhole)];
+        let sharing = match section.choice("sharing", &[("queue", false), ("fair", true)])? {
+            false => Sharing::Queue(section.choice("switching", &switchings)?),
+            true => Sharing::Fair,
+        };
+        Ok(Self {
+            fabric: Fabric::read(machine)?,
+            link_bytes_per_s: section.bytes_per_s("link_bandwidth")?,
+            link_latency_s: section.time_s_or("link_latency", 0.0)?,
+            sharing,
+        })
+    }
+
+    /// How long a link carries a message.
+    fn duration_s(&self, bytes: f64) -> f64 {
+        bytes / self.link_bytes_per_s
+    }
+}
+
+impl Network for Links {
+    type Node<T: Clock> = T;
+    const NODE_HAS_STATE: bool = true;
+
+    fn idle<T: Clock>(&self, start: T) -> T {
+        start
+    }
+
+    fn fabric(&self) -> Option<&Fabric> {
+        Some(&self.fabric)
+    }
+
+    fn traffic(&self) -> Option<Box<dyn Traffic + '_>> {
+        Some(match self.sharing {
+            Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),
+            Sharing::Fair => Box::new(Fair::new(self)),
+        })
+    }
+
+    fn is_eager(&self, _bytes: f64) -> bool {
+        self.fabric.is_eager
+    }
+
+    fn request<T: Clock>(&self, now: T) -> T {
+        now
+    }
+
+    fn grant<T: Clock>(&self, now: T) -> T {
+        now
+    }
+
+    fn inject<T: Clock>(&self, processor: &mut T, now: T, _bytes: f64) -> Departure<T> {
+        self.fabric.depart(processor, now)
+    }
+
+    fn accept<T: Clock>(&self, _processor: &mut T, now: T, _bytes: f64) -> T {
+        now
+    }
+
+    fn work<T: Clock>(&self, processor: &mut T, now: T, pass: impl FnOnce(T) -> T) -> T {
+        *processor = pass(now.max(*processor));
+        *processor
+    }
+}

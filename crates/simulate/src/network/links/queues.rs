@@ -1,0 +1,294 @@
+//! Messages on links that carry one after another.
+
+use std::collections::VecDeque;
+
+use hocket_machine::{Hop, Topology};
+
+use super::super::{Flight, LinkUse, Milestone, Traffic};
+use super::timetable::{Event, Timetable};
+use super::{Links, Switching};
+
+/// The messages under way, and when links and engines are free.
+pub struct Queues<'a> {
+    network: &'a Links,
+    switching: Switching,
+    timetable: Timetable,
+    messages: Vec<Message>,
+    /// Places in `messages` that are free.
+    vacant: Vec<u32>,
+    /// Messages injected so far.
+    injected: u64,
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+}
+
+/// What happens to messages; at one time and for one message in this order.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// The head reaches the next link of the route, or the receiver.
+    Head,
+    Sent,
+    Arrived,
+}
+
+const KINDS: [Kind; 3] = [Kind::Head, Kind::Sent, Kind::Arrived];
+
+/// Bits of an event's key that tell its kind.
+const KIND_BITS: u32 = 2;
+
+/// A message under way.
+#[derive(Default)]
+struct Message {
+    id: u32,
+    from: u32,
+    to: u32,
+    /// How many were injected before it.
+    number: u64,
+    bytes: f64,
+    duration_s: f64,
+    route: Vec<Hop>,
+    /// Links that carry it.
+    taken: u32,
+    /// Since when the head has been moving freely, and how many links it had behind it then.
+    free_s: f64,
+    free_after: u32,
+}
+
+impl Message {
+    fn event(&self, index: u32, time_s: f64, kind: Kind) -> Event {
+        Event { time_s, key: self.number << KIND_BITS | kind as u64, message: index }
+    }
+
+    /// Takes the next link at `start_s`; gives when the head is at its end.
+    fn take(&mut self, start_s: f64, is_delayed: bool, latency_s: f64) -> f64 {
+        if is_delayed || self.taken == 0 {
+            (self.free_s, self.free_after) = (start_s, self.taken);
+        }
+        self.taken += 1;
+        self.free_s + f64::from(self.taken - self.free_after) * latency_s
+    }
+}
+
+/// The engines of a node.
+#[derive(Default)]
+struct Node {
+    /// Engines that are sending.
+    sending: u32,
+    /// Messages that wait for one of these.
+    waiting: VecDeque<u32>,
+    /// When the engines that have received something are free again.
+    receiving: Vec<f64>,
+    /// Messages without an engine yet whose heads will be here at a time that is known.
+    landing: u32,
+}
+
+impl Node {
+    /// The engine to receive a message whose head comes at `head_s`: the one that is free first, unless it is busy then and
+    /// there is one that has received nothing.
+    fn receiver(&mut self, engines: usize, head_s: f64) -> &mut f64 {
+        let frees = self.receiving.iter().enumerate();
+        let first = frees.min_by(|a, b| a.1.total_cmp(b.1)).map(|(engine, free_s)| (engine, *free_s));
+        let engine = match first {
+            Some((engine, free_s)) if free_s <= head_s || self.receiving.len() == engines => engine,
+            _ => {
+                self.receiving.push(0.0);
+                self.receiving.len() - 1
+            }
+        };
+        &mut self.receiving[engine]
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Link {
+    free_s: f64,
+    bytes: f64,
+    waiting_s: f64,
+}
+
+impl Link {
+    /// Carries a message whose head comes at `head_s`, from `start_s` on.
+    fn carry(&mut self, message: &Message, head_s: f64, start_s: f64) {
+        self.waiting_s += (self.free_s - head_s).max(0.0);
+        self.bytes += message.bytes;
+        self.free_s = start_s + message.duration_s;
+    }
+}
+
+impl<'a> Queues<'a> {
+    pub fn new(network: &'a Links, switching: Switching) -> Self {
+        let topology = &network.fabric.topology;
+        Self {
+            network,
+            switching,
+            timetable: Timetable::new(),
+            messages: Vec::new(),
+            vacant: Vec::new(),
+            injected: 0,
+            nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
+            links: vec![Link::default(); topology.links()],
+        }
+    }
+
+    /// Finds a place for a message, and its route.
+    fn place(&mut self, flight: Flight) -> u32 {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.messages.push(Message::default());
+            self.messages.len() as u32 - 1
+        });
+        let message = &mut self.messages[index as usize];
+        message.route.clear();
+        self.network.fabric.topology.route(flight.from, flight.to, &mut message.route);
+        message.id = flight.id;
+        (message.from, message.to) = (flight.from as u32, flight.to as u32);
+        message.number = self.injected;
+        (message.bytes, message.duration_s) = (flight.bytes, self.network.duration_s(flight.bytes));
+        message.taken = 0;
+        self.injected += 1;
+        index
+    }
+
+    fn push(&mut self, index: u32, time_s: f64, kind: Kind) {
+        let event = self.messages[index as usize].event(index, time_s, kind);
+        self.timetable.push(event);
+    }
+
+    /// The message has an engine of its sender.
+    fn start(&mut self, index: u32, now_s: f64) {
+        let message = &self.messages[index as usize];
+        if message.route.is_empty() {
+            let end_s = now_s + message.duration_s;
+            self.push(index, end_s, Kind::Sent);
+            self.push(index, end_s, Kind::Arrived);
+        } else if now_s < self.timetable.first_s() {
+            self.reach(index, now_s);
+        } else {
+            self.push(index, now_s, Kind::Head);
+        }
+    }
+
+    /// The head is where it can ask for what comes next on its route.
+    fn reach(&mut self, index: u32, now_s: f64) {
+        match self.switching {
+            Switching::CutThrough => self.cut_through(index, now_s),
+            Switching::Wormhole => self.reserve(index, now_s),
+        }
+    }
+
+    /// The head takes the next link, and further ones as long as nothing else happens before it reaches them.
+    fn cut_through(&mut self, index: u32, now_s: f64) {
+        loop {
+            let message = &mut self.messages[index as usize];
+            let Some(hop) = message.route.get(message.taken as usize) else {
+                self.nodes[message.to as usize].landing -= 1;
+                return self.receive(index, now_s);
+            };
+            let link = &mut self.links[hop.link as usize];
+            let start_s = link.free_s.max(now_s);
+            link.carry(message, now_s, start_s);
+            let is_first = message.taken == 0;
+            let head_s = message.take(start_s, start_s > now_s, self.network.link_latency_s);
+            if is_first {
+                let sent = message.event(index, start_s + message.duration_s, Kind::Sent);
+                self.timetable.push(sent);
+            }
+            if message.taken as usize == message.route.len() {
+                let landing = &mut self.nodes[message.to as usize].landing;
+                if start_s <= now_s && *landing == 0 {
+                    // Nobody can be there before: other heads have a whole link before them.
+                    return self.receive(index, head_s);
+                }
+                *landing += 1;
+            }
+            let event = message.event(index, head_s, Kind::Head);
+            if head_s > now_s || !self.timetable.is_before_all(&event) {
+                return self.timetable.push(event);
+            }
+        }
+    }
+
+    /// The receiver takes the message in, whose head is there at `head_s`.
+    fn receive(&mut self, index: u32, head_s: f64) {
+        let message = &self.messages[index as usize];
+        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.engines, head_s);
+        *receiver = head_s.max(*receiver) + message.duration_s;
+        let arrived = message.event(index, *receiver, Kind::Arrived);
+        self.timetable.push(arrived);
+    }
+
+    /// The message takes its whole route, and an engine at the end, from the earliest time at which all will be free.
+    fn reserve(&mut self, index: u32, now_s: f64) {
+        let message = &self.messages[index as usize];
+        let after_s = |links: usize| links as f64 * self.network.link_latency_s;
+        let last_s = after_s(message.route.len());
+        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.engines, now_s + last_s);
+        let mut start_s = now_s.max(*receiver - last_s);
+        for (place, hop) in message.route.iter().enumerate() {
+            start_s = start_s.max(self.links[hop.link as usize].free_s - after_s(place));
+        }
+        for (place, hop) in message.route.iter().enumerate() {
+            self.links[hop.link as usize].carry(message, now_s + after_s(place), start_s + after_s(place));
+        }
+        *receiver = start_s + last_s + message.duration_s;
+        let arrived = message.event(index, *receiver, Kind::Arrived);
+        let sent = message.event(index, start_s + message.duration_s, Kind::Sent);
+        self.timetable.push(sent);
+        self.timetable.push(arrived);
+    }
+
+    /// An engine of the sender is free: for the message that has waited longest.
+    fn release(&mut self, node: u32, now_s: f64) {
+        let node = &mut self.nodes[node as usize];
+        match node.waiting.pop_front() {
+            Some(next) => self.start(next, now_s),
+            None => node.sending -= 1,
+        }
+    }
+}
+
+impl Traffic for Queues<'_> {
+    fn inject(&mut self, now_s: f64, flight: Flight) {
+        let index = self.place(flight);
+        let node = &mut self.nodes[flight.from];
+        if node.sending as usize == self.network.fabric.engines {
+            node.waiting.push_back(index);
+        } else {
+            node.sending += 1;
+            self.start(index, now_s);
+        }
+    }
+
+    fn next_s(&self) -> f64 {
+        self.timetable.first_s()
+    }
+
+    fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
+        let now_s = self.next_s();
+        while let Some(event) = self.timetable.pop_until(now_s) {
+            let message = &self.messages[event.message as usize];
+            match KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize] {
+                Kind::Head => self.reach(event.message, now_s),
+                Kind::Sent => {
+                    progress.push((message.id, Milestone::Sent));
+                    self.release(message.from, now_s);
+                }
+                Kind::Arrived => {
+                    progress.push((message.id, Milestone::Arrived));
+                    self.vacant.push(event.message);
+                }
+            }
+        }
+    }
+
+    fn links(&self) -> Vec<LinkUse> {
+        let carried = |link: &Link| {
+            let Link { bytes, waiting_s, .. } = *link;
+            LinkUse { bytes, busy_s: self.network.duration_s(bytes), waiting_s }
+        };
+        self.links.iter().map(carried).collect()
+    }
+
+    fn deadlock(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,459 @@
+//! Known answers, with their derivations, and properties. Machines have a bandwidth of 1 B/s unless they say otherwise, so
+//! that times are whole numbers of seconds and exact.
+
+use hocket_machine::{Hop, Machine, Topology};
+use proptest::prelude::*;
+
+use super::super::{LinkUse, Milestone, Network};
+use super::Links;
+
+/// A message: when it is injected, its nodes, and its bytes.
+type Sent = (f64, usize, usize, f64);
+
+fn read(keys: &str, node: &str) -> hocket_core::Result<Links> {
+    let text = format!("name = \"test\"\n[network]\nmodel = \"links\"\ntopology = \"torus\"\n{keys}\n[node]\n{node}\n");
+    let machine = Machine::parse(&text, "m.toml")?;
+    machine.network.text("model")?;
+    let network = Links::read(&machine)?;
+    machine.network.finish()?;
+    Ok(network)
+}
+
+/// A torus with links of 1 B/s and a latency of 1 s.
+fn torus(dims: &[usize], engines: usize, keys: &str) -> Links {
+    let keys = format!("dims = {dims:?}\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"1 s\"\n{keys}");
+    read(&keys, &format!("engines = {engines}")).unwrap()
+}
+
+const WORMHOLE: &str = "switching = \"wormhole\"";
+const FAIR: &str = "sharing = \"fair\"";
+const ALL: [&str; 3] = ["", WORMHOLE, FAIR];
+
+/// When each message was sent and when it arrived, and what links carried. Checks that time does not go back, and that
+/// every message is sent before it arrives, both once.
+fn run(network: &Links, messages: &[Sent]) -> (Vec<[f64; 2]>, Vec<LinkUse>) {
+    let mut traffic = network.traffic().unwrap();
+    let mut times = vec![[f64::NAN; 2]; messages.len()];
+    let (mut progress, mut last_s, mut injected) = (Vec::new(), 0.0, 0);
+    loop {
+        while let Some((time_s, from, to, bytes)) = messages.get(injected).filter(|next| next.0 <= traffic.next_s()) {
+            traffic.inject(*time_s, (injected as u32, *from, *to, *bytes).into());
+            injected += 1;
+        }
+        let now_s = traffic.next_s();
+        if now_s.is_infinite() {
+            break;
+        }
+        assert!(now_s >= last_s);
+        last_s = now_s;
+        traffic.advance(&mut progress);
+        for (id, milestone) in progress.drain(..) {
+            let [sent_s, arrived_s] = &mut times[id as usize];
+            let (time_s, is_in_order) = match milestone {
+                Milestone::Sent => (sent_s, true),
+                Milestone::Arrived => (arrived_s, !sent_s.is_nan()),
+            };
+            assert!(time_s.is_nan() && is_in_order);
+            *time_s = now_s;
+        }
+    }
+    assert!(times.iter().flatten().all(|time_s| time_s.is_finite()));
+    assert_eq!(traffic.deadlock(), None);
+    (times, traffic.links())
+}
+
+fn arrivals(network: &Links, messages: &[Sent]) -> Vec<f64> {
+    run(network, messages).0.into_iter().map(|[_, arrived_s]| arrived_s).collect()
+}
+
+fn route(network: &Links, from: usize, to: usize) -> Vec<usize> {
+    let mut hops: Vec<Hop> = Vec::new();
+    network.fabric.topology.route(from, to, &mut hops);
+    hops.into_iter().map(|hop| hop.link as usize).collect()
+}
+
+/// h l + n / B for a message alone.
+fn alone_s(network: &Links, (_, from, to, bytes): Sent) -> f64 {
+    route(network, from, to).len() as f64 * network.link_latency_s + bytes / network.link_bytes_per_s
+}
+
+#[test]
+fn a_message_alone_takes_the_closed_form() {
+    // From (0,0) to (3,2): 5 links of 3 s, and 10 B at 4 B/s.
+    let keys = "dims = [8, 8]\nlink_bandwidth = \"4 B/s\"\nlink_latency = \"3 s\"\n";
+    for sharing in ALL {
+        let network = read(&format!("{keys}{sharing}"), "").unwrap();
+        assert_eq!(run(&network, &[(0.0, 0, 19, 10.0)]).0, [[2.5, 17.5]]);
+    }
+}
+
+#[test]
+fn any_message_alone_takes_the_closed_form_to_the_last_bit() {
+    let keys = "dims = [5, 3, 4]\nlink_bandwidth = \"3.87 GB/s\"\nlink_latency = \"137 ns\"";
+    for sharing in ALL {
+        let network = read(&format!("{keys}\n{sharing}"), "").unwrap();
+        for to in 0..60 {
+            let message = (0.0, 7, to, 12345.0);
+            assert_eq!(arrivals(&network, &[message]), [alone_s(&network, message)]);
+        }
+    }
+}
+
+#[test]
+fn links_without_latency_take_the_time_of_one_transfer() {
+    let network = read("dims = [8, 8]\nlink_bandwidth = \"1 B/s\"", "").unwrap();
+    assert_eq!(run(&network, &[(2.0, 0, 19, 10.0)]).0, [[12.0, 12.0]]);
+}
+
+#[test]
+fn empty_messages_take_the_latency() {
+    for keys in ALL {
+        assert_eq!(run(&torus(&[8], 1, keys), &[(0.0, 0, 3, 0.0), (0.0, 0, 3, 0.0)]).0, [[0.0, 3.0]; 2]);
+    }
+}
+
+#[test]
+fn a_message_to_the_own_node_occupies_its_engine() {
+    for keys in ALL {
+        let times = run(&torus(&[8], 1, keys), &[(0.0, 3, 3, 10.0), (0.0, 3, 4, 10.0)]).0;
+        assert_eq!(times, [[10.0, 10.0], [20.0, 21.0]]);
+    }
+}
+
+#[test]
+fn the_second_of_two_messages_over_one_link_comes_one_transfer_later() {
+    // Both go from node 0 to node 1.
+    for keys in ["", WORMHOLE] {
+        let (times, links) = run(&torus(&[8], 2, keys), &[(0.0, 0, 1, 10.0), (0.0, 0, 1, 10.0)]);
+        assert_eq!(times, [[10.0, 11.0], [20.0, 21.0]]);
+        assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 10.0 });
+    }
+}
+
+#[test]
+fn the_head_that_reaches_a_link_first_goes_first() {
+    // 0 to 2 is injected first, but has a link before the one from 1 to 2: its head is there at 1, waits until 10, and is at
+    // the receiver at 11.
+    let (times, links) = run(&torus(&[8], 1, ""), &[(0.0, 0, 2, 10.0), (0.0, 1, 2, 10.0)]);
+    assert_eq!(times, [[10.0, 21.0], [10.0, 11.0]]);
+    assert_eq!(links[2], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 9.0 });
+    // A wormhole takes both of its links in the order of injection: 1 to 2 starts when the link is free, at 11.
+    let times = run(&torus(&[8], 1, WORMHOLE), &[(0.0, 0, 2, 10.0), (0.0, 1, 2, 10.0)]).0;
+    assert_eq!(times, [[10.0, 12.0], [21.0, 22.0]]);
+}
+
+#[test]
+fn heads_that_reach_a_link_at_one_time_go_in_the_order_of_injection() {
+    // The second message is injected when the first one's head, from one link away, reaches its link.
+    assert_eq!(arrivals(&torus(&[8], 2, ""), &[(0.0, 0, 2, 10.0), (1.0, 1, 2, 10.0)]), [12.0, 22.0]);
+}
+
+#[test]
+fn a_blocked_message_holds_the_links_behind_it_in_a_wormhole_only() {
+    // 1 to 2 blocks 0 to 2 until 10. 0 to 1 waits until that has passed the first link: at 10 when it is stored in front of
+    // the second, at 19 when it starts at 9 and moves as a whole.
+    let messages = [(0.0, 1, 2, 10.0), (0.0, 0, 2, 10.0), (0.0, 0, 1, 10.0)];
+    assert_eq!(arrivals(&torus(&[8], 2, ""), &messages), [11.0, 21.0, 21.0]);
+    assert_eq!(arrivals(&torus(&[8], 2, WORMHOLE), &messages), [11.0, 21.0, 30.0]);
+}
+
+#[test]
+fn a_ring_shift_meets_no_contention() {
+    let messages: Vec<_> = (0..8).map(|node| (0.0, node, (node + 1) % 8, 10.0)).collect();
+    for keys in ALL {
+        let (times, links) = run(&torus(&[8], 1, keys), &messages);
+        assert_eq!(times, [[10.0, 11.0]; 8]);
+        assert!(links.iter().all(|link| link.waiting_s == 0.0));
+    }
+}
+
+#[test]
+fn a_shift_by_three_shares_every_link_three_times() {
+    // All 8 heads are at their first links at 0, their second at 1, where the first carries until 10, and their third at 11,
+    // where the second ends at 20: starts at 0, 10, 20, and the head is there at 21.
+    let messages: Vec<_> = (0..8).map(|node| (0.0, node, (node + 3) % 8, 10.0)).collect();
+    let (times, links) = run(&torus(&[8], 1, ""), &messages);
+    assert_eq!(times, [[10.0, 31.0]; 8]);
+    assert_eq!(links[0], LinkUse { bytes: 30.0, busy_s: 30.0, waiting_s: 9.0 + 9.0 });
+}
+
+/// (x, y) sends 10 B to (y, x) on a torus of 4 x 4. Row y leads to its node (y, y), and column y away from there. Those at
+/// (y-1, y) and (y+1, y) have one link each to it, and go on to (y, y-1) and (y, y+1). Those at (y+2, y) go + along the row,
+/// over the link of (y-1, y), and + along the column, over the link that leads to (y, y+1).
+fn transpose() -> Vec<Sent> {
+    (0..16).filter(|node| node % 4 != node / 4).map(|node| (0.0, node, node % 4 * 4 + node / 4, 10.0)).collect()
+}
+
+fn is_opposite(message: &Sent) -> bool {
+    (message.1 % 4 + 2) % 4 == message.1 / 4
+}
+
+#[test]
+fn a_transpose_takes_what_it_takes_by_hand() {
+    // Those at (y+2, y) reach the second link at 1, wait until 10, and are at (y, y) at 11, just when the link to (y, y+1) is
+    // free, which it was not from 1 to 11. They have two more links: 11 + 2 + 10.
+    let (times, links) = run(&torus(&[4, 4], 1, ""), &transpose());
+    for (message, [_, arrived_s]) in transpose().iter().zip(times) {
+        assert_eq!(arrived_s, if is_opposite(message) { 23.0 } else { 12.0 });
+    }
+    assert_eq!(links.iter().map(|link| link.waiting_s).sum::<f64>(), 4.0 * 9.0);
+}
+
+#[test]
+fn messages_over_one_link_share_it_fairly() {
+    // Both from node 0 to node 1: half the bandwidth for each.
+    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (0.0, 0, 1, 10.0)]);
+    assert_eq!(times, [[20.0, 21.0]; 2]);
+    assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 20.0 });
+}
+
+#[test]
+fn rates_change_when_messages_start_and_end() {
+    // The first has 5 B left when the second starts, and they take 10 s at half the rate; the second has then 5 B left.
+    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (5.0, 0, 1, 10.0)]);
+    assert_eq!(times, [[15.0, 16.0], [20.0, 21.0]]);
+    assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 10.0 });
+}
+
+#[test]
+fn a_fair_transpose_takes_what_it_takes_by_hand() {
+    // Those at (y+2, y) share one link with those at (y-1, y), and another with those at (y+1, y): half the bandwidth for all
+    // three, so 20 s, and 2 or 4 links.
+    let times = run(&torus(&[4, 4], 1, FAIR), &transpose()).0;
+    for (message, [_, arrived_s]) in transpose().iter().zip(times) {
+        assert_eq!(arrived_s, if is_opposite(message) { 24.0 } else { 22.0 });
+    }
+}
+
+#[test]
+fn a_fair_message_waits_for_its_receiver_before_it_starts() {
+    // Two engines at node 0, for three neighbours. The third waits until the first has ended, at 10.
+    let messages = [(0.0, 1, 0, 10.0), (0.0, 3, 0, 10.0), (0.0, 4, 0, 10.0)];
+    assert_eq!(arrivals(&torus(&[4, 4], 2, FAIR), &messages), [11.0, 11.0, 21.0]);
+}
+
+#[test]
+fn engines_send_so_many_messages_at_a_time() {
+    let messages = [(0.0, 0, 1, 10.0), (0.0, 0, 7, 10.0), (0.0, 0, 2, 10.0)];
+    for keys in ALL {
+        assert_eq!(arrivals(&torus(&[8], 1, keys), &messages), [11.0, 21.0, 32.0]);
+        assert_eq!(arrivals(&torus(&[8], 2, keys), &messages), [11.0, 11.0, 22.0]);
+    }
+    // With three, the third wants the link of the first at once. It is in front of its second link at 11.
+    assert_eq!(arrivals(&torus(&[8], 3, ""), &messages), [11.0, 11.0, 22.0]);
+}
+
+#[test]
+fn engines_receive_so_many_messages_at_a_time() {
+    // From three neighbours; heads are there at 1.
+    let messages = [(0.0, 1, 0, 10.0), (0.0, 3, 0, 10.0), (0.0, 4, 0, 10.0)];
+    for keys in ["", WORMHOLE] {
+        assert_eq!(arrivals(&torus(&[4, 4], 1, keys), &messages), [11.0, 21.0, 31.0]);
+        assert_eq!(arrivals(&torus(&[4, 4], 2, keys), &messages), [11.0, 11.0, 21.0]);
+        assert_eq!(arrivals(&torus(&[4, 4], 3, keys), &messages), [11.0; 3]);
+    }
+    // Cut-through, the sender is done when its data has left, and so is the wormhole that has moved.
+    let sent = |keys| run(&torus(&[4, 4], 1, keys), &messages).0.iter().map(|times| times[0]).collect::<Vec<_>>();
+    assert_eq!((sent(""), sent(WORMHOLE)), (vec![10.0; 3], vec![10.0, 20.0, 30.0]));
+}
+
+#[test]
+fn wrong_keys_are_refused_in_one_line() {
+    let refusal = |keys: &str| read(keys, "").unwrap_err().to_string();
+    let base = "dims = [4]\nlink_bandwidth = \"1 GB/s\"";
+    assert_eq!(
+        refusal("dims = [4]"),
+        "m.toml: network.link_bandwidth is missing, expected a rate such as \"1 GB/s\""
+    );
+    assert_eq!(
+        refusal("dims = [4]\nlink_bandwidth = \"1 GB\""),
+        "m.toml:6: network.link_bandwidth: got \"1 GB\", expected a rate above zero such as \"3.87 GB/s\" or \"100 Gbit/s\""
+    );
+    assert_eq!(
+        refusal(&format!("{base}\nlink_latency = 3")),
+        "m.toml:7: network.link_latency: got integer, expected a text in quotes, with a unit if any"
+    );
+    assert_eq!(
+        refusal(&format!("{base}\nsharing = \"fare\"")),
+        "m.toml:7: network.sharing: got \"fare\", expected one of \"queue\", \"fair\""
+    );
+    assert_eq!(
+        refusal(&format!("{base}\n{FAIR}\n{WORMHOLE}")),
+        "m.toml:8: network.switching: unknown key, expected one of dims, link_bandwidth, link_latency, model, permutation, \
+         protocol, ranks_per_node, sharing, tie, topology"
+    );
+    assert_eq!(
+        refusal(&format!("{base}\nswitching = \"circuit\"")),
+        "m.toml:7: network.switching: got \"circuit\", expected one of \"cut_through\", \"wormhole\""
+    );
+}
+
+/// Up to 60 messages between the nodes of a 4 x 3 torus, in the order of their times.
+fn messages() -> impl Strategy<Value = Vec<Sent>> {
+    let message = (0..20u32, 0..12usize, 0..12usize, 0..12u32);
+    let messages = prop::collection::vec(message, 1..60);
+    messages.prop_map(|messages| {
+        let mut sent: Vec<_> = messages.into_iter().map(|(t, from, to, n)| (t.into(), from, to, n.into())).collect();
+        sent.sort_by(|a: &Sent, b| a.0.total_cmp(&b.0));
+        sent
+    })
+}
+
+/// The rules of cut-through queues, word for word: of everything that can happen the earliest does, and at one time what
+/// concerns the message that was injected first, its head before its end.
+fn by_the_rules(network: &Links, messages: &[Sent]) -> Vec<f64> {
+    let (engines, nodes) = (network.fabric.engines, network.fabric.topology.nodes());
+    let mut link_free_s = vec![0.0f64; network.fabric.topology.links()];
+    let mut receiver_free_s = vec![vec![0.0f64; engines]; nodes];
+    let mut sending = vec![0; nodes];
+    let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+    let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
+    // When the head wants an engine (none), a link or the receiver (some number of links taken); when the end leaves.
+    let mut heads: Vec<_> = messages.iter().map(|message| (message.0, None)).collect();
+    let mut ends_s = vec![f64::INFINITY; messages.len()];
+    let mut arrivals_s = vec![0.0; messages.len()];
+    loop {
+        let can_happen = (0..messages.len()).flat_map(|i| [(heads[i].0, i, false), (ends_s[i], i, true)]);
+        let Some((now_s, i, is_end)) = can_happen.min_by(|a, b| a.partial_cmp(b).unwrap()) else { break };
+        if now_s.is_infinite() {
+            break;
+        }
+        let (_, from, to, bytes) = messages[i];
+        if is_end {
+            ends_s[i] = f64::INFINITY;
+            if waiting[from].is_empty() {
+                sending[from] -= 1;
+            } else {
+                heads[waiting[from].remove(0)] = (now_s, Some(0));
+            }
+            continue;
+        }
+        heads[i] = match heads[i].1 {
+            None if sending[from] == engines => {
+                waiting[from].push(i);
+                (f64::INFINITY, None)
+            }
+            None => {
+                sending[from] += 1;
+                (now_s, Some(0))
+            }
+            Some(taken) if taken < routes[i].len() => {
+                let start_s = now_s.max(link_free_s[routes[i][taken]]);
+                link_free_s[routes[i][taken]] = start_s + bytes;
+                ends_s[i] = if taken == 0 { start_s + bytes } else { ends_s[i] };
+                (start_s + network.link_latency_s, Some(taken + 1))
+            }
+            Some(0) => {
+                ends_s[i] = now_s + bytes;
+                arrivals_s[i] = now_s + bytes;
+                (f64::INFINITY, None)
+            }
+            Some(_) => {
+                let frees_s = receiver_free_s[to].iter_mut();
+                let free_s = frees_s.min_by(|a, b| a.total_cmp(b)).unwrap();
+                *free_s = now_s.max(*free_s) + bytes;
+                arrivals_s[i] = *free_s;
+                (f64::INFINITY, None)
+            }
+        };
+    }
+    arrivals_s
+}
+
+/// Engines for all messages of a test.
+const PLENTY: usize = 64;
+
+fn any_sharing() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&ALL[..])
+}
+
+/// The rules of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
+/// There are engines for all.
+fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
+    let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
+    let mut left: Vec<_> = messages.iter().map(|message| message.3).collect();
+    let mut ends = vec![f64::NAN; messages.len()];
+    let mut now_s = 0.0;
+    while ends.iter().any(|end| end.is_nan()) {
+        let under_way: Vec<_> = (0..messages.len()).filter(|i| messages[*i].0 <= now_s && ends[*i].is_nan()).collect();
+        let rates = filled(&routes, &under_way);
+        let starts = messages.iter().map(|message| message.0).filter(|start_s| *start_s > now_s);
+        let ended = under_way.iter().map(|i| now_s + left[*i] / rates[*i]);
+        let next_s = starts.chain(ended).fold(f64::INFINITY, f64::min);
+        for i in under_way {
+            left[i] -= (next_s - now_s) * rates[i];
+            if left[i] < 1e-9 {
+                ends[i] = next_s + routes[i].len() as f64 * network.link_latency_s;
+            }
+        }
+        now_s = next_s;
+    }
+    ends
+}
+
+/// Grows the rates of these messages together, by as much as no link or message forbids, until none can grow.
+fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
+    let mut rates = vec![0.0; routes.len()];
+    let mut growing = under_way.to_vec();
+    while !growing.is_empty() {
+        let load = |link: &usize| -> f64 {
+            under_way.iter().filter(|i| routes[**i].contains(link)).map(|i| rates[*i]).sum()
+        };
+        let users = |link: &usize| growing.iter().filter(|i| routes[**i].contains(link)).count();
+        let room = |link: &usize| (1.0 - load(link)) / users(link) as f64;
+        let step = growing.iter().flat_map(|i| &routes[*i]).map(room).fold(1.0 - rates[growing[0]], f64::min);
+        let can_grow = |i: &usize| rates[*i] + step < 1.0 - 1e-9 && routes[*i].iter().all(|l| room(l) > step + 1e-9);
+        let next: Vec<_> = growing.iter().copied().filter(can_grow).collect();
+        growing.iter().for_each(|i| rates[*i] += step);
+        growing = next;
+    }
+    rates
+}
+
+proptest! {
+    #[test]
+    fn queues_do_what_their_rules_say(messages in messages(), engines in 1..4usize, latency in 0..3u32) {
+        let keys = format!("dims = [4, 3]\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"{latency} s\"");
+        let network = read(&keys, &format!("engines = {engines}")).unwrap();
+        prop_assert_eq!(arrivals(&network, &messages), by_the_rules(&network, &messages));
+    }
+
+    #[test]
+    fn links_carry_every_byte_over_every_hop(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
+        let network = torus(&[4, 3], engines, keys);
+        let carried: f64 = run(&network, &messages).1.iter().map(|link| link.bytes).sum();
+        let sent = |message: &Sent| message.3 * route(&network, message.1, message.2).len() as f64;
+        prop_assert_eq!(carried, messages.iter().map(sent).sum::<f64>());
+    }
+
+    #[test]
+    fn nothing_is_faster_than_alone(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
+        let network = torus(&[4, 3], engines, keys);
+        for (message, arrived_s) in messages.iter().zip(arrivals(&network, &messages)) {
+            prop_assert!(arrived_s >= (message.0 + alone_s(&network, *message)) * (1.0 - 1e-12));
+        }
+    }
+
+    #[test]
+    fn fair_shares_are_what_their_rules_say(messages in messages()) {
+        let network = torus(&[4, 3], PLENTY, FAIR);
+        for (found_s, expected_s) in arrivals(&network, &messages).into_iter().zip(by_equal_rates(&network, &messages)) {
+            prop_assert!((found_s - expected_s).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn what_messages_are_late_is_what_they_waited_for_links(messages in messages(), is_fair in any::<bool>()) {
+        let network = torus(&[4, 3], PLENTY, if is_fair { FAIR } else { "" });
+        let (times, links) = run(&network, &messages);
+        let late = |(message, times): (&Sent, [f64; 2])| times[1] - message.0 - alone_s(&network, *message);
+        let waited: f64 = links.iter().map(|link| link.waiting_s).sum();
+        prop_assert!((messages.iter().zip(times).map(late).sum::<f64>() - waited).abs() < 1e-6);
+    }
+
+    #[test]
+    fn every_run_is_the_same(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
+        let network = torus(&[4, 3], engines, keys);
+        prop_assert_eq!(run(&network, &messages), run(&network, &messages));
+    }
+}

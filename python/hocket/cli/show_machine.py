@@ -1,0 +1,102 @@
+"""`hocket show machine`: the network of a machine, as facts and as a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from hocket.cli.output import print_facts, print_json, print_table
+from hocket.machine import Machine
+from hocket.topology import Hop, Topology
+from hocket.units import format_count
+
+__all__ = ["show_machine"]
+
+_MOST_LISTED = 65536  # nodes and switches, and links, in JSON
+
+
+def show_machine(name: str, *, route: tuple[int, int] | None, as_json: bool) -> None:
+    """Show the network of a preset or of the machine of a file, and the route of two ranks if that is asked for.
+
+    Raises:
+        Error: No such machine, a mistake in its file, or a rank that it has no room for.
+        UsageError: A route is asked for where there is none.
+    """
+    topology = Topology.load(name)
+    if topology is None:
+        _show_contention_free(Machine.load(name), route=route, as_json=as_json)
+        return
+    hops = topology.route(*route) if route else None
+    if as_json:
+        listed = {} if hops is None else {"route": [vars(hop) for hop in hops]}
+        print_json({**_entry(topology), **listed})
+        return
+    _print(topology)
+    if route and hops is not None:
+        _print_route(route, hops)
+
+
+def _show_contention_free(machine: Machine, *, route: tuple[int, int] | None, as_json: bool) -> None:
+    if route is not None:
+        raise click.UsageError(f"--route: machine {machine.name} has no topology, expected one whose messages meet")
+    if as_json:
+        facts = {"network": machine.network, "node": machine.node, "noise": machine.noise}
+        print_json({"machine": machine.name, "topology": None, **facts})
+        return
+    click.secho(machine.name, bold=True)
+    noise = [(f"noise.{kind}", _text(keys)) for kind, keys in machine.noise.items()]
+    print_facts([*_keys(machine.network, machine.node), *noise])
+    click.echo("\nno topology: messages travel without disturbing each other")
+
+
+def _entry(topology: Topology) -> dict[str, Any]:
+    vertices, links = topology.parts(_MOST_LISTED)
+    count = topology.nodes + topology.switches
+    return {
+        "machine": topology.machine,
+        "topology": topology.name,
+        **{key: value for key, value in vars(topology).items() if key not in ("machine", "name", "text", "file")},
+        "vertices": [vars(vertex) for vertex in vertices],
+        "links": [{"id": link.id, "name": link.name, "from": link.source, "to": link.target} for link in links],
+        "is_complete": max(count, topology.directed_links) <= _MOST_LISTED,
+    }
+
+
+def _print(topology: Topology) -> None:
+    click.secho(topology.machine, bold=True)
+    print_facts(_facts(topology))
+    click.echo(f"\n{topology.picture.rstrip()}")
+
+
+def _facts(topology: Topology) -> Iterator[tuple[str, str]]:
+    yield "topology", topology.name
+    yield from _keys(topology.network, topology.node)
+    yield "nodes", f"{topology.nodes}, with room for {format_count(topology.ranks, 'rank')}"
+    yield "switches", str(topology.switches)
+    yield "directed links", f"{topology.directed_links}, each of {format_count(topology.channels, 'virtual channel')}"
+    yield "longest route", format_count(topology.longest_route, "link")
+    yield "mean route", f"{topology.mean_route:.4g} links, over all pairs of nodes"
+    if topology.bisection is not None:
+        yield "bisection", f"{format_count(topology.bisection, 'link')} each way"
+
+
+def _print_route(route: tuple[int, int], hops: Sequence[Hop]) -> None:
+    source, target = route
+    click.echo(f"\nfrom rank {source} to rank {target}: {format_count(len(hops), 'link')}")
+    if hops:
+        rows = [(hop.name, hop.to, str(hop.link), str(hop.channel)) for hop in hops]
+        print_table(["link", "to", "number", "channel"], rows, right=["number", "channel"])
+
+
+def _keys(network: Mapping[str, str], node: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if "model" in network:
+        yield "model", network["model"]
+    yield "network", _text({key: value for key, value in network.items() if key not in ("model", "topology")})
+    if node:
+        yield "node", _text(node)
+
+
+def _text(keys: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in keys.items())

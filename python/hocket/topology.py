@@ -1,0 +1,142 @@
+"""Topologies: nodes, switches and links of the machines on which messages meet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+
+from hocket import _native
+from hocket.machine import find_machine
+
+__all__ = ["Hop", "Link", "Topology", "Vertex"]
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A node or a switch.
+
+    Attributes:
+        id: Its number; nodes come first.
+        name: Its name, such as "(3,0,1)".
+        ranks: The ranks that it has room for; a switch has none.
+    """
+
+    id: int
+    name: str
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A directed link.
+
+    Attributes:
+        id: Its number.
+        name: Its name, such as "+x from (3,0,1)".
+        source: The number of the vertex that it leads from.
+        target: The number of the vertex that it leads to.
+    """
+
+    id: int
+    name: str
+    source: int
+    target: int
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A step of a route.
+
+    Attributes:
+        link: The number of the link.
+        name: Its name.
+        channel: The virtual channel.
+        to: The name of the vertex that it leads to.
+    """
+
+    link: int
+    name: str
+    channel: int
+    to: str
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The network of a machine on which messages meet.
+
+    Attributes:
+        machine: The machine's name.
+        name: The topology's name, such as "torus".
+        network: The keys of the machine's section [network], those of the topology among them.
+        node: The keys of its section [node].
+        torus: The sizes of a torus along its axes; None for other topologies.
+        nodes: How many nodes.
+        switches: How many switches.
+        directed_links: How many links, each way counted.
+        channels: Virtual channels of a link.
+        longest_route: Links of the longest route.
+        mean_route: Links of a route, on average over all pairs of distinct nodes.
+        bisection: Links from one half of the nodes to the other where they are fewest; None if that is not known.
+        ranks: How many ranks it has room for.
+        picture: A drawing, in which nodes are shown by the ranks that they have room for.
+        text: The text of the machine file.
+        file: The name of that file, for messages.
+    """
+
+    machine: str
+    name: str
+    network: Mapping[str, str] = field(repr=False)
+    node: Mapping[str, str] = field(repr=False)
+    torus: tuple[int, ...] | None
+    nodes: int
+    switches: int
+    directed_links: int
+    channels: int
+    longest_route: int
+    mean_route: float
+    bisection: int | None
+    ranks: int
+    picture: str = field(repr=False)
+    text: str = field(repr=False)
+    file: str = field(repr=False)
+
+    @classmethod
+    def parse(cls, text: str, file: str = "machine") -> Topology | None:
+        """Read the text of a machine file; None if on that machine no message disturbs another.
+
+        Raises:
+            Error: The text is not a machine, or its topology is wrong: file, line and key.
+        """
+        found = _native.topology(text, file)
+        if found is None:
+            return None
+        facts = json.loads(found)
+        torus = None if facts["torus"] is None else tuple(facts["torus"])
+        return cls(**{**facts, "torus": torus}, text=text, file=file)
+
+    @classmethod
+    def load(cls, name: str | PathLike[str]) -> Topology | None:
+        """Read a preset by its name, or a machine file by its path; None if on it no message disturbs another.
+
+        Raises:
+            Error: There is neither, the file is not a machine, or its topology is wrong: file, line and key.
+        """
+        return cls.parse(*find_machine(name))
+
+    def parts(self, most: int) -> tuple[tuple[Vertex, ...], tuple[Link, ...]]:
+        """Return the first nodes and switches, and the first links, at most so many of each."""
+        found = json.loads(_native.topology_parts(self.text, self.file, most))
+        vertices = (Vertex(vertex["id"], vertex["name"], tuple(vertex["ranks"])) for vertex in found["vertices"])
+        links = (Link(link["id"], link["name"], link["from"], link["to"]) for link in found["links"])
+        return tuple(vertices), tuple(links)
+
+    def route(self, source: int, target: int) -> tuple[Hop, ...]:
+        """Return the steps from the node of one rank to that of another; none if that is the same.
+
+        Raises:
+            Error: There is no room for such a rank.
+        """
+        found = json.loads(_native.topology_route(self.text, self.file, source, target))
+        return tuple(Hop(**hop) for hop in found)

@@ -1,0 +1,201 @@
+"""`hocket show machine`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hocket
+from tests.conftest import Ran
+
+MACHINES = {
+    "torus": "dims = [4, 3]",
+    "mesh": "dims = [3, 2, 2]",
+    "fat_tree": "down = [4, 4]\nup = [1, 2]",
+    "dragonfly": "nodes_per_router = 2\nrouters_per_group = 2\nglobal_links_per_router = 1",
+    "crossbar": "nodes = 5",
+}
+
+
+@pytest.fixture
+def machine_file(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a machine file with a topology, and more keys of its network."""
+
+    def write(topology: str, *keys: str) -> Path:
+        path = tmp_path / f"{topology}.toml"
+        lines = [f'name = "my-{topology}"', "[network]", 'model = "links"', f'topology = "{topology}"']
+        path.write_text("\n".join([*lines, MACHINES[topology], *keys]) + "\n")
+        return path
+
+    return write
+
+
+def test_a_torus_is_shown_with_its_facts_and_a_drawing(
+    hocket_command: Callable[..., Ran], machine_file: Callable[..., Path]
+) -> None:
+    lines = hocket_command("show machine", machine_file("torus")).out.splitlines()
+    assert lines[0] == "my-torus"
+    facts = dict(line.split("  ", 1) for line in lines[1 : lines.index("")])
+    assert {name: value.strip() for name, value in facts.items()} == {
+        "topology": "torus",
+        "model": "links",
+        "network": "dims [4, 3]",
+        "nodes": "12, with room for 12 ranks",
+        "switches": "0",
+        "directed links": "48, each of 2 virtual channels",
+        "longest route": "3 links",
+        "mean route": "1.818 links, over all pairs of nodes",
+        "bisection": "6 links each way",
+    }
+    assert "y 1  ─  4 ─  5 ─  6 ─  7 ─" in lines
+
+
+@pytest.mark.parametrize("topology", MACHINES)
+def test_the_links_and_routes_of_every_topology_fit_together(
+    hocket_command: Callable[..., Ran], machine_file: Callable[..., Path], topology: str
+) -> None:
+    shown = hocket_command("show machine", machine_file(topology), "--route", 0, 4, "--json").json
+    assert shown.keys() == {
+        "machine",
+        "topology",
+        "network",
+        "node",
+        "nodes",
+        "switches",
+        "directed_links",
+        "channels",
+        "longest_route",
+        "mean_route",
+        "bisection",
+        "ranks",
+        "picture",
+        "vertices",
+        "links",
+        "is_complete",
+        "route",
+    }
+    assert (shown["machine"], shown["topology"], shown["is_complete"]) == (f"my-{topology}", topology, True)
+    assert [vertex["id"] for vertex in shown["vertices"]] == list(range(shown["nodes"] + shown["switches"]))
+    assert [link["id"] for link in shown["links"]] == list(range(shown["directed_links"]))
+    at = 0
+    for hop in shown["route"]:
+        link = shown["links"][hop["link"]]
+        assert (link["name"], link["from"]) == (hop["name"], at)
+        assert hop["channel"] < shown["channels"]
+        at = link["to"]
+        assert shown["vertices"][at]["name"] == hop["to"]
+    assert shown["vertices"][at]["ranks"] == [4]
+    assert 0 < len(shown["route"]) <= shown["longest_route"]
+
+
+@pytest.mark.parametrize("topology", MACHINES)
+def test_every_rank_is_in_the_drawing(
+    hocket_command: Callable[..., Ran], machine_file: Callable[..., Path], topology: str
+) -> None:
+    machine = machine_file(topology, "ranks_per_node = 10")
+    picture = hocket_command("show machine", machine, "--json").json["picture"]
+    assert "0-9" in picture and "40-49" in picture
+
+
+def test_a_route_is_told_by_the_names_of_its_links(
+    hocket_command: Callable[..., Ran], machine_file: Callable[..., Path]
+) -> None:
+    out = hocket_command("show machine", machine_file("torus"), "--route", 0, 11).out
+    *_, first, second = (line.split() for line in out.splitlines())
+    assert "from rank 0 to rank 11: 2 links\n" in out
+    assert first == ["-x", "from", "(0,0)", "(3,0)", "1", "1"]
+    assert second == ["-y", "from", "(3,0)", "(3,2)", "15", "1"]
+
+
+def test_ranks_of_one_node_have_no_links_between_them(
+    hocket_command: Callable[..., Ran], machine_file: Callable[..., Path]
+) -> None:
+    machine = machine_file("crossbar", "ranks_per_node = 2")
+    assert hocket_command("show machine", machine, "--route", 6, 7).out.endswith("from rank 6 to rank 7: 0 links\n")
+
+
+def test_routes_follow_the_permutation(hocket_command: Callable[..., Ran], machine_file: Callable[..., Path]) -> None:
+    machine = machine_file("crossbar", "permutation = [4, 3, 2, 1, 0]")
+    shown = hocket_command("show machine", machine, "--route", 0, 1, "--json").json
+    assert [hop["name"] for hop in shown["route"]] == ["up from node 4", "down to node 3"]
+
+
+def test_of_a_large_network_the_first_parts_are_listed(
+    hocket_command: Callable[..., Ran], machine_file: Callable[..., Path]
+) -> None:
+    machine = machine_file("torus")
+    machine.write_text(machine.read_text().replace("[4, 3]", "[200, 200]"))
+    shown = hocket_command("show machine", machine, "--json").json
+    assert (shown["directed_links"], shown["is_complete"]) == (160_000, False)
+    assert (len(shown["vertices"]), len(shown["links"])) == (40_000, 65_536)
+
+
+@pytest.mark.parametrize("name", hocket.presets())
+def test_every_preset_can_be_shown(hocket_command: Callable[..., Ran], name: str) -> None:
+    out = hocket_command("show machine", name).out
+    machine = hocket.Machine.load(name)
+    for part in (name, machine.model, *machine.network.values(), *machine.node.values()):
+        assert part in out
+
+
+def test_a_machine_without_a_topology_tells_its_keys(hocket_command: Callable[..., Ran]) -> None:
+    assert "no topology: messages travel without disturbing each other\n" in hocket_command("show machine cluster").out
+    shown = hocket_command("show machine jitter-paper --json").json
+    machine = hocket.Machine.load("jitter-paper")
+    assert shown == {
+        "machine": "jitter-paper",
+        "topology": None,
+        "network": machine.network,
+        "node": machine.node,
+        "noise": machine.noise,
+    }
+
+
+def test_a_rank_that_has_no_room_is_refused(bad_input: Callable[..., str], machine_file: Callable[..., Path]) -> None:
+    machine = machine_file("torus")
+    assert bad_input("show machine", machine, "--route", 0, 12) == "route: got rank 12, expected a rank from 0 to 11"
+    assert bad_input("show machine", machine, "--route", 0, 12, "--json").startswith("route: got rank 12")
+    assert bad_input("show machine", machine, "--route", "x", 0).startswith('--route: got "x", expected a whole number')
+    assert bad_input("show machine", machine, "--route", 0).endswith("'--route' requires 2 arguments.")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("show machine", "got 0 machines, expected one, a preset or a file"),
+        ("show machine cluster cluster", "got 2 machines, expected one, a preset or a file"),
+        ("show machine clutser", 'no machine "clutser", expected a TOML file or one of cluster, '),
+        ("show machine cluster --ranks 4", "--ranks: a machine has none, expected it with an algorithm"),
+        (
+            "show machine cluster --route 0 1",
+            "--route: machine cluster has no topology, expected one whose messages meet",
+        ),
+        ("show allreduce ring --route 0 1", "--route: an algorithm has none, expected it with machine MACHINE"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(bad_input: Callable[..., str], command: str, message: str) -> None:
+    assert bad_input(command).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"torus"', '"taurus"', ':4: network.topology: got "taurus", expected one of "'),
+        ("[4, 3]", "[4, 0]", ":5: network.dims: got [4, 0], expected sizes of at least 1 "),
+        ("dims", "dimes", ": network.dims is missing, expected a list of sizes such as [8, 8]"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line(
+    bad_input: Callable[..., str], machine_file: Callable[..., Path], old: str, new: str, message: str
+) -> None:
+    machine = machine_file("torus")
+    machine.write_text(machine.read_text().replace(old, new))
+    assert f"{machine}{message}" in bad_input("show machine", machine)
+
+
+def test_a_permutation_that_misses_a_node_is_one_line(
+    bad_input: Callable[..., str], machine_file: Callable[..., Path]
+) -> None:
+    machine = machine_file("crossbar", "permutation = [0, 1, 2, 3, 3]")
+    message = ":6: network.permutation: got [0, 1, 2, 3, 3], expected each of the nodes 0 to 4 once"
+    assert message in bad_input("show machine", machine)

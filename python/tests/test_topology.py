@@ -1,0 +1,35 @@
+"""Topologies of machines."""
+
+import pytest
+
+import hocket
+from hocket.topology import Hop, Link, Topology, Vertex
+
+TEXT = """name = "mine"
+[network]
+topology = "torus"
+dims = [4, 2]
+ranks_per_node = 2
+"""
+
+
+def test_a_topology_has_parts_and_routes() -> None:
+    topology = Topology.parse(TEXT)
+    assert topology is not None
+    assert (topology.nodes, topology.switches, topology.ranks, topology.directed_links) == (8, 0, 16, 32)
+    vertices, links = topology.parts(2)
+    assert vertices == (Vertex(0, "(0,0)", (0, 1)), Vertex(1, "(1,0)", (2, 3)))
+    assert links == (Link(0, "+x from (0,0)", 0, 1), Link(1, "-x from (0,0)", 0, 3))
+    assert topology.route(1, 2) == (Hop(0, "+x from (0,0)", 0, "(1,0)"),)
+    assert topology.route(0, 1) == ()
+
+
+def test_a_machine_on_which_messages_do_not_meet_has_none() -> None:
+    assert Topology.load("cluster") is None
+
+
+def test_a_rank_that_has_no_room_is_refused() -> None:
+    topology = Topology.parse(TEXT)
+    assert topology is not None
+    with pytest.raises(hocket.Error, match="route: got rank 16, expected a rank from 0 to 15"):
+        topology.route(16, 0)
