@@ -88,7 +88,9 @@ def tree_reduce_s(
     values = (size_bytes, segment_bytes, latency_s, link_bytes_per_s, reduce_bytes_per_s)
     size, segment, latency, link, combine = (np.asarray(value, dtype=float) for value in values)
     work = latency + segment / combine
-    return height_links * (work + segment / link) + size / segment * np.maximum(work, segment / link) + latency
+    step = np.maximum(work, segment / link)
+    time_s: NDArray[Any] = height_links * (work + segment / link) + size / segment * step + latency
+    return time_s
 
 
 def trinaryx3_broadcast_s(
@@ -143,7 +145,8 @@ def trinaryx3_reduce_s(
     size, segment, latency, link, combine = (np.asarray(value, dtype=float) for value in values)
     hop = latency + segment / link + segment / combine
     stream = np.maximum(size / segment * latency + size / combine, size / _TREES / link)
-    return height_links * hop + stream + latency
+    time_s: NDArray[Any] = height_links * hop + stream + latency
+    return time_s
 
 
 def best_segment_bytes(
@@ -179,7 +182,7 @@ def best_segment_bytes(
     Examples:
         >>> k_computer = {"height_links": 84, "latency_s": 1.27e-6, "link_bytes_per_s": 11.6e9 / 3}
         >>> round(best_segment_bytes("broadcast", 2**20, **k_computer))
-        7830
+        7829
         >>> round(best_segment_bytes("reduce", 2**20, **k_computer, reduce_bytes_per_s=6.58e9))
         6214
     """

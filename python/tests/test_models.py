@@ -24,13 +24,11 @@ def test_trinaryx3_takes_what_the_paper_says_for_1_gib() -> None:
     assert float(trinaryx3_reduce_s(GIB, 48 << 10, **BOTH)) == pytest.approx(193e-3, rel=2e-3)
 
 
-def test_one_tree_takes_three_times_as_long_to_broadcast_and_is_as_slow_to_reduce_as_links_and_processor_in_turn() -> (
-    None
-):
+def test_one_tree_sends_all_over_one_link_after_another() -> None:
     # 84 hops of 18.219 us, 16384 segments of 16.949 us, and 1.27 us
-    assert float(tree_broadcast_s(GIB, 64 << 10, **LINKS)) == pytest.approx(279.227e-3, rel=1e-5)
+    assert float(tree_broadcast_s(GIB, 64 << 10, **LINKS)) == pytest.approx(279.224e-3, rel=1e-5)
     # 84 hops of 21.452 us, 21845.33 segments of max(1.27 + 7.470, 12.712) us, and 1.27 us
-    assert float(tree_reduce_s(GIB, 48 << 10, **BOTH)) == pytest.approx(279.498e-3, rel=1e-5)
+    assert float(tree_reduce_s(GIB, 48 << 10, **BOTH)) == pytest.approx(279.495e-3, rel=1e-5)
 
 
 def test_models_take_arrays() -> None:
