@@ -23,7 +23,7 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 """Worlds run any program: only their tests know the catalogue."""
 
 MODULES = (
-    ("_native", "call", "parallel", "typing", "version"),
+    ("_native", "call", "models", "parallel", "typing", "version"),
     ("files", "machine", "units"),
     ("library", "topology"),
     ("requests",),

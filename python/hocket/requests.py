@@ -15,6 +15,7 @@ from hocket.call import Call
 from hocket.library import Algorithm
 
 __all__ = [
+    "accepted",
     "ask",
     "call_request",
     "complete",
@@ -96,6 +97,16 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
         "commutative": call.commutative,
         "parameters": call.parameters,
     }
+
+
+def accepted(algorithm: Algorithm, call: Call) -> dict[str, int]:
+    """Return what an algorithm of the catalogue completes a call with: parameters, and other names of its formulas.
+
+    Raises:
+        Error: As `call_request`.
+    """
+    values: dict[str, int] = ask(_native.accept, call_request(algorithm, call), algorithm)
+    return values
 
 
 def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm, *more: Any) -> Any:

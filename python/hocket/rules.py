@@ -19,6 +19,9 @@ rank that was held up. Where o = 0 no exchange does harm, and T = K.
 - More durations: most second hits come late; n = 2^T ranks must all have them, in about n k^2 h^n cases, h as before
   for m hits on the paths to one rank. That distribution is exact: two partners are independent before they meet, so
   P(N >= m) of a rank after a step is u_m + p (u_{m-1} - u_m), with u = 1 - (1 - P(N >= m))^2 before it.
+
+How large the segments of Trinaryx3 should be: those of the least time by the closed forms of its model, see
+`hocket.models.best_segment_bytes`, on machines that have the keys `software_latency` and `link_bandwidth`.
 """
 
 from __future__ import annotations
@@ -31,10 +34,12 @@ from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm
 from hocket.machine import Machine
+from hocket.models import best_segment_bytes
+from hocket.requests import accepted
 from hocket.topology import Topology
 from hocket.units import parse_bytes_per_s, parse_time
 
-__all__ = ["AUTO", "Exchanges", "redundant_exchanges", "resolved"]
+__all__ = ["AUTO", "Exchanges", "redundant_exchanges", "resolved", "trinaryx3_segment"]
 
 AUTO = "auto"
 """The value of a parameter that the rule decides."""
@@ -144,9 +149,45 @@ def _transfer_and_overhead_s(call: Call, machine: Machine) -> tuple[float, float
     raise Error(f"T=auto: machine {machine.name} has a network of model {machine.model}, expected hockney or loggp")
 
 
-_RULES: Mapping[tuple[str, str], Callable[[Call, Machine], int]] = {
-    ("allreduce/redundant_butterfly", "T"): redundant_exchanges,
-    ("barrier/redundant_butterfly", "T"): redundant_exchanges,
+def trinaryx3_segment(algorithm: Algorithm, call: Call, machine: Machine) -> int:
+    """Return the bytes per segment for a call of a Trinaryx3 algorithm; its default where the machine has no such keys.
+
+    Raises:
+        Error: The algorithm refuses the call.
+    """
+    default = next(p.default for p in algorithm.parameters if p.name == "segment")
+    keys = {**machine.network, **machine.node}
+    if not {"software_latency", "link_bandwidth"} <= keys.keys() or call.size_bytes == 0:
+        return default
+    others = {name: value for name, value in call.parameters.items() if value != AUTO}
+    height = accepted(algorithm, replace(call, parameters=others))["height"]
+    if height == 0:
+        return default
+    best = best_segment_bytes(
+        algorithm.collective,  # type: ignore[arg-type]
+        call.size_bytes,
+        height_links=height,
+        latency_s=parse_time(keys["software_latency"]),
+        link_bytes_per_s=parse_bytes_per_s(keys["link_bandwidth"]),
+        reduce_bytes_per_s=parse_bytes_per_s(keys["reduce_bandwidth"]) if "reduce_bandwidth" in keys else math.inf,
+    )
+    return max(round(best), 1)
+
+
+_Rule = Callable[[Algorithm, Call, Machine], int]
+
+
+def _exchanges(_: Algorithm, call: Call, machine: Machine) -> int:
+    return redundant_exchanges(call, machine)
+
+
+_RULES: Mapping[tuple[str, str], _Rule] = {
+    ("allreduce/redundant_butterfly", "T"): _exchanges,
+    ("barrier/redundant_butterfly", "T"): _exchanges,
+    ("allreduce/trinaryx3", "segment"): trinaryx3_segment,
+    ("allreduce/trinaryx3_overlapped", "segment"): trinaryx3_segment,
+    ("broadcast/trinaryx3", "segment"): trinaryx3_segment,
+    ("reduce/trinaryx3", "segment"): trinaryx3_segment,
 }
 
 
@@ -181,7 +222,8 @@ def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     """
     if not isinstance(call.parameters, Mapping):
         return call  # refused where parameters are completed
-    values = {**call.parameters, **_torus_sizes(algorithm, call, machine)}
+    call = replace(call, parameters={**call.parameters, **_torus_sizes(algorithm, call, machine)})
+    values = dict(call.parameters)
     for name, value in call.parameters.items():
         if value == AUTO:
             rule = _RULES.get((algorithm.label, name))
@@ -189,5 +231,5 @@ def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
                 raise Error(
                     f"{algorithm.label}: parameter {name} = auto, but there is no rule for it, expected a number"
                 )
-            values[name] = rule(call, machine)
+            values[name] = rule(algorithm, call, machine)
     return replace(call, parameters=values)

@@ -153,6 +153,15 @@ fn simulate_schedule(py: Python<'_>, request: &str) -> PyResult<String> {
     write(&result)
 }
 
+/// The values that an algorithm of the catalogue accepts a call with: of its parameters, and of the names in its formulas
+/// that follow from the call.
+#[pyfunction]
+fn accept(request: &str) -> PyResult<String> {
+    let request: CallRequest = read(request)?;
+    let (_, call) = request.resolve().map_err(raise)?;
+    write(&call.parameters.into_iter().collect::<BTreeMap<_, _>>())
+}
+
 /// What to verify.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -325,7 +334,7 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        catalogue, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
+        accept, catalogue, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
         schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, verify,
     };
     #[pymodule_export]
