@@ -1,10 +1,9 @@
 //! Segments on their way along a tree: each is passed on while later ones come in.
 //!
 //! ```text
-//! segments in flight    0   take in ─▶ pass on        4   take in ─▶ pass on
-//! (up to 4 of them)     1         take in ─▶ pass on        5   ...
+//! segments in flight    0   take in ─▶ pass on        3   take in ─▶ pass on
+//! (up to 3 of them)     1         take in ─▶ pass on        4   ...
 //!                       2               take in ─▶ pass on
-//!                       3                     take in ─▶ pass on
 //! ```
 //!
 //! A rank takes in one segment after the other from each neighbour, so that its link carries one at a time. It may still

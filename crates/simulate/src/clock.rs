@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use hocket_core::Moment;
 use hocket_machine::noise::{Draws, Model, Operation, Resource};
-use hocket_machine::{Noise, NoiseModel};
+use hocket_machine::Noise;
 
 /// A point in virtual time.
 pub trait Clock: Moment + Copy {
