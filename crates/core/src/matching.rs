@@ -149,50 +149,61 @@ impl<T> Lists<T> {
     }
 }
 
-/// Operations under way, each known by a number until its outcome is taken.
-pub struct Slots<V> {
-    slots: Vec<Slot<V>>,
+/// Operations under way, each known by a number until its outcome is taken; `W` is who waits for it.
+pub struct Slots<V, W = ()> {
+    slots: Vec<Slot<V, W>>,
     free: u32,
 }
 
-enum Slot<V> {
+enum Slot<V, W> {
     Free { next: u32 },
-    Pending,
+    Pending(Option<W>),
     Done(V),
     Abandoned,
 }
 
-impl<V> Default for Slots<V> {
+impl<V, W> Default for Slots<V, W> {
     fn default() -> Self {
         Self { slots: Vec::new(), free: NIL }
     }
 }
 
-impl<V> Slots<V> {
+impl<V, W> Slots<V, W> {
     /// Opens a slot.
     pub fn open(&mut self) -> u32 {
         let slot = self.free;
         let Some(place) = self.slots.get_mut(slot as usize) else {
-            self.slots.push(Slot::Pending);
+            self.slots.push(Slot::Pending(None));
             return (self.slots.len() - 1) as u32;
         };
         if let Slot::Free { next } = *place {
             self.free = next;
-            *place = Slot::Pending;
+            *place = Slot::Pending(None);
         }
         slot
     }
 
-    fn close(&mut self, slot: u32) -> Slot<V> {
+    fn close(&mut self, slot: u32) -> Slot<V, W> {
         let next = std::mem::replace(&mut self.free, slot);
         std::mem::replace(&mut self.slots[slot as usize], Slot::Free { next })
     }
 
-    /// The operation has this outcome.
-    pub fn fill(&mut self, slot: u32, outcome: V) {
-        match self.slots[slot as usize] {
-            Slot::Abandoned => drop(self.close(slot)),
-            _ => self.slots[slot as usize] = Slot::Done(outcome),
+    /// The operation has this outcome; gives who waits for it.
+    pub fn fill(&mut self, slot: u32, outcome: V) -> Option<W> {
+        match std::mem::replace(&mut self.slots[slot as usize], Slot::Done(outcome)) {
+            Slot::Pending(waiter) => waiter,
+            Slot::Abandoned => {
+                self.close(slot);
+                None
+            }
+            Slot::Done(_) | Slot::Free { .. } => None,
+        }
+    }
+
+    /// Notes who waits for the outcome, as long as there is none.
+    pub fn wait(&mut self, slot: u32, waiter: W) {
+        if let Slot::Pending(last) = &mut self.slots[slot as usize] {
+            *last = Some(waiter);
         }
     }
 

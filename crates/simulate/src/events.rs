@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Result, Source, Tag};
+use hocket_core::{Call, Error, Path, Program, Ranks, ReadyRanks, Received, Result, Source, Tag, Woken};
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::network::{Flight, LinkUse, Milestone, Network, Traffic};
@@ -42,6 +42,7 @@ pub fn run<N: Network>(
         element_bytes: call.element_bytes,
         mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
         outcomes: RefCell::default(),
+        woken: vec![Cell::new(Woken::NONE); call.ranks],
         queue: RefCell::default(),
         sequence: Cell::new(0),
         ready: ReadyRanks::none(call.ranks),
@@ -58,6 +59,7 @@ pub fn run<N: Network>(
         if !events.has_another_like(&event) {
             while let Some(rank) = events.ready.pop() {
                 programs.resume(rank);
+                events.woken[rank].set(Woken::NONE);
             }
         }
         steps += 1;
@@ -204,7 +206,9 @@ struct Events<'a, N: Network> {
     nodes: Vec<RefCell<N::Node<Placed>>>,
     element_bytes: usize,
     mailboxes: RefCell<Mailboxes<Message, u32>>,
-    outcomes: RefCell<Slots<Arrival<Placed>>>,
+    outcomes: RefCell<Slots<Arrival<Placed>, Path>>,
+    /// Of each rank, the branches that can go on.
+    woken: Vec<Cell<Woken>>,
     queue: RefCell<BinaryHeap<Reverse<Event>>>,
     sequence: Cell<u64>,
     ready: ReadyRanks,
@@ -280,7 +284,8 @@ impl<N: Network> Events<'_, N> {
     fn happen(&self, event: &Event) {
         match event.action {
             Action::Complete { rank, slot, received } => {
-                self.outcomes.borrow_mut().fill(slot, (Placed::at(event.time_s), received));
+                let waiting = self.outcomes.borrow_mut().fill(slot, (Placed::at(event.time_s), received));
+                waiting.into_iter().for_each(|path| self.wake(rank, path));
                 self.ready.push(rank);
             }
             Action::Leave { flight } => self.leave(flight, event.time_s),
@@ -438,6 +443,7 @@ impl<N: Network> Events<'_, N> {
 impl<N: Network> Clockwork for Events<'_, N> {
     type Clock = Placed;
     const IN_ORDER_OF_TIME: bool = true;
+    const PROGRAM: Path = Path::ROOT;
 
     fn send(&self, rank: usize, now: Placed, message: &Send) -> Progress<Placed> {
         let Send { to, tag, is_posted, gap_packets, len } = *message;
@@ -495,6 +501,20 @@ impl<N: Network> Clockwork for Events<'_, N> {
 
     fn take(&self, slot: u32) -> Option<Arrival<Placed>> {
         self.outcomes.borrow_mut().take(slot)
+    }
+
+    fn wait(&self, slot: u32, path: Path) {
+        self.outcomes.borrow_mut().wait(slot, path);
+    }
+
+    fn wake(&self, rank: usize, path: Path) {
+        let mut woken = self.woken[rank].get();
+        woken.add(path);
+        self.woken[rank].set(woken);
+    }
+
+    fn can_go_on(&self, rank: usize, path: Path) -> bool {
+        self.woken[rank].get().includes(path)
     }
 
     fn withdraw_ended(&self) {}
