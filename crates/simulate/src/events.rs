@@ -429,7 +429,7 @@ impl<N: Network> Events<'_, N> {
 
     fn deadlock(&self, rank: usize) -> Error {
         if let Some(circle) = self.traffic.as_ref().and_then(|traffic| traffic.borrow().deadlock()) {
-            return Error::new(format!("deadlock in the network: {circle}"));
+            return Error::new(circle);
         }
         let what = match self.mailboxes.borrow().posted(rank).next() {
             Some((Source::Rank(from), tag, _)) => format!("a message from rank {from} (tag {tag})"),
