@@ -128,6 +128,8 @@ struct Flying {
     left_s: f64,
     sender_slot: Option<u32>,
     receiver_slot: Option<u32>,
+    /// Where it waits for its receive.
+    place: Option<u32>,
 }
 
 /// A message that no receive is bound to yet.
@@ -155,7 +157,7 @@ fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
 /// Whether a receive waits at `rank` for an earlier message of this sender and tag, which is on its way.
 fn is_preceded(mailboxes: &Mailboxes<Message, u32>, rank: usize, from: u32, tag: Tag) -> bool {
     mailboxes.posted(rank).any(|(source, wanted, _)| *wanted == tag && source.accepts(from))
-        && mailboxes.unexpected(rank).any(|(sender, sent, _)| *sender == from && *sent == tag)
+        && mailboxes.unexpected(rank).any(|(sender, sent, _)| sender == from && sent == tag)
 }
 
 /// When the earliest message arrives that a receive from `source` with `tag` may take, and its sender: of messages of one
@@ -164,7 +166,7 @@ fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, ta
     let mut senders = HashSet::new();
     let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
     let firsts = held.filter(|(from, ..)| senders.insert(*from));
-    firsts.map(|(from, _, message)| (message.time_s, *from)).min_by(|a, b| a.0.total_cmp(&b.0))
+    firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Sources and tags of receives, each once: where one finds no message the next of its kind does not, either.
@@ -298,7 +300,7 @@ impl<N: Network> Events<'_, N> {
             self.at(left_s, complete);
         }
         let sender_slot = (!is_posted).then_some(sender_slot);
-        let flight = self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None });
+        let flight = self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None, place: None });
         self.at(left_s, Action::Leave { flight });
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
@@ -347,18 +349,17 @@ impl<N: Network> Events<'_, N> {
 
     /// A message that met others is there: it is delivered if its receive is there, and else waits for it.
     fn arrive(&self, flight: u32, now_s: f64) {
-        let Flying { envelope, receiver_slot, .. } = self.flights.borrow_mut().remove(flight);
+        let Flying { envelope, receiver_slot, place, .. } = self.flights.borrow_mut().remove(flight);
         let Envelope { from, to, len, .. } = envelope;
         if let Some(slot) = receiver_slot {
             return self.at(now_s, Action::Deliver { rank: to, slot, from, len });
         }
         let mailboxes = &mut *self.mailboxes.borrow_mut();
-        let (to, rank) = (to as usize, to);
-        if let Some(message) = mailboxes.find_message(to, |message| message.state == State::Flying(flight)) {
+        if let Some(message) = place.and_then(|place| mailboxes.held(place)) {
             (message.time_s, message.state) = (now_s, State::Known);
         }
-        if mailboxes.posted(to).next().is_some() {
-            self.at(now_s, Action::Probe { rank });
+        if self.has_taken_from_any.get() && mailboxes.posted(to as usize).next().is_some() {
+            self.at(now_s, Action::Probe { rank: to });
         }
     }
 
@@ -377,12 +378,20 @@ impl<N: Network> Events<'_, N> {
             }
             State::Flying(flight) => self.flights.borrow_mut().get_mut(flight).receiver_slot = Some(receiver_slot),
             State::Rendezvous(sender_slot) => {
-                let slots = (Some(sender_slot), Some(receiver_slot));
-                let (sender_slot, receiver_slot) = slots;
-                let granted = Flying { envelope, left_s: f64::NAN, sender_slot, receiver_slot };
+                let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
+                let granted = Flying { envelope, left_s: f64::NAN, sender_slot, receiver_slot, place: None };
                 let flight = self.flights.borrow_mut().add(granted);
                 self.at(self.network.grant(now.max(time_s)), Action::Inject { flight });
             }
+        }
+    }
+
+    /// The message waits for a receive.
+    fn hold(&self, mailboxes: &mut Mailboxes<Message, u32>, tag: Tag, message: Message) {
+        let (Envelope { from, to, .. }, state) = (message.envelope, message.state);
+        let place = mailboxes.hold(to as usize, from, tag, message);
+        if let State::Flying(flight) = state {
+            self.flights.borrow_mut().get_mut(flight).place = Some(place);
         }
     }
 
@@ -450,12 +459,12 @@ impl<N: Network> Clockwork for Events<'_, N> {
             if message.time_s.is_finite() {
                 self.at(message.time_s, Action::Probe { rank: to as u32 });
             }
-            mailboxes.hold(to, rank as u32, tag, message);
+            self.hold(mailboxes, tag, message);
             return Progress::Waits(slot);
         }
         match mailboxes.take_receive(to, rank as u32, tag) {
             Some(receiver_slot) => self.bind(now, receiver_slot, &message),
-            None => mailboxes.hold(to, rank as u32, tag, message),
+            None => self.hold(mailboxes, tag, message),
         }
         Progress::Waits(slot)
     }
