@@ -10,7 +10,7 @@
 //! be sending a few earlier ones, so that a link need not stand idle while the next send is prepared. Messages of segments
 //! that are in flight together differ by their tags.
 
-use hocket_core::{Options, Rank, Side, Source, Span, Tag, Turns};
+use hocket_core::{Options, Rank, Received, Side, Source, Span, Tag, Turns};
 
 use crate::pattern::Segments;
 
@@ -88,38 +88,49 @@ impl<'a, R: Rank> Sums<'a, R> {
 
     /// Combines segment `index` of all children into the own one.
     async fn add_up(&self, index: usize) {
-        let children = self.place.children.iter().zip(&self.arrivals).enumerate();
-        let branches = children.map(async |(number, (child, (room, turns)))| {
-            let sum = self.segments.get(index);
-            let arrived = room.part(index % IN_FLIGHT * self.segments.get(0).len, sum.len);
-            turns.take(index, receive(self.rank, *child, arrived, UP, index)).await;
-            let combine = self.rank.combine(arrived, sum, Side::Right);
-            self.order.take(index * self.arrivals.len() + number, combine).await;
-        });
-        self.rank.join_all(branches).await;
+        match self.arrivals.len() {
+            0 => {}
+            1 => self.add(index, 0).await,
+            count => drop(self.rank.join_all((0..count).map(|child| self.add(index, child))).await),
+        }
+    }
+
+    /// Combines segment `index` of one child into the own one.
+    async fn add(&self, index: usize, number: usize) {
+        let (room, turns) = &self.arrivals[number];
+        let arrived = || room.part(index % IN_FLIGHT * self.segments.get(0).len, self.segments.get(index).len);
+        turns.take(index, receive(self.rank, self.place.children[number], arrived(), UP, index)).await;
+        let combine = self.rank.combine(arrived(), self.segments.get(index), Side::Right);
+        self.order.take(index * self.arrivals.len() + number, combine).await;
     }
 }
 
 /// Works on each of `count` segments, on a few of them side by side.
 async fn in_flight(r: &impl Rank, count: usize, work: impl AsyncFn(usize)) {
     let lane = async |lane| {
-        for index in (lane..count).step_by(IN_FLIGHT) {
+        let mut index = lane;
+        while index < count {
             work(index).await;
+            index += IN_FLIGHT;
         }
     };
     r.join_all((0..IN_FLIGHT.min(count)).map(lane)).await;
 }
 
 async fn hand_down(r: &impl Rank, place: &Place, segments: &Segments, index: usize) {
-    let children = place.children.iter().rev();
-    r.join_all(children.map(|child| send(r, *child, segments.get(index), DOWN, index))).await;
+    let hand = |child: &usize| send(r, *child, segments.get(index), DOWN, index);
+    match place.children.as_slice() {
+        [] => {}
+        [child] => hand(child).await,
+        children => drop(r.join_all(children.iter().rev().map(hand)).await),
+    }
 }
 
-async fn send(r: &impl Rank, to: usize, segment: Span, direction: Tag, index: usize) {
+fn send<R: Rank>(r: &R, to: usize, segment: Span, direction: Tag, index: usize) -> impl Future<Output = ()> {
     let tag = direction + (index % IN_FLIGHT) as Tag;
-    r.send_with(to, segment, Options { tag, ..Options::default() }).await;
+    r.send_with(to, segment, Options { tag, ..Options::default() })
 }
 
-async fn receive(r: &impl Rank, from: usize, into: Span, direction: Tag, index: usize) {
-    r.recv_with(Source::Rank(from as u32), into, direction + (index % IN_FLIGHT) as Tag).await;
+fn receive<R: Rank>(r: &R, from: usize, into: Span, direction: Tag, index: usize) -> impl Future<Output = Received> {
+    r.recv_with(Source::Rank(from as u32), into, direction + (index % IN_FLIGHT) as Tag)
 }

@@ -23,4 +23,4 @@ pub use executor::{Ranks, ReadyRanks, run_to_completion};
 pub use path::{Path, Woken};
 pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
 pub use span::{Buffer, Span};
-pub use turns::Turns;
+pub use turns::{Turn, Turns};

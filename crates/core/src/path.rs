@@ -36,6 +36,17 @@ impl Path {
         (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
     }
 
+    /// The way that both have in common.
+    pub fn common(self, other: Self) -> Self {
+        let different = (self.0 ^ other.0) & !1;
+        let end = match different.checked_ilog2() {
+            Some(bit) => bit.max(self.end()).max(other.end()),
+            None => self.end(),
+        };
+        let path = Self(self.0 >> end << end | 1 << end);
+        if self.has_branches() && other.has_branches() { path } else { path.as_a_whole() }
+    }
+
     /// The bit that ends it.
     fn end(self) -> u32 {
         (self.0 & !1).trailing_zeros()
@@ -87,6 +98,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_two_paths_have_in_common_leads_on_to_both() {
+        let first = Path::ROOT.branch(1, 3);
+        let [a, b] = [0, 1].map(|index| first.branch(index, 2).branch(1, 4));
+        for (one, other) in [(a, b), (first, a), (a, a), (Path::ROOT.branch(2, 3), a)] {
+            let common = one.common(other);
+            assert_eq!(common, other.common(one));
+            assert!(common.meets(one) && common.meets(other), "{one:?} {other:?}");
+        }
+        assert!(!a.common(b).meets(Path::ROOT.branch(2, 3)));
+        assert_eq!((a.common(a), a.as_a_whole().common(a)), (a, a.as_a_whole()));
     }
 
     #[test]
