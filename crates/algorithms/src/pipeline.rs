@@ -29,61 +29,66 @@ pub struct Place {
     pub children: Vec<usize>,
 }
 
-/// Combines the segments of all ranks below this one into its own, and hands the sums to the parent.
-pub async fn reduce(r: &impl Rank, place: &Place, segments: &Segments) {
-    let sums = Sums::new(r, place, segments);
-    in_flight(r, segments.count(), async |index| {
-        sums.add_up(index).await;
-        if let Some(parent) = place.parent {
-            send(r, parent, segments.get(index), UP, index).await;
-        }
-    })
-    .await;
-}
-
-/// Takes the segments from the parent, and hands them to the children, to the last in the order of combination first.
-pub async fn broadcast(r: &impl Rank, place: &Place, segments: &Segments) {
-    let arrivals = r.turns();
-    in_flight(r, segments.count(), async |index| {
-        if let Some(parent) = place.parent {
-            arrivals.take(index, receive(r, parent, segments.get(index), DOWN, index)).await;
-        }
-        hand_down(r, place, segments, index).await;
-    })
-    .await;
-}
-
-/// Reduces the segments of `partial` to the root, which hands each down as soon as it is reduced; other ranks receive
-/// it in `result`.
-pub async fn reduce_and_broadcast(r: &impl Rank, place: &Place, partial: &Segments, result: &Segments) {
-    if place.parent.is_some() {
-        r.join(reduce(r, place, partial), broadcast(r, place, result)).await;
-        return;
-    }
-    let sums = Sums::new(r, place, partial);
-    in_flight(r, partial.count(), async |index| {
-        sums.add_up(index).await;
-        hand_down(r, place, partial, index).await;
-    })
-    .await;
-}
-
-/// Segments of the children, combined into the rank's own.
-struct Sums<'a, R: Rank> {
+/// Segments of one tree on their way through a rank.
+pub struct Flow<'a, R: Rank> {
     rank: &'a R,
     place: &'a Place,
-    segments: &'a Segments,
-    /// For each child, room for its segments in flight, and the order in which they arrive.
+    segments: Segments,
+    way: Way,
+    /// Of each child whose segments are combined into the rank's own: room for those in flight, and their order.
     arrivals: Vec<(Span, Turns<'a, R>)>,
-    /// Everything is combined in one order, whatever arrives first.
+    /// The order in which segments are combined, whatever arrives first; or in which they come from the parent.
     order: Turns<'a, R>,
 }
 
-impl<'a, R: Rank> Sums<'a, R> {
-    fn new(rank: &'a R, place: &'a Place, segments: &'a Segments) -> Self {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// From the children, combined, to the parent.
+    Up,
+    /// From the parent to the children.
+    Down,
+    /// From the children, combined, back to them.
+    Over,
+}
+
+impl<'a, R: Rank> Flow<'a, R> {
+    /// The segments of all ranks below this one are combined into its own, and the sums handed to the parent.
+    pub fn up(rank: &'a R, place: &'a Place, segments: Segments) -> Self {
+        Self::new(rank, place, segments, Way::Up)
+    }
+
+    /// The segments come from the parent and are handed to the children, to the last in the order of combination first.
+    pub fn down(rank: &'a R, place: &'a Place, segments: Segments) -> Self {
+        Self::new(rank, place, segments, Way::Down)
+    }
+
+    /// The segments of all ranks are combined into those of the root, which hands each down as soon as it is complete.
+    pub fn over(rank: &'a R, place: &'a Place, segments: Segments) -> Self {
+        Self::new(rank, place, segments, Way::Over)
+    }
+
+    fn new(rank: &'a R, place: &'a Place, segments: Segments, way: Way) -> Self {
+        let children = if way == Way::Down { 0 } else { place.children.len() };
         let room = IN_FLIGHT.min(segments.count()) * segments.get(0).len;
-        let arrivals = place.children.iter().map(|_| (rank.scratch(room), rank.turns())).collect();
-        Self { rank, place, segments, arrivals, order: rank.turns() }
+        let arrivals = (0..children).map(|_| (rank.scratch(room), rank.turns())).collect();
+        Self { rank, place, segments, way, arrivals, order: rank.turns() }
+    }
+
+    /// Takes in segment `index` and passes it on.
+    async fn pass(&self, index: usize) {
+        match (self.way, self.place.parent) {
+            (Way::Down, Some(parent)) => {
+                let receive = receive(self.rank, parent, self.segments.get(index), DOWN, index);
+                self.order.take(index, receive).await;
+            }
+            (Way::Down, None) => {}
+            _ => self.add_up(index).await,
+        }
+        match (self.way, self.place.parent) {
+            (Way::Up, Some(parent)) => send(self.rank, parent, self.segments.get(index), UP, index).await,
+            (Way::Up, None) => {}
+            _ => self.hand_down(index).await,
+        }
     }
 
     /// Combines segment `index` of all children into the own one.
@@ -103,27 +108,29 @@ impl<'a, R: Rank> Sums<'a, R> {
         let combine = self.rank.combine(arrived(), self.segments.get(index), Side::Right);
         self.order.take(index * self.arrivals.len() + number, combine).await;
     }
+
+    /// Sends segment `index` to all children.
+    async fn hand_down(&self, index: usize) {
+        let hand = |child: &usize| send(self.rank, *child, self.segments.get(index), DOWN, index);
+        match self.place.children.as_slice() {
+            [] => {}
+            [child] => hand(child).await,
+            children => drop(self.rank.join_all(children.iter().rev().map(hand)).await),
+        }
+    }
 }
 
-/// Works on each of `count` segments, on a few of them side by side.
-async fn in_flight(r: &impl Rank, count: usize, work: impl AsyncFn(usize)) {
-    let lane = async |lane| {
+/// Passes on the segments of all flows, of each a few side by side.
+pub async fn run<R: Rank>(r: &R, flows: &[Flow<'_, R>]) {
+    let lanes = flows.iter().flat_map(|flow| (0..IN_FLIGHT.min(flow.segments.count())).map(move |lane| (flow, lane)));
+    let pass_on = async |(flow, lane): (&Flow<'_, R>, usize)| {
         let mut index = lane;
-        while index < count {
-            work(index).await;
+        while index < flow.segments.count() {
+            flow.pass(index).await;
             index += IN_FLIGHT;
         }
     };
-    r.join_all((0..IN_FLIGHT.min(count)).map(lane)).await;
-}
-
-async fn hand_down(r: &impl Rank, place: &Place, segments: &Segments, index: usize) {
-    let hand = |child: &usize| send(r, *child, segments.get(index), DOWN, index);
-    match place.children.as_slice() {
-        [] => {}
-        [child] => hand(child).await,
-        children => drop(r.join_all(children.iter().rev().map(hand)).await),
-    }
+    r.join_all(lanes.map(pass_on)).await;
 }
 
 fn send<R: Rank>(r: &R, to: usize, segment: Span, direction: Tag, index: usize) -> impl Future<Output = ()> {

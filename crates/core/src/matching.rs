@@ -259,7 +259,8 @@ impl<M> Queues<M> {
 
     /// All messages of a rank, the oldest first.
     fn in_order(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
-        let all = self.queues(rank).flat_map(|head| std::iter::once(head).chain(self.chain(head.behind, |node| node.behind)));
+        let all =
+            self.queues(rank).flat_map(|head| std::iter::once(head).chain(self.chain(head.behind, |node| node.behind)));
         let mut nodes: Vec<_> = all.collect();
         nodes.sort_unstable_by_key(|node| node.number);
         nodes.into_iter().filter_map(|node| Some((node.from, node.tag, node.message.as_ref()?)))

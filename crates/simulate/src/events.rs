@@ -300,7 +300,8 @@ impl<N: Network> Events<'_, N> {
             self.at(left_s, complete);
         }
         let sender_slot = (!is_posted).then_some(sender_slot);
-        let flight = self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None, place: None });
+        let flight =
+            self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None, place: None });
         self.at(left_s, Action::Leave { flight });
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
