@@ -1,10 +1,9 @@
 //! Segments on their way along a tree: each is passed on while later ones come in.
 //!
 //! ```text
-//! segments in flight    0   take in ─▶ pass on        4   take in ─▶ pass on
-//! (up to 4 of them)     1         take in ─▶ pass on        5   ...
+//! segments in flight    0   take in ─▶ pass on        3   take in ─▶ pass on
+//! (up to 3 of them)     1         take in ─▶ pass on        4   ...
 //!                       2               take in ─▶ pass on
-//!                       3                     take in ─▶ pass on
 //! ```
 //!
 //! A rank takes in one segment after the other from each neighbour, so that its link carries one at a time. It may still
@@ -17,7 +16,7 @@ use crate::pattern::Segments;
 
 /// Segments of one tree that a rank passes on at a time, and as many of each child that wait to be combined: two would do
 /// if no message were ever late.
-const IN_FLIGHT: usize = 4;
+const IN_FLIGHT: usize = 3;
 
 /// The first tag of messages to parents, and to children.
 const UP: Tag = 0;

@@ -103,9 +103,7 @@ impl Draws<'_> {
         if index == 0
             && let Some(known) = self.known.get(self.who as usize)
         {
-            for i in 0..L {
-                words[i] = known[first_lane + i];
-            }
+            words.copy_from_slice(&known[first_lane..first_lane + L]);
             return words;
         }
         if L == 1 {

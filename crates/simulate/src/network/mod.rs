@@ -122,4 +122,5 @@ networks! {
     hockney: Hockney,
     links: Links,
     loggp: Loggp,
+    packets: Packets,
 }

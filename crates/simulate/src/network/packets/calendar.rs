@@ -1,0 +1,122 @@
+//! What happens when: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the
+//! simulation event set problem", Communications of the ACM 31, 1988) of days that are shorter than a packet.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Days that the calendar looks ahead.
+const DAYS: usize = 256;
+
+/// Events in the order of time. Those of the days ahead lie unsorted under their day; a day is sorted when it begins. What
+/// is further ahead, or comes up when its day has begun, is in a heap.
+pub(super) struct Calendar {
+    days_per_s: f64,
+    today: u64,
+    /// Today's, the latest first.
+    open: Vec<Event>,
+    days: Vec<Vec<Event>>,
+    /// A bit for each day: whether it has events.
+    occupied: [u64; DAYS / 64],
+    others: BinaryHeap<Event>,
+}
+
+#[derive(Clone, Copy)]
+struct Event {
+    time_s: f64,
+    what: u32,
+}
+
+impl Calendar {
+    /// Nothing yet, with days of `day_s` seconds.
+    pub fn new(day_s: f64) -> Self {
+        Self {
+            days_per_s: 1.0 / day_s,
+            today: 0,
+            open: Vec::new(),
+            days: vec![Vec::new(); DAYS],
+            occupied: [0; DAYS / 64],
+            others: BinaryHeap::new(),
+        }
+    }
+
+    /// When something happens next; infinite when nothing does. Only after [`Calendar::settle`].
+    pub fn next_s(&self) -> f64 {
+        let soonest = |event: Option<&Event>| event.map_or(f64::INFINITY, |event| event.time_s);
+        soonest(self.open.last()).min(soonest(self.others.peek()))
+    }
+
+    /// Something will happen.
+    pub fn push(&mut self, time_s: f64, what: u32) {
+        let day = (time_s * self.days_per_s) as u64;
+        if day > self.today && day - self.today < DAYS as u64 {
+            let slot = day as usize % DAYS;
+            self.days[slot].push(Event { time_s, what });
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+        } else {
+            self.others.push(Event { time_s, what });
+        }
+    }
+
+    /// Appends what happens at that moment, the next one.
+    pub fn take(&mut self, time_s: f64, happening: &mut Vec<u32>) {
+        while let Some(event) = self.open.pop_if(|event| event.time_s == time_s) {
+            happening.push(event.what);
+        }
+        while self.others.peek().is_some_and(|event| event.time_s == time_s) {
+            happening.extend(self.others.pop().map(|event| event.what));
+        }
+    }
+
+    /// Begins the next day if nothing is left of today: whether it did.
+    pub fn settle(&mut self) -> bool {
+        if !self.open.is_empty() {
+            return false;
+        }
+        let Some(ahead) = self.ahead() else { return false };
+        self.today += ahead;
+        let slot = self.today as usize % DAYS;
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        std::mem::swap(&mut self.open, &mut self.days[slot]);
+        self.open.sort_unstable_by(|a, b| b.time_s.total_cmp(&a.time_s));
+        true
+    }
+
+    /// What happens today.
+    pub fn today(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.open.iter().map(|event| event.what)
+    }
+
+    /// Days until the next one that has events.
+    fn ahead(&self) -> Option<u64> {
+        let words = self.occupied.len();
+        let tomorrow = (self.today as usize + 1) % DAYS;
+        (0..=words).find_map(|step| {
+            let word = (tomorrow / 64 + step) % words;
+            let from = if step == 0 { u64::MAX << (tomorrow % 64) } else { u64::MAX };
+            let bits = self.occupied[word] & from;
+            let day = word * 64 + bits.trailing_zeros() as usize;
+            (bits != 0).then(|| ((day + DAYS - tomorrow) % DAYS) as u64 + 1)
+        })
+    }
+}
+
+impl Ord for Event {
+    /// The earliest is the greatest, as heaps want it.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.time_s.total_cmp(&self.time_s).then(other.what.cmp(&self.what))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Event {}

@@ -1,0 +1,57 @@
+//! Who waits for whom when nothing moves any more.
+
+use hocket_machine::Topology;
+
+use super::router::Routers;
+
+/// Links of a circle that are named.
+const NAMED: usize = 8;
+
+impl Routers<'_> {
+    /// One line on the circle in which packets wait.
+    pub fn who_waits(&self) -> String {
+        let circle = self.circle();
+        let mut names: Vec<_> = circle.iter().take(NAMED).map(|buffer| self.name(*buffer)).collect();
+        if circle.len() > NAMED {
+            names.push(format!("{} more", circle.len() - NAMED));
+        }
+        names.extend(circle.first().map(|buffer| self.name(*buffer)));
+        format!(
+            "deadlock: {} messages are under way, and packets wait in a circle, each for room in the buffer behind the \
+             next link: {}",
+            self.messages.under_way(),
+            names.join(" -> ")
+        )
+    }
+
+    /// Buffers, of which each holds a packet that waits for room in the next, and the last for the first.
+    fn circle(&self) -> Vec<usize> {
+        let mut seen = Vec::new();
+        let mut next = (0..self.inputs.len()).find_map(|input| self.waits_for(input));
+        while let Some(buffer) = next {
+            if let Some(start) = seen.iter().position(|other| *other == buffer) {
+                seen.drain(..start);
+                return seen;
+            }
+            seen.push(buffer);
+            next = self.waits_for(buffer);
+        }
+        seen
+    }
+
+    /// The buffer for which the first packet of an input waits.
+    fn waits_for(&self, input: usize) -> Option<usize> {
+        let input = &self.inputs[input];
+        let output = self.wiring.output(input.step);
+        let is_blocked = input.wants && output < self.wiring.links;
+        is_blocked.then(|| (self.wiring.buffers[output] + self.wiring.channel(input.step)) as usize)
+    }
+
+    /// The name of a buffer's link, and its channel if there are several.
+    fn name(&self, buffer: usize) -> String {
+        let link = self.wiring.feeders[buffer] as usize;
+        let name = self.network.fabric.topology.link_name(link);
+        let channel = buffer - self.wiring.buffers[link] as usize;
+        if self.network.channels == 1 { name } else { format!("{name} (channel {channel})") }
+    }
+}

@@ -1,0 +1,154 @@
+//! Messages under way, and their routes.
+
+use hocket_machine::{Hop, Topology};
+
+use super::super::Flight;
+use super::Packets;
+use super::wiring::Wiring;
+
+/// No message.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// How long a packet takes, in seconds.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// Over a link.
+    pub link_s: f64,
+    /// From an engine.
+    pub injection_s: f64,
+    /// Into its node.
+    pub ejection_s: f64,
+}
+
+impl Pace {
+    /// That of a packet of so many bytes.
+    pub fn of(network: &Packets, bytes: f64) -> Self {
+        Self {
+            link_s: nearest(bytes * network.link_s_per_byte),
+            injection_s: nearest(bytes * network.injection_s_per_byte),
+            ejection_s: nearest(bytes * network.ejection_s_per_byte),
+        }
+    }
+}
+
+/// Moments per second.
+const MOMENTS_PER_S: f64 = (1u64 << 50) as f64;
+
+/// The nearest moment.
+pub(super) fn nearest(time_s: f64) -> f64 {
+    (time_s * MOMENTS_PER_S).round() / MOMENTS_PER_S
+}
+
+/// The first moment that is no earlier.
+pub(super) fn no_earlier(time_s: f64) -> f64 {
+    (time_s * MOMENTS_PER_S).ceil() / MOMENTS_PER_S
+}
+
+/// A message under way.
+#[derive(Clone, Copy)]
+pub(super) struct Message {
+    /// What the caller calls it.
+    pub id: u32,
+    /// Where its route begins in [`Messages::steps`]; it ends with an ejection.
+    pub route: u32,
+    steps: u32,
+    /// Packets that have not left.
+    pub packets_left: u64,
+    /// From the start of a packet to that of the next, in seconds.
+    pub period_s: f64,
+    /// Bytes of the last packet.
+    pub last_bytes: f64,
+    /// How long the last packet takes.
+    pub last: Pace,
+    /// Who waits for an engine behind it.
+    pub behind: u32,
+    /// Of sent and arrived, how many it is not.
+    milestones_left: u8,
+}
+
+/// All messages. Records and routes of those that are through serve for others.
+pub(super) struct Messages {
+    all: Vec<Message>,
+    unused: Vec<u32>,
+    /// Steps of routes, as [`Wiring`] numbers them.
+    pub steps: Vec<u32>,
+    /// By length, where routes that are no longer used begin.
+    unused_routes: Vec<Vec<u32>>,
+    hops: Vec<Hop>,
+}
+
+impl Messages {
+    pub fn new() -> Self {
+        let (all, unused, steps, unused_routes, hops) = Default::default();
+        Self { all, unused, steps, unused_routes, hops }
+    }
+
+    pub fn get(&self, message: u32) -> &Message {
+        &self.all[message as usize]
+    }
+
+    pub fn get_mut(&mut self, message: u32) -> &mut Message {
+        &mut self.all[message as usize]
+    }
+
+    /// How many are under way.
+    pub fn under_way(&self) -> usize {
+        self.all.len() - self.unused.len()
+    }
+
+    /// Takes on a message.
+    pub fn add(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight) -> u32 {
+        let packets = (flight.bytes / network.packet_bytes).ceil().max(1.0);
+        let last_bytes = flight.bytes - (packets - 1.0) * network.packet_bytes;
+        let paced_s_per_byte = ((1.0 + flight.gap_packets) * network.link_s_per_byte).max(network.injection_s_per_byte);
+        let (route, steps) = self.add_route(network, wiring, flight);
+        let message = Message {
+            id: flight.id,
+            route,
+            steps,
+            packets_left: packets as u64,
+            period_s: nearest(network.packet_bytes * paced_s_per_byte),
+            last_bytes,
+            last: Pace::of(network, last_bytes),
+            behind: NOBODY,
+            milestones_left: 2,
+        };
+        if let Some(number) = self.unused.pop() {
+            *self.get_mut(number) = message;
+            return number;
+        }
+        self.all.push(message);
+        self.all.len() as u32 - 1
+    }
+
+    /// A message has been sent, or has arrived: what its caller calls it.
+    pub fn pass(&mut self, number: u32) -> u32 {
+        let message = self.get_mut(number);
+        message.milestones_left -= 1;
+        let Message { id, route, steps, milestones_left, .. } = *message;
+        if milestones_left == 0 {
+            self.unused.push(number);
+            self.unused_routes[steps as usize].push(route);
+        }
+        id
+    }
+
+    /// Where the message's route begins, and how many steps it has.
+    fn add_route(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight) -> (u32, u32) {
+        self.hops.clear();
+        network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
+        let length = self.hops.len() + 1;
+        if self.unused_routes.len() <= length {
+            self.unused_routes.resize(length + 1, Vec::new());
+        }
+        let start = self.unused_routes[length].pop().unwrap_or(self.steps.len() as u32);
+        let end = start as usize + length;
+        self.steps.resize(self.steps.len().max(end), 0);
+        let highest = network.channels as u8 - 1;
+        for (step, hop) in self.steps[start as usize..end].iter_mut().zip(&self.hops) {
+            *step = wiring.step(hop.link, hop.channel.min(highest));
+        }
+        self.steps[end - 1] = wiring.step((wiring.links + flight.to) as u32, 0);
+        (start, length as u32)
+    }
+}

@@ -1,0 +1,98 @@
+//! The rules once more, slowly and obviously: full packets that take one slot of time each, no latencies, one engine.
+
+use std::collections::VecDeque;
+
+use hocket_machine::{Hop, Topology};
+
+use super::Packets;
+
+/// A message: from, to, packets.
+pub(super) type Order = (usize, usize, u32);
+
+/// The packet of a message that has made so many hops.
+type Packet = (usize, usize);
+
+/// A buffer, or the packets that a node has to send.
+#[derive(Default)]
+struct Queue {
+    packets: VecDeque<Packet>,
+    /// Until when those that leave take room.
+    leaving: Vec<u32>,
+}
+
+/// A router of the reference: its queues, and for each of its outputs from when it is free and who is next.
+struct Router {
+    queues: Vec<usize>,
+    outputs: Vec<(Option<usize>, u32, usize)>,
+}
+
+/// In which slot the last packet of each message has arrived.
+pub(super) fn arrivals(network: &Packets, orders: &[Order]) -> Vec<u32> {
+    let (topology, channels) = (&network.fabric.topology, network.channels);
+    let (links, mut left) = (topology.links(), orders.iter().map(|order| order.2).collect::<Vec<_>>());
+    let mut queues: Vec<_> = (0..links * channels + topology.nodes()).map(|_| Queue::default()).collect();
+    for (message, (from, _, packets)) in orders.iter().enumerate() {
+        queues[links * channels + from].packets.extend((0..*packets).map(|_| (message, 0)));
+    }
+    let routes: Vec<_> = orders.iter().map(|(from, to, _)| route(topology, *from, *to)).collect();
+    let mut routers: Vec<_> = (0..topology.nodes()).map(|node| router(topology, channels, node)).collect();
+    let mut ends = vec![0; orders.len()];
+    let mut now = 0;
+    while left.iter().any(|left| *left > 0) {
+        let mut moves = Vec::new();
+        for router in &mut routers {
+            for (link, free, turn) in router.outputs.iter_mut().filter(|(_, free, _)| *free <= now) {
+                let can_leave = |place: &usize| {
+                    let queue = &queues[router.queues[*place]];
+                    let is_giving = queue.leaving.iter().any(|until| *until > now);
+                    let Some((message, hops)) = queue.packets.front().filter(|_| !is_giving) else { return false };
+                    let next = routes[*message].get(*hops);
+                    next.map(|hop| hop.link as usize) == *link
+                        && next.is_none_or(|hop| taken(&queues[buffer(hop, channels)], now) < network.buffer_packets)
+                };
+                let mut places = (0..router.queues.len()).map(|step| (*turn + step) % router.queues.len());
+                if let Some(place) = places.find(can_leave) {
+                    (*free, *turn) = (now + 1, place + 1);
+                    moves.push(router.queues[place]);
+                }
+            }
+        }
+        for queue in &moves {
+            let (message, hops) = queues[*queue].packets.pop_front().unwrap();
+            queues[*queue].leaving.push(now + 1);
+            match routes[message].get(hops) {
+                Some(hop) => queues[buffer(hop, channels)].packets.push_back((message, hops + 1)),
+                None => (left[message], ends[message]) = (left[message] - 1, now + 1),
+            }
+        }
+        now += u32::from(moves.is_empty());
+    }
+    ends
+}
+
+fn route(topology: &impl Topology, from: usize, to: usize) -> Vec<Hop> {
+    let mut hops = Vec::new();
+    topology.route(from, to, &mut hops);
+    hops
+}
+
+/// The router of a node: buffers of the links that lead there, and the engine; links that leave it, and the ejection.
+fn router(topology: &impl Topology, channels: usize, node: usize) -> Router {
+    let links = || 0..topology.links();
+    let incoming = links().filter(|link| topology.ends(*link).1 == node);
+    let buffers = incoming.flat_map(|link| (0..channels).map(move |channel| link * channels + channel));
+    let outgoing = links().filter(|link| topology.ends(*link).0 == node).map(Some);
+    Router {
+        queues: buffers.chain([topology.links() * channels + node]).collect(),
+        outputs: outgoing.chain([None]).map(|output| (output, 0, 0)).collect(),
+    }
+}
+
+fn buffer(hop: &Hop, channels: usize) -> usize {
+    hop.link as usize * channels + usize::from(hop.channel)
+}
+
+/// Packets that take room in a buffer.
+fn taken(queue: &Queue, now: u32) -> usize {
+    queue.packets.len() + queue.leaving.iter().filter(|until| **until > now).count()
+}

@@ -1,0 +1,519 @@
+//! The routers of a network, and the nodes' ends of it.
+
+use hocket_machine::Topology;
+
+use super::super::{Flight, LinkUse, Milestone, Traffic};
+use super::Packets;
+use super::calendar::Calendar;
+use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
+use super::wiring::Wiring;
+
+/// Days of the calendar that a packet takes over a link.
+const DAYS_PER_PACKET: f64 = 64.0;
+
+/// The day of the calendar for packets that take no time, in seconds.
+const SHORTEST_DAY_S: f64 = 1e-15;
+
+/// Events of a day that are worth a look ahead.
+const MOST_AHEAD: usize = 1024;
+
+/// All routers. Inputs, outputs and steps of routes are numbered as [`Wiring`] has it; events are outputs that try to serve
+/// somebody, then engines that go on, and then messages that arrive.
+pub(super) struct Routers<'a> {
+    pub network: &'a Packets,
+    pub wiring: Wiring,
+    pub messages: Messages,
+    pub inputs: Vec<Input>,
+    /// The places of one input after the other; engines do not use theirs.
+    slots: Vec<Slot>,
+    outputs: Vec<Output>,
+    /// For each output the words after the first of [`Output::wanting`].
+    wanting_more: Vec<u64>,
+    /// For each node, when each of its `engines` ejections is free.
+    ejections_free_s: Vec<f64>,
+    /// The message of each engine.
+    sending: Vec<u32>,
+    /// For each node, the first and the last message that wait for an engine.
+    waiting: Vec<(u32, u32)>,
+    calendar: Calendar,
+    now_s: f64,
+    full: Pace,
+    /// From a packet's start over a link until it may leave the next router, in seconds.
+    hop_s: f64,
+    credit_s: f64,
+    happening: Vec<u32>,
+    /// Outputs that try to serve somebody now.
+    trying: Vec<u32>,
+    due: Vec<u32>,
+    /// Outputs and the inputs that they serve.
+    served: Vec<(u32, u32)>,
+}
+
+/// A buffer or an engine.
+#[derive(Clone, Copy)]
+pub(super) struct Input {
+    /// When it can give away another packet.
+    free_s: f64,
+    /// From when its first packet can leave; only while that wants an output.
+    ready_s: f64,
+    /// What the first packet wants; only while it wants an output.
+    pub step: u32,
+    /// What is behind it, as in [`Wiring::feeders`].
+    feeder: u32,
+    /// The slot of a buffer's first packet.
+    first: u16,
+    /// Packets in a buffer.
+    packets: u16,
+    /// Whether its first packet wants an output.
+    pub wants: bool,
+}
+
+/// Room for a packet in a buffer.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// With a packet, from when its head may leave; without one, from when the router before can use it.
+    time_s: f64,
+    /// The message, and [`LAST`].
+    packet: u32,
+    /// Where in [`Messages::steps`] the packet's next step is.
+    at: u32,
+}
+
+/// The bit that marks the last packet of a message.
+const LAST: u32 = 1 << 31;
+
+/// A link or the ejection of a node.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Output {
+    free_s: f64,
+    /// When it tries to serve somebody; infinite when not.
+    try_s: f64,
+    used: LinkUse,
+    /// The set of inputs whose first packet wants it, a bit for each place in the router; the first 64.
+    wanting: u64,
+    /// How many inputs want it.
+    wanted: u32,
+    /// The place that is asked first.
+    turn: u32,
+    /// The first input of its router.
+    start: u32,
+    /// The buffer of a link's channel 0.
+    buffer: u32,
+}
+
+impl<'a> Routers<'a> {
+    pub fn new(network: &'a Packets) -> Self {
+        let wiring = Wiring::new(network);
+        let engines = wiring.engine_inputs.len();
+        let full = Pace::of(network, network.packet_bytes);
+        Self {
+            network,
+            messages: Messages::new(),
+            inputs: wiring.feeders.iter().map(|feeder| Input::new(*feeder)).collect(),
+            slots: vec![Slot { time_s: 0.0, packet: 0, at: 0 }; wiring.feeders.len() * network.buffer_packets],
+            outputs: Output::all(network, &wiring),
+            wanting_more: vec![0; wiring.outputs() * (wiring.words - 1)],
+            ejections_free_s: vec![0.0; engines],
+            sending: vec![NOBODY; engines],
+            waiting: vec![(NOBODY, NOBODY); wiring.nodes],
+            calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
+            now_s: 0.0,
+            full,
+            hop_s: nearest(network.link_latency_s + network.router_latency_s),
+            credit_s: nearest(network.credit_latency_s),
+            happening: Vec::new(),
+            trying: Vec::new(),
+            due: Vec::new(),
+            served: Vec::new(),
+            wiring,
+        }
+    }
+
+    /// Puts an output on the calendar, unless it is there for an earlier time.
+    fn try_at(&mut self, output: usize, time_s: f64) {
+        if time_s < self.outputs[output].try_s {
+            self.outputs[output].try_s = time_s;
+            if time_s == self.now_s {
+                self.trying.push(output as u32);
+            } else {
+                self.calendar.push(time_s, output as u32);
+            }
+        }
+    }
+
+    /// Something on the calendar happens.
+    fn happen(&mut self, what: u32, progress: &mut Vec<(u32, Milestone)>) {
+        let (outputs, engines) = (self.outputs.len(), self.sending.len());
+        let what = what as usize;
+        if what < outputs {
+            if self.outputs[what].try_s == self.now_s {
+                self.trying.push(what as u32);
+            }
+        } else if what < outputs + engines {
+            self.go_on(what - outputs, progress);
+        } else {
+            progress.push((self.messages.pass((what - outputs - engines) as u32), Milestone::Arrived));
+        }
+    }
+
+    /// An engine asks for the output of its message's next packet, or takes on another message.
+    fn go_on(&mut self, engine: usize, progress: &mut Vec<(u32, Milestone)>) {
+        let message = self.sending[engine];
+        if self.messages.get(message).packets_left == 0 {
+            progress.push((self.messages.pass(message), Milestone::Sent));
+            self.sending[engine] = self.next_waiting(engine / self.wiring.engines);
+            if self.sending[engine] == NOBODY {
+                return;
+            }
+        }
+        let at = self.messages.get(self.sending[engine]).route;
+        self.request(self.wiring.engine_inputs[engine] as usize, at, self.now_s);
+    }
+
+    /// Takes the first of the messages that wait for an engine of a node.
+    fn next_waiting(&mut self, node: usize) -> u32 {
+        let (first, _) = self.waiting[node];
+        if first != NOBODY {
+            self.waiting[node].0 = self.messages.get(first).behind;
+        }
+        first
+    }
+
+    /// A message waits for an engine of a node.
+    fn wait_for_engine(&mut self, node: usize, message: u32) {
+        let (first, last) = &mut self.waiting[node];
+        if *first == NOBODY {
+            *first = message;
+        } else {
+            self.messages.get_mut(*last).behind = message;
+        }
+        *last = message;
+    }
+
+    /// The first packet of an input wants the output of a step of its route, and can leave from `ready_s` on.
+    fn request(&mut self, input: usize, at: u32, ready_s: f64) {
+        let step = self.messages.steps[at as usize];
+        let waiting = &mut self.inputs[input];
+        (waiting.ready_s, waiting.step, waiting.wants) = (ready_s, step, true);
+        let output = self.wiring.output(step);
+        self.outputs[output].wanted += 1;
+        *self.wanting(output, input) |= 1 << (self.place(output, input) % 64);
+        self.try_at(output, ready_s.max(self.outputs[output].free_s));
+    }
+
+    /// An input's place among those of the router of an output.
+    fn place(&self, output: usize, input: usize) -> usize {
+        input - self.outputs[output].start as usize
+    }
+
+    /// The word with the bit for an input in the set of those that want an output.
+    fn wanting(&mut self, output: usize, input: usize) -> &mut u64 {
+        match self.place(output, input) / 64 {
+            0 => &mut self.outputs[output].wanting,
+            word => &mut self.wanting_more[output * (self.wiring.words - 1) + word - 1],
+        }
+    }
+
+    /// The slot of a buffer that is so many behind the first packet's.
+    fn slot(&self, buffer: usize, behind: usize) -> usize {
+        let depth = self.network.buffer_packets;
+        let place = usize::from(self.inputs[buffer].first) + behind;
+        buffer * depth + if place < depth { place } else { place - depth }
+    }
+
+    /// From when there is room where a step leads to; infinite while that is not known.
+    fn room_s(&self, step: u32) -> f64 {
+        let output = self.wiring.output(step);
+        if output >= self.wiring.links {
+            return 0.0;
+        }
+        let buffer = (self.outputs[output].buffer + self.wiring.channel(step)) as usize;
+        let packets = usize::from(self.inputs[buffer].packets);
+        if packets == self.network.buffer_packets {
+            return f64::INFINITY;
+        }
+        self.slots[self.slot(buffer, packets)].time_s
+    }
+
+    /// Whom a free output serves now; if nobody, it tries again when somebody is known to be ready.
+    fn choose(&mut self, output: usize) -> Option<u32> {
+        let Output { free_s, turn, start, wanting, .. } = self.outputs[output];
+        if free_s > self.now_s {
+            self.try_at(output, free_s);
+            return None;
+        }
+        let mut again_s = f64::INFINITY;
+        let more = &self.wanting_more[output * (self.wiring.words - 1)..];
+        let word = |number: usize| if number == 0 { wanting } else { more[number - 1] };
+        let chosen = first_in_turn(self.wiring.words, word, turn as usize, |place| {
+            let Input { ready_s, step, .. } = self.inputs[start as usize + place];
+            let start_s = ready_s.max(self.room_s(step));
+            again_s = again_s.min(start_s);
+            start_s <= self.now_s
+        });
+        if let Some(place) = chosen {
+            return Some(start + place as u32);
+        }
+        if again_s < f64::INFINITY {
+            self.try_at(output, again_s);
+        }
+        None
+    }
+
+    /// An output serves an input: its first packet goes on.
+    fn serve(&mut self, output: usize, input: usize) {
+        self.withdraw(output, input);
+        let Input { step, feeder, .. } = self.inputs[input];
+        let engine = (feeder as usize).checked_sub(self.outputs.len());
+        let (packet, at) = match engine {
+            None => self.first_of_buffer(input),
+            Some(engine) => self.first_of_engine(engine),
+        };
+        let is_last = packet & LAST != 0;
+        let (pace, bytes) = if is_last {
+            let message = self.messages.get(packet & !LAST);
+            (message.last, message.last_bytes)
+        } else {
+            (self.full, self.network.packet_bytes)
+        };
+        let is_link = output < self.wiring.links;
+        let duration_s = if is_link { pace.link_s } else { pace.ejection_s };
+        let end_s = self.now_s + duration_s;
+        self.occupy(output, end_s, duration_s, bytes);
+        match engine {
+            None => self.leave_buffer(input, end_s),
+            Some(engine) => self.leave_engine(engine, end_s.max(self.now_s + pace.injection_s), is_last),
+        }
+        if is_link {
+            let buffer = self.outputs[output].buffer + self.wiring.channel(step);
+            self.enter_buffer(buffer as usize, packet, at + 1);
+        } else if is_last {
+            let arrival = self.outputs.len() + self.sending.len() + (packet & !LAST) as usize;
+            self.calendar.push(end_s, arrival as u32);
+        }
+    }
+
+    /// An input no longer wants an output.
+    fn withdraw(&mut self, output: usize, input: usize) {
+        let place = self.place(output, input);
+        *self.wanting(output, input) &= !(1 << (place % 64));
+        self.inputs[input].wants = false;
+        let waited_s = self.now_s - self.inputs[input].ready_s;
+        let output = &mut self.outputs[output];
+        output.wanted -= 1;
+        output.turn = place as u32 + 1;
+        output.used.waiting_s += waited_s;
+    }
+
+    /// The first packet of a buffer, and where its present step is.
+    fn first_of_buffer(&self, buffer: usize) -> (u32, u32) {
+        let Slot { packet, at, .. } = self.slots[self.slot(buffer, 0)];
+        (packet, at)
+    }
+
+    /// The next packet of an engine's message, and where its first step is.
+    fn first_of_engine(&self, engine: usize) -> (u32, u32) {
+        let number = self.sending[engine];
+        let message = self.messages.get(number);
+        (if message.packets_left == 1 { number | LAST } else { number }, message.route)
+    }
+
+    /// An output is busy with a packet of so many bytes.
+    fn occupy(&mut self, output: usize, end_s: f64, duration_s: f64, bytes: f64) {
+        let free_s = if output < self.wiring.links { end_s } else { self.occupy_ejection(output, end_s) };
+        let busy = &mut self.outputs[output];
+        busy.free_s = free_s;
+        busy.used.bytes += bytes;
+        busy.used.busy_s += duration_s;
+        if busy.wanted > 0 {
+            self.try_at(output, free_s.max(self.now_s));
+        }
+    }
+
+    /// One of a node's ejections is busy: when one is free.
+    fn occupy_ejection(&mut self, output: usize, end_s: f64) -> f64 {
+        let ejections = &mut self.ejections_free_s[self.wiring.engines_of(output - self.wiring.links)];
+        let free = ejections.iter_mut().find(|free_s| **free_s <= self.now_s);
+        *free.expect("an output that serves is free") = end_s;
+        ejections.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// The first packet of a buffer is gone at `end_s`.
+    fn leave_buffer(&mut self, buffer: usize, end_s: f64) {
+        let (depth, slot) = (self.network.buffer_packets, self.slot(buffer, 0));
+        let room_s = end_s + self.credit_s;
+        self.slots[slot].time_s = room_s;
+        let left = &mut self.inputs[buffer];
+        left.free_s = end_s;
+        left.first = if usize::from(left.first) + 1 < depth { left.first + 1 } else { 0 };
+        left.packets -= 1;
+        let (packets, link) = (usize::from(left.packets), left.feeder as usize);
+        if packets + 1 == depth && self.outputs[link].wanted > 0 {
+            self.try_at(link, room_s.max(self.outputs[link].free_s));
+        }
+        if packets > 0 {
+            let Slot { time_s, at, .. } = self.slots[self.slot(buffer, 0)];
+            self.request(buffer, at, time_s.max(end_s));
+        }
+    }
+
+    /// A packet of an engine's message leaves, the last one until `end_s`.
+    fn leave_engine(&mut self, engine: usize, end_s: f64, is_last: bool) {
+        let message = self.messages.get_mut(self.sending[engine]);
+        message.packets_left -= 1;
+        let next_s = if is_last { end_s } else { self.now_s + message.period_s };
+        self.calendar.push(next_s, (self.outputs.len() + engine) as u32);
+    }
+
+    /// A packet is on its way into a buffer.
+    fn enter_buffer(&mut self, buffer: usize, packet: u32, at: u32) {
+        let ready_s = self.now_s + self.hop_s;
+        let packets = usize::from(self.inputs[buffer].packets);
+        let slot = self.slot(buffer, packets);
+        self.slots[slot] = Slot { time_s: ready_s, packet, at };
+        self.inputs[buffer].packets += 1;
+        if packets == 0 {
+            self.request(buffer, at, ready_s.max(self.inputs[buffer].free_s));
+        }
+    }
+
+    /// Lets the outputs that try now serve whom they can: first all choose, then packets go on.
+    fn serve_all(&mut self) {
+        std::mem::swap(&mut self.trying, &mut self.due);
+        let due = std::mem::take(&mut self.due);
+        for &output in &due {
+            if self.outputs[output as usize].try_s == self.now_s {
+                self.outputs[output as usize].try_s = f64::INFINITY;
+                let chosen = self.choose(output as usize);
+                self.served.extend(chosen.map(|input| (output, input)));
+            }
+        }
+        self.due = due;
+        self.due.clear();
+        let served = std::mem::take(&mut self.served);
+        for &(output, input) in &served {
+            self.serve(output as usize, input as usize);
+        }
+        self.served = served;
+        self.served.clear();
+    }
+
+    /// Reads what today's events will need: it is far from the processor, and to fetch it for many events at a time takes a
+    /// fraction of what it takes one by one. Many events of one moment are as good without.
+    fn look_ahead(&self) {
+        let today = self.calendar.today();
+        if today.len() <= MOST_AHEAD {
+            std::hint::black_box(today.filter_map(|output| self.look_at(output as usize)).fold(0, u32::wrapping_add));
+        }
+    }
+
+    /// Reads what an output needs to serve the first input that wants it.
+    fn look_at(&self, output: usize) -> Option<u32> {
+        let Output { wanting, start, buffer, .. } = self.outputs.get(output)?;
+        let first = (start + wanting.trailing_zeros()) as usize;
+        let input = self.inputs.get(first)?;
+        let next = (buffer + self.wiring.channel(input.step)) as usize;
+        let at = self.slots[self.slot(first, 0)].at;
+        let after = self.wiring.output(*self.messages.steps.get(at as usize + 1)?);
+        Some(self.slots[self.slot(next, 0)].at.wrapping_add(self.outputs[after].turn))
+    }
+
+    /// An output that serves nobody although it could.
+    #[cfg(test)]
+    pub fn idle_in_vain(&self) -> Option<usize> {
+        let can_leave = |input: &&Input| input.wants && input.ready_s.max(self.room_s(input.step)) <= self.now_s;
+        let mut wanted = self.inputs.iter().filter(can_leave).map(|input| self.wiring.output(input.step));
+        wanted.find(|output| self.outputs[*output].free_s <= self.now_s)
+    }
+}
+
+impl Input {
+    fn new(feeder: u32) -> Self {
+        Self { free_s: 0.0, ready_s: 0.0, step: 0, feeder, first: 0, packets: 0, wants: false }
+    }
+}
+
+impl Output {
+    /// All links and ejections, idle.
+    fn all(network: &Packets, wiring: &Wiring) -> Vec<Self> {
+        let idle = |router: usize, buffer| Self {
+            free_s: 0.0,
+            try_s: f64::INFINITY,
+            used: LinkUse::default(),
+            wanting: 0,
+            wanted: 0,
+            turn: 0,
+            start: wiring.starts[router],
+            buffer,
+        };
+        let links = wiring.buffers.iter().enumerate();
+        let links = links.map(|(link, buffer)| idle(network.fabric.topology.ends(link).0, *buffer));
+        links.chain((0..wiring.nodes).map(|node| idle(node, 0))).collect()
+    }
+}
+
+/// The first member of a set of places that will do, beginning with the first that is no less than `turn`, and then round.
+fn first_in_turn(
+    words: usize,
+    word: impl Fn(usize) -> u64,
+    turn: usize,
+    mut will_do: impl FnMut(usize) -> bool,
+) -> Option<usize> {
+    let (mut number, from) = if turn < words * 64 { (turn / 64, u64::MAX << (turn % 64)) } else { (0, u64::MAX) };
+    for step in 0..=words {
+        let mask = if step == 0 { from } else if step == words { !from } else { u64::MAX };
+        let mut left = word(number) & mask;
+        while left != 0 {
+            let place = number * 64 + left.trailing_zeros() as usize;
+            if will_do(place) {
+                return Some(place);
+            }
+            left &= left - 1;
+        }
+        number = if number + 1 < words { number + 1 } else { 0 };
+    }
+    None
+}
+
+impl Traffic for Routers<'_> {
+    fn inject(&mut self, now_s: f64, flight: Flight) {
+        let message = self.messages.add(self.network, &self.wiring, &flight);
+        let idle = self.wiring.engines_of(flight.from).find(|engine| self.sending[*engine] == NOBODY);
+        let Some(engine) = idle else {
+            return self.wait_for_engine(flight.from, message);
+        };
+        self.sending[engine] = message;
+        self.calendar.push(no_earlier(now_s), (self.outputs.len() + engine) as u32);
+        self.calendar.settle();
+    }
+
+    fn next_s(&self) -> f64 {
+        self.calendar.next_s()
+    }
+
+    fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
+        self.now_s = self.calendar.next_s();
+        let mut happening = std::mem::take(&mut self.happening);
+        self.calendar.take(self.now_s, &mut happening);
+        for what in happening.drain(..) {
+            self.happen(what, progress);
+        }
+        self.happening = happening;
+        while !self.trying.is_empty() {
+            self.serve_all();
+        }
+        if self.calendar.settle() {
+            self.look_ahead();
+        }
+    }
+
+    fn links(&self) -> Vec<LinkUse> {
+        self.outputs[..self.wiring.links].iter().map(|output| output.used).collect()
+    }
+
+    fn deadlock(&self) -> Option<String> {
+        let is_stuck = self.messages.under_way() > 0 && self.next_s() == f64::INFINITY;
+        is_stuck.then(|| self.who_waits())
+    }
+}

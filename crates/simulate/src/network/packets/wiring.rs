@@ -1,0 +1,95 @@
+//! Numbers for the inputs and outputs of all routers.
+
+use hocket_machine::Topology;
+
+use super::Packets;
+
+/// Outputs are links, and then the ejections of the nodes, `links + node`. Inputs are numbered router after router: the
+/// buffers of the links that lead there, channel after channel, and then the node's engines. A step of a route is
+/// `output << shift | channel`.
+pub(super) struct Wiring {
+    pub links: usize,
+    pub nodes: usize,
+    /// Engines of a node.
+    pub engines: usize,
+    /// Channels, as a power of two that has room for them.
+    pub shift: u32,
+    /// 64-bit words for a set of inputs of any router.
+    pub words: usize,
+    /// Where the inputs of a router begin, and after the last router the number of inputs.
+    pub starts: Vec<u32>,
+    /// For each input what is behind it: a link, or for an engine the number of outputs plus that of the engine.
+    pub feeders: Vec<u32>,
+    /// For each link the input that is the buffer of its channel 0.
+    pub buffers: Vec<u32>,
+    /// For each engine, counted through all nodes, its input.
+    pub engine_inputs: Vec<u32>,
+}
+
+impl Wiring {
+    pub fn new(network: &Packets) -> Self {
+        let topology = &network.fabric.topology;
+        let (links, nodes, engines) = (topology.links(), topology.nodes(), network.fabric.engines);
+        let mut wiring = Self {
+            links,
+            nodes,
+            engines,
+            shift: network.channels.next_power_of_two().trailing_zeros(),
+            words: 1,
+            starts: vec![0],
+            feeders: Vec::new(),
+            buffers: vec![0; links],
+            engine_inputs: Vec::new(),
+        };
+        let mut incoming = vec![Vec::new(); topology.vertices()];
+        for link in 0..links {
+            incoming[topology.ends(link).1].push(link);
+        }
+        for (vertex, links) in incoming.iter().enumerate() {
+            wiring.add_router(vertex, links, network.channels);
+        }
+        wiring
+    }
+
+    /// Numbers the inputs of the next router.
+    fn add_router(&mut self, vertex: usize, links: &[usize], channels: usize) {
+        let start = self.feeders.len();
+        for link in links {
+            self.buffers[*link] = self.feeders.len() as u32;
+            self.feeders.extend(std::iter::repeat_n(*link as u32, channels));
+        }
+        if vertex < self.nodes {
+            for engine in self.engines_of(vertex) {
+                self.engine_inputs.push(self.feeders.len() as u32);
+                self.feeders.push((self.outputs() + engine) as u32);
+            }
+        }
+        self.words = self.words.max((self.feeders.len() - start).div_ceil(64));
+        self.starts.push(self.feeders.len() as u32);
+    }
+
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.links + self.nodes
+    }
+
+    /// The engines of a node.
+    pub fn engines_of(&self, node: usize) -> std::ops::Range<usize> {
+        node * self.engines..(node + 1) * self.engines
+    }
+
+    /// The step that goes over a link, or with `links + node` into the node.
+    pub fn step(&self, output: u32, channel: u8) -> u32 {
+        (output << self.shift) | u32::from(channel)
+    }
+
+    /// The output of a step.
+    pub fn output(&self, step: u32) -> usize {
+        (step >> self.shift) as usize
+    }
+
+    /// The channel of a step.
+    pub fn channel(&self, step: u32) -> u32 {
+        step & ((1 << self.shift) - 1)
+    }
+}
