@@ -70,7 +70,8 @@ fn check(model: &str, shape: &str) {
             let outcome = run(entry, &call, &platform);
             let carried: f64 = outcome.links.iter().map(|link| link.bytes).sum();
             assert_eq!(carried, bytes_over_links(&outcome, &platform), "{entry} with {model} on {shape} in {call:?}");
-            let no_link_is_longer_busy = outcome.links.iter().all(|link| link.busy_s <= last_s(&outcome) * (1.0 + 1e-9));
+            let no_link_is_longer_busy =
+                outcome.links.iter().all(|link| link.busy_s <= last_s(&outcome) * (1.0 + 1e-9));
             assert!(no_link_is_longer_busy, "{entry} with {model} on {shape} in {call:?}");
         }
     }
