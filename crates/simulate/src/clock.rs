@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use hocket_core::Moment;
-use hocket_machine::noise::{Draws, Model, Operation, Resource};
 use hocket_machine::Noise;
+use hocket_machine::noise::{Draws, Model, Operation, Resource};
 
 /// A point in virtual time.
 pub trait Clock: Moment + Copy {
