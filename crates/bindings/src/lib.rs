@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::cases;
-use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket::pacing::{self, Gap};
+use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, units};
 use hocket_machine::Machine;
@@ -153,6 +153,24 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
     write(&result)
 }
 
+/// Whose steps are asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepsRequest {
+    call: CallRequest,
+    machine: MachineRequest,
+}
+
+/// For each step of an algorithm of the catalogue, its M_i and its gap.
+#[pyfunction]
+fn steps(py: Python<'_>, request: &str) -> PyResult<String> {
+    let StepsRequest { call: request, machine } = read(request)?;
+    let (entry, call) = request.resolve().map_err(raise)?;
+    let (platform, gap) = (machine.platform().map_err(raise)?, request.gap().map_err(raise)?);
+    let (_, steps) = py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?;
+    write(&steps)
+}
+
 /// Which step of an algorithm to simulate by itself.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -168,7 +186,8 @@ fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
     let StepRequest { call: request, machine, step } = read(request)?;
     let (entry, call) = request.resolve().map_err(raise)?;
     let platform = machine.platform().map_err(raise)?;
-    let simulated = py.detach(|| pacing::simulate_step(entry, &call, &platform, request.gap, step, Options::default()));
+    let gap = request.gap().map_err(raise)?;
+    let simulated = py.detach(|| pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()));
     let (step, outcome) = simulated.map_err(raise)?;
     write(&json!({
         "overlap": step.overlap,
@@ -380,8 +399,9 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, catalogue, check_gap, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
-        schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, simulate_step, verify,
+        accept, catalogue, check_gap, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run,
+        run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, simulate_step,
+        steps, verify,
     };
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};

@@ -93,7 +93,7 @@ fn check(entry: &Entry, platform: &Platform, gap: Gap) -> Result<()> {
         return Ok(());
     }
     if entry.about.steps.is_none() {
-        return Err(Error::new(format!("parameter gap: {entry} has no steps between which it could differ")));
+        return Err(Error::new(format!("parameter gap: {entry} has no steps")));
     }
     if matches!(platform.network, NetworkModel::Packets(_)) {
         return Ok(());
