@@ -313,7 +313,7 @@ impl<N: Network> Events<'_, N> {
             let time_s = self.trial.pass(passage, departure.start).time_s;
             return Message { envelope, time_s, state: State::Known };
         }
-        let left_s = departure.start.time_s;
+        let left_s = self.delayed_departure_s(&envelope, departure.start.time_s);
         if is_posted {
             self.at(left_s, complete);
         }
@@ -321,6 +321,16 @@ impl<N: Network> Events<'_, N> {
         let flight = self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None });
         self.at(left_s, Action::Leave { flight });
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+    }
+
+    /// When the processor is done with a message that would leave at `left_s` without noise: what it does for the message is
+    /// work, which noise delays.
+    fn delayed_departure_s(&self, envelope: &Envelope, left_s: f64) -> f64 {
+        let latency_s = self.network.fabric().map_or(0.0, |fabric| fabric.software_latency_s);
+        let work = Passage::work(envelope.from, envelope.position, latency_s);
+        let end_s = self.trial.delayed_s(work, left_s - latency_s, left_s);
+        let node = &mut self.nodes[envelope.from].borrow_mut();
+        self.network.work(node, Placed::at(end_s), |end| end).time_s
     }
 
     /// A message enters the network, where it meets others.

@@ -32,7 +32,9 @@
 //!   All requests that are there at one moment take part, whatever the order in which they were made.
 //! - *Injection.* A node sends `engines` messages at a time, and others wait in order. The first packet of a message asks
 //!   for its output when an engine takes it on; each one after it no sooner than (1 + gap) `packet` / `link_bandwidth`, and
-//!   `packet` / `injection_bandwidth`, after the one before it started, where the gap is that of the message (pacing). A
+//!   `packet` / `injection_bandwidth`, after the one before it started, where the gap is that of the message (pacing); with
+//!   `pacing` = "adaptive" it is the engine's own where that is wider: half of what it was before, and the time for which
+//!   the last packet waited to leave. A
 //!   packet crosses the first link at the link's bandwidth; an `injection_bandwidth` below that spaces packets, and one
 //!   above it changes nothing. An engine is free again, and the message *sent*, when the last packet has left.
 //! - *Ejection.* A node takes in `engines` packets at a time, of whatever messages, each from one input. Taking in b bytes
@@ -57,6 +59,7 @@
 mod calendar;
 mod deadlock;
 mod messages;
+mod pacing;
 #[cfg(test)]
 mod reference;
 mod router;
@@ -92,6 +95,9 @@ pub struct Packets {
     pub link_latency_s: f64,
     /// `router_latency`: from a head's coming into a router over a link until it may leave, in seconds; 0 when absent.
     pub router_latency_s: f64,
+    /// `pacing`: whether engines widen the gaps of their messages when packets are held up, "adaptive", or leave them as
+    /// the messages ask, "message", the default.
+    pub is_adaptive: bool,
     /// `credit_latency`: from room in a buffer until the router before knows, in seconds; `link_latency` when absent.
     pub credit_latency_s: f64,
 }
@@ -116,6 +122,7 @@ impl Packets {
             injection_s_per_byte: at_most_links("injection_bandwidth")?,
             ejection_s_per_byte: at_most_links("ejection_bandwidth")?,
             link_latency_s,
+            is_adaptive: section.choice("pacing", &[("message", false), ("adaptive", true)])?,
             router_latency_s: section.time_s_or("router_latency", 0.0)?,
             credit_latency_s: section.time_s_or("credit_latency", link_latency_s)?,
             fabric,
