@@ -19,7 +19,7 @@ fn network(dims: &str, keys: &str) -> NetworkModel {
 /// at which the last rank is done.
 fn recursive_doubling(network: &impl Shared, bytes: f64) -> f64 {
     let mut traffic = network.traffic();
-    let ranks = network.fabric().unwrap().topology.nodes();
+    let ranks = network.fabric().topology.nodes();
     let steps = ranks.ilog2();
     let flight = |rank: usize, step: u32| (rank as u32 * steps + step, rank, rank ^ 1 << step, bytes).into();
     // A message is first sent, then arrives.
@@ -54,7 +54,7 @@ fn recursive_doubling(network: &impl Shared, bytes: f64) -> f64 {
 /// Every node sends messages to its + neighbours along three axes, one after another on each.
 fn streams(network: &impl Shared, bytes: f64) -> f64 {
     let mut traffic = network.traffic();
-    let torus = &network.fabric().unwrap().topology;
+    let torus = &network.fabric().topology;
     let flight = |link: usize| {
         let (from, to) = torus.ends(link);
         (link as u32, from, to, bytes).into()

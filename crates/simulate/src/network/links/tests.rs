@@ -4,7 +4,7 @@
 use hocket_machine::{Hop, Machine, Topology};
 use proptest::prelude::*;
 
-use super::super::{LinkUse, Milestone, Network};
+use super::super::{LinkUse, Milestone, Shared};
 use super::Links;
 
 /// A message: when it is injected, its nodes, and its bytes.
