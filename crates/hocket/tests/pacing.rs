@@ -93,7 +93,9 @@ fn messages_that_use_no_link_have_no_gap() {
 
 #[test]
 fn gaps_that_nobody_could_leave_are_refused_in_one_line() {
-    for text in ["", "fast", "-1", "auto2", "auto-", "auto--1", "auto+-1", "autoé", "inf", "nan", "1e7", "1 packet", "+2"] {
+    for text in
+        ["", "fast", "-1", "auto2", "auto-", "auto--1", "auto+-1", "autoé", "inf", "nan", "1e7", "1 packet", "+2"]
+    {
         let expected = "auto, auto-2, auto+1 or the like, or a number of packet times from 0 to 1e6";
         let sentence = format!("parameter gap: got {text:?}, expected {expected}");
         assert_eq!(Gap::parse(text).unwrap_err().to_string(), sentence);
@@ -103,7 +105,8 @@ fn gaps_that_nobody_could_leave_are_refused_in_one_line() {
     };
     let (exchange, call) = accepted("pairwise_exchange", 8, 1, &[]);
     let hockney = platform("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"");
-    let sentence = "parameter gap: machine test has a network of model hockney, expected one of model packets, or no gap";
+    let sentence =
+        "parameter gap: machine test has a network of model hockney, expected one of model packets, or no gap";
     assert_eq!(refusal(exchange, &call, &hockney, "auto"), sentence);
     assert_eq!(refusal(exchange, &call, &hockney, "3"), sentence);
     assert!(pace(exchange, &call, &hockney, Gap::default()).unwrap().1.is_empty());
@@ -125,7 +128,10 @@ fn pairings_and_barriers_that_there_are_not_are_refused_in_one_line() {
     };
     let label = "alltoall pairwise_exchange";
     assert_eq!(refusal(4, "pairing", 3), format!("{label} knows two pairings: pairing is 0, 1 or 2 (P = 4)"));
-    assert_eq!(refusal(4, "barrier", 2), format!("{label} has a barrier between steps or not: barrier is 0 or 1 (P = 4)"));
+    assert_eq!(
+        refusal(4, "barrier", 2),
+        format!("{label} has a barrier between steps or not: barrier is 0 or 1 (P = 4)")
+    );
     assert!(refusal(6, "pairing", 1).contains("needs a power of two of ranks"));
 }
 
@@ -212,7 +218,9 @@ fn links_carry_the_same_bytes_however_packets_are_paced() {
     for name in ["pairwise_exchange", "linear"] {
         let (entry, call) = accepted(name, 12, 5, &[]);
         let expected = routed_bytes(&adaptive, 12, 5000.0);
-        for (platform, gap) in [(&torus("[4, 3]"), "0"), (&torus("[4, 3]"), "auto"), (&adaptive, "0"), (&adaptive, "1.5")] {
+        for (platform, gap) in
+            [(&torus("[4, 3]"), "0"), (&torus("[4, 3]"), "auto"), (&adaptive, "0"), (&adaptive, "1.5")]
+        {
             let (call, _) = pace(entry, &call, platform, Gap::parse(gap).unwrap()).unwrap();
             let outcome = simulate(entry, &call, platform, Options::default()).unwrap();
             assert_eq!(outcome.links.iter().map(|link| link.bytes).collect::<Vec<_>>(), expected, "{entry} {gap}");

@@ -301,7 +301,7 @@ def _paced(call: Call, gap: str) -> Call:
     return replace(call, parameters={"gap": gap})
 
 
-_DURATIONS_US = (0, 10, 100, 1000)
+_DURATIONS_US = (0, 10, 100)
 _SOFTWARE_US = 1.0
 
 
