@@ -29,7 +29,7 @@ MODULES = (
     ("requests",),
     ("authoring", "memory", "rules", "schedule", "verification"),
     ("simulation",),
-    ("comparison", "picture", "sweeps", "timeline"),
+    ("comparison", "pacing", "picture", "sweeps", "timeline"),
     ("plot", "studies"),
     ("hocket",),
     ("cli", "examples"),

@@ -132,7 +132,7 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
     let platform = request.machine.platform().map_err(raise)?;
     let gap = request.call.gap().map_err(raise)?;
     let (call, steps) = match &runnable {
-        Runnable::Listed(entry) => pacing::pace(entry, &call, &platform, gap).map_err(raise)?,
+        Runnable::Listed(entry) => py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?,
         _ => (call, Vec::new()),
     };
     let predicted = match &runnable {
