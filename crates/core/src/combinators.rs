@@ -26,18 +26,42 @@ impl<'r, R: Rank, F: Future> Branch<'r, R, F> {
         Self { rank, moment: None, output: None, future }
     }
 
-    /// Goes on with the branch; whether it has ended. Starts as branch `index` at `start` when it is polled for the first
-    /// time.
-    fn advance(self: Pin<&mut Self>, start: &R::Moment, index: usize, cx: &mut Context<'_>) -> bool {
-        let this = self.project();
-        if this.output.is_none() {
-            this.rank.set_moment(this.moment.take().unwrap_or_else(|| start.clone().branch(index)));
-            if let Poll::Ready(output) = this.future.poll(cx) {
-                *this.output = Some(output);
-            }
-            *this.moment = Some(this.rank.moment());
+    /// Goes on with the branch if it can; whether it has ended. Starts as branch `index` of `count` at `start` when it is
+    /// polled for the first time.
+    fn advance(
+        mut self: Pin<&mut Self>,
+        start: &R::Moment,
+        (index, count): (usize, usize),
+        cx: &mut Context<'_>,
+    ) -> bool {
+        let (rank, here) = (self.rank, self.rank.path());
+        let path = here.branch(index, count);
+        if self.output.is_none() && (self.moment.is_none() || rank.can_go_on(path)) {
+            rank.set_path(path);
+            self.as_mut().poll(start, index, cx);
+            rank.set_path(here);
         }
-        this.output.is_some()
+        self.output.is_some()
+    }
+
+    fn poll(self: Pin<&mut Self>, start: &R::Moment, index: usize, cx: &mut Context<'_>) {
+        let this = self.project();
+        this.rank.set_moment(this.moment.take().unwrap_or_else(|| start.clone().branch(index)));
+        if let Poll::Ready(output) = this.future.poll(cx) {
+            *this.output = Some(output);
+        }
+        *this.moment = Some(this.rank.moment());
+    }
+
+    /// Goes on with the branch of a `first`, which may be handed on to another branch.
+    fn advance_as_a_whole(mut self: Pin<&mut Self>, start: &R::Moment, index: usize, cx: &mut Context<'_>) -> bool {
+        let (rank, here) = (self.rank, self.rank.path());
+        if self.output.is_none() {
+            rank.set_path(here.as_a_whole());
+            self.as_mut().poll(start, index, cx);
+            rank.set_path(here);
+        }
+        self.output.is_some()
     }
 
     fn end(&self) -> &R::Moment {
@@ -88,8 +112,8 @@ impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
         let mut this = self.project();
         let rank = this.a.rank;
         let start = rank.moment();
-        let a_ended = this.a.as_mut().advance(&start, 0, cx);
-        let b_ended = this.b.as_mut().advance(&start, 1, cx);
+        let a_ended = this.a.as_mut().advance(&start, (0, 2), cx);
+        let b_ended = this.b.as_mut().advance(&start, (1, 2), cx);
         if !(a_ended && b_ended) {
             rank.set_moment(start);
             return Poll::Pending;
@@ -105,17 +129,36 @@ impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
 pub struct JoinAll<'r, R: Rank, F: Future> {
     rank: &'r R,
     branches: Pin<Box<[Branch<'r, R, F>]>>,
-    outputs: Vec<Option<F::Output>>,
-    running: Vec<usize>,
-    end: Option<R::Moment>,
+    /// How many branches at the beginning have ended.
+    ended: usize,
 }
 
 impl<'r, R: Rank, F: Future> JoinAll<'r, R, F> {
     pub(crate) fn new(rank: &'r R, branches: impl IntoIterator<Item = F>) -> Self {
         let branches: Box<[_]> = branches.into_iter().map(|f| Branch::new(rank, f)).collect();
-        let len = branches.len();
-        let outputs = (0..len).map(|_| None).collect();
-        Self { rank, branches: Box::into_pin(branches), outputs, running: (0..len).collect(), end: None }
+        Self { rank, branches: Box::into_pin(branches), ended: 0 }
+    }
+
+    /// Goes on with all branches that can; whether all have ended.
+    fn advance(&mut self, start: &R::Moment, cx: &mut Context<'_>) -> bool {
+        let (first, count) = (self.ended, self.branches.len());
+        for index in first..count {
+            let has_ended = nth(self.branches.as_mut(), index).advance(start, (index, count), cx);
+            self.ended += usize::from(has_ended && self.ended == index);
+        }
+        self.ended == count
+    }
+
+    /// The outputs, and the latest end if there are any.
+    fn take(&mut self) -> (Vec<F::Output>, Option<R::Moment>) {
+        let mut end: Option<R::Moment> = None;
+        let take = |index| {
+            let (output, moment) = nth(self.branches.as_mut(), index).take();
+            end = Some(end.take().map_or(moment.clone(), |end| end.later(moment)));
+            output
+        };
+        let outputs = (0..self.ended).map(take).collect();
+        (outputs, end)
     }
 }
 
@@ -127,26 +170,16 @@ impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let start = this.rank.moment();
-        let (branches, outputs, end) = (&mut this.branches, &mut this.outputs, &mut this.end);
-        this.running.retain(|&index| {
-            let mut branch = nth(branches.as_mut(), index);
-            if !branch.as_mut().advance(&start, index, cx) {
-                return true;
-            }
-            let (output, moment) = branch.take();
-            outputs[index] = Some(output);
-            *end = Some(end.take().map_or(moment.clone(), |end| end.later(moment)));
-            false
-        });
-        if !this.running.is_empty() {
+        if !this.advance(&start, cx) {
             this.rank.set_moment(start);
             return Poll::Pending;
         }
-        this.rank.set_moment(match this.end.take() {
+        let (outputs, end) = this.take();
+        this.rank.set_moment(match end {
             Some(end) => start.after_join(end),
             None => start,
         });
-        Poll::Ready(this.outputs.drain(..).map(|o| o.expect("every branch has ended")).collect())
+        Poll::Ready(outputs)
     }
 }
 
@@ -192,7 +225,7 @@ impl<R: Rank, A: Future, B: Future> Future for Rest<'_, R, A, B> {
 fn poll_rest<R: Rank, F: Future>(mut branch: Pin<&mut Branch<'_, R, F>>, cx: &mut Context<'_>) -> Poll<()> {
     let rank = branch.rank;
     let now = rank.moment();
-    let ended = branch.as_mut().advance(&now, 0, cx);
+    let ended = branch.as_mut().advance_as_a_whole(&now, 0, cx);
     if ended {
         rank.set_moment(now.later(branch.take().1));
         return Poll::Ready(());
@@ -224,8 +257,8 @@ impl<'r, R: Rank, A: Future, B: Future> Future for First<'r, R, A, B> {
         let (mut a, mut b) = this.branches.take().expect("polled after the end");
         let now = rank.moment();
         let start = now.clone().racing();
-        let a_ended = a.as_mut().advance(&start, 0, cx);
-        let b_ended = b.as_mut().advance(&start, 1, cx);
+        let a_ended = a.as_mut().advance_as_a_whole(&start, 0, cx);
+        let b_ended = b.as_mut().advance_as_a_whole(&start, 1, cx);
         if !rank.is_decided(a_ended, b_ended) {
             this.branches = Some((a, b));
             rank.set_moment(now);

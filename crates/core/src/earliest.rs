@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
+use crate::Path;
 use crate::rank::{Moment, Rank};
 
 /// Where branches of one rank offer the same thing, and others wait for the earliest offer: see [`Rank::earliest`].
@@ -11,7 +12,8 @@ pub struct Earliest<'r, R: Rank, T> {
     rank: &'r R,
     awaited: Cell<usize>,
     best: RefCell<Option<(R::Moment, T)>>,
-    waiting: RefCell<Option<Waker>>,
+    /// How to wake those who wait.
+    waiting: RefCell<Option<(Path, Waker)>>,
 }
 
 impl<'r, R: Rank, T: Clone> Earliest<'r, R, T> {
@@ -30,7 +32,10 @@ impl<'r, R: Rank, T: Clone> Earliest<'r, R, T> {
             Some((then, earlier)) => (then.decided(now).0, earlier),
         });
         self.awaited.set(self.awaited.get() - 1);
-        self.waiting.take().into_iter().for_each(Waker::wake);
+        if let Some((path, waker)) = self.waiting.take() {
+            self.rank.wake(path);
+            waker.wake();
+        }
     }
 
     /// Waits for the earliest offer.
@@ -38,12 +43,20 @@ impl<'r, R: Rank, T: Clone> Earliest<'r, R, T> {
         let (moment, value) = poll_fn(|cx| match &*self.best.borrow() {
             Some(best) if self.rank.is_decided(true, self.awaited.get() == 0) => Poll::Ready(best.clone()),
             _ => {
-                self.waiting.borrow_mut().get_or_insert_with(|| cx.waker().clone());
+                self.add(self.rank.path(), cx.waker());
                 Poll::Pending
             }
         })
         .await;
         self.rank.set_moment(self.rank.moment().after_first(moment));
         value
+    }
+    /// This branch waits, too.
+    fn add(&self, path: Path, waker: &Waker) {
+        let waiting = &mut *self.waiting.borrow_mut();
+        let (all, _) = waiting.get_or_insert_with(|| (path, waker.clone()));
+        if *all != path {
+            *all = Path::WHOLE;
+        }
     }
 }

@@ -4,17 +4,17 @@ use crate::{Source, Tag};
 
 /// What waits at each rank: messages no receive has asked for yet, and receives no message has come for yet.
 ///
-/// `M` is a world's message, `R` its receive. A rank costs 16 bytes; what waits lies in two pools, reused at once, so that
+/// `M` is a world's message, `R` its receive. A rank costs 12 bytes; what waits lies in two pools, reused at once, so that
 /// a million ranks stay in the cache.
 pub struct Mailboxes<M, R> {
-    unexpected: Lists<(u32, Tag, M)>,
+    unexpected: Queues<M>,
     posted: Lists<(Source, Tag, R)>,
 }
 
 impl<M, R> Mailboxes<M, R> {
     /// Empty mailboxes of ranks `0..ranks`.
     pub fn new(ranks: usize) -> Self {
-        Self { unexpected: Lists::new(ranks), posted: Lists::new(ranks) }
+        Self { unexpected: Queues::new(ranks), posted: Lists::new(ranks) }
     }
 
     /// Takes the earliest receive waiting at `rank` that accepts a message `from` with `tag`.
@@ -22,15 +22,19 @@ impl<M, R> Mailboxes<M, R> {
         self.posted.take_first(rank, |(source, wanted, _)| *wanted == tag && source.accepts(from)).map(|found| found.2)
     }
 
-    /// The message waits at `rank` for a receive.
-    pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) {
-        self.unexpected.push(rank, (from, tag, message));
+    /// The message waits at `rank` for a receive. As long as it does, this is its place.
+    pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
+        self.unexpected.push(rank, from, tag, message)
+    }
+
+    /// The message that waits at this place.
+    pub fn held(&mut self, place: u32) -> Option<&mut M> {
+        self.unexpected.get_mut(place)
     }
 
     /// Takes the earliest message waiting at `rank` that a receive from `source` with `tag` accepts, and its sender.
     pub fn take_message(&mut self, rank: usize, source: Source, tag: Tag) -> Option<(u32, M)> {
-        let found = self.unexpected.take_first(rank, |(from, sent, _)| *sent == tag && source.accepts(*from));
-        found.map(|(from, _, message)| (from, message))
+        self.unexpected.take_first(rank, source, tag)
     }
 
     /// The receive waits at `rank` for a message.
@@ -44,13 +48,8 @@ impl<M, R> Mailboxes<M, R> {
     }
 
     /// The messages that wait at `rank`, in the order in which they came: sender, tag, message.
-    pub fn unexpected(&self, rank: usize) -> impl Iterator<Item = &(u32, Tag, M)> {
-        self.unexpected.iter(rank)
-    }
-
-    /// The message waiting at `rank` that `is_wanted` picks.
-    pub fn find_message(&mut self, rank: usize, mut is_wanted: impl FnMut(&M) -> bool) -> Option<&mut M> {
-        self.unexpected.find(rank, |(.., message)| is_wanted(message)).map(|(.., message)| message)
+    pub fn unexpected(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
+        self.unexpected.in_order(rank)
     }
 
     /// Takes back the receive waiting at `rank` that `is_withdrawn` picks.
@@ -107,17 +106,6 @@ impl<T> Lists<T> {
             .filter_map(|(entry, _)| entry.as_ref())
     }
 
-    fn find(&mut self, rank: usize, mut is_wanted: impl FnMut(&T) -> bool) -> Option<&mut T> {
-        let mut at = self.ends[rank].0;
-        while let Some((entry, next)) = self.pool.get(at as usize) {
-            if entry.as_ref().is_some_and(&mut is_wanted) {
-                return self.pool[at as usize].0.as_mut();
-            }
-            at = *next;
-        }
-        None
-    }
-
     #[inline(always)]
     fn take_first(&mut self, rank: usize, mut is_wanted: impl FnMut(&T) -> bool) -> Option<T> {
         let (mut before, mut at) = (NIL, self.ends[rank].0);
@@ -149,50 +137,191 @@ impl<T> Lists<T> {
     }
 }
 
-/// Operations under way, each known by a number until its outcome is taken.
-pub struct Slots<V> {
-    slots: Vec<Slot<V>>,
+/// Of each rank, one queue of messages for each sender and tag that it has any of.
+///
+/// ```text
+/// rank ─▶ oldest of sender 3, tag 0 ─▶ oldest of sender 7, tag 1 ─▶ ..
+///             ▼                            ▼
+///         next of these                next of these
+/// ```
+struct Queues<M> {
+    heads: Vec<u32>,
+    pool: Vec<Node<M>>,
+    free: u32,
+    pushed: u64,
+}
+
+struct Node<M> {
+    message: Option<M>,
+    /// How many messages were pushed before.
+    number: u64,
+    from: u32,
+    tag: Tag,
+    /// The next message of this sender and tag.
+    behind: u32,
+    /// Of the oldest message of a queue: the youngest, and the oldest of the next queue. Of a free node: the next one.
+    last: u32,
+    next: u32,
+}
+
+impl<M> Queues<M> {
+    fn new(ranks: usize) -> Self {
+        Self { heads: vec![NIL; ranks], pool: Vec::new(), free: NIL, pushed: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
+        let place = self.place(from, tag, message);
+        let (before, found) = self.find(rank, |node| node.from == from && node.tag == tag);
+        match (before, found) {
+            (_, Some(head)) => {
+                let last = std::mem::replace(&mut self.pool[head as usize].last, place);
+                self.pool[last as usize].behind = place;
+            }
+            (NIL, None) => self.heads[rank] = place,
+            (before, None) => self.pool[before as usize].next = place,
+        }
+        place
+    }
+
+    /// Puts a message somewhere in the pool, as a queue of its own.
+    #[inline(always)]
+    fn place(&mut self, from: u32, tag: Tag, message: M) -> u32 {
+        let place = if self.free == NIL { self.pool.len() as u32 } else { self.free };
+        let node = Node { message: Some(message), number: self.pushed, from, tag, behind: NIL, last: place, next: NIL };
+        self.pushed += 1;
+        match self.pool.get_mut(place as usize) {
+            Some(vacant) => {
+                self.free = vacant.next;
+                *vacant = node;
+            }
+            None => self.pool.push(node),
+        }
+        place
+    }
+
+    fn get_mut(&mut self, place: u32) -> Option<&mut M> {
+        self.pool.get_mut(place as usize)?.message.as_mut()
+    }
+
+    /// The first queue that `is_wanted` picks by its oldest message, and the queue before it; or none, and the last queue.
+    #[inline(always)]
+    fn find(&self, rank: usize, is_wanted: impl Fn(&Node<M>) -> bool) -> (u32, Option<u32>) {
+        let (mut before, mut at) = (NIL, self.heads[rank]);
+        while let Some(node) = self.pool.get(at as usize) {
+            if is_wanted(node) {
+                return (before, Some(at));
+            }
+            (before, at) = (at, node.next);
+        }
+        (before, None)
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self, rank: usize, source: Source, tag: Tag) -> Option<(u32, M)> {
+        let from = match source {
+            Source::Rank(from) => from,
+            Source::Any => {
+                let heads = self.queues(rank).filter(|head| head.tag == tag);
+                heads.min_by_key(|head| head.number)?.from
+            }
+        };
+        let (before, found) = self.find(rank, |node| node.from == from && node.tag == tag);
+        self.unlink(rank, before, found?).map(|message| (from, message))
+    }
+
+    /// Takes the oldest message of a queue; the one behind it takes its place.
+    #[inline(always)]
+    fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<M> {
+        let node = &mut self.pool[at as usize];
+        let message = node.message.take();
+        let (behind, last, mut next) = (node.behind, node.last, node.next);
+        node.next = std::mem::replace(&mut self.free, at);
+        if let Some(head) = self.pool.get_mut(behind as usize) {
+            (head.last, head.next) = (last, next);
+            next = behind;
+        }
+        match self.pool.get_mut(before as usize) {
+            Some(before) => before.next = next,
+            None => self.heads[rank] = next,
+        }
+        message
+    }
+
+    fn chain(&self, first: u32, next: impl Fn(&Node<M>) -> u32) -> impl Iterator<Item = &Node<M>> {
+        std::iter::successors(self.pool.get(first as usize), move |node| self.pool.get(next(node) as usize))
+    }
+
+    /// The oldest message of each queue.
+    fn queues(&self, rank: usize) -> impl Iterator<Item = &Node<M>> {
+        self.chain(self.heads[rank], |node| node.next)
+    }
+
+    /// All messages of a rank, the oldest first.
+    fn in_order(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
+        let all =
+            self.queues(rank).flat_map(|head| std::iter::once(head).chain(self.chain(head.behind, |node| node.behind)));
+        let mut nodes: Vec<_> = all.collect();
+        nodes.sort_unstable_by_key(|node| node.number);
+        nodes.into_iter().filter_map(|node| Some((node.from, node.tag, node.message.as_ref()?)))
+    }
+}
+
+/// Operations under way, each known by a number until its outcome is taken; `W` is who waits for it.
+pub struct Slots<V, W = ()> {
+    slots: Vec<Slot<V, W>>,
     free: u32,
 }
 
-enum Slot<V> {
+enum Slot<V, W> {
     Free { next: u32 },
-    Pending,
+    Pending(Option<W>),
     Done(V),
     Abandoned,
 }
 
-impl<V> Default for Slots<V> {
+impl<V, W> Default for Slots<V, W> {
     fn default() -> Self {
         Self { slots: Vec::new(), free: NIL }
     }
 }
 
-impl<V> Slots<V> {
+impl<V, W> Slots<V, W> {
     /// Opens a slot.
     pub fn open(&mut self) -> u32 {
         let slot = self.free;
         let Some(place) = self.slots.get_mut(slot as usize) else {
-            self.slots.push(Slot::Pending);
+            self.slots.push(Slot::Pending(None));
             return (self.slots.len() - 1) as u32;
         };
         if let Slot::Free { next } = *place {
             self.free = next;
-            *place = Slot::Pending;
+            *place = Slot::Pending(None);
         }
         slot
     }
 
-    fn close(&mut self, slot: u32) -> Slot<V> {
+    fn close(&mut self, slot: u32) -> Slot<V, W> {
         let next = std::mem::replace(&mut self.free, slot);
         std::mem::replace(&mut self.slots[slot as usize], Slot::Free { next })
     }
 
-    /// The operation has this outcome.
-    pub fn fill(&mut self, slot: u32, outcome: V) {
-        match self.slots[slot as usize] {
-            Slot::Abandoned => drop(self.close(slot)),
-            _ => self.slots[slot as usize] = Slot::Done(outcome),
+    /// The operation has this outcome; gives who waits for it.
+    pub fn fill(&mut self, slot: u32, outcome: V) -> Option<W> {
+        match std::mem::replace(&mut self.slots[slot as usize], Slot::Done(outcome)) {
+            Slot::Pending(waiter) => waiter,
+            Slot::Abandoned => {
+                self.close(slot);
+                None
+            }
+            Slot::Done(_) | Slot::Free { .. } => None,
+        }
+    }
+
+    /// Notes who waits for the outcome, as long as there is none.
+    pub fn wait(&mut self, slot: u32, waiter: W) {
+        if let Slot::Pending(last) = &mut self.slots[slot as usize] {
+            *last = Some(waiter);
         }
     }
 

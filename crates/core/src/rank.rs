@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use crate::combinators::{Branch, First, Join, JoinAll};
 use crate::earliest::Earliest;
 use crate::tokens::Tokens;
-use crate::{Call, Span};
+use crate::{Call, Path, Span};
 
 /// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
 pub type Tag = u32;
@@ -147,6 +147,18 @@ pub trait Rank: Sized {
     fn moment(&self) -> Self::Moment;
     /// Continues the running branch at `moment`.
     fn set_moment(&self, moment: Self::Moment);
+    /// The branch that is running. A world that does not know which operation of a rank has ended tells none apart.
+    fn path(&self) -> Path {
+        Path::WHOLE
+    }
+    /// From here on `path` is running.
+    fn set_path(&self, _path: Path) {}
+    /// Whether an operation has ended for which this branch waits, or one further on; else it need not be polled.
+    fn can_go_on(&self, _path: Path) -> bool {
+        true
+    }
+    /// What this branch waits for has happened, in another branch.
+    fn wake(&self, _path: Path) {}
     /// Whether a `first` can tell its winner, given which of its branches have ended. A world whose ranks do not run
     /// in the order of time has to wait for both.
     fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {

@@ -1,10 +1,11 @@
 //! `tokens`: what a branch of a rank has done, and another waits for, again and again.
 
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
+use crate::Path;
 use crate::rank::{Moment, Rank};
 
 /// What some branches of a rank put and others take, in the order in which it was put: see [`Rank::tokens`].
@@ -12,18 +13,24 @@ pub struct Tokens<'r, R: Rank> {
     rank: &'r R,
     /// When each was put.
     put: RefCell<VecDeque<R::Moment>>,
-    waiting: RefCell<Option<Waker>>,
+    /// What all branches that wait have in common, and how to wake them.
+    waiting: Cell<Option<Path>>,
+    waker: OnceCell<Waker>,
 }
 
 impl<'r, R: Rank> Tokens<'r, R> {
     pub(crate) fn new(rank: &'r R, count: usize) -> Self {
-        Self { rank, put: RefCell::new((0..count).map(|_| rank.moment()).collect()), waiting: RefCell::default() }
+        let put = RefCell::new((0..count).map(|_| rank.moment()).collect());
+        Self { rank, put, waiting: Cell::new(None), waker: OnceCell::new() }
     }
 
     /// Puts one, as of the moment of the branch that is running.
     pub fn put(&self) {
         self.put.borrow_mut().push_back(self.rank.moment());
-        self.waiting.take().into_iter().for_each(Waker::wake);
+        if let Some(path) = self.waiting.take() {
+            self.rank.wake(path);
+            self.waker.get().into_iter().for_each(Waker::wake_by_ref);
+        }
     }
 
     /// Takes one, as soon as there is one.
@@ -31,7 +38,9 @@ impl<'r, R: Rank> Tokens<'r, R> {
         let put = poll_fn(|cx| match self.put.borrow_mut().pop_front() {
             Some(moment) => Poll::Ready(moment),
             None => {
-                self.waiting.borrow_mut().get_or_insert_with(|| cx.waker().clone());
+                let here = self.rank.path();
+                self.waiting.set(Some(self.waiting.get().map_or(here, |others| others.common(here))));
+                self.waker.get_or_init(|| cx.waker().clone());
                 Poll::Pending
             }
         })

@@ -178,7 +178,9 @@ impl Rank for MemoryRank<'_> {
         let posted = self.world.mailboxes.borrow_mut().take_receive(to, self.rank as u32, options.tag);
         match posted {
             Some(posted) => self.deliver(to, self.rank, &message, &posted),
-            None => self.world.mailboxes.borrow_mut().hold(to, self.rank as u32, options.tag, message),
+            None => {
+                self.world.mailboxes.borrow_mut().hold(to, self.rank as u32, options.tag, message);
+            }
         }
     }
 

@@ -7,15 +7,15 @@
 //! that leave then, and before all else.
 
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Result, Source, Tag};
+use hocket_core::{Call, Error, Path, Program, Ranks, ReadyRanks, Received, Result, Source, Tag, Woken};
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::network::{Flight, LinkUse, Milestone, Network, Traffic};
 use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank};
+use crate::timetable::{self, Timetable};
 use crate::{Node, Options, interrupted};
 
 /// Events between two looks at whether the user wants to stop.
@@ -42,8 +42,10 @@ pub fn run<N: Network>(
         element_bytes: call.element_bytes,
         mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
         outcomes: RefCell::default(),
-        queue: RefCell::default(),
+        woken: vec![Cell::new(Woken::NONE); call.ranks],
+        queue: RefCell::new(Timetable::new()),
         sequence: Cell::new(0),
+        has_taken_from_any: Cell::new(false),
         ready: ReadyRanks::none(call.ranks),
         progress: Cell::default(),
     };
@@ -58,6 +60,7 @@ pub fn run<N: Network>(
         if !events.has_another_like(&event) {
             while let Some(rank) = events.ready.pop() {
                 programs.resume(rank);
+                events.woken[rank].set(Woken::NONE);
             }
         }
         steps += 1;
@@ -72,11 +75,10 @@ pub fn run<N: Network>(
 }
 
 /// Something that happens at a time.
-struct Event {
-    time_s: f64,
-    sequence: u64,
-    action: Action,
-}
+type Event = timetable::Event<Action>;
+
+/// Bits of an event's key below its kind: its sequence number.
+const SEQUENCE_BITS: u32 = 62;
 
 enum Action {
     /// A message leaves its node, and meets others on its way.
@@ -86,18 +88,18 @@ enum Action {
     /// Such a message is there.
     Arrive { flight: u32 },
     /// An operation of `rank` is done.
-    Complete { rank: usize, slot: u32, received: Received },
+    Complete { rank: u32, slot: u32, from: u32, len: usize },
     /// A granted rendezvous leaves its sender.
-    Inject { sender_slot: u32, receiver_slot: u32, envelope: Envelope },
+    Inject { flight: u32 },
     /// A message that met its receive is there.
-    Deliver { rank: usize, slot: u32, received: Received },
+    Deliver { rank: u32, slot: u32, from: u32, len: usize },
     /// A message is there that receives from any source may take.
-    Probe { rank: usize },
+    Probe { rank: u32 },
 }
 
 impl Action {
     /// Of events at one time, those that let a rank go on come before messages.
-    fn kind(&self) -> u8 {
+    fn kind(&self) -> u64 {
         match self {
             Self::Leave { .. } => 0,
             Self::Advance => 1,
@@ -110,8 +112,8 @@ impl Action {
 /// What is known of a message before it leaves.
 #[derive(Clone, Copy)]
 struct Envelope {
-    from: usize,
-    to: usize,
+    from: u32,
+    to: u32,
     len: usize,
     /// Where in the sender's program it was sent.
     position: u64,
@@ -126,28 +128,9 @@ struct Flying {
     left_s: f64,
     sender_slot: Option<u32>,
     receiver_slot: Option<u32>,
+    /// Where it waits for its receive.
+    place: Option<u32>,
 }
-
-impl Ord for Event {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let kinds = self.action.kind().cmp(&other.action.kind());
-        self.time_s.total_cmp(&other.time_s).then(kinds).then(self.sequence.cmp(&other.sequence))
-    }
-}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Event {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Event {}
 
 /// A message that no receive is bound to yet.
 struct Message {
@@ -174,7 +157,7 @@ fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
 /// Whether a receive waits at `rank` for an earlier message of this sender and tag, which is on its way.
 fn is_preceded(mailboxes: &Mailboxes<Message, u32>, rank: usize, from: u32, tag: Tag) -> bool {
     mailboxes.posted(rank).any(|(source, wanted, _)| *wanted == tag && source.accepts(from))
-        && mailboxes.unexpected(rank).any(|(sender, sent, _)| *sender == from && *sent == tag)
+        && mailboxes.unexpected(rank).any(|(sender, sent, _)| sender == from && sent == tag)
 }
 
 /// When the earliest message arrives that a receive from `source` with `tag` may take, and its sender: of messages of one
@@ -183,7 +166,7 @@ fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, ta
     let mut senders = HashSet::new();
     let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
     let firsts = held.filter(|(from, ..)| senders.insert(*from));
-    firsts.map(|(from, _, message)| (message.time_s, *from)).min_by(|a, b| a.0.total_cmp(&b.0))
+    firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Sources and tags of receives, each once: where one finds no message the next of its kind does not, either.
@@ -204,9 +187,13 @@ struct Events<'a, N: Network> {
     nodes: Vec<RefCell<N::Node<Placed>>>,
     element_bytes: usize,
     mailboxes: RefCell<Mailboxes<Message, u32>>,
-    outcomes: RefCell<Slots<Arrival<Placed>>>,
-    queue: RefCell<BinaryHeap<Reverse<Event>>>,
+    outcomes: RefCell<Slots<Arrival<Placed>, Path>>,
+    /// Of each rank, the branches that can go on.
+    woken: Vec<Cell<Woken>>,
+    queue: RefCell<Timetable<Action>>,
     sequence: Cell<u64>,
+    /// Whether there has ever been a receive from any source.
+    has_taken_from_any: Cell<bool>,
     ready: ReadyRanks,
     /// Room for what the network reports.
     progress: Cell<Vec<(u32, Milestone)>>,
@@ -253,49 +240,44 @@ impl<N: Network> Events<'_, N> {
     fn at(&self, time_s: f64, action: Action) {
         let sequence = self.sequence.get();
         self.sequence.set(sequence + 1);
-        self.queue.borrow_mut().push(Reverse(Event { time_s, sequence, action }));
+        let key = action.kind() << SEQUENCE_BITS | sequence;
+        self.queue.borrow_mut().push(Event { time_s, key, what: action });
     }
 
     /// What happens next: in the queue, or in the network.
     fn next(&self) -> Option<Event> {
         let queue = &mut *self.queue.borrow_mut();
-        if let Some(traffic) = &self.traffic {
-            let time_s = traffic.borrow().next_s();
-            let advance = Event { time_s, sequence: 0, action: Action::Advance };
-            if time_s.is_finite() && queue.peek().is_none_or(|Reverse(next)| advance < *next) {
-                return Some(advance);
-            }
-        }
-        queue.pop().map(|Reverse(event)| event)
+        let time_s = self.traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.borrow().next_s());
+        let advance = Event { time_s, key: Action::Advance.kind() << SEQUENCE_BITS, what: Action::Advance };
+        let is_first = time_s < queue.first_s() || queue.first_key_at(time_s).is_some_and(|key| advance.key < key);
+        if is_first && time_s.is_finite() { Some(advance) } else { queue.pop_until(f64::INFINITY) }
     }
 
     /// Whether the next event is of the same time and kind.
     fn has_another_like(&self, event: &Event) -> bool {
-        let queue = self.queue.borrow();
-        let next = queue.peek().map(|Reverse(next)| (next.time_s, next.action.kind()));
-        next == Some((event.time_s, event.action.kind()))
+        let next = self.queue.borrow_mut().first_key_at(event.time_s);
+        next.is_some_and(|key| key >> SEQUENCE_BITS == event.what.kind())
     }
 
     /// Lets an event happen.
     fn happen(&self, event: &Event) {
-        match event.action {
-            Action::Complete { rank, slot, received } => {
-                self.outcomes.borrow_mut().fill(slot, (Placed::at(event.time_s), received));
-                self.ready.push(rank);
+        match event.what {
+            Action::Complete { rank, slot, from, len } => {
+                let received = Received { source: from as usize, len };
+                let waiting = self.outcomes.borrow_mut().fill(slot, (Placed::at(event.time_s), received));
+                waiting.into_iter().for_each(|path| self.wake(rank as usize, path));
+                self.ready.push(rank as usize);
             }
             Action::Leave { flight } => self.leave(flight, event.time_s),
             Action::Advance => self.advance(event.time_s),
             Action::Arrive { flight } => self.arrive(flight, event.time_s),
-            Action::Inject { sender_slot, receiver_slot, envelope } => {
-                let sent = self.inject(event.time_s, sender_slot, envelope);
-                self.bind(event.time_s, receiver_slot, &sent);
+            Action::Inject { flight } => self.inject_granted(flight, event.time_s),
+            Action::Deliver { rank, slot, from, len } => {
+                let node = &mut self.nodes[rank as usize].borrow_mut();
+                let end = self.network.accept(node, Placed::at(event.time_s), self.bytes(len));
+                self.at(end.time_s, Action::Complete { rank, slot, from, len });
             }
-            Action::Deliver { rank, slot, received } => {
-                let node = &mut self.nodes[rank].borrow_mut();
-                let end = self.network.accept(node, Placed::at(event.time_s), self.bytes(received.len));
-                self.at(end.time_s, Action::Complete { rank, slot, received });
-            }
-            Action::Probe { rank } => self.match_arrived(rank, event.time_s),
+            Action::Probe { rank } => self.match_arrived(rank as usize, event.time_s),
         }
     }
 
@@ -303,13 +285,13 @@ impl<N: Network> Events<'_, N> {
     fn inject(&self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
         let Envelope { from, to, len, position, is_posted, .. } = envelope;
         let departure = {
-            let node = &mut self.nodes[from].borrow_mut();
+            let node = &mut self.nodes[from as usize].borrow_mut();
             self.network.inject(node, Placed::at(now_s), self.bytes(len))
         };
-        let complete = Action::Complete { rank: from, slot: sender_slot, received: Received { source: from, len } };
+        let complete = Action::Complete { rank: from, slot: sender_slot, from, len };
         if self.traffic.is_none() {
             self.at(departure.sender_done.time_s, complete);
-            let passage = Passage::transfer(from, position, to, departure.transfer_s);
+            let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
             let time_s = self.trial.pass(passage, departure.start).time_s;
             return Message { envelope, time_s, state: State::Known };
         }
@@ -318,7 +300,8 @@ impl<N: Network> Events<'_, N> {
             self.at(left_s, complete);
         }
         let sender_slot = (!is_posted).then_some(sender_slot);
-        let flight = self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None });
+        let flight =
+            self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None, place: None });
         self.at(left_s, Action::Leave { flight });
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
@@ -327,17 +310,26 @@ impl<N: Network> Events<'_, N> {
     /// work, which noise delays.
     fn delayed_departure_s(&self, envelope: &Envelope, left_s: f64) -> f64 {
         let latency_s = self.network.shared().map_or(0.0, |shared| shared.fabric().software_latency_s);
-        let work = Passage::work(envelope.from, envelope.position, latency_s);
+        let work = Passage::work(envelope.from as usize, envelope.position, latency_s);
         let end_s = self.trial.delayed_s(work, left_s - latency_s, left_s);
-        let node = &mut self.nodes[envelope.from].borrow_mut();
+        let node = &mut self.nodes[envelope.from as usize].borrow_mut();
         self.network.work(node, Placed::at(end_s), |end| end).time_s
+    }
+
+    /// A rendezvous leaves its sender, and its receive waits for it.
+    fn inject_granted(&self, flight: u32, now_s: f64) {
+        let Flying { envelope, sender_slot, receiver_slot, .. } = self.flights.borrow_mut().remove(flight);
+        if let (Some(sender_slot), Some(receiver_slot)) = (sender_slot, receiver_slot) {
+            let sent = self.inject(now_s, sender_slot, envelope);
+            self.bind(now_s, receiver_slot, &sent);
+        }
     }
 
     /// A message enters the network, where it meets others.
     fn leave(&self, flight: u32, now_s: f64) {
         let Envelope { from, to, len, gap_packets, .. } = self.flights.borrow().get(flight).envelope;
         let (Some(traffic), Some(shared)) = (&self.traffic, self.network.shared()) else { return };
-        let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank));
+        let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank as usize));
         let gap_packets = f64::from(gap_packets);
         traffic.borrow_mut().inject(now_s, Flight { id: flight, from, to, bytes: self.bytes(len), gap_packets });
     }
@@ -354,11 +346,11 @@ impl<N: Network> Events<'_, N> {
             match milestone {
                 Milestone::Sent => {
                     if let Some(slot) = sender_slot {
-                        self.at(now_s, Action::Complete { rank: from, slot, received: Received { source: from, len } });
+                        self.at(now_s, Action::Complete { rank: from, slot, from, len });
                     }
                 }
                 Milestone::Arrived => {
-                    let passage = Passage::transfer(from, position, to, now_s - left_s);
+                    let passage = Passage::transfer(from as usize, position, to as usize, now_s - left_s);
                     self.at(self.trial.delayed_s(passage, left_s, now_s), Action::Arrive { flight });
                 }
             }
@@ -368,16 +360,16 @@ impl<N: Network> Events<'_, N> {
 
     /// A message that met others is there: it is delivered if its receive is there, and else waits for it.
     fn arrive(&self, flight: u32, now_s: f64) {
-        let Flying { envelope, receiver_slot, .. } = self.flights.borrow_mut().remove(flight);
+        let Flying { envelope, receiver_slot, place, .. } = self.flights.borrow_mut().remove(flight);
         let Envelope { from, to, len, .. } = envelope;
         if let Some(slot) = receiver_slot {
-            return self.at(now_s, Action::Deliver { rank: to, slot, received: Received { source: from, len } });
+            return self.at(now_s, Action::Deliver { rank: to, slot, from, len });
         }
         let mailboxes = &mut *self.mailboxes.borrow_mut();
-        if let Some(message) = mailboxes.find_message(to, |message| message.state == State::Flying(flight)) {
+        if let Some(message) = place.and_then(|place| mailboxes.held(place)) {
             (message.time_s, message.state) = (now_s, State::Known);
         }
-        if mailboxes.posted(to).next().is_some() {
+        if self.has_taken_from_any.get() && mailboxes.posted(to as usize).next().is_some() {
             self.at(now_s, Action::Probe { rank: to });
         }
     }
@@ -393,14 +385,24 @@ impl<N: Network> Events<'_, N> {
         let Envelope { from, to, len, .. } = envelope;
         match state {
             State::Known => {
-                let received = Received { source: from, len };
-                self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, received });
+                self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len });
             }
             State::Flying(flight) => self.flights.borrow_mut().get_mut(flight).receiver_slot = Some(receiver_slot),
             State::Rendezvous(sender_slot) => {
-                let inject = Action::Inject { sender_slot, receiver_slot, envelope };
-                self.at(self.network.grant(now.max(time_s)), inject);
+                let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
+                let granted = Flying { envelope, left_s: f64::NAN, sender_slot, receiver_slot, place: None };
+                let flight = self.flights.borrow_mut().add(granted);
+                self.at(self.network.grant(now.max(time_s)), Action::Inject { flight });
             }
+        }
+    }
+
+    /// The message waits for a receive.
+    fn hold(&self, mailboxes: &mut Mailboxes<Message, u32>, tag: Tag, message: Message) {
+        let (Envelope { from, to, .. }, state) = (message.envelope, message.state);
+        let place = mailboxes.hold(to as usize, from, tag, message);
+        if let State::Flying(flight) = state {
+            self.flights.borrow_mut().get_mut(flight).place = Some(place);
         }
     }
 
@@ -419,7 +421,7 @@ impl<N: Network> Events<'_, N> {
             let Some((from, tag)) = found else {
                 // A receive that was to take what another has taken would else never be looked at again.
                 if has_matched && next_s.is_finite() {
-                    self.at(next_s, Action::Probe { rank });
+                    self.at(next_s, Action::Probe { rank: rank as u32 });
                 }
                 return;
             };
@@ -448,12 +450,12 @@ impl<N: Network> Events<'_, N> {
 impl<N: Network> Clockwork for Events<'_, N> {
     type Clock = Placed;
     const IN_ORDER_OF_TIME: bool = true;
+    const PROGRAM: Path = Path::ROOT;
 
     fn send(&self, rank: usize, now: Placed, message: &Send) -> Progress<Placed> {
         let Send { to, tag, is_posted, gap_packets, len } = *message;
-        let to = to as usize;
         let slot = self.outcomes.borrow_mut().open();
-        let envelope = Envelope { from: rank, to, len, position: now.position(), gap_packets, is_posted };
+        let envelope = Envelope { from: rank as u32, to, len, position: now.position(), gap_packets, is_posted };
         let now = now.time_s;
         let message = if self.network.is_eager(self.bytes(len)) {
             self.inject(now, slot, envelope)
@@ -461,16 +463,19 @@ impl<N: Network> Clockwork for Events<'_, N> {
             Message { envelope, time_s: self.network.request(now), state: State::Rendezvous(slot) }
         };
         let mailboxes = &mut *self.mailboxes.borrow_mut();
-        if takes_from_any(mailboxes, to) || is_preceded(mailboxes, to, rank as u32, tag) {
+        let to = to as usize;
+        let may_wait = self.has_taken_from_any.get()
+            && (takes_from_any(mailboxes, to) || is_preceded(mailboxes, to, rank as u32, tag));
+        if may_wait {
             if message.time_s.is_finite() {
-                self.at(message.time_s, Action::Probe { rank: to });
+                self.at(message.time_s, Action::Probe { rank: to as u32 });
             }
-            mailboxes.hold(to, rank as u32, tag, message);
+            self.hold(mailboxes, tag, message);
             return Progress::Waits(slot);
         }
         match mailboxes.take_receive(to, rank as u32, tag) {
             Some(receiver_slot) => self.bind(now, receiver_slot, &message),
-            None => mailboxes.hold(to, rank as u32, tag, message),
+            None => self.hold(mailboxes, tag, message),
         }
         Progress::Waits(slot)
     }
@@ -479,11 +484,12 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let now = now.time_s;
         let slot = self.outcomes.borrow_mut().open();
         let mailboxes = &mut *self.mailboxes.borrow_mut();
-        if from == Source::Any || takes_from_any(mailboxes, rank) {
+        if from == Source::Any || (self.has_taken_from_any.get() && takes_from_any(mailboxes, rank)) {
+            self.has_taken_from_any.set(true);
             mailboxes.wait(rank, from, tag, slot);
             let next = earliest(mailboxes, rank, from, tag).filter(|(arrival_s, _)| arrival_s.is_finite());
             if let Some((arrival_s, _)) = next {
-                self.at(arrival_s.max(now), Action::Probe { rank });
+                self.at(arrival_s.max(now), Action::Probe { rank: rank as u32 });
             }
             return Progress::Waits(slot);
         }
@@ -499,12 +505,27 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let passage = Passage::work(rank, now.position(), duration_s);
         let node = &mut self.nodes[rank].borrow_mut();
         let end = self.network.work(node, now, |start| self.trial.pass(passage, start));
-        self.at(end.time_s, Action::Complete { rank, slot, received: Received { source: rank, len: 0 } });
+        let rank = rank as u32;
+        self.at(end.time_s, Action::Complete { rank, slot, from: rank, len: 0 });
         Progress::Waits(slot)
     }
 
     fn take(&self, slot: u32) -> Option<Arrival<Placed>> {
         self.outcomes.borrow_mut().take(slot)
+    }
+
+    fn wait(&self, slot: u32, path: Path) {
+        self.outcomes.borrow_mut().wait(slot, path);
+    }
+
+    fn wake(&self, rank: usize, path: Path) {
+        let mut woken = self.woken[rank].get();
+        woken.add(path);
+        self.woken[rank].set(woken);
+    }
+
+    fn can_go_on(&self, rank: usize, path: Path) -> bool {
+        self.woken[rank].get().includes(path)
     }
 
     fn withdraw_ended(&self) {}

@@ -10,6 +10,7 @@ mod network;
 mod plan;
 mod rank;
 mod tape;
+mod timetable;
 mod trace;
 mod trials;
 

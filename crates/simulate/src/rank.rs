@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use hocket_core::{Buffer, Options, Rank, Received, Side, Source, Span, Tag};
+use hocket_core::{Buffer, Options, Path, Rank, Received, Side, Source, Span, Tag};
 
 use crate::Node;
 use crate::clock::Clock;
@@ -29,6 +29,8 @@ pub trait Clockwork {
     type Clock: Clock;
     /// Whether ranks run in the order of time, so that the first branch to end is the first in time.
     const IN_ORDER_OF_TIME: bool;
+    /// The path of a program: whether its branches are told apart.
+    const PROGRAM: Path = Path::WHOLE;
 
     /// `rank` sends at `now`.
     fn send(&self, rank: usize, now: Self::Clock, message: &Send) -> Progress<Self::Clock>;
@@ -38,6 +40,14 @@ pub trait Clockwork {
     fn work(&self, rank: usize, now: Self::Clock, duration_s: f64) -> Progress<Self::Clock>;
     /// The outcome of an operation that waited, once it is known.
     fn take(&self, slot: u32) -> Option<Arrival<Self::Clock>>;
+    /// This branch waits for that outcome.
+    fn wait(&self, _slot: u32, _path: Path) {}
+    /// What this branch of `rank` waits for has happened, in another branch.
+    fn wake(&self, _rank: usize, _path: Path) {}
+    /// Whether what this branch of `rank` waits for has happened, or a branch further on.
+    fn can_go_on(&self, _rank: usize, _path: Path) -> bool {
+        true
+    }
     /// A branch that came second has ended, and its program does not want it.
     fn withdraw_ended(&self);
     /// Nobody waits for this operation any more.
@@ -98,6 +108,7 @@ pub struct Run<T> {
 pub struct SimulatedRank<'a, C: Clockwork> {
     rank: usize,
     clock: Cell<C::Clock>,
+    path: Cell<Path>,
     completed: Cell<Option<C::Clock>>,
     scratch: Cell<usize>,
     clockwork: &'a C,
@@ -109,6 +120,7 @@ impl<'a, C: Clockwork> SimulatedRank<'a, C> {
         let rank = |rank| Self {
             rank,
             clock: Cell::new(start),
+            path: Cell::new(C::PROGRAM),
             completed: Cell::new(None),
             scratch: Cell::new(0),
             clockwork,
@@ -181,7 +193,10 @@ impl<C: Clockwork, V: Verb> Future for Operation<'_, C, V> {
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<V::Output> {
         let outcome = if self.slot == NEW { self.issue() } else { self.rank.clockwork.take(self.slot) };
-        let Some((end, received)) = outcome else { return Poll::Pending };
+        let Some((end, received)) = outcome else {
+            self.rank.clockwork.wait(self.slot, self.rank.path.get());
+            return Poll::Pending;
+        };
         self.slot = DONE;
         self.rank.clock.set(end.following(self.start));
         if let Some(trace) = &self.rank.shared.trace {
@@ -327,6 +342,22 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
 
     fn set_moment(&self, moment: C::Clock) {
         self.clock.set(moment);
+    }
+
+    fn path(&self) -> Path {
+        self.path.get()
+    }
+
+    fn set_path(&self, path: Path) {
+        self.path.set(path);
+    }
+
+    fn can_go_on(&self, path: Path) -> bool {
+        self.clockwork.can_go_on(self.rank, path)
+    }
+
+    fn wake(&self, path: Path) {
+        self.clockwork.wake(self.rank, path);
     }
 
     fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {

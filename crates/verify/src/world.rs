@@ -94,7 +94,7 @@ impl Undecided {
         let rank = self.waiting.rank;
         let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
         self.senders.clear();
-        self.senders.extend(held.map(|(from, ..)| *from));
+        self.senders.extend(held.map(|(from, ..)| from));
         self.senders.sort_unstable();
         self.senders.dedup();
         self.senders.retain(|from| !earlier.iter().any(|receive| receive.accepts(rank, *from, tag)));
@@ -329,7 +329,7 @@ impl<'a> World<'a> {
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
         let is_overtaken =
-            |(other, _, held): &(u32, Tag, Message)| *other as usize == from && held.number < message.number;
+            |(other, _, held): (u32, Tag, &Message)| other as usize == from && held.number < message.number;
         if self.mailboxes.borrow().unexpected(rank).any(is_overtaken) {
             self.overtaking.set(self.overtaking.get() + 1);
         }
@@ -403,7 +403,7 @@ impl<'a> World<'a> {
                 return self.report(Counterexample {
                     kind: Kind::LeftOverMessage,
                     is_rendezvous: self.is_rendezvous,
-                    ranks: vec![rank, *from as usize],
+                    ranks: vec![rank, from as usize],
                     step: None,
                     span: None,
                     expected: "every message to be received".to_owned(),

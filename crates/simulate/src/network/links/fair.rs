@@ -7,12 +7,12 @@ use hocket_machine::{Hop, Topology};
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Links;
 use super::shares::{Share, Shares};
-use super::timetable::{Event, Timetable};
+use crate::timetable::{Event, Timetable};
 
 /// The messages under way, and their rates.
 pub struct Fair<'a> {
     network: &'a Links,
-    timetable: Timetable,
+    timetable: Timetable<u32>,
     shares: Shares,
     messages: Vec<Message>,
     /// Places in `messages` that are free.
@@ -120,7 +120,7 @@ impl<'a> Fair<'a> {
 
     fn push(&mut self, index: u32, time_s: f64, kind: Kind) {
         let key = self.messages[index as usize].number << KIND_BITS | kind as u64;
-        self.timetable.push(Event { time_s, key, message: index });
+        self.timetable.push(Event { time_s, key, what: index });
     }
 
     /// The message wants an engine of its node.
@@ -234,14 +234,14 @@ impl<'a> Fair<'a> {
     }
 
     /// Whether the event is an end that will not be then, as rates have changed.
-    fn is_void(&self, event: &Event) -> bool {
-        let message = &self.messages[event.message as usize];
+    fn is_void(&self, event: &Event<u32>) -> bool {
+        let message = &self.messages[event.what as usize];
         let is_end = matches!(kind(event), Kind::Ends);
         is_end && (message.end_s != event.time_s || message.number != event.key >> KIND_BITS)
     }
 }
 
-fn kind(event: &Event) -> Kind {
+fn kind(event: &Event<u32>) -> Kind {
     KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize]
 }
 
@@ -261,16 +261,16 @@ impl Traffic for Fair<'_> {
             if self.is_void(&event) {
                 continue;
             }
-            let id = self.messages[event.message as usize].id;
+            let id = self.messages[event.what as usize].id;
             match kind(&event) {
-                Kind::Wants => self.want(event.message, now_s),
+                Kind::Wants => self.want(event.what, now_s),
                 Kind::Ends => {
                     progress.push((id, Milestone::Sent));
-                    self.end(event.message, now_s);
+                    self.end(event.what, now_s);
                 }
                 Kind::Arrives => {
                     progress.push((id, Milestone::Arrived));
-                    self.vacant.push(event.message);
+                    self.vacant.push(event.what);
                 }
             }
         }

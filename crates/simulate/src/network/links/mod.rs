@@ -49,7 +49,6 @@ mod queues;
 mod shares;
 #[cfg(test)]
 mod tests;
-mod timetable;
 
 use hocket_core::Result;
 use hocket_machine::Machine;

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use hocket_machine::{Hop, Topology};
 
 use super::super::{Flight, LinkUse, Milestone, Traffic};
-use super::timetable::{Event, Timetable};
 use super::{Links, Switching};
+use crate::timetable::{Event, Timetable};
 
 /// The messages under way, and when links and engines are free.
 pub struct Queues<'a> {
     network: &'a Links,
     switching: Switching,
-    timetable: Timetable,
+    timetable: Timetable<u32>,
     messages: Vec<Message>,
     /// Places in `messages` that are free.
     vacant: Vec<u32>,
@@ -55,8 +55,8 @@ struct Message {
 }
 
 impl Message {
-    fn event(&self, index: u32, time_s: f64, kind: Kind) -> Event {
-        Event { time_s, key: self.number << KIND_BITS | kind as u64, message: index }
+    fn event(&self, index: u32, time_s: f64, kind: Kind) -> Event<u32> {
+        Event { time_s, key: self.number << KIND_BITS | kind as u64, what: index }
     }
 
     /// Takes the next link at `start_s`; gives when the head is at its end.
@@ -201,7 +201,7 @@ impl<'a> Queues<'a> {
                 *landing += 1;
             }
             let event = message.event(index, head_s, Kind::Head);
-            if head_s > now_s || !self.timetable.is_before_all(&event) {
+            if head_s > now_s || !self.timetable.is_before_all(event.time_s, event.key) {
                 return self.timetable.push(event);
             }
         }
@@ -265,16 +265,16 @@ impl Traffic for Queues<'_> {
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
         let now_s = self.next_s();
         while let Some(event) = self.timetable.pop_until(now_s) {
-            let message = &self.messages[event.message as usize];
+            let message = &self.messages[event.what as usize];
             match KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize] {
-                Kind::Head => self.reach(event.message, now_s),
+                Kind::Head => self.reach(event.what, now_s),
                 Kind::Sent => {
                     progress.push((message.id, Milestone::Sent));
                     self.release(message.from, now_s);
                 }
                 Kind::Arrived => {
                     progress.push((message.id, Milestone::Arrived));
-                    self.vacant.push(event.message);
+                    self.vacant.push(event.what);
                 }
             }
         }

@@ -4,96 +4,146 @@
 //! J. ACM 37, 1990): time never goes back, so an event is kept by the highest bit in which its time differs from now, and
 //! moves to lower bits as time comes closer. Times that are not negative are in the order of their bits.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that will happen to a message.
+/// Something that will happen.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
+pub struct Event<T> {
     /// When, in seconds; not negative.
     pub time_s: f64,
     /// Its place among the events of one time.
     pub key: u64,
-    /// The message.
-    pub message: u32,
+    /// What.
+    pub what: T,
 }
 
 /// Events to come.
-pub struct Timetable {
+pub struct Timetable<T> {
     /// The time of the last event taken, as bits.
     now: u64,
     /// Events of that time, the last one first.
-    due: Vec<Event>,
+    due: Vec<Event<T>>,
     /// Events that have been added for this very time since it came.
-    added: BinaryHeap<Reverse<(u64, u32)>>,
+    added: BinaryHeap<Added<T>>,
     /// Later events, by the highest bit of difference, and which of these have any.
-    later: [Vec<Event>; 64],
+    later: [Later<T>; 64],
     occupied: u64,
-    /// When the first of the later ones is; infinite when there is none.
-    first_later_s: f64,
 }
 
-impl Timetable {
+/// Later events, and when the first of them is; infinite when there is none.
+struct Later<T> {
+    events: Vec<Event<T>>,
+    first_s: f64,
+}
+
+/// An event that has been added; the greatest is the one with the least key.
+struct Added<T> {
+    key: u64,
+    what: T,
+}
+
+impl<T> Ord for Added<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+impl<T> PartialOrd for Added<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Added<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl<T> Eq for Added<T> {}
+
+impl<T> Timetable<T> {
     pub fn new() -> Self {
         Self {
             now: 0,
             due: Vec::new(),
             added: BinaryHeap::new(),
-            later: std::array::from_fn(|_| Vec::new()),
+            later: std::array::from_fn(|_| Later { events: Vec::new(), first_s: f64::INFINITY }),
             occupied: 0,
-            first_later_s: f64::INFINITY,
         }
     }
 
     /// Adds an event, no earlier than the last one taken.
-    pub fn push(&mut self, event: Event) {
-        let difference = event.time_s.to_bits() ^ self.now;
-        if difference == 0 {
-            self.added.push(Reverse((event.key, event.message)));
-        } else {
-            self.keep(event, difference);
-            self.first_later_s = self.first_later_s.min(event.time_s);
+    pub fn push(&mut self, event: Event<T>) {
+        match event.time_s.to_bits() ^ self.now {
+            0 => self.added.push(Added { key: event.key, what: event.what }),
+            difference => self.keep(event, difference),
         }
     }
 
-    fn keep(&mut self, event: Event, difference: u64) {
+    fn keep(&mut self, event: Event<T>, difference: u64) {
         let bit = difference.ilog2();
-        self.later[bit as usize].push(event);
+        let later = &mut self.later[bit as usize];
+        later.first_s = later.first_s.min(event.time_s);
+        later.events.push(event);
         self.occupied |= 1 << bit;
     }
 
     /// When the next event is; infinite when there is none.
     pub fn first_s(&self) -> f64 {
-        if self.due.is_empty() && self.added.is_empty() { self.first_later_s } else { f64::from_bits(self.now) }
+        if self.is_over() { self.first_later_s() } else { f64::from_bits(self.now) }
+    }
+
+    /// Whether all events of the present time have been taken.
+    fn is_over(&self) -> bool {
+        self.due.is_empty() && self.added.is_empty()
+    }
+
+    fn first_later_s(&self) -> f64 {
+        self.later.get(self.occupied.trailing_zeros() as usize).map_or(f64::INFINITY, |later| later.first_s)
+    }
+
+    /// The key of the next event, if it is at that time.
+    pub fn first_key_at(&mut self, time_s: f64) -> Option<u64> {
+        if self.is_over() && self.first_later_s() == time_s {
+            self.come();
+        }
+        let is_now = f64::from_bits(self.now) == time_s;
+        if is_now { self.first_key() } else { None }
+    }
+
+    /// The key of the next event of the present time.
+    fn first_key(&self) -> Option<u64> {
+        let (due, added) = (self.due.last().map(|due| due.key), self.added.peek().map(|added| added.key));
+        due.into_iter().chain(added).min()
     }
 
     /// Whether an event certainly comes before all others: of two in the future, by its time alone.
-    pub fn is_before_all(&self, event: &Event) -> bool {
-        let due = self.due.last().map(|due| due.key);
-        let added = self.added.peek().map(|Reverse(added)| added.0);
-        match due.into_iter().chain(added).min() {
-            Some(first) => event.time_s == f64::from_bits(self.now) && event.key < first,
-            None => event.time_s < self.first_later_s,
+    pub fn is_before_all(&self, time_s: f64, key: u64) -> bool {
+        match self.first_key() {
+            Some(first) => time_s == f64::from_bits(self.now) && key < first,
+            None => time_s < self.first_later_s(),
         }
     }
 
     /// Takes the next event, unless it is later than that time.
-    pub fn pop_until(&mut self, time_s: f64) -> Option<Event> {
+    pub fn pop_until(&mut self, time_s: f64) -> Option<Event<T>> {
         if self.first_s() > time_s {
             return None;
         }
-        if self.due.is_empty() && self.added.is_empty() {
+        if self.is_over() {
             self.come();
         }
         let is_added = match (self.due.last(), self.added.peek()) {
-            (Some(due), Some(Reverse(added))) => added.0 < due.key,
+            (Some(due), Some(added)) => added.key < due.key,
             (due, _) => due.is_none(),
         };
         if !is_added {
             return self.due.pop();
         }
-        let Reverse((key, message)) = self.added.pop()?;
-        Some(Event { time_s: f64::from_bits(self.now), key, message })
+        let Added { key, what } = self.added.pop()?;
+        Some(Event { time_s: f64::from_bits(self.now), key, what })
     }
 
     /// Lets the time of the next events come.
@@ -102,20 +152,18 @@ impl Timetable {
             return;
         }
         let lowest = self.occupied.trailing_zeros() as usize;
+        self.now = self.later[lowest].first_s.to_bits();
         self.occupied &= self.occupied - 1;
-        self.now = self.first_later_s.to_bits();
-        let mut events = std::mem::take(&mut self.later[lowest]);
+        self.later[lowest].first_s = f64::INFINITY;
+        let mut events = std::mem::take(&mut self.later[lowest].events);
         for event in events.drain(..) {
             match event.time_s.to_bits() ^ self.now {
                 0 => self.due.push(event),
                 difference => self.keep(event, difference),
             }
         }
-        self.later[lowest] = events;
+        self.later[lowest].events = events;
         self.due.sort_unstable_by_key(|event| Reverse(event.key));
-        let next = self.later.get(self.occupied.trailing_zeros() as usize);
-        let times = next.into_iter().flatten().map(|event| event.time_s);
-        self.first_later_s = times.fold(f64::INFINITY, f64::min);
     }
 }
 
@@ -135,13 +183,14 @@ mod tests {
             let mut now_s = 0.0;
             for (number, (factor, scale, key, takes)) in (0..).zip(pushes) {
                 let time_s: f64 = now_s + f64::from(factor) * 10f64.powi(-3 * scale as i32);
-                let event = Event { time_s, key: key << 32 | u64::from(number), message: number };
+                let event = Event { time_s, key: key << 32 | number as u64, what: number };
                 let is_first = expected.first().is_none_or(|first| (time_s.to_bits(), event.key) < *first);
-                prop_assert!(is_first || !timetable.is_before_all(&event));
+                prop_assert!(is_first || !timetable.is_before_all(event.time_s, event.key));
                 timetable.push(event);
                 expected.insert((time_s.to_bits(), event.key));
                 let first_s = expected.first().map_or(f64::INFINITY, |first| f64::from_bits(first.0));
                 prop_assert_eq!(timetable.first_s(), first_s);
+                prop_assert_eq!(timetable.first_key_at(first_s), expected.first().map(|first| first.1));
                 if takes {
                     now_s = first_s;
                     prop_assert!(timetable.pop_until(now_s * 0.5 - 1.0).is_none());

@@ -1,0 +1,134 @@
+//! Which branch of a program is which, for worlds that know who can go on: the others need not be polled.
+
+/// A branch of a program: the way to it, through one `join` after another. In the order of the bits from the highest on:
+/// the number of the branch at each `join`, a 1 that ends them, and zeros. The lowest bit is set where branches further
+/// on are not told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path(u64);
+
+impl Path {
+    /// The whole program.
+    pub const ROOT: Self = Self(1 << 63);
+    /// The whole program, in which no branches are told apart.
+    pub const WHOLE: Self = Self(Self::ROOT.0 | 1);
+
+    /// The same branch, in which no others are told apart from here on.
+    pub fn as_a_whole(self) -> Self {
+        Self(self.0 | 1)
+    }
+
+    /// Whether the branches of a `join` that is reached here are told apart.
+    pub fn has_branches(self) -> bool {
+        self.0 & 1 == 0
+    }
+
+    /// Branch `index` of `count` that a `join` begins here.
+    pub fn branch(self, index: usize, count: usize) -> Self {
+        let (width, end) = (count.next_power_of_two().ilog2(), self.end());
+        if !self.has_branches() || width >= end {
+            return self.as_a_whole();
+        }
+        Self(self.0 ^ 1 << end | (index as u64) << 1 << (end - width) | 1 << (end - width))
+    }
+
+    /// Whether one leads on to the other.
+    pub fn meets(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
+    }
+
+    /// The way that both have in common.
+    pub fn common(self, other: Self) -> Self {
+        let different = (self.0 ^ other.0) & !1;
+        let end = match different.checked_ilog2() {
+            Some(bit) => bit.max(self.end()).max(other.end()),
+            None => self.end(),
+        };
+        let path = Self(self.0 >> end << end | 1 << end);
+        if self.has_branches() && other.has_branches() { path } else { path.as_a_whole() }
+    }
+
+    /// The bit that ends it.
+    fn end(self) -> u32 {
+        (self.0 & !1).trailing_zeros()
+    }
+}
+
+/// Branches of one program that can go on: a few of them, or else all.
+#[derive(Clone, Copy, Debug)]
+pub struct Woken {
+    paths: [Path; 3],
+    count: u8,
+}
+
+impl Woken {
+    /// None.
+    pub const NONE: Self = Self { paths: [Path::WHOLE; 3], count: 0 };
+
+    /// Another one can.
+    pub fn add(&mut self, path: Path) {
+        match self.paths.get_mut(self.count as usize) {
+            Some(place) => {
+                *place = path;
+                self.count += 1;
+            }
+            None => self.paths[0] = Path::WHOLE,
+        }
+    }
+
+    /// Whether this branch can, or one further on.
+    pub fn includes(&self, path: Path) -> bool {
+        self.paths[..self.count as usize].iter().any(|woken| woken.meets(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_meets_those_that_it_leads_on_to_and_no_others() {
+        let paths = |from: Path, count: usize| (0..count).map(move |index| from.branch(index, count));
+        for first in paths(Path::ROOT, 5) {
+            assert!(first.has_branches() && first.meets(Path::ROOT) && Path::WHOLE.meets(first));
+            for second in paths(first, 3) {
+                for other in paths(Path::ROOT, 5).flat_map(|other| paths(other, 3).chain([other])) {
+                    let is_on_the_way = other == first || other == second;
+                    assert_eq!(second.meets(other), is_on_the_way, "{second:?} {other:?}");
+                    assert_eq!(other.meets(second.as_a_whole()), is_on_the_way, "{second:?} {other:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_two_paths_have_in_common_leads_on_to_both() {
+        let first = Path::ROOT.branch(1, 3);
+        let [a, b] = [0, 1].map(|index| first.branch(index, 2).branch(1, 4));
+        for (one, other) in [(a, b), (first, a), (a, a), (Path::ROOT.branch(2, 3), a)] {
+            let common = one.common(other);
+            assert_eq!(common, other.common(one));
+            assert!(common.meets(one) && common.meets(other), "{one:?} {other:?}");
+        }
+        assert!(!a.common(b).meets(Path::ROOT.branch(2, 3)));
+        assert_eq!((a.common(a), a.as_a_whole().common(a)), (a, a.as_a_whole()));
+    }
+
+    #[test]
+    fn branches_are_not_told_apart_where_there_is_no_room() {
+        let deep = (0..30).fold(Path::ROOT, |path, _| path.branch(3, 4));
+        assert!(deep.has_branches() && deep.branch(1, 2).has_branches());
+        assert_eq!(deep.branch(5, 8), deep.as_a_whole());
+        assert_eq!(deep.branch(5, 8).branch(0, 2), deep.as_a_whole());
+        assert_eq!(Path::ROOT.branch(0, 1), Path::ROOT);
+    }
+
+    #[test]
+    fn many_are_all() {
+        let mut woken = Woken::NONE;
+        assert!(!woken.includes(Path::ROOT));
+        (0..3).for_each(|index| woken.add(Path::ROOT.branch(index, 8)));
+        assert!(woken.includes(Path::ROOT.branch(2, 8)) && !woken.includes(Path::ROOT.branch(7, 8)));
+        woken.add(Path::ROOT.branch(3, 8));
+        assert!(woken.includes(Path::ROOT.branch(7, 8)));
+    }
+}
