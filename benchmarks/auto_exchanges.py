@@ -1,4 +1,4 @@
-"""How much T = auto loses against the best number of redundant exchanges, on a grid of 60 points.
+"""How much T = auto loses against the best number of redundant exchanges, on a grid of points.
 
     .venv/bin/python benchmarks/auto_exchanges.py [--most-log2 18] [--trials 300]
 
@@ -18,7 +18,7 @@ import hocket
 from hocket.rules import redundant_exchanges
 from hocket.studies.jitter import ALGORITHM, Setting, machine
 
-LOGS = (4, 8, 11, 18)
+LOGS = (4, 8, 11, 14, 18)
 RATIOS = (1e-3, 1e-2, 1e-1, 0.3, 1.0)
 SHARES = (0.0, 0.1, 1.0)
 DURATION_S = 1e-4

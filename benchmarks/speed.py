@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -52,6 +53,37 @@ print(json.dumps([found.messages, best]))
 """
 
 
+LINKS = """name = "benchmark"
+[network]
+model = "links"
+topology = "torus"
+dims = [16, 16, 16]
+link_bandwidth = "4 GB/s"
+link_latency = "100 ns"
+[node]
+engines = 4
+"""
+
+PACKETS = """name = "benchmark"
+[network]
+model = "packets"
+topology = "torus"
+dims = [16, 16]
+link_bandwidth = "4 GB/s"
+link_latency = "100 ns"
+packet = "2 KiB"
+"""
+
+# Bytes times links of one simulation.
+CARRIED = """
+import json, sys
+import hocket
+label, ranks, size_bytes, text, _ = json.loads(sys.argv[1])
+uses = hocket.link_uses(label, hocket.Call(ranks=ranks, size_bytes=size_bytes), machine=hocket.Machine.parse(text))
+print(sum(use.bytes for use in uses))
+"""
+
+
 @dataclass(frozen=True)
 class Case:
     """One simulation, and the least speed that it should have."""
@@ -59,8 +91,14 @@ class Case:
     label: str
     ranks: int
     size_bytes: int
-    protocol: str
+    network: str
     target_per_s: float
+    text: str
+
+    @property
+    def argument(self) -> list[object]:
+        """What the programs above are given, but for the repetitions."""
+        return [self.label, self.ranks, self.size_bytes, self.text]
 
 
 @dataclass(frozen=True)
@@ -104,30 +142,47 @@ def cases(quick: bool) -> list[Case]:
     """Return the simulations that the targets speak of."""
     logs = (10, 13) if quick else (10, 13, 16, 20)
     butterflies = [
-        Case("allreduce/recursive_doubling", 1 << log, 8, protocol, 10e6 if log == 20 else 20e6)
+        Case("allreduce/recursive_doubling", 1 << log, 8, protocol, 10e6 if log == 20 else 20e6, machine(protocol))
         for log in logs
         for protocol in ("eager", "rendezvous")
     ]
-    rings = [Case("allreduce/ring", 1024, 1 << 20, protocol, 15e6) for protocol in ("eager", "rendezvous")]
-    return butterflies + rings
+    rings = [
+        Case("allreduce/ring", 1024, 1 << 20, protocol, 15e6, machine(protocol)) for protocol in ("eager", "rendezvous")
+    ]
+    torus = Case("allreduce/recursive_doubling", 1 << 12, 8, "links, torus 16 x 16 x 16", 2e6, LINKS)
+    return [*butterflies, *rings, torus]
+
+
+def machine(protocol: str) -> str:
+    """Return the text of a machine without contention."""
+    return HOCKNEY.format(protocol=protocol)
 
 
 def engine_speed(case: Case, repetitions: int) -> Speed:
     """Measure the engine alone: the simulation, without the start of the process."""
-    machine = HOCKNEY.format(protocol=case.protocol)
-    argument = json.dumps([case.label, case.ranks, case.size_bytes, machine, repetitions])
-    output = subprocess.run([sys.executable, "-c", ENGINE, argument], check=True, capture_output=True, text=True).stdout
-    messages, user_s = json.loads(output)
-    name = f"{case.label} {case.size_bytes} B, P = {case.ranks}, {case.protocol}"
+    messages, user_s = json.loads(run_python(ENGINE, [*case.argument, repetitions]))
+    name = f"{case.label} {case.size_bytes} B, P = {case.ranks}, {case.network}"
     per_s = messages / user_s
     return Speed(name, messages, user_s, per_s, case.target_per_s, per_s >= case.target_per_s)
 
 
+def run_python(program: str, argument: list[object]) -> str:
+    """Return what a program prints in a process of its own."""
+    command = [sys.executable, "-c", program, json.dumps(argument)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def packet_hops_per_s(repetitions: int) -> float:
+    """Return packets times links per second of one core: an all-to-all of 64 KiB on a torus of 16 x 16."""
+    case = Case("alltoall/pairwise_exchange", 256, 1 << 16, "packets", 10e6, PACKETS)
+    _, user_s = json.loads(run_python(ENGINE, [*case.argument, repetitions]))
+    carried = float(run_python(CARRIED, [*case.argument, repetitions]))
+    return carried / 2048 / float(user_s)
+
+
 def trial_speeds(log2: int, groups: int) -> tuple[float, float]:
     """Return exchanges of one rank in one trial per second of one core: beyond the first 32 trials, and of all."""
-    argument = json.dumps([log2, groups])
-    output = subprocess.run([sys.executable, "-c", TRIALS, argument], check=True, capture_output=True, text=True).stdout
-    few_s, many_s = json.loads(output)
+    few_s, many_s = json.loads(run_python(TRIALS, [log2, groups]))
     updates = log2 * 2**log2 * 32
     return updates * (groups - 1) / (many_s - few_s), updates * groups / many_s
 
@@ -158,16 +213,31 @@ def has_simgrid() -> bool:
     """Whether SimGrid runs where it should be installed."""
     return (
         SIMGRID_PYTHON.exists()
-        and subprocess.run([SIMGRID_PYTHON, HERE / "simgrid_allreduce.py", "2"], capture_output=True).returncode == 0
+        and subprocess.run([SIMGRID_PYTHON, HERE / "simgrid_allreduce.py", "2", "8"], capture_output=True).returncode
+        == 0
     )
 
 
-def against_simgrid(ranks: int, repetitions: int) -> tuple[Cost, Cost]:
-    """Measure recursive doubling of 8 B end to end: Hocket, then SimGrid."""
-    command = [sys.executable, "-m", "hocket", "simulate", "allreduce", "recursive_doubling", "--size", "8B"]
-    ours = process_cost([*command, "--ranks", str(ranks)], repetitions)
-    theirs = process_cost([str(SIMGRID_PYTHON), str(HERE / "simgrid_allreduce.py"), str(ranks)], repetitions)
-    return ours, theirs
+def against_simgrid(ranks: int, size: str, machine: str, torus: list[str], repetitions: int) -> tuple[Cost, Cost]:
+    """Measure recursive doubling end to end: Hocket, then SimGrid, on a cluster or on a torus of these sizes."""
+    command = [sys.executable, "-m", "hocket", "simulate", "allreduce", "recursive_doubling"]
+    ours = process_cost([*command, "--ranks", str(ranks), "--size", f"{size}B", "--machine", machine], repetitions)
+    script = [str(SIMGRID_PYTHON), str(HERE / "simgrid_allreduce.py"), str(ranks), size, *torus]
+    return ours, process_cost(script, repetitions)
+
+
+def peer_cases(quick: bool) -> list[tuple[int, list[str]]]:
+    """Return numbers of ranks, and the sizes of a torus where there is one."""
+    without = [1 << 8, 1 << 10] if quick else [1 << 8, 1 << 10, 1 << 12]
+    return [*((ranks, []) for ranks in without), (256, ["4", "8", "8"]), (1024, ["8", "8", "16"])]
+
+
+def links_file(torus: list[str]) -> str:
+    """Write a machine whose links are shared fairly, as SimGrid's are, and return its path."""
+    sizes = f'dims = [{", ".join(torus)}]\nsharing = "fair"'
+    path = Path(tempfile.gettempdir()) / f"hocket-benchmark-{'x'.join(torus)}.toml"
+    path.write_text(LINKS.replace("dims = [16, 16, 16]", sizes))
+    return str(path)
 
 
 def print_speeds(console: Console, speeds: list[Speed]) -> None:
@@ -191,6 +261,9 @@ def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
     speeds = [engine_speed(case, repetitions) for case in cases(quick)]
     print_speeds(console, speeds)
 
+    hops = packet_hops_per_s(repetitions)
+    console.print(f"packets, all-to-all of 64 KiB on 16 x 16: {hops / 1e6:.1f} M packet-hops/s (target 10)")
+
     trials = {}
     for log2, groups, target in ((16, 10, 300),) if quick else ((16, 20, 300), (20, 6, 150)):
         beyond, overall = trials[log2] = trial_speeds(log2, groups)
@@ -206,23 +279,31 @@ def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
         f"binomial broadcast, {ranks} ranks, end to end: {whole.wall_s:.2f} s, {peak} (target 2 s, 1 GB at 2^20)"
     )
 
-    peers = []
-    for peer_ranks in (1 << 8, 1 << 10) if quick else (1 << 8, 1 << 10, 1 << 12):
-        if not has_simgrid():
-            console.print(SIMGRID_HOWTO)
-            break
-        ours, theirs = against_simgrid(peer_ranks, min(repetitions, 3))
+    peers = [] if has_simgrid() else None
+    if peers is None:
+        console.print(SIMGRID_HOWTO)
+    for peer_ranks, torus in () if peers is None else peer_cases(quick):
+        where, size = ("cluster", "8") if not torus else (links_file(torus), "65536")
+        ours, theirs = against_simgrid(peer_ranks, size, where, torus, min(repetitions, 3))
         messages = peer_ranks * (peer_ranks.bit_length() - 1)
         ratio = theirs.user_s / ours.user_s
-        peers.append({"ranks": peer_ranks, "messages": messages, "hocket": asdict(ours), "simgrid": asdict(theirs)})
+        network = f"torus {' x '.join(torus)}" if torus else "no contention"
+        facts = {"ranks": peer_ranks, "network": network, "size_bytes": int(size), "messages": messages}
+        peers.append({**facts, "hocket": asdict(ours), "simgrid": asdict(theirs)})
         console.print(
-            f"recursive doubling 8 B, P = {peer_ranks}, end to end, user time: Hocket {ours.user_s:.2f} s, "
-            f"SimGrid {theirs.user_s:.2f} s: {ratio:.1f} times"
+            f"recursive doubling {size} B, P = {peer_ranks}, {network}, end to end, user time: "
+            f"Hocket {ours.user_s:.2f} s, SimGrid {theirs.user_s:.2f} s: {ratio:.1f} times"
         )
     if as_json:
         click.echo(
             json.dumps(
-                {"engine": [asdict(s) for s in speeds], "trials": trials, "broadcast": asdict(whole), "simgrid": peers}
+                {
+                    "engine": [asdict(s) for s in speeds],
+                    "trials": trials,
+                    "broadcast": asdict(whole),
+                    "hops_per_s": hops,
+                    "simgrid": peers,
+                }
             )
         )
 

@@ -13,8 +13,21 @@ from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.machine import Machine, presets
 from hocket.memory import run
 from hocket.schedule import Schedule, record
-from hocket.simulation import Simulation, Statistics, Trace, Trials, simulate, simulate_schedule, trace, trace_schedule
+from hocket.simulation import (
+    Links,
+    LinkUse,
+    Simulation,
+    Statistics,
+    Trace,
+    Trials,
+    link_uses,
+    simulate,
+    simulate_schedule,
+    trace,
+    trace_schedule,
+)
 from hocket.sweeps import Grid, Row, Table, sweep
+from hocket.topology import Topology
 from hocket.verification import Verdict, verify, verify_all
 
 __all__ = [
@@ -23,6 +36,8 @@ __all__ = [
     "Comparison",
     "Error",
     "Grid",
+    "LinkUse",
+    "Links",
     "Machine",
     "Parameter",
     "Row",
@@ -30,6 +45,7 @@ __all__ = [
     "Simulation",
     "Statistics",
     "Table",
+    "Topology",
     "Trace",
     "Trials",
     "Verdict",
@@ -39,6 +55,7 @@ __all__ = [
     "catalogue",
     "compare",
     "find",
+    "link_uses",
     "load",
     "presets",
     "record",

@@ -21,12 +21,15 @@ from hocket.version import version
 __all__ = [
     "Engine",
     "Event",
+    "LinkUse",
+    "Links",
     "MachineLike",
     "Simulation",
     "Statistics",
     "Trace",
     "Trials",
     "as_machine",
+    "link_uses",
     "simulate",
     "simulate_schedule",
     "trace",
@@ -120,6 +123,46 @@ _MOST_BINS = 50
 
 
 @dataclass(frozen=True)
+class Links:
+    """What the links of a network carried in the first trial, on a machine where messages meet.
+
+    Attributes:
+        links: How many there are.
+        used: How many carried something.
+        waited: For how many something had to wait.
+        most_bytes: The most bytes that one carried.
+        most_busy_s: The longest that one was busy.
+        waiting_s: How long messages or packets waited for links, added up.
+    """
+
+    links: int
+    used: int
+    waited: int
+    most_bytes: float
+    most_busy_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True)
+class LinkUse:
+    """What one link carried in the first trial.
+
+    Attributes:
+        link: Its number.
+        name: Its name, such as "+x from (3,0,1)".
+        bytes: Bytes that went over it.
+        busy_s: How long it was busy.
+        waiting_s: How long messages or packets waited for it, added up.
+    """
+
+    link: int
+    name: str
+    bytes: float
+    busy_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True)
 class Simulation:
     """What a simulation found, and what it was given.
 
@@ -143,6 +186,7 @@ class Simulation:
         element_bytes: Size of an element.
         in_place: Whether the input lies in the result buffer.
         rank_time_s: Over the ranks, when each ended: "min", "mean" and "max"; each a mean over the trials.
+        links: What links carried; None where messages do not meet.
         steps: Of an algorithm with steps, on a machine with a topology: for each "overlap", how many messages share the
             busiest link, and "gap_packets", the gap between two packets of a message.
         times_s: When the last rank ended, in each trial.
@@ -167,6 +211,7 @@ class Simulation:
     element_bytes: int
     in_place: bool
     rank_time_s: dict[str, float]
+    links: Links | None
     steps: tuple[dict[str, float], ...]
     times_s: tuple[float, ...] = field(repr=False)
 
@@ -253,6 +298,26 @@ def trace(
     return Trace(_simulation(given, answer, trials), _events(answer))
 
 
+def link_uses(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike,
+    trials: Trials = ONE_TRIAL,
+) -> tuple[LinkUse, ...]:
+    """Simulate a call on a machine where messages meet, and return what each link carried, of those that were used.
+
+    Raises:
+        Error: As `simulate`; or messages do not meet on the machine.
+    """
+    known, found = as_machine(machine), as_algorithm(algorithm)
+    request = {**_machine_request(known, "auto", trials), "links": True}
+    _, answer = _ask(found, resolved(found, call, known), request)
+    if answer["links"] is None:
+        raise Error(f"links: on machine {known.name} messages do not meet, expected a machine with a topology")
+    return tuple(LinkUse(**row) for row in answer["links"]["rows"])
+
+
 def simulate_schedule(
     schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto", trials: Trials = ONE_TRIAL
 ) -> Simulation:
@@ -319,10 +384,16 @@ def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -
         root=given["root"],
         element_bytes=given["element_bytes"],
         in_place=given["in_place"],
+        links=_links(answer),
         rank_time_s={name: sum(answer[key]) / len(times_s) for name, key in names.items()},
         steps=tuple(answer.get("steps", ())),
         times_s=tuple(times_s),
     )
+
+
+def _links(answer: dict[str, Any]) -> Links | None:
+    found = answer["links"]
+    return None if found is None else Links(**{name: value for name, value in found.items() if name != "rows"})
 
 
 def _events(answer: dict[str, Any]) -> tuple[Event, ...]:

@@ -10,11 +10,12 @@
 //! be sending a few earlier ones, so that a link need not stand idle while the next send is prepared. Messages of segments
 //! that are in flight together differ by their tags.
 
-use hocket_core::{Options, Rank, Side, Source, Span, Tag, Turns};
+use hocket_core::{Options, Rank, Side, Source, Span, Tag, Tokens};
 
 use crate::pattern::Segments;
 
-/// Segments of one tree that a rank holds at a time: two would do if no message were ever late.
+/// Segments of one tree that a rank passes on at a time, and as many of each child that wait to be combined: two would do
+/// if no message were ever late.
 const IN_FLIGHT: usize = 3;
 
 /// The first tag of messages to parents, and to children.
@@ -31,26 +32,22 @@ pub struct Place {
 
 /// Combines the segments of all ranks below this one into its own, and hands the sums to the parent.
 pub async fn reduce(r: &impl Rank, place: &Place, segments: &Segments) {
-    let sums = Sums::new(r, place, segments);
-    in_flight(r, segments.count(), async |index| {
-        sums.add_up(index).await;
+    let hand_up = async |index| {
         if let Some(parent) = place.parent {
             send(r, parent, segments.get(index), UP, index).await;
         }
-    })
-    .await;
+    };
+    add_up(r, place, segments, hand_up).await;
 }
 
 /// Takes the segments from the parent, and hands them to the children, to the last in the order of combination first.
 pub async fn broadcast(r: &impl Rank, place: &Place, segments: &Segments) {
-    let arrivals = r.turns();
-    in_flight(r, segments.count(), async |index| {
+    let take_in = async |index| {
         if let Some(parent) = place.parent {
-            arrivals.take(index, receive(r, parent, segments.get(index), DOWN, index)).await;
+            receive(r, parent, segments.get(index), DOWN, index).await;
         }
-        hand_down(r, place, segments, index).await;
-    })
-    .await;
+    };
+    in_flight(r, segments.count(), take_in, async |index| hand_down(r, place, segments, index).await).await;
 }
 
 /// Reduces the segments of `partial` to the root, which hands each down as soon as it is reduced; other ranks receive
@@ -58,53 +55,58 @@ pub async fn broadcast(r: &impl Rank, place: &Place, segments: &Segments) {
 pub async fn reduce_and_broadcast(r: &impl Rank, place: &Place, partial: &Segments, result: &Segments) {
     if place.parent.is_some() {
         r.join(reduce(r, place, partial), broadcast(r, place, result)).await;
-        return;
-    }
-    let sums = Sums::new(r, place, partial);
-    in_flight(r, partial.count(), async |index| {
-        sums.add_up(index).await;
-        hand_down(r, place, partial, index).await;
-    })
-    .await;
-}
-
-/// Segments of the children, combined into the rank's own.
-struct Sums<'a, R: Rank> {
-    rank: &'a R,
-    place: &'a Place,
-    segments: &'a Segments,
-    /// For each child, room for its segments in flight, and the order in which they arrive.
-    arrivals: Vec<(Span, Turns<'a, R>)>,
-    /// Everything is combined in one order, whatever arrives first.
-    order: Turns<'a, R>,
-}
-
-impl<'a, R: Rank> Sums<'a, R> {
-    fn new(rank: &'a R, place: &'a Place, segments: &'a Segments) -> Self {
-        let room = IN_FLIGHT.min(segments.count()) * segments.get(0).len;
-        let arrivals = place.children.iter().map(|_| (rank.scratch(room), rank.turns())).collect();
-        Self { rank, place, segments, arrivals, order: rank.turns() }
-    }
-
-    /// Combines segment `index` of all children into the own one.
-    async fn add_up(&self, index: usize) {
-        let children = self.place.children.iter().zip(&self.arrivals).enumerate();
-        let branches = children.map(async |(number, (child, (room, turns)))| {
-            let sum = self.segments.get(index);
-            let arrived = room.part(index % IN_FLIGHT * self.segments.get(0).len, sum.len);
-            turns.take(index, receive(self.rank, *child, arrived, UP, index)).await;
-            let combine = self.rank.combine(arrived, sum, Side::Right);
-            self.order.take(index * self.arrivals.len() + number, combine).await;
-        });
-        self.rank.join_all(branches).await;
+    } else {
+        add_up(r, place, partial, async |index| hand_down(r, place, partial, index).await).await;
     }
 }
 
-/// Works on each of `count` segments, on a few of them side by side.
-async fn in_flight(r: &impl Rank, count: usize, work: impl AsyncFn(usize)) {
+/// Room for the segments of a child that wait to be combined.
+struct Arrivals<'a, R: Rank> {
+    child: usize,
+    room: Span,
+    free: Tokens<'a, R>,
+    filled: Tokens<'a, R>,
+}
+
+/// Combines the children's segments into the own ones, in the order of the children, and passes on the sums.
+async fn add_up<R: Rank>(r: &R, place: &Place, segments: &Segments, pass_on: impl AsyncFn(usize)) {
+    let (count, len) = (segments.count(), segments.get(0).len);
+    let room = IN_FLIGHT.min(count);
+    let arrivals = |child: &usize| Arrivals {
+        child: *child,
+        room: r.scratch(room * len),
+        free: r.tokens(room),
+        filled: r.tokens(0),
+    };
+    let arrivals: Vec<_> = place.children.iter().map(arrivals).collect();
+    let place_of = |index: usize, room: Span| room.part(index % IN_FLIGHT * len, segments.get(index).len);
+
+    let receive_all = arrivals.iter().map(async |from| {
+        for index in 0..count {
+            from.free.take().await;
+            receive(r, from.child, place_of(index, from.room), UP, index).await;
+            from.filled.put();
+        }
+    });
+    let combine = async |index| {
+        for from in &arrivals {
+            from.filled.take().await;
+            r.combine(place_of(index, from.room), segments.get(index), Side::Right).await;
+            from.free.put();
+        }
+    };
+    r.join(r.join_all(receive_all), in_flight(r, count, combine, pass_on)).await;
+}
+
+/// Takes in `count` segments, one after the other; passes on each, and at the same time a few before it.
+async fn in_flight<R: Rank>(r: &R, count: usize, take_in: impl AsyncFn(usize), pass_on: impl AsyncFn(usize)) {
+    let turns: Vec<_> = (0..IN_FLIGHT).map(|lane| r.tokens(usize::from(lane == 0))).collect();
     let lane = async |lane| {
         for index in (lane..count).step_by(IN_FLIGHT) {
-            work(index).await;
+            turns[lane].take().await;
+            take_in(index).await;
+            turns[(lane + 1) % IN_FLIGHT].put();
+            pass_on(index).await;
         }
     };
     r.join_all((0..IN_FLIGHT.min(count)).map(lane)).await;

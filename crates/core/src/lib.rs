@@ -11,7 +11,7 @@ mod executor;
 pub mod matching;
 mod rank;
 mod span;
-mod turns;
+mod tokens;
 pub mod units;
 
 pub use call::{Call, Collective, Counts, Parameter, Unit};
@@ -21,4 +21,4 @@ pub use error::{Error, Result};
 pub use executor::{Ranks, ReadyRanks, run_to_completion};
 pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
 pub use span::{Buffer, Span};
-pub use turns::Turns;
+pub use tokens::Tokens;

@@ -29,13 +29,13 @@ pub fn run<N: Network>(
     node: Node,
     options: Options<'_>,
 ) -> Result<Run<Placed>> {
-    if let Some(fabric) = network.fabric() {
-        fabric.check(call.ranks)?;
+    if let Some(shared) = network.shared() {
+        shared.fabric().check(call.ranks)?;
     }
     let shared = Shared::new(call, node, network.post_s(), &options);
     let events = Events {
         network,
-        traffic: network.traffic().map(RefCell::new),
+        traffic: network.shared().map(|shared| RefCell::new(shared.traffic())),
         flights: RefCell::default(),
         trial,
         nodes: (0..call.ranks).map(|_| RefCell::new(network.idle(trial.start()))).collect(),
@@ -326,7 +326,7 @@ impl<N: Network> Events<'_, N> {
     /// When the processor is done with a message that would leave at `left_s` without noise: what it does for the message is
     /// work, which noise delays.
     fn delayed_departure_s(&self, envelope: &Envelope, left_s: f64) -> f64 {
-        let latency_s = self.network.fabric().map_or(0.0, |fabric| fabric.software_latency_s);
+        let latency_s = self.network.shared().map_or(0.0, |shared| shared.fabric().software_latency_s);
         let work = Passage::work(envelope.from, envelope.position, latency_s);
         let end_s = self.trial.delayed_s(work, left_s - latency_s, left_s);
         let node = &mut self.nodes[envelope.from].borrow_mut();
@@ -336,8 +336,8 @@ impl<N: Network> Events<'_, N> {
     /// A message enters the network, where it meets others.
     fn leave(&self, flight: u32, now_s: f64) {
         let Envelope { from, to, len, gap_packets, .. } = self.flights.borrow().get(flight).envelope;
-        let (Some(traffic), Some(fabric)) = (&self.traffic, self.network.fabric()) else { return };
-        let [from, to] = [from, to].map(|rank| fabric.placement.node_of(rank));
+        let (Some(traffic), Some(shared)) = (&self.traffic, self.network.shared()) else { return };
+        let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank));
         let gap_packets = f64::from(gap_packets);
         traffic.borrow_mut().inject(now_s, Flight { id: flight, from, to, bytes: self.bytes(len), gap_packets });
     }
@@ -434,7 +434,7 @@ impl<N: Network> Events<'_, N> {
 
     fn deadlock(&self, rank: usize) -> Error {
         if let Some(circle) = self.traffic.as_ref().and_then(|traffic| traffic.borrow().deadlock()) {
-            return Error::new(format!("deadlock in the network: {circle}"));
+            return Error::new(circle);
         }
         let what = match self.mailboxes.borrow().posted(rank).next() {
             Some((Source::Rank(from), tag, _)) => format!("a message from rank {from} (tag {tag})"),

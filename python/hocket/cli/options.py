@@ -29,6 +29,7 @@ __all__ = [
     "chosen",
     "engine_option",
     "jobs_option",
+    "links_option",
     "load_option",
     "machine_option",
     "output_option",
@@ -188,6 +189,11 @@ timeline_option = click.option(
     "--timeline",
     type=Read(writable, name="FILE"),
     help="Also write a trace that ui.perfetto.dev and chrome://tracing open.",
+)
+links_option = click.option(
+    "--links",
+    type=Read(writable, name="FILE"),
+    help="Also write what each link carried, as CSV, on a machine where messages meet.",
 )
 output_option = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise."

@@ -24,9 +24,10 @@ def show_machine(name: str, *, route: tuple[int, int] | None, as_json: bool) -> 
         Error: No such machine, a mistake in its file, or a rank that it has no room for.
         UsageError: A route is asked for where there is none.
     """
-    topology = Topology.load(name)
+    machine = Machine.load(name)
+    topology = Topology.parse(machine.text, machine.file)
     if topology is None:
-        _show_contention_free(Machine.load(name), route=route, as_json=as_json)
+        _show_contention_free(machine, route=route, as_json=as_json)
         return
     hops = topology.route(*route) if route else None
     if as_json:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 
 import click
@@ -16,6 +18,7 @@ from hocket.cli.options import (
     call_options,
     chosen,
     engine_option,
+    links_option,
     load_option,
     machine_option,
     ranks_option,
@@ -30,7 +33,18 @@ from hocket.cli.output import print_facts, print_json
 from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.schedule import Schedule
-from hocket.simulation import Engine, Simulation, Trace, Trials, simulate_schedule, trace, trace_schedule
+from hocket.simulation import (
+    Engine,
+    Links,
+    LinkUse,
+    Simulation,
+    Trace,
+    Trials,
+    link_uses,
+    simulate_schedule,
+    trace,
+    trace_schedule,
+)
 from hocket.simulation import simulate as simulate_call
 from hocket.timeline import timeline as timeline_text
 from hocket.units import format_bytes, format_time
@@ -49,6 +63,7 @@ __all__ = ["simulate"]
 @seed_option
 @until_option
 @timeline_option
+@links_option
 @load_option
 @as_json_option
 def simulate(
@@ -62,6 +77,7 @@ def simulate(
     seed: int,
     until_ci: float | None,
     timeline: str | None,
+    links: str | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
 ) -> None:
@@ -80,10 +96,14 @@ def simulate(
         traced = subject.trace(machine=machine, engine=engine, trials=repeated)
         files.write(timeline, timeline_text(traced))
         found = traced.simulation
+    if links is not None:
+        files.write(links, _as_csv(subject.link_uses(machine=machine, trials=repeated)))
     if as_json:
         print_json(found.as_dict())
     else:
         _print(found, subject.algorithm)
+        if links is not None:
+            click.echo(f"links: {links}")
         if timeline is not None:
             click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
 
@@ -98,6 +118,7 @@ class _Subject:
     algorithm: Algorithm
     simulate: Callable[..., Simulation]
     trace: Callable[..., Trace]
+    link_uses: Callable[..., tuple[LinkUse, ...]]
 
 
 def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None) -> _Subject:
@@ -107,7 +128,19 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None) -> _S
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
     schedule = Schedule.load(names[1])
     stand_in = Algorithm("schedule", schedule.name)
-    return _Subject(stand_in, partial(simulate_schedule, schedule), partial(trace_schedule, schedule))
+    return _Subject(stand_in, partial(simulate_schedule, schedule), partial(trace_schedule, schedule), _no_link_uses)
+
+
+def _no_link_uses(**_: object) -> tuple[LinkUse, ...]:
+    raise click.UsageError("--links: got a schedule, expected an algorithm")
+
+
+def _as_csv(uses: tuple[LinkUse, ...]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(LinkUse)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(use) for use in uses)
+    return text.getvalue()
 
 
 def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
@@ -116,7 +149,8 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: Ca
         ranks=required(ranks, "--ranks", "the number of ranks"),
         size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),
     )
-    return _Subject(algorithm, partial(simulate_call, algorithm, call), partial(trace, algorithm, call))
+    given = (algorithm, call)
+    return _Subject(algorithm, partial(simulate_call, *given), partial(trace, *given), partial(link_uses, *given))
 
 
 def _print(found: Simulation, algorithm: Algorithm) -> None:
@@ -134,9 +168,17 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
         facts.insert(1, ("formula", f"{format_time(found.formula_s)}, {meaning}{quiet}"))
     if found.size_bytes:
         facts.insert(0, ("size", format_bytes(found.size_bytes)))
+    if found.links:
+        facts.append(("links", _links(found.links)))
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)
+
+
+def _links(links: Links) -> str:
+    share = f"{links.waited / max(links.used, 1):.2%}"
+    most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
+    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
 
 
 def _spread(found: Simulation) -> list[tuple[str, str]]:

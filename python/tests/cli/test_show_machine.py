@@ -24,7 +24,7 @@ def machine_file(tmp_path: Path) -> Callable[..., Path]:
     def write(topology: str, *keys: str) -> Path:
         path = tmp_path / f"{topology}.toml"
         lines = [f'name = "my-{topology}"', "[network]", 'model = "links"', f'topology = "{topology}"']
-        path.write_text("\n".join([*lines, MACHINES[topology], *keys]) + "\n")
+        path.write_text("\n".join([*lines, MACHINES[topology], *keys, 'link_bandwidth = "1 GB/s"']) + "\n")
         return path
 
     return write
@@ -39,7 +39,7 @@ def test_a_torus_is_shown_with_its_facts_and_a_drawing(
     assert {name: value.strip() for name, value in facts.items()} == {
         "topology": "torus",
         "model": "links",
-        "network": "dims [4, 3]",
+        "network": "dims [4, 3], link_bandwidth 1 GB/s",
         "nodes": "12, with room for 12 ranks",
         "switches": "0",
         "directed links": "48, each of 2 virtual channels",
@@ -67,6 +67,7 @@ def test_the_links_and_routes_of_every_topology_fit_together(
         "longest_route",
         "mean_route",
         "bisection",
+        "torus",
         "ranks",
         "picture",
         "vertices",

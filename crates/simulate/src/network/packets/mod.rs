@@ -70,8 +70,7 @@ mod wiring;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Departure, Fabric, Network, Traffic};
-use crate::clock::Clock;
+use super::{Fabric, Shared, Traffic};
 use router::Routers;
 
 /// The model's parameters, keys of `[network]` besides those of the fabric.
@@ -145,45 +144,12 @@ fn count_up_to(section: &Section, key: &str, default: usize, most: usize) -> Res
     Ok(count)
 }
 
-impl Network for Packets {
-    /// When the processor is free.
-    type Node<T: Clock> = T;
-    const NODE_HAS_STATE: bool = true;
-
-    fn idle<T: Clock>(&self, start: T) -> T {
-        start
+impl Shared for Packets {
+    fn fabric(&self) -> &Fabric {
+        &self.fabric
     }
 
-    fn fabric(&self) -> Option<&Fabric> {
-        Some(&self.fabric)
-    }
-
-    fn traffic(&self) -> Option<Box<dyn Traffic + '_>> {
-        Some(Box::new(Routers::new(self)))
-    }
-
-    fn is_eager(&self, _bytes: f64) -> bool {
-        self.fabric.is_eager
-    }
-
-    fn request<T: Clock>(&self, now: T) -> T {
-        now
-    }
-
-    fn grant<T: Clock>(&self, now: T) -> T {
-        now
-    }
-
-    fn inject<T: Clock>(&self, processor: &mut T, now: T, _bytes: f64) -> Departure<T> {
-        self.fabric.depart(processor, now)
-    }
-
-    fn accept<T: Clock>(&self, _processor: &mut T, now: T, _bytes: f64) -> T {
-        now
-    }
-
-    fn work<T: Clock>(&self, processor: &mut T, now: T, pass: impl FnOnce(T) -> T) -> T {
-        *processor = pass(now.max(*processor));
-        *processor
+    fn traffic(&self) -> Box<dyn Traffic + '_> {
+        Box::new(Routers::new(self))
     }
 }

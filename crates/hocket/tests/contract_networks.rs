@@ -1,0 +1,132 @@
+//! Every algorithm of the catalogue on networks in which messages meet: it ends, sends what it always sends, and every byte
+//! of it crosses the links of its route.
+
+use hocket::{cases, simulate};
+use hocket_algorithms::{CATALOGUE, Entry, find};
+use hocket_core::{Call, Collective};
+use hocket_machine::{Machine, Topology};
+use hocket_simulate::{Engine, Kind, Options, Outcome, Platform};
+
+const MODELS: [&str; 5] = [
+    "model = \"links\"\nlink_latency = \"100 ns\"",
+    "model = \"links\"\nswitching = \"wormhole\"",
+    "model = \"links\"\nsharing = \"fair\"\nlink_latency = \"100 ns\"",
+    "model = \"links\"\nprotocol = \"rendezvous\"",
+    "model = \"packets\"\npacket = \"64 B\"\nbuffer = 2\nlink_latency = \"20 ns\"\nrouter_latency = \"30 ns\"",
+];
+
+const SHAPES: [&str; 5] = [
+    "topology = \"torus\"\ndims = [9, 2, 2]",
+    "topology = \"mesh\"\ndims = [6, 6]",
+    "topology = \"fat_tree\"\ndown = [6, 6]\nup = [1, 3]",
+    "topology = \"dragonfly\"\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 1\nglobal_links_per_router = 2",
+    "topology = \"crossbar\"\nnodes = 12\nranks_per_node = 3",
+];
+
+fn platform(model: &str, shape: &str) -> Platform {
+    let node = "engines = 2\nsoftware_latency = \"1 us\"\nreduce_bandwidth = \"10 GB/s\"";
+    let text = format!("name = \"test\"\n[network]\n{model}\nlink_bandwidth = \"1 GB/s\"\n{shape}\n[node]\n{node}\n");
+    Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Calls of an algorithm at a few rank counts, at the first and the last root, with elements of 8 bytes.
+fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
+    let calls = [1, 2, 3, 5, 8, 16, 33].into_iter().flat_map(|ranks| cases::calls(entry.collective, ranks));
+    let calls = calls.filter(|call| call.root == 0 || call.root + 1 == call.ranks);
+    let calls = calls.map(|call| Call { element_bytes: 8, ..call });
+    calls.filter_map(|call| entry.accept(&call, &[]).ok())
+}
+
+fn run(entry: &Entry, call: &Call, platform: &Platform) -> Outcome {
+    let options = Options { trace: true, ..Options::default() };
+    let outcome = simulate(entry, call, platform, options).unwrap_or_else(|e| panic!("{entry}: {e} in {call:?}"));
+    assert_eq!(outcome.engine, "events");
+    outcome
+}
+
+/// Bytes times links of all messages.
+fn bytes_over_links(outcome: &Outcome, platform: &Platform) -> f64 {
+    let fabric = platform.network.fabric().unwrap();
+    let mut hops = Vec::new();
+    let sends = outcome.trace.iter().filter(|record| record.kind == Kind::Send);
+    let over_links = sends.map(|send| {
+        let [from, to] = [send.rank, send.peer].map(|rank| fabric.placement.node_of(rank));
+        hops.clear();
+        fabric.topology.route(from, to, &mut hops);
+        send.bytes * hops.len() as f64
+    });
+    over_links.sum()
+}
+
+/// When the last operation ended: a rank may end before its last message arrives.
+fn last_s(outcome: &Outcome) -> f64 {
+    outcome.trace.iter().map(|record| record.end_s).fold(0.0, f64::max)
+}
+
+fn check(model: &str, shape: &str) {
+    let platform = platform(model, shape);
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let outcome = run(entry, &call, &platform);
+            let carried: f64 = outcome.links.iter().map(|link| link.bytes).sum();
+            assert_eq!(carried, bytes_over_links(&outcome, &platform), "{entry} with {model} on {shape} in {call:?}");
+            let no_link_is_longer_busy =
+                outcome.links.iter().all(|link| link.busy_s <= last_s(&outcome) * (1.0 + 1e-9));
+            assert!(no_link_is_longer_busy, "{entry} with {model} on {shape} in {call:?}");
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_model() {
+    for model in MODELS {
+        check(model, SHAPES[0]);
+    }
+}
+
+#[test]
+fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_topology() {
+    for shape in &SHAPES[1..] {
+        check(MODELS[0], shape);
+        check(MODELS[4], shape);
+    }
+}
+
+/// Software latency, then two links one after the other, with a router between them in `packets`.
+#[test]
+fn one_message_takes_what_its_closed_form_says() {
+    let chain = find(Collective::Broadcast, "chain").unwrap();
+    let call = chain.accept(&Call { root: 1, ..Call::new(Collective::Broadcast, 2, 640) }, &[]).unwrap();
+    let shape = "topology = \"torus\"\ndims = [2, 5]\npermutation = [0, 6, 1, 2, 3, 4, 5, 7, 8, 9]";
+    let expected_s = [1e-6 + 2.0 * 1e-7 + 640e-9, 1e-6 + 640e-9, 1e-6 + 2e-7 + 640e-9, 1e-6 + 640e-9];
+    for (model, expected_s) in MODELS.iter().zip(expected_s) {
+        let found_s = run(chain, &call, &platform(model, shape)).time_s();
+        assert!((found_s - expected_s).abs() < 1e-15, "{model}: {found_s}, not {expected_s}");
+    }
+}
+
+/// The same call gives the same bits again, and dataflow, which knows of no contention, is refused.
+#[test]
+fn runs_are_reproducible_and_dataflow_does_not_apply() {
+    let entry = find(Collective::Alltoall, "pairwise_exchange").unwrap();
+    let call = entry.accept(&Call::new(Collective::Alltoall, 36, 1000), &[]).unwrap();
+    for model in MODELS {
+        let platform = platform(model, SHAPES[0]);
+        let [one, other] = [(); 2].map(|()| run(entry, &call, &platform));
+        assert_eq!(one, other);
+        let options = Options { engine: Engine::Dataflow, ..Options::default() };
+        let refusal = simulate(entry, &call, &platform, options).unwrap_err().to_string();
+        assert!(refusal.contains("messages meet each other"), "{refusal}");
+    }
+}
+
+/// More ranks than there is room for: one line that says how many there is room for.
+#[test]
+fn ranks_must_have_room() {
+    let entry = find(Collective::Allreduce, "ring").unwrap();
+    let call = entry.accept(&Call::new(Collective::Allreduce, 37, 8), &[]).unwrap();
+    for model in MODELS {
+        let refusal = simulate(entry, &call, &platform(model, SHAPES[0]), Options::default()).unwrap_err().to_string();
+        assert!(refusal.contains("got 37") && refusal.contains("at most 36"), "{refusal}");
+    }
+}
