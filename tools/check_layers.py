@@ -41,6 +41,7 @@ CALLS_NATIVE = (
     "library",
     "machine",
     "memory",
+    "pacing",
     "requests",
     "schedule",
     "simulation",

@@ -30,7 +30,7 @@ def _collapse_claims(data: Mapping[str, Rows]) -> list[Claim]:
     if rows := data.get("throughput"):
         found = {gap: _share(rows, gap) for gap in ("0", "gp-2")}
         text = f"{found['0']:.2f} of ideal, gp-2 {found['gp-2']:.2f}"
-        why = "8x8, whole exchange, no barrier between steps"
+        why = "8x8 without barriers: as steps overlap, gp-2 loses as well, so that little is left to gain"
         claims.append(_judge(claim, "fig 1", text, found["0"] < 0.8 * found["gp-2"], why))
     if rows := data.get("torus_2d"):
         text = ", ".join(f"{row['torus']} {row['of_ideal']:.2f}" for row in _unpaced(rows))
@@ -66,8 +66,8 @@ def _best_gap_claims(data: Mapping[str, Rows]) -> list[Claim]:
         "the two packet times beyond the fair share M_i - 1 cost (M_i + 2) / M_i, which is much where M_i is small"
     )
     why_large = (
-        "in lockstep M_i - 1 already empties the buffers; two more cost (M_i + 2) / M_i, "
-        "and gain only where steps are not kept apart: fig 7"
+        "M_i - 1 or M_i is enough where all start a step together and buffers cover the way there and back; "
+        "with buffers of 1 packet, gp+1 is best: fig 6"
     )
     claims = []
     if small:
