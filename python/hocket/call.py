@@ -21,7 +21,8 @@ class Call:
         in_place: Whether the input lies in the result buffer.
         commutative: Whether operands may be swapped.
         parameters: Values of the algorithm's parameters; those left out have their defaults. "auto" leaves one to
-            the rule that knows the machine, where there is one: see `hocket.rules`.
+            the rule that knows the machine, where there is one: see `hocket.rules`. A gap between packets is a
+            number, or a text such as "auto-2".
     """
 
     ranks: int
@@ -30,4 +31,4 @@ class Call:
     element_bytes: int = 1
     in_place: bool = False
     commutative: bool = True
-    parameters: Mapping[str, int | str] = field(default_factory=dict)
+    parameters: Mapping[str, float | str] = field(default_factory=dict)

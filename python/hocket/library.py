@@ -51,19 +51,20 @@ class Parameter:
 
     Attributes:
         name: As in `--param NAME=VALUE`.
-        unit: What its value counts; a value in bytes is written with a unit.
+        unit: What its value counts; a value in bytes is written with a unit. That of a gap between packets may be a
+            text such as "auto-2".
         default: The value used when none is given.
         least: The smallest value allowed.
         meaning: One line that says what it does.
     """
 
     name: str
-    unit: Literal["count", "bytes"] = "count"
+    unit: Literal["count", "bytes", "gap"] = "count"
     default: int = 1
     least: int = 1
     meaning: str = ""
 
-    def format(self, value: int) -> str:
+    def format(self, value: int | str) -> str:
         """Return the parameter with a value: "segment = 64 KiB"."""
         return f"{self.name} = {format_value(value, self.unit)}"
 
@@ -101,7 +102,7 @@ class Algorithm:
         """The collective and the name, as in "allreduce/ring"."""
         return f"{self.collective}/{self.name}"
 
-    def format(self, parameters: Mapping[str, int]) -> str:
+    def format(self, parameters: Mapping[str, int | str]) -> str:
         """Return values of its parameters for people: "segment = 64 KiB, fanout = 4"."""
         return ", ".join(p.format(parameters[p.name]) for p in self.parameters if p.name in parameters)
 

@@ -15,6 +15,7 @@ from hocket.call import Call
 from hocket.library import Algorithm
 
 __all__ = [
+    "GAP",
     "accepted",
     "ask",
     "call_request",
@@ -22,6 +23,8 @@ __all__ = [
     "declared_by",
     "describe",
     "guarded",
+    "numbers",
+    "parameters_of",
     "refusal",
     "whole",
 ]
@@ -31,24 +34,47 @@ T = TypeVar("T")
 _LIMIT = 1 << 63
 
 
-def complete(algorithm: Algorithm, parameters: Mapping[str, int | str], *, element_bytes: int = 1) -> dict[str, int]:
+GAP = "gap"
+"""The parameter of paced algorithms, and its unit; its value is a text."""
+
+
+def complete(
+    algorithm: Algorithm, parameters: Mapping[str, float | str], *, element_bytes: int = 1
+) -> dict[str, int | str]:
     """Return the values of all parameters of an algorithm: those given, and the defaults of the others.
 
-    Bytes are rounded down to whole elements, but to one at least.
+    Bytes are rounded down to whole elements, but to one at least. A gap between packets stays a text.
 
     Raises:
         Error: The algorithm does not take a parameter, or its value.
     """
     if not isinstance(parameters, Mapping):
         raise Error(f"parameters: got {parameters!r}, expected a mapping from names to values")
+    gaps = {p.name: str(parameters.get(p.name, p.default)) for p in algorithm.parameters if p.unit == GAP}
+    for gap in gaps.values():
+        _native.check_gap(gap)
     declared = [
-        (p.name, p.unit == "bytes", whole(p.name, p.default), whole(p.name, p.least)) for p in algorithm.parameters
+        (p.name, p.unit == "bytes", whole(p.name, p.default), whole(p.name, p.least))
+        for p in algorithm.parameters
+        if p.name not in gaps
     ]
-    given = [(str(name), whole(f"parameter {name}", value)) for name, value in parameters.items()]
-    return dict(_native.complete(f"{algorithm.collective} {algorithm.name}", declared, given, element_bytes))
+    given = [(str(name), whole(f"parameter {name}", value)) for name, value in parameters.items() if name not in gaps]
+    label = f"{algorithm.collective} {algorithm.name}"
+    return {**dict(_native.complete(label, declared, given, element_bytes)), **gaps}
 
 
-def whole(what: str, value: SupportsIndex | str) -> int:
+def numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:
+    """Return those parameters of a completed call that are numbers: what a program takes."""
+    return {name: value for name, value in parameters.items() if isinstance(value, int)}
+
+
+def parameters_of(request: Mapping[str, Any]) -> dict[str, int | str]:
+    """Return the values of all parameters of the request for a call."""
+    gap = request.get(GAP)
+    return {**request["parameters"], **({} if gap is None else {GAP: gap})}
+
+
+def whole(what: str, value: SupportsIndex | float | str) -> int:
     """Return a number as Python's own.
 
     Raises:
@@ -70,7 +96,7 @@ def refusal(algorithm: Algorithm, call: Call) -> str | None:
     return f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})" if sentence else None
 
 
-def declared_by(algorithm: Algorithm, parameters: Mapping[str, int | str]) -> dict[str, int | str]:
+def declared_by(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, float | str]:
     """Return those of some parameters that an algorithm declares."""
     names = {parameter.name for parameter in algorithm.parameters}
     return {name: value for name, value in parameters.items() if name in names}
@@ -86,6 +112,7 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
     sentence = refusal(algorithm, call)
     if sentence:
         raise Error(sentence)
+    gaps = {p.name: call.parameters[p.name] for p in algorithm.parameters if p.unit == GAP}
     return {
         "collective": algorithm.collective,
         "algorithm": algorithm.name,
@@ -95,7 +122,8 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
         "element_bytes": call.element_bytes,
         "in_place": call.in_place,
         "commutative": call.commutative,
-        "parameters": call.parameters,
+        "parameters": {name: value for name, value in call.parameters.items() if name not in gaps},
+        **gaps,
     }
 
 

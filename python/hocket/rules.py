@@ -35,14 +35,14 @@ from hocket.call import Call
 from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.models import best_segment_bytes
-from hocket.requests import accepted
+from hocket.requests import GAP, accepted
 from hocket.topology import Topology
 from hocket.units import parse_bytes_per_s, parse_time
 
 __all__ = ["AUTO", "Exchanges", "redundant_exchanges", "resolved", "trinaryx3_segment"]
 
 AUTO = "auto"
-"""The value of a parameter that the rule decides."""
+"""The value of a parameter that the rule decides; a gap between packets, the compiled module."""
 
 _MOST_DURATIONS = 6
 _MOST_HAZARD = 4.0
@@ -224,8 +224,9 @@ def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
         return call  # refused where parameters are completed
     call = replace(call, parameters={**call.parameters, **_torus_sizes(algorithm, call, machine)})
     values = dict(call.parameters)
+    gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
     for name, value in call.parameters.items():
-        if value == AUTO:
+        if value == AUTO and name not in gaps:
             rule = _RULES.get((algorithm.label, name))
             if rule is None:
                 raise Error(

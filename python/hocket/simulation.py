@@ -13,7 +13,7 @@ from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
-from hocket.requests import ask, call_request
+from hocket.requests import ask, call_request, parameters_of
 from hocket.rules import resolved
 from hocket.schedule import Schedule
 from hocket.version import version
@@ -187,6 +187,8 @@ class Simulation:
         in_place: Whether the input lies in the result buffer.
         rank_time_s: Over the ranks, when each ended: "min", "mean" and "max"; each a mean over the trials.
         links: What links carried; None where messages do not meet.
+        steps: Of an algorithm with steps, on a machine with a topology: for each "overlap", how many messages share the
+            busiest link, and "gap_packets", the gap between two packets of a message.
         times_s: When the last rank ended, in each trial.
     """
 
@@ -203,13 +205,14 @@ class Simulation:
     message_bytes: int
     formula_s: float | None
     formula_is_exact: bool
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
     version: str
     root: int
     element_bytes: int
     in_place: bool
     rank_time_s: dict[str, float]
     links: Links | None
+    steps: tuple[dict[str, float], ...]
     times_s: tuple[float, ...] = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -376,13 +379,14 @@ def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -
         message_bytes=answer["message_bytes"],
         formula_s=answer["formula_s"],
         formula_is_exact=answer["formula_is_exact"],
-        parameters=given["parameters"],
+        parameters=parameters_of(given),
         version=version(),
         root=given["root"],
         element_bytes=given["element_bytes"],
         in_place=given["in_place"],
         links=_links(answer),
         rank_time_s={name: sum(answer[key]) / len(times_s) for name, key in names.items()},
+        steps=tuple(answer.get("steps", ())),
         times_s=tuple(times_s),
     )
 

@@ -54,9 +54,9 @@ def format_count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def format_value(value: int, unit: str) -> str:
+def format_value(value: int | str, unit: str) -> str:
     """Return the value of a parameter as its unit asks: "64 KiB" for bytes, "4" for a count."""
-    return format_bytes(value) if unit == "bytes" else str(value)
+    return format_bytes(value) if unit == "bytes" and isinstance(value, int) else str(value)
 
 
 def format_ranks(ranks: Iterable[int]) -> str:

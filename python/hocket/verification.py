@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.parallel import do_all, ignore
-from hocket.requests import ask, complete, declared_by, refusal, whole
+from hocket.requests import ask, complete, declared_by, numbers, refusal, whole
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
 
@@ -89,7 +89,7 @@ def verify(
     algorithm: Algorithm | str,
     ranks: Iterable[int],
     *,
-    parameters: Mapping[str, int | str] | None = None,
+    parameters: Mapping[str, float | str] | None = None,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
@@ -115,7 +115,7 @@ def verify_all(
     algorithms: Iterable[Algorithm],
     ranks: Iterable[int],
     *,
-    parameters: Mapping[str, int | str] | None = None,
+    parameters: Mapping[str, float | str] | None = None,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
@@ -137,7 +137,7 @@ def verify_all(
 class _Task:
     algorithm: Algorithm
     ranks: int
-    parameters: dict[str, int | str]
+    parameters: dict[str, float | str]
 
 
 def _check(task: _Task) -> Finding:
@@ -146,7 +146,7 @@ def _check(task: _Task) -> Finding:
         "collective": algorithm.collective,
         "algorithm": algorithm.name,
         "ranks": task.ranks,
-        "parameters": complete(algorithm, declared_by(algorithm, task.parameters)),
+        "parameters": numbers(complete(algorithm, declared_by(algorithm, task.parameters))),
     }
 
     def refuses(**call: Any) -> str | None:

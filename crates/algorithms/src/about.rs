@@ -1,6 +1,6 @@
 //! What an algorithm's file declares besides its program.
 
-use hocket_core::{Call, Parameter, Unit};
+use hocket_core::{Call, Options, Parameter, Unit};
 
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,36 @@ pub struct About {
     /// Values that an accepted call carries besides those given: of parameters whose default depends on the call, and of
     /// names in the formulas that are no parameters.
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
+    /// Its steps, if its messages can be paced step by step.
+    pub steps: Option<Steps>,
+}
+
+/// Steps in which every rank sends one message and receives one. The program sends to these destinations; the gaps between
+/// packets are computed from them.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// How many there are.
+    pub count: fn(&Call) -> usize,
+    /// To whom a rank sends in a step: the call, the step, and the rank.
+    pub destination: fn(&Call, usize, usize) -> usize,
+    /// How many elements the longest message of a step has.
+    pub elements: fn(&Call, usize) -> usize,
+}
+
+impl Steps {
+    /// What a message of a step carries besides its data: the gap between its packets.
+    pub fn options(c: &Call, step: usize) -> Options {
+        Options { gap_packets: c.gap_packets(step), ..Options::default() }
+    }
+
+    /// For each rank, from whom it receives in a step.
+    pub fn sources(&self, c: &Call, step: usize) -> Vec<usize> {
+        let mut sources = vec![0; c.ranks];
+        for rank in 0..c.ranks {
+            sources[(self.destination)(c, step, rank)] = rank;
+        }
+        sources
+    }
 }
 
 impl About {
@@ -33,6 +63,7 @@ impl About {
             refuses: |_| None,
             parameters: &[],
             completes: |_| Vec::new(),
+            steps: None,
         }
     }
 
@@ -54,6 +85,11 @@ impl About {
     /// A call that is not refused is completed with these values.
     pub const fn completing(self, completes: fn(&Call) -> Vec<(&'static str, u64)>) -> Self {
         Self { completes, ..self }
+    }
+
+    /// The algorithm goes step by step, and leaves the gaps between packets that the call asks for in each.
+    pub const fn paced(self, steps: Steps) -> Self {
+        Self { steps: Some(steps), ..self }
     }
 }
 

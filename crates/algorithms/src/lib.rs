@@ -9,7 +9,7 @@ pub mod redundancy;
 mod registry;
 pub mod torus;
 
-pub use about::About;
+pub use about::{About, Steps};
 pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, Visitor, complete, find, with_program};
 

@@ -10,11 +10,12 @@
 //! be sending a few earlier ones, so that a link need not stand idle while the next send is prepared. Messages of segments
 //! that are in flight together differ by their tags.
 
-use hocket_core::{Options, Rank, Received, Side, Source, Span, Tag, Turns};
+use hocket_core::{Options, Rank, Side, Source, Span, Tag, Tokens};
 
 use crate::pattern::Segments;
 
-/// Segments of one tree that a rank holds at a time: two would do if no message were ever late.
+/// Segments of one tree that a rank passes on at a time, and as many of each child that wait to be combined: two would do
+/// if no message were ever late.
 const IN_FLIGHT: usize = 3;
 
 /// The first tag of messages to parents, and to children.
@@ -29,115 +30,98 @@ pub struct Place {
     pub children: Vec<usize>,
 }
 
-/// Segments of one tree on their way through a rank.
-pub struct Flow<'a, R: Rank> {
-    rank: &'a R,
-    place: &'a Place,
-    segments: Segments,
-    way: Way,
-    /// Of each child whose segments are combined into the rank's own: room for those in flight, and their order.
-    arrivals: Vec<(Span, Turns<'a, R>)>,
-    /// The order in which segments are combined, whatever arrives first; or in which they come from the parent.
-    order: Turns<'a, R>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// From the children, combined, to the parent.
-    Up,
-    /// From the parent to the children.
-    Down,
-    /// From the children, combined, back to them.
-    Over,
-}
-
-impl<'a, R: Rank> Flow<'a, R> {
-    /// The segments of all ranks below this one are combined into its own, and the sums handed to the parent.
-    pub fn up(rank: &'a R, place: &'a Place, segments: Segments) -> Self {
-        Self::new(rank, place, segments, Way::Up)
-    }
-
-    /// The segments come from the parent and are handed to the children, to the last in the order of combination first.
-    pub fn down(rank: &'a R, place: &'a Place, segments: Segments) -> Self {
-        Self::new(rank, place, segments, Way::Down)
-    }
-
-    /// The segments of all ranks are combined into those of the root, which hands each down as soon as it is complete.
-    pub fn over(rank: &'a R, place: &'a Place, segments: Segments) -> Self {
-        Self::new(rank, place, segments, Way::Over)
-    }
-
-    fn new(rank: &'a R, place: &'a Place, segments: Segments, way: Way) -> Self {
-        let children = if way == Way::Down { 0 } else { place.children.len() };
-        let room = IN_FLIGHT.min(segments.count()) * segments.get(0).len;
-        let arrivals = (0..children).map(|_| (rank.scratch(room), rank.turns())).collect();
-        Self { rank, place, segments, way, arrivals, order: rank.turns() }
-    }
-
-    /// Takes in segment `index` and passes it on.
-    async fn pass(&self, index: usize) {
-        match (self.way, self.place.parent) {
-            (Way::Down, Some(parent)) => {
-                let receive = receive(self.rank, parent, self.segments.get(index), DOWN, index);
-                self.order.take(index, receive).await;
-            }
-            (Way::Down, None) => {}
-            _ => self.add_up(index).await,
-        }
-        match (self.way, self.place.parent) {
-            (Way::Up, Some(parent)) => send(self.rank, parent, self.segments.get(index), UP, index).await,
-            (Way::Up, None) => {}
-            _ => self.hand_down(index).await,
-        }
-    }
-
-    /// Combines segment `index` of all children into the own one.
-    async fn add_up(&self, index: usize) {
-        match self.arrivals.len() {
-            0 => {}
-            1 => self.add(index, 0).await,
-            count => drop(self.rank.join_all((0..count).map(|child| self.add(index, child))).await),
-        }
-    }
-
-    /// Combines segment `index` of one child into the own one.
-    async fn add(&self, index: usize, number: usize) {
-        let (room, turns) = &self.arrivals[number];
-        let arrived = || room.part(index % IN_FLIGHT * self.segments.get(0).len, self.segments.get(index).len);
-        turns.take(index, receive(self.rank, self.place.children[number], arrived(), UP, index)).await;
-        let combine = self.rank.combine(arrived(), self.segments.get(index), Side::Right);
-        self.order.take(index * self.arrivals.len() + number, combine).await;
-    }
-
-    /// Sends segment `index` to all children.
-    async fn hand_down(&self, index: usize) {
-        let hand = |child: &usize| send(self.rank, *child, self.segments.get(index), DOWN, index);
-        match self.place.children.as_slice() {
-            [] => {}
-            [child] => hand(child).await,
-            children => drop(self.rank.join_all(children.iter().rev().map(hand)).await),
-        }
-    }
-}
-
-/// Passes on the segments of all flows, of each a few side by side.
-pub async fn run<R: Rank>(r: &R, flows: &[Flow<'_, R>]) {
-    let lanes = flows.iter().flat_map(|flow| (0..IN_FLIGHT.min(flow.segments.count())).map(move |lane| (flow, lane)));
-    let pass_on = async |(flow, lane): (&Flow<'_, R>, usize)| {
-        let mut index = lane;
-        while index < flow.segments.count() {
-            flow.pass(index).await;
-            index += IN_FLIGHT;
+/// Combines the segments of all ranks below this one into its own, and hands the sums to the parent.
+pub async fn reduce(r: &impl Rank, place: &Place, segments: &Segments) {
+    let hand_up = async |index| {
+        if let Some(parent) = place.parent {
+            send(r, parent, segments.get(index), UP, index).await;
         }
     };
-    r.join_all(lanes.map(pass_on)).await;
+    add_up(r, place, segments, hand_up).await;
 }
 
-fn send<R: Rank>(r: &R, to: usize, segment: Span, direction: Tag, index: usize) -> impl Future<Output = ()> {
+/// Takes the segments from the parent, and hands them to the children, to the last in the order of combination first.
+pub async fn broadcast(r: &impl Rank, place: &Place, segments: &Segments) {
+    let take_in = async |index| {
+        if let Some(parent) = place.parent {
+            receive(r, parent, segments.get(index), DOWN, index).await;
+        }
+    };
+    in_flight(r, segments.count(), take_in, async |index| hand_down(r, place, segments, index).await).await;
+}
+
+/// Reduces the segments of `partial` to the root, which hands each down as soon as it is reduced; other ranks receive
+/// it in `result`.
+pub async fn reduce_and_broadcast(r: &impl Rank, place: &Place, partial: &Segments, result: &Segments) {
+    if place.parent.is_some() {
+        r.join(reduce(r, place, partial), broadcast(r, place, result)).await;
+    } else {
+        add_up(r, place, partial, async |index| hand_down(r, place, partial, index).await).await;
+    }
+}
+
+/// Room for the segments of a child that wait to be combined.
+struct Arrivals<'a, R: Rank> {
+    child: usize,
+    room: Span,
+    free: Tokens<'a, R>,
+    filled: Tokens<'a, R>,
+}
+
+/// Combines the children's segments into the own ones, in the order of the children, and passes on the sums.
+async fn add_up<R: Rank>(r: &R, place: &Place, segments: &Segments, pass_on: impl AsyncFn(usize)) {
+    let (count, len) = (segments.count(), segments.get(0).len);
+    let room = IN_FLIGHT.min(count);
+    let arrivals = |child: &usize| Arrivals {
+        child: *child,
+        room: r.scratch(room * len),
+        free: r.tokens(room),
+        filled: r.tokens(0),
+    };
+    let arrivals: Vec<_> = place.children.iter().map(arrivals).collect();
+    let place_of = |index: usize, room: Span| room.part(index % IN_FLIGHT * len, segments.get(index).len);
+
+    let receive_all = arrivals.iter().map(async |from| {
+        for index in 0..count {
+            from.free.take().await;
+            receive(r, from.child, place_of(index, from.room), UP, index).await;
+            from.filled.put();
+        }
+    });
+    let combine = async |index| {
+        for from in &arrivals {
+            from.filled.take().await;
+            r.combine(place_of(index, from.room), segments.get(index), Side::Right).await;
+            from.free.put();
+        }
+    };
+    r.join(r.join_all(receive_all), in_flight(r, count, combine, pass_on)).await;
+}
+
+/// Takes in `count` segments, one after the other; passes on each, and at the same time a few before it.
+async fn in_flight<R: Rank>(r: &R, count: usize, take_in: impl AsyncFn(usize), pass_on: impl AsyncFn(usize)) {
+    let turns: Vec<_> = (0..IN_FLIGHT).map(|lane| r.tokens(usize::from(lane == 0))).collect();
+    let lane = async |lane| {
+        for index in (lane..count).step_by(IN_FLIGHT) {
+            turns[lane].take().await;
+            take_in(index).await;
+            turns[(lane + 1) % IN_FLIGHT].put();
+            pass_on(index).await;
+        }
+    };
+    r.join_all((0..IN_FLIGHT.min(count)).map(lane)).await;
+}
+
+async fn hand_down(r: &impl Rank, place: &Place, segments: &Segments, index: usize) {
+    let children = place.children.iter().rev();
+    r.join_all(children.map(|child| send(r, *child, segments.get(index), DOWN, index))).await;
+}
+
+async fn send(r: &impl Rank, to: usize, segment: Span, direction: Tag, index: usize) {
     let tag = direction + (index % IN_FLIGHT) as Tag;
-    r.send_with(to, segment, Options { tag, ..Options::default() })
+    r.send_with(to, segment, Options { tag, ..Options::default() }).await;
 }
 
-fn receive<R: Rank>(r: &R, from: usize, into: Span, direction: Tag, index: usize) -> impl Future<Output = Received> {
-    r.recv_with(Source::Rank(from as u32), into, direction + (index % IN_FLIGHT) as Tag)
+async fn receive(r: &impl Rank, from: usize, into: Span, direction: Tag, index: usize) {
+    r.recv_with(Source::Rank(from as u32), into, direction + (index % IN_FLIGHT) as Tag).await;
 }

@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::cases;
+use hocket::pacing::{self, Gap};
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, units};
 use hocket_machine::Machine;
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::Platform;
+use hocket_simulate::{Options, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use runnable::{How, Runnable};
@@ -31,6 +32,11 @@ fn describe(entry: &Entry) -> Value {
         };
         json!({"name": p.name, "unit": unit, "default": p.default, "least": p.least, "meaning": p.meaning})
     };
+    let gap = entry.about.steps.map(|_| {
+        let meaning =
+            "idle packet times between two packets: a number, auto for G_i of each step, or auto-2, auto+1 ..";
+        json!({"name": "gap", "unit": "gap", "default": 0, "least": 0, "meaning": meaning})
+    });
     json!({
         "collective": entry.collective.name(),
         "name": entry.name,
@@ -39,7 +45,7 @@ fn describe(entry: &Entry) -> Value {
         "listing": entry.listing(),
         "cost": entry.about.cost,
         "messages": entry.about.messages,
-        "parameters": entry.about.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "parameters": entry.about.parameters.iter().map(parameter).chain(gap).collect::<Vec<_>>(),
     })
 }
 
@@ -73,6 +79,12 @@ fn complete(
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     units::parse_bytes(text).map_err(raise)
+}
+
+/// Checks a gap such as "auto-2".
+#[pyfunction]
+fn check_gap(text: &str) -> PyResult<()> {
+    Gap::parse(text).map(|_| ()).map_err(raise)
 }
 
 /// A time such as "1.27 us", in seconds.
@@ -118,6 +130,11 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
     let request: SimulateRequest<CallRequest> = read(request)?;
     let (runnable, call) = Runnable::resolve(&request.call, program)?;
     let platform = request.machine.platform().map_err(raise)?;
+    let gap = request.call.gap().map_err(raise)?;
+    let (call, steps) = match &runnable {
+        Runnable::Listed(entry) => py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?,
+        _ => (call, Vec::new()),
+    };
     let predicted = match &runnable {
         Runnable::Listed(entry) => hocket::predict(entry, &call, &platform).map_err(raise)?,
         _ => None,
@@ -126,13 +143,58 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
     let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
         let many = runnable.simulate(&call, &platform, how)?;
-        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, predicted, request.links))
+        let result = SimulateResult::new(call.ranks, &many, &platform, predicted, request.links);
+        Ok::<_, PyErr>(SimulateResult { steps, ..result })
     })?;
     let mut result = serde_json::to_value(&result).map_err(|e| Error::new_err(e.to_string()))?;
     result["collective"] = json!(request.call.collective);
     result["algorithm"] = json!(request.call.algorithm);
     result["size_bytes"] = json!(request.call.size_bytes);
     write(&result)
+}
+
+/// Whose steps are asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepsRequest {
+    call: CallRequest,
+    machine: MachineRequest,
+}
+
+/// For each step of an algorithm of the catalogue, its M_i and its gap.
+#[pyfunction]
+fn steps(py: Python<'_>, request: &str) -> PyResult<String> {
+    let StepsRequest { call: request, machine } = read(request)?;
+    let (entry, call) = request.resolve().map_err(raise)?;
+    let (platform, gap) = (machine.platform().map_err(raise)?, request.gap().map_err(raise)?);
+    let (_, steps) = py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?;
+    write(&steps)
+}
+
+/// Which step of an algorithm to simulate by itself.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepRequest {
+    call: CallRequest,
+    machine: MachineRequest,
+    step: usize,
+}
+
+/// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap, and how long it takes.
+#[pyfunction]
+fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
+    let StepRequest { call: request, machine, step } = read(request)?;
+    let (entry, call) = request.resolve().map_err(raise)?;
+    let platform = machine.platform().map_err(raise)?;
+    let gap = request.gap().map_err(raise)?;
+    let simulated = py.detach(|| pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()));
+    let (step, outcome) = simulated.map_err(raise)?;
+    write(&json!({
+        "overlap": step.overlap,
+        "gap_packets": step.gap_packets,
+        "time_s": outcome.time_s(),
+        "message_bytes": outcome.message_bytes,
+    }))
 }
 
 /// Simulates a schedule.
@@ -299,6 +361,9 @@ struct RunRequest {
 #[pyo3(signature = (request, program = None))]
 fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult<String> {
     let request: RunRequest = read(request)?;
+    if request.call.gap().map_err(raise)? != Gap::default() {
+        return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
+    }
     let (runnable, call) = Runnable::resolve(&request.call, program)?;
     let schedule = py.detach(move || runnable.record(&call))?;
     write(&schedule)
@@ -334,8 +399,9 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, catalogue, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
-        schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, verify,
+        accept, catalogue, check_gap, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run,
+        run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, simulate_step,
+        steps, verify,
     };
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};

@@ -165,6 +165,8 @@ pub struct Call {
     pub element_bytes: usize,
     /// Values of the parameters the algorithm declares.
     pub parameters: Vec<(&'static str, u64)>,
+    /// Packet pacing, see [`Call::gap_packets`]: none, one gap for all steps, or one for each.
+    pub gap_packets: Arc<[f64]>,
 }
 
 impl Call {
@@ -181,6 +183,7 @@ impl Call {
             commutative: true,
             element_bytes: 1,
             parameters: Vec::new(),
+            gap_packets: Arc::default(),
         }
     }
 
@@ -219,6 +222,15 @@ impl Call {
     pub fn parameter(&self, name: &str) -> u64 {
         let found = self.parameters.iter().find(|(key, _)| *key == name);
         found.unwrap_or_else(|| panic!("parameter {name} is not declared")).1
+    }
+
+    /// Idle packet times between two packets of a message of step `step`, for algorithms that have steps.
+    pub fn gap_packets(&self, step: usize) -> f64 {
+        match &*self.gap_packets {
+            [] => 0.0,
+            [gap] => *gap,
+            gaps => gaps[step],
+        }
     }
 
     /// Elements of block `block`.

@@ -12,7 +12,7 @@ pub mod matching;
 mod path;
 mod rank;
 mod span;
-mod turns;
+mod tokens;
 pub mod units;
 
 pub use call::{Call, Collective, Counts, Parameter, Unit};
@@ -23,4 +23,4 @@ pub use executor::{Ranks, ReadyRanks, run_to_completion};
 pub use path::{Path, Woken};
 pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
 pub use span::{Buffer, Span};
-pub use turns::{Turn, Turns};
+pub use tokens::Tokens;

@@ -4,7 +4,7 @@ use std::future::{Future, ready};
 
 use crate::combinators::{Branch, First, Join, JoinAll};
 use crate::earliest::Earliest;
-use crate::turns::Turns;
+use crate::tokens::Tokens;
 use crate::{Call, Path, Span};
 
 /// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
@@ -168,9 +168,9 @@ pub trait Rank: Sized {
     fn earliest<T: Clone>(&self, offers: usize) -> Earliest<'_, Self, T> {
         Earliest::new(self, offers)
     }
-    /// What branches of this rank do one after the other.
-    fn turns(&self) -> Turns<'_, Self> {
-        Turns::new(self)
+    /// A place where branches of this rank put tokens and others take them; so many are there from now on.
+    fn tokens(&self, count: usize) -> Tokens<'_, Self> {
+        Tokens::new(self, count)
     }
     /// The rest of a `first` is dropped; whether its branch had ended all the same. Nothing to do where ranks run in the
     /// order of time.

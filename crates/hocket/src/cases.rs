@@ -1,6 +1,7 @@
 //! The calls that every algorithm is tried with.
 
 use hocket_algorithms::Entry;
+use hocket_algorithms::alltoall::pairwise_exchange::{BARRIER, PAIRING};
 use hocket_algorithms::torus::{X, Y, Z};
 use hocket_core::{Call, Collective, Counts, Unit};
 
@@ -55,8 +56,12 @@ pub fn calls_to_verify(collective: Collective, ranks: usize) -> impl Iterator<It
 /// Tori that algorithms for tori are tried on, besides one near a cube: rings of two, one axis, two and three.
 const TORI: [[u64; 3]; 8] = [[2, 1, 3], [1, 3, 2], [1, 1, 9], [2, 3, 2], [4, 1, 3], [2, 2, 4], [1, 2, 8], [2, 4, 4]];
 
+/// Pairings and barriers that pairwise exchange is tried with, besides its defaults.
+const EXCHANGES: [[u64; 2]; 3] = [[1, 0], [2, 0], [0, 1]];
+
 /// Values of an algorithm's parameters: the defaults, and where a parameter counts bytes, a few of them only, so that
-/// small messages are cut into many segments; and for algorithms for tori, those of a few sizes.
+/// small messages are cut into many segments; for algorithms for tori, those of a few sizes; and for those that choose how
+/// ranks are paired, the other pairings, and barriers between steps.
 pub fn parameters(entry: &Entry) -> Vec<Vec<(String, u64)>> {
     let in_bytes = entry.about.parameters.iter().filter(|p| p.unit == Unit::Bytes);
     let few: Vec<_> = in_bytes.map(|p| (p.name.to_owned(), p.least.max(3))).collect();
@@ -65,6 +70,10 @@ pub fn parameters(entry: &Entry) -> Vec<Vec<(String, u64)>> {
         let sizes = [X, Y, Z].iter().zip(sizes).map(|(axis, size)| (axis.name.to_owned(), *size));
         sizes.chain(few.clone()).collect()
     });
+    let has_pairings = entry.about.parameters.iter().any(|p| p.name == PAIRING.name);
+    let exchanges = EXCHANGES.iter().filter(|_| has_pairings).map(|values| {
+        [PAIRING, BARRIER].iter().zip(values).map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect()
+    });
     let segmented = (!few.is_empty()).then(|| few.clone());
-    std::iter::once(Vec::new()).chain(segmented).chain(tori).collect()
+    std::iter::once(Vec::new()).chain(segmented).chain(tori).chain(exchanges).collect()
 }

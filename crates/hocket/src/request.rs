@@ -8,8 +8,10 @@ use hocket_machine::{Machine, Topology};
 use hocket_simulate::{Ends, Engine, Fabric, Kind, LinkUse, Many, Platform, Record, Trials};
 use serde::{Deserialize, Serialize};
 
+use crate::pacing::{Gap, Step};
+
 /// A call of an algorithm by name.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallRequest {
     /// Name of the collective.
@@ -35,6 +37,9 @@ pub struct CallRequest {
     /// Values of the algorithm's parameters.
     #[serde(default)]
     pub parameters: BTreeMap<String, u64>,
+    /// The gap between packets of algorithms that have steps, see [`Gap::parse`]; 0 when absent.
+    #[serde(default)]
+    pub gap: Option<String>,
 }
 
 fn one() -> usize {
@@ -89,6 +94,14 @@ impl CallRequest {
         };
         call.check()?;
         Ok(call)
+    }
+
+    /// The gap between packets.
+    ///
+    /// # Errors
+    /// As [`Gap::parse`].
+    pub fn gap(&self) -> Result<Gap> {
+        self.gap.as_deref().map_or(Ok(Gap::default()), Gap::parse)
     }
 
     /// The algorithm of the catalogue, and the call as it accepts it.
@@ -244,6 +257,8 @@ pub struct SimulateResult {
     pub trace: Vec<TraceRow>,
     /// What the links carried in the first trial, where messages meet.
     pub links: Option<LinksResult>,
+    /// The steps of an algorithm that has steps, where messages meet.
+    pub steps: Vec<Step>,
 }
 
 /// What the links of a network carried.
@@ -346,6 +361,7 @@ impl SimulateResult {
             formula_is_exact: predicted.is_some_and(|p| p.is_exact),
             trace: many.trace.iter().map(TraceRow::from).collect(),
             links: platform.network.fabric().map(links),
+            steps: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hocket_machine::{Machine, Topology};
-use hocket_simulate::{Network, NetworkModel, Platform};
+use hocket_simulate::{NetworkModel, Platform, Shared};
 
 /// Streams of `stream` lead each node's messages to its neighbours.
 const LENGTH_OF_STREAM: u32 = 16;
@@ -17,9 +17,9 @@ fn network(dims: &str, keys: &str) -> NetworkModel {
 
 /// Recursive doubling: in step k rank r exchanges with r XOR 2^k, and goes on when it has sent and received. Gives the time
 /// at which the last rank is done.
-fn recursive_doubling(network: &impl Network, bytes: f64) -> f64 {
-    let mut traffic = network.traffic().unwrap();
-    let ranks = network.fabric().unwrap().topology.nodes();
+fn recursive_doubling(network: &impl Shared, bytes: f64) -> f64 {
+    let mut traffic = network.traffic();
+    let ranks = network.fabric().topology.nodes();
     let steps = ranks.ilog2();
     let flight = |rank: usize, step: u32| (rank as u32 * steps + step, rank, rank ^ 1 << step, bytes).into();
     // A message is first sent, then arrives.
@@ -52,9 +52,9 @@ fn recursive_doubling(network: &impl Network, bytes: f64) -> f64 {
 }
 
 /// Every node sends messages to its + neighbours along three axes, one after another on each.
-fn streams(network: &impl Network, bytes: f64) -> f64 {
-    let mut traffic = network.traffic().unwrap();
-    let torus = &network.fabric().unwrap().topology;
+fn streams(network: &impl Shared, bytes: f64) -> f64 {
+    let mut traffic = network.traffic();
+    let torus = &network.fabric().topology;
     let flight = |link: usize| {
         let (from, to) = torus.ends(link);
         (link as u32, from, to, bytes).into()

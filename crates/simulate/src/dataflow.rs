@@ -55,9 +55,21 @@ pub fn run<N: Network, T: Timing>(
     order: Order,
     options: Options<'_>,
 ) -> Result<Run<T::Clock>, Failure> {
-    if network.fabric().is_some() {
+    if N::MESSAGES_MEET {
         return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
     }
+    run_apart(program, call, network, timing, node, order, options)
+}
+
+fn run_apart<N: Network, T: Timing>(
+    program: &impl Program,
+    call: &Call,
+    network: &N,
+    timing: &T,
+    node: Node,
+    order: Order,
+    options: Options<'_>,
+) -> Result<Run<T::Clock>, Failure> {
     let shared = Shared::new(call, node, network.post_s(), &options);
     let dataflow = Dataflow {
         network,

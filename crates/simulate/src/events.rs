@@ -29,13 +29,13 @@ pub fn run<N: Network>(
     node: Node,
     options: Options<'_>,
 ) -> Result<Run<Placed>> {
-    if let Some(fabric) = network.fabric() {
-        fabric.check(call.ranks)?;
+    if let Some(shared) = network.shared() {
+        shared.fabric().check(call.ranks)?;
     }
     let shared = Shared::new(call, node, network.post_s(), &options);
     let events = Events {
         network,
-        traffic: network.traffic().map(RefCell::new),
+        traffic: network.shared().map(|shared| RefCell::new(shared.traffic())),
         flights: RefCell::default(),
         trial,
         nodes: (0..call.ranks).map(|_| RefCell::new(network.idle(trial.start()))).collect(),
@@ -295,7 +295,7 @@ impl<N: Network> Events<'_, N> {
             let time_s = self.trial.pass(passage, departure.start).time_s;
             return Message { envelope, time_s, state: State::Known };
         }
-        let left_s = departure.start.time_s;
+        let left_s = self.delayed_departure_s(&envelope, departure.start.time_s);
         if is_posted {
             self.at(left_s, complete);
         }
@@ -304,6 +304,16 @@ impl<N: Network> Events<'_, N> {
             self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None, place: None });
         self.at(left_s, Action::Leave { flight });
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+    }
+
+    /// When the processor is done with a message that would leave at `left_s` without noise: what it does for the message is
+    /// work, which noise delays.
+    fn delayed_departure_s(&self, envelope: &Envelope, left_s: f64) -> f64 {
+        let latency_s = self.network.shared().map_or(0.0, |shared| shared.fabric().software_latency_s);
+        let work = Passage::work(envelope.from as usize, envelope.position, latency_s);
+        let end_s = self.trial.delayed_s(work, left_s - latency_s, left_s);
+        let node = &mut self.nodes[envelope.from as usize].borrow_mut();
+        self.network.work(node, Placed::at(end_s), |end| end).time_s
     }
 
     /// A rendezvous leaves its sender, and its receive waits for it.
@@ -318,8 +328,8 @@ impl<N: Network> Events<'_, N> {
     /// A message enters the network, where it meets others.
     fn leave(&self, flight: u32, now_s: f64) {
         let Envelope { from, to, len, gap_packets, .. } = self.flights.borrow().get(flight).envelope;
-        let (Some(traffic), Some(fabric)) = (&self.traffic, self.network.fabric()) else { return };
-        let [from, to] = [from, to].map(|rank| fabric.placement.node_of(rank as usize));
+        let (Some(traffic), Some(shared)) = (&self.traffic, self.network.shared()) else { return };
+        let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank as usize));
         let gap_packets = f64::from(gap_packets);
         traffic.borrow_mut().inject(now_s, Flight { id: flight, from, to, bytes: self.bytes(len), gap_packets });
     }

@@ -14,7 +14,7 @@ mod timetable;
 mod trace;
 mod trials;
 
-pub use network::{Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Traffic};
+pub use network::{Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Shared, Traffic};
 pub use plan::Ends;
 pub use trace::{Kind, Record};
 pub use trials::{Many, Trials, simulate_trials};

@@ -183,7 +183,7 @@ mod tests {
             let mut now_s = 0.0;
             for (number, (factor, scale, key, takes)) in (0u32..).zip(pushes) {
                 let time_s: f64 = now_s + f64::from(factor) * 10f64.powi(-3 * scale as i32);
-                let event = Event { time_s, key: key << 32 | u64::from(number), what: number };
+                let event = Event { time_s, key: key << 32 | number as u64, what: number };
                 let is_first = expected.first().is_none_or(|first| (time_s.to_bits(), event.key) < *first);
                 prop_assert!(is_first || !timetable.is_before_all(event.time_s, event.key));
                 timetable.push(event);

@@ -16,6 +16,7 @@ from hocket.call import Call
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
+from hocket.requests import GAP
 from hocket.rules import AUTO
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
@@ -106,7 +107,7 @@ def required(value: T | None, option: str, what: str) -> T:
     return value
 
 
-def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, int | str]:
+def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, float | str]:
     """Return the values of parameters, each read by the unit that one of the algorithms declares.
 
     Raises:
@@ -157,8 +158,8 @@ def _parameter(text: str) -> tuple[str, str]:
 def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
     if name not in units:
         raise Error(f'unknown parameter "{name}", expected {", ".join(sorted(units)) or "no parameters"}')
-    if text == AUTO:
-        return AUTO
+    if text == AUTO or units[name] == GAP:
+        return text
     try:
         return parse_bytes(text) if units[name] == "bytes" else parse_count(text)
     except Error as error:

@@ -40,7 +40,7 @@ class Variant:
     """
 
     label: str
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, int | str]
     load: tuple[Source, ...] = ()
 
 

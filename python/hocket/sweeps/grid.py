@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from hocket._native import Error
 from hocket.library import Algorithm, find, find_collective
 from hocket.machine import Machine, presets, read_text
-from hocket.requests import complete
+from hocket.requests import GAP, complete
 from hocket.simulation import Trials
 from hocket.sweeps.cell import Cell, Setting, Source, Variant, digest, known
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
@@ -209,17 +209,17 @@ def _variants_of(
     ]
 
 
-def _values(spec: _Spec, key: str, algorithm: Algorithm, name: str, value: Any) -> list[int]:
+def _values(spec: _Spec, key: str, algorithm: Algorithm, name: str, value: Any) -> list[int | str]:
     if value == []:
         raise spec.error(key, "an empty list, expected values")
     items = value if isinstance(value, list) else [value]
     return list(dict.fromkeys(spec.read(key, _value, algorithm, name, item) for item in items))
 
 
-def _value(algorithm: Algorithm, name: str, item: Any) -> int:
+def _value(algorithm: Algorithm, name: str, item: Any) -> int | str:
     unit = next((parameter.unit for parameter in algorithm.parameters if parameter.name == name), "count")
     text = _text(item, "a number, or a text with a unit")
-    value = parse_bytes(text) if unit == "bytes" else parse_count(text)
+    value = text if unit == GAP else parse_bytes(text) if unit == "bytes" else parse_count(text)
     complete(algorithm, {name: value})
     return value
 

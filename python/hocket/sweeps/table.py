@@ -63,7 +63,7 @@ class Row:
 
     algorithm: str
     collective: str
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
     ranks: int
     size_bytes: int
     machine: str
@@ -101,11 +101,11 @@ class Table:
 
         After `parameters`, which holds all values as text, each parameter has a column of its own.
         """
-        parameters = dict.fromkeys(name for row in self.rows for name in row.parameters)
+        values = {name: value for row in self.rows for name, value in row.parameters.items()}
         columns: dict[str, str] = {}
         for column in fields(Row):
             if column.name == "parameters":
-                columns |= {"parameters": "str", **{f"param_{name}": "int" for name in parameters}}
+                columns |= {"parameters": "str", **{f"param_{name}": _type(value) for name, value in values.items()}}
             else:
                 columns[column.name] = str(column.type).removesuffix(" | None")
         return columns
@@ -166,6 +166,10 @@ def check_format(path: str | PathLike[str]) -> None:
 
 def _pyarrow(module: str) -> Any:
     return optional(module, extra="parquet")
+
+
+def _type(value: int | str) -> str:
+    return "int" if isinstance(value, int) else "str"
 
 
 def _record(row: Row) -> dict[str, Any]:

@@ -149,3 +149,9 @@ def test_bad_trials_and_parameters_are_refused_in_one_line(arguments: list[str],
     assert run.returncode == 2
     assert words in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1
+
+
+def test_gaps_that_nobody_could_leave_are_refused(bad_input: Callable[..., str]) -> None:
+    assert "parameter gap: got" in bad_input("simulate alltoall bruck --ranks 4 --size 8B --param gap=wide")
+    assert "model hockney" in bad_input("simulate alltoall bruck --ranks 4 --size 8B --param gap=auto")
+    assert "unknown parameter" in bad_input("simulate allreduce ring --ranks 4 --size 8B --param gap=auto")

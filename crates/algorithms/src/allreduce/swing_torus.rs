@@ -8,11 +8,11 @@
 //! Counts: 2 log2 P exchanges of each part of m bytes, of m/2, m/4, .. m/P bytes and back.
 //!
 //! ```text
-//! 4 x 4      part 0     part 1    part 2    part 3      a row or column    0   1   2   3
-//! step 0     x by 1     other     y by 1    other       by 1               └───┘   └───┘
-//! step 1     y by 1     way       x by 1    way         by 1 the other way ┘   └───┘   └
-//! step 2     x by 1     round     y by 1    round
-//! step 3     y by 1               x by 1                then by 3, 5, 11, ..
+//! 8 x 2     step 0    step 1    step 2        step 3      along an axis: 1, back 1, 3, back 5, 11, ..
+//! part 0    x by 1    y by 1    x by 1 back   x by 3
+//! part 1    the same in the opposite directions
+//! part 2    y by 1    x by 1    x by 1 back   x by 3
+//! part 3    the same in the opposite directions
 //! ```
 
 use hocket_core::{Call, Rank, Span, Tag};

@@ -14,12 +14,12 @@
 //!                                          1 ─s2▶ 2
 //! ```
 
-use hocket_core::{Call, Rank, Span};
+use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
-use crate::pipeline::{self, Flow};
+use crate::pipeline;
 use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
 
 pub const ABOUT: About = About::new(
@@ -37,12 +37,9 @@ pub async fn program(r: &impl Rank, c: &Call) {
     r.copy(input, partial).await;
 
     let places = places(c, 0, r.rank());
-    let flows = places.iter().enumerate().flat_map(|(tree, place)| {
-        let part = |vector: Span| Segments::new(c, vector.chunk(tree, places.len()));
-        if place.parent.is_none() {
-            return vec![Flow::over(r, place, part(partial))];
-        }
-        vec![Flow::up(r, place, part(partial)), Flow::down(r, place, part(result))]
+    let parts = places.iter().enumerate().map(async |(tree, place)| {
+        let segments = |vector: hocket_core::Span| Segments::new(c, vector.chunk(tree, places.len()));
+        pipeline::reduce_and_broadcast(r, place, &segments(partial), &segments(result)).await;
     });
-    pipeline::run(r, &flows.collect::<Vec<_>>()).await;
+    r.join_all(parts).await;
 }

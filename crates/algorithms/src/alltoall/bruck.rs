@@ -11,10 +11,15 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
+use crate::{About, Steps};
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + P/2*n*beta)", "P*ceil(log2(P))")
-    .exact_when(|c| c.ranks.is_power_of_two());
+    .exact_when(|c| c.ranks.is_power_of_two())
+    .paced(Steps {
+        count: |c| c.ranks.next_power_of_two().ilog2() as usize,
+        destination: |c, step, rank| (rank + (1 << step)) % c.ranks,
+        elements: |c, step| moving(c, 1 << step).count() * c.count(0),
+    });
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
@@ -23,21 +28,28 @@ pub async fn program(r: &impl Rank, c: &Call) {
     for way in 0..size {
         r.copy(c.block(input, (rank + way) % size), c.block(travelling, way)).await;
     }
-    let mut distance = 1;
-    while distance < size {
-        let moving: Vec<_> = (0..size).filter(|way| way & distance != 0).collect();
+    let mut step = 0;
+    while 1 << step < size {
+        let distance = 1 << step;
+        let moving: Vec<_> = moving(c, distance).collect();
         for (i, way) in moving.iter().enumerate() {
             r.copy(c.block(travelling, *way), c.block(outgoing, i)).await;
         }
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
         let packed = |span| c.blocks(span, 0, moving.len());
-        r.sendrecv(to, packed(outgoing), from, packed(arrived)).await;
+        let send = r.send_with(to, packed(outgoing), Steps::options(c, step));
+        r.join(send, r.recv(from, packed(arrived))).await;
         for (i, way) in moving.iter().enumerate() {
             r.copy(c.block(arrived, i), c.block(travelling, *way)).await;
         }
-        distance *= 2;
+        step += 1;
     }
     for way in 0..size {
         r.copy(c.block(travelling, way), c.block(result, (rank + size - way) % size)).await;
     }
+}
+
+/// Ways to go that have a bit set.
+fn moving(c: &Call, bit: usize) -> impl Iterator<Item = usize> {
+    (0..c.ranks).filter(move |way| way & bit != 0)
 }

@@ -11,10 +11,14 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
+use crate::{About, Steps};
 use crate::pattern::input_apart_from_result;
 
-pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
+pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)").paced(Steps {
+    count: |c| c.ranks - 1,
+    destination: |c, step, rank| (rank + step + 1) % c.ranks,
+    elements: |c, _| c.count(0),
+});
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
@@ -23,8 +27,8 @@ pub async fn program(r: &impl Rank, c: &Call) {
     let others = || (1..size).map(|distance| (rank + distance) % size);
     let receives = r.join_all(others().map(|peer| r.recv(peer, c.block(result, peer))));
     let sends = async {
-        for peer in others() {
-            r.send(peer, c.block(input, peer)).await;
+        for (step, peer) in others().enumerate() {
+            r.send_with(peer, c.block(input, peer), Steps::options(c, step)).await;
         }
     };
     r.join(receives, sends).await;

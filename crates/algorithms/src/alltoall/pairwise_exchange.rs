@@ -1,34 +1,86 @@
-//! Pairwise exchange: in round i every rank exchanges blocks with one other; for a power of two, with rank XOR i.
+//! Pairwise exchange: in each step every rank exchanges blocks with one other; for a power of two, with rank XOR i in step i.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005); MPICH, `alltoall_intra_pairwise.c`. Other numbers of ranks send i to the right and receive from i
-//! to the left.
-//! Needs: nothing.
-//! Counts: P-1 rounds of one block.
+//! to the left. `gap` leaves room between the packets of a message, step by step: see the page on pacing.
+//! Needs: nothing; with pairing = 1 (XOR) a power of two of ranks.
+//! Counts: P-1 steps of one block; with barrier = 1 a dissemination barrier of ceil(log2 P) empty messages between two steps.
 //!
 //! ```text
-//! P = 4    round 1    0 ◀─▶ 1   2 ◀─▶ 3        P = 3    round 1    0 ─▶ 1 ─▶ 2 ─▶ 0
-//!          round 2    0 ◀─▶ 2   1 ◀─▶ 3                 round 2    0 ─▶ 2 ─▶ 1 ─▶ 0
-//!          round 3    0 ◀─▶ 3   1 ◀─▶ 2
+//! P = 4    step 1    0 ◀─▶ 1   2 ◀─▶ 3        P = 3    step 1    0 ─▶ 1 ─▶ 2 ─▶ 0
+//!          step 2    0 ◀─▶ 2   1 ◀─▶ 3                 step 2    0 ─▶ 2 ─▶ 1 ─▶ 0
+//!          step 3    0 ◀─▶ 3   1 ◀─▶ 2
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Parameter, Rank, Unit};
 
-use crate::About;
+use crate::about::needs_power_of_two;
+use crate::barrier::dissemination;
 use crate::pattern::input_apart_from_result;
+use crate::{About, Steps};
 
-pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
+/// Who exchanges with whom.
+pub const PAIRING: Parameter = Parameter {
+    name: "pairing",
+    unit: Unit::Count,
+    default: 0,
+    least: 0,
+    meaning: "1: with rank XOR i in step i; 2: i to the right, from i to the left; 0: the first for a power of two of ranks",
+};
+
+/// Whether steps are kept apart.
+pub const BARRIER: Parameter = Parameter {
+    name: "barrier",
+    unit: Unit::Count,
+    default: 0,
+    least: 0,
+    meaning: "1: a dissemination barrier between two steps, so that steps do not overlap",
+};
+
+const XOR: u64 = 1;
+const SHIFT: u64 = 2;
+
+pub const ABOUT: About = About::new(
+    "(P-1)*(alpha + n*beta) + barrier*(P-2)*ceil(log2(P))*alpha",
+    "P*(P-1) + barrier*(P-2)*P*ceil(log2(P))",
+)
+.with_parameters(&[PAIRING, BARRIER])
+.refusing(refuses)
+.paced(Steps {
+    count: |c| c.ranks - 1,
+    destination: |c, step, rank| partners(c, step, rank).0,
+    elements: |c, _| c.count(0),
+});
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let input = input_apart_from_result(r, c).await;
     r.copy(c.block(input, rank), c.block(result, rank)).await;
-    for round in 1..size {
-        let (to, from) = if size.is_power_of_two() {
-            (rank ^ round, rank ^ round)
-        } else {
-            ((rank + round) % size, (rank + size - round) % size)
-        };
-        r.sendrecv(to, c.block(input, to), from, c.block(result, from)).await;
+    for step in 0..size - 1 {
+        if step > 0 && c.parameter(BARRIER.name) == 1 {
+            dissemination::program(r, c).await;
+        }
+        let (to, from) = partners(c, step, rank);
+        let send = r.send_with(to, c.block(input, to), Steps::options(c, step));
+        r.join(send, r.recv(from, c.block(result, from))).await;
+    }
+}
+
+/// To whom a rank sends in a step, counted from 0, and from whom it receives.
+fn partners(c: &Call, step: usize, rank: usize) -> (usize, usize) {
+    let (size, distance, pairing) = (c.ranks, step + 1, c.parameter(PAIRING.name));
+    if pairing == XOR || (pairing != SHIFT && size.is_power_of_two()) {
+        (rank ^ distance, rank ^ distance)
+    } else {
+        ((rank + distance) % size, (rank + size - distance) % size)
+    }
+}
+
+fn refuses(c: &Call) -> Option<&'static str> {
+    match (c.parameter(PAIRING.name), c.parameter(BARRIER.name)) {
+        (0 | SHIFT, 0 | 1) => None,
+        (XOR, 0 | 1) => needs_power_of_two(c),
+        (0..=SHIFT, _) => Some("has a barrier between steps or not: barrier is 0 or 1"),
+        _ => Some("knows two pairings: pairing is 0, 1 or 2"),
     }
 }

@@ -21,7 +21,7 @@ use hocket_core::{Call, Rank, Span};
 use crate::About;
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
-use crate::pipeline::{self, Flow};
+use crate::pipeline;
 use crate::torus::{X, Y, Z, has_equal_parts, needs_torus, places, sizes_and_trees};
 
 pub const ABOUT: About = About::new("(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
@@ -37,7 +37,9 @@ pub async fn program(r: &impl Rank, c: &Call) {
 /// Broadcasts `message` from `root`.
 pub async fn broadcast_from(r: &impl Rank, c: &Call, root: usize, message: Span) {
     let places = places(c, root, r.rank());
-    let part = |tree| Segments::new(c, message.chunk(tree, places.len()));
-    let flows: Vec<_> = places.iter().enumerate().map(|(tree, place)| Flow::down(r, place, part(tree))).collect();
-    pipeline::run(r, &flows).await;
+    let parts = places.iter().enumerate().map(async |(tree, place)| {
+        let segments = Segments::new(c, message.chunk(tree, places.len()));
+        pipeline::broadcast(r, place, &segments).await;
+    });
+    r.join_all(parts).await;
 }

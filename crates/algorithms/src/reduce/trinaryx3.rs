@@ -21,7 +21,7 @@ use hocket_core::{Call, Rank, Span};
 use crate::About;
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
-use crate::pipeline::{self, Flow};
+use crate::pipeline;
 use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
 
 pub const ABOUT: About = About::new(
@@ -43,7 +43,9 @@ pub async fn program(r: &impl Rank, c: &Call) {
 /// Combines the vectors `partial` of all ranks into that of `root`.
 pub async fn reduce_to(r: &impl Rank, c: &Call, root: usize, partial: Span) {
     let places = places(c, root, r.rank());
-    let part = |tree| Segments::new(c, partial.chunk(tree, places.len()));
-    let flows: Vec<_> = places.iter().enumerate().map(|(tree, place)| Flow::up(r, place, part(tree))).collect();
-    pipeline::run(r, &flows).await;
+    let parts = places.iter().enumerate().map(async |(tree, place)| {
+        let segments = Segments::new(c, partial.chunk(tree, places.len()));
+        pipeline::reduce(r, place, &segments).await;
+    });
+    r.join_all(parts).await;
 }

@@ -3,7 +3,7 @@
 use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 
-use super::Departure;
+use super::{Departure, Network};
 use crate::clock::Clock;
 
 /// A topology with ranks on its nodes, and what a rank's processor does for a message.
@@ -52,11 +52,57 @@ impl Fabric {
     fn shape(&self) -> String {
         format!("{} of {} nodes", self.topology.name(), self.topology.nodes())
     }
+}
 
-    /// The processor is busy with a message from `now` on, or as soon as it can; then the message leaves.
-    pub(super) fn depart<T: Clock>(&self, processor: &mut T, now: T) -> Departure<T> {
-        *processor = now.max(*processor).plus(self.software_latency_s);
+/// A network in which messages meet: how they do is its traffic's affair, all else is the same everywhere.
+pub trait Shared: Sync {
+    /// The topology, and what a rank's processor does for a message.
+    fn fabric(&self) -> &Fabric;
+    /// The messages on their way, none as yet.
+    fn traffic(&self) -> Box<dyn Traffic + '_>;
+}
+
+/// Such a network, as the engines see it.
+pub(super) struct Meeting<'a>(pub &'a dyn Shared);
+
+impl Network for Meeting<'_> {
+    /// When the processor is free.
+    type Node<T: Clock> = T;
+    const NODE_HAS_STATE: bool = true;
+    const MESSAGES_MEET: bool = true;
+
+    fn idle<T: Clock>(&self, start: T) -> T {
+        start
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        Some(self.0)
+    }
+
+    fn is_eager(&self, _bytes: f64) -> bool {
+        self.0.fabric().is_eager
+    }
+
+    fn request<T: Clock>(&self, now: T) -> T {
+        now
+    }
+
+    fn grant<T: Clock>(&self, now: T) -> T {
+        now
+    }
+
+    fn inject<T: Clock>(&self, processor: &mut T, now: T, _bytes: f64) -> Departure<T> {
+        *processor = now.max(*processor).plus(self.0.fabric().software_latency_s);
         Departure { sender_done: *processor, start: *processor, transfer_s: 0.0 }
+    }
+
+    fn accept<T: Clock>(&self, _processor: &mut T, now: T, _bytes: f64) -> T {
+        now
+    }
+
+    fn work<T: Clock>(&self, processor: &mut T, now: T, pass: impl FnOnce(T) -> T) -> T {
+        *processor = pass(now.max(*processor));
+        *processor
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod fabric;
 
-pub use fabric::{Fabric, Flight, LinkUse, Milestone, Traffic};
+pub use fabric::{Fabric, Flight, LinkUse, Milestone, Shared, Traffic};
+
+use fabric::Meeting;
 
 use hocket_core::Result;
 use hocket_machine::Machine;
@@ -11,8 +13,8 @@ use crate::clock::Clock;
 
 /// How messages travel between two ranks. Times are in seconds from the common start.
 ///
-/// In most models no other message disturbs them: [`Network::inject`] says how long one is on its way. In those that have
-/// a [`Fabric`], messages meet in [`Network::traffic`], and it says.
+/// In most models no other message disturbs them: [`Network::inject`] says how long one is on its way. In those that are
+/// [`Shared`] messages meet, and their [`Traffic`] says.
 ///
 /// An *eager* message leaves at once: [`Network::inject`], later [`Network::accept`]. A *rendezvous* asks first: its
 /// request arrives ([`Network::request`]), meets its receive, is granted ([`Network::grant`]), and is then injected and
@@ -22,6 +24,8 @@ pub trait Network {
     type Node<T: Clock>;
     /// Whether [`Network::Node`] remembers anything, so that the order of a rank's operations matters.
     const NODE_HAS_STATE: bool;
+    /// Whether messages meet each other.
+    const MESSAGES_MEET: bool = false;
 
     /// A node that has been idle until `start`.
     fn idle<T: Clock>(&self, start: T) -> Self::Node<T>;
@@ -29,12 +33,8 @@ pub trait Network {
     fn post_s(&self) -> Option<f64> {
         None
     }
-    /// The topology, where messages meet each other.
-    fn fabric(&self) -> Option<&Fabric> {
-        None
-    }
-    /// The messages on their way, none as yet; nothing where they do not meet.
-    fn traffic(&self) -> Option<Box<dyn Traffic + '_>> {
+    /// The network in which messages meet, if they do.
+    fn shared(&self) -> Option<&dyn Shared> {
         None
     }
     /// Whether a message of `bytes` leaves without waiting for its receive.
@@ -70,17 +70,22 @@ pub(crate) trait Visitor {
 }
 
 macro_rules! networks {
-    ($($name:ident: $model:ident),+ $(,)?) => {
+    (apart: $($apart:ident: $Apart:ident),+; shared: $($shared:ident: $Shared:ident),+ $(;)?) => {
         $(
-            mod $name;
-            pub use $name::$model;
+            mod $apart;
+            pub use $apart::$Apart;
+        )+
+        $(
+            mod $shared;
+            pub use $shared::$Shared;
         )+
 
         /// The network model of a machine.
         #[allow(missing_docs)]
         #[derive(Clone, Debug, PartialEq)]
         pub enum NetworkModel {
-            $($model($model),)+
+            $($Apart($Apart),)+
+            $($Shared($Shared),)+
         }
 
         impl NetworkModel {
@@ -90,28 +95,35 @@ macro_rules! networks {
             /// No such model, or a parameter that is missing or wrong.
             pub fn read(machine: &Machine) -> Result<Self> {
                 type Read = fn(&Machine) -> Result<NetworkModel>;
-                let models: &[(&str, Read)] =
-                    &[$((stringify!($name), |machine| $model::read(machine).map(NetworkModel::$model)),)+];
-                machine.network.required_choice("model", models)?(machine)
+                let mut models: Vec<(&str, Read)> = vec![
+                    $((stringify!($apart), |machine| $Apart::read(machine).map(NetworkModel::$Apart)),)+
+                    $((stringify!($shared), |machine| $Shared::read(machine).map(NetworkModel::$Shared)),)+
+                ];
+                models.sort_unstable_by_key(|(name, _)| *name);
+                machine.network.required_choice("model", &models)?(machine)
             }
 
             /// The model's name in machine files.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$model(_) => stringify!($name),)+
+                    $(Self::$Apart(_) => stringify!($apart),)+
+                    $(Self::$Shared(_) => stringify!($shared),)+
                 }
             }
 
             /// The topology, where messages meet each other.
             pub fn fabric(&self) -> Option<&Fabric> {
                 match self {
-                    $(Self::$model(network) => network.fabric(),)+
+                    $(Self::$Apart(_) => None,)+
+                    $(Self::$Shared(network) => Some(network.fabric()),)+
                 }
             }
 
+            /// Networks in which messages meet are all of one type to the visitor, so that programs are compiled for one.
             pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
-                    $(Self::$model(network) => visitor.visit(network),)+
+                    $(Self::$Apart(network) => visitor.visit(network),)+
+                    $(Self::$Shared(network) => visitor.visit(&Meeting(network)),)+
                 }
             }
         }
@@ -119,8 +131,6 @@ macro_rules! networks {
 }
 
 networks! {
-    hockney: Hockney,
-    links: Links,
-    loggp: Loggp,
-    packets: Packets,
+    apart: hockney: Hockney, loggp: Loggp;
+    shared: links: Links, packets: Packets;
 }

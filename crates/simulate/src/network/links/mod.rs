@@ -53,8 +53,7 @@ mod tests;
 use hocket_core::Result;
 use hocket_machine::Machine;
 
-use super::{Departure, Fabric, Network, Traffic};
-use crate::clock::Clock;
+use super::{Fabric, Shared, Traffic};
 use fair::Fair;
 use queues::Queues;
 
@@ -110,47 +109,15 @@ impl Links {
     }
 }
 
-impl Network for Links {
-    type Node<T: Clock> = T;
-    const NODE_HAS_STATE: bool = true;
-
-    fn idle<T: Clock>(&self, start: T) -> T {
-        start
+impl Shared for Links {
+    fn fabric(&self) -> &Fabric {
+        &self.fabric
     }
 
-    fn fabric(&self) -> Option<&Fabric> {
-        Some(&self.fabric)
-    }
-
-    fn traffic(&self) -> Option<Box<dyn Traffic + '_>> {
-        Some(match self.sharing {
+    fn traffic(&self) -> Box<dyn Traffic + '_> {
+        match self.sharing {
             Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),
             Sharing::Fair => Box::new(Fair::new(self)),
-        })
-    }
-
-    fn is_eager(&self, _bytes: f64) -> bool {
-        self.fabric.is_eager
-    }
-
-    fn request<T: Clock>(&self, now: T) -> T {
-        now
-    }
-
-    fn grant<T: Clock>(&self, now: T) -> T {
-        now
-    }
-
-    fn inject<T: Clock>(&self, processor: &mut T, now: T, _bytes: f64) -> Departure<T> {
-        self.fabric.depart(processor, now)
-    }
-
-    fn accept<T: Clock>(&self, _processor: &mut T, now: T, _bytes: f64) -> T {
-        now
-    }
-
-    fn work<T: Clock>(&self, processor: &mut T, now: T, pass: impl FnOnce(T) -> T) -> T {
-        *processor = pass(now.max(*processor));
-        *processor
+        }
     }
 }

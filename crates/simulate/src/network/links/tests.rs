@@ -4,7 +4,7 @@
 use hocket_machine::{Hop, Machine, Topology};
 use proptest::prelude::*;
 
-use super::super::{LinkUse, Milestone, Network};
+use super::super::{LinkUse, Milestone, Shared};
 use super::Links;
 
 /// A message: when it is injected, its nodes, and its bytes.
@@ -32,7 +32,7 @@ const ALL: [&str; 3] = ["", WORMHOLE, FAIR];
 /// When each message was sent and when it arrived, and what links carried. Checks that time does not go back, and that
 /// every message is sent before it arrives, both once.
 fn run(network: &Links, messages: &[Sent]) -> (Vec<[f64; 2]>, Vec<LinkUse>) {
-    let mut traffic = network.traffic().unwrap();
+    let mut traffic = network.traffic();
     let mut times = vec![[f64::NAN; 2]; messages.len()];
     let (mut progress, mut last_s, mut injected) = (Vec::new(), 0.0, 0);
     loop {

@@ -32,7 +32,9 @@
 //!   All requests that are there at one moment take part, whatever the order in which they were made.
 //! - *Injection.* A node sends `engines` messages at a time, and others wait in order. The first packet of a message asks
 //!   for its output when an engine takes it on; each one after it no sooner than (1 + gap) `packet` / `link_bandwidth`, and
-//!   `packet` / `injection_bandwidth`, after the one before it started, where the gap is that of the message (pacing). A
+//!   `packet` / `injection_bandwidth`, after the one before it started, where the gap is that of the message (pacing); with
+//!   `pacing` = "adaptive" it is the engine's own where that is wider: half of what it was before, and the time for which
+//!   the last packet waited to leave. A
 //!   packet crosses the first link at the link's bandwidth; an `injection_bandwidth` below that spaces packets, and one
 //!   above it changes nothing. An engine is free again, and the message *sent*, when the last packet has left.
 //! - *Ejection.* A node takes in `engines` packets at a time, of whatever messages, each from one input. Taking in b bytes
@@ -57,6 +59,7 @@
 mod calendar;
 mod deadlock;
 mod messages;
+mod pacing;
 #[cfg(test)]
 mod reference;
 mod router;
@@ -67,8 +70,7 @@ mod wiring;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Departure, Fabric, Network, Traffic};
-use crate::clock::Clock;
+use super::{Fabric, Shared, Traffic};
 use router::Routers;
 
 /// The model's parameters, keys of `[network]` besides those of the fabric.
@@ -92,6 +94,9 @@ pub struct Packets {
     pub link_latency_s: f64,
     /// `router_latency`: from a head's coming into a router over a link until it may leave, in seconds; 0 when absent.
     pub router_latency_s: f64,
+    /// `pacing`: whether engines widen the gaps of their messages when packets are held up, "adaptive", or leave them as
+    /// the messages ask, "message", the default.
+    pub is_adaptive: bool,
     /// `credit_latency`: from room in a buffer until the router before knows, in seconds; `link_latency` when absent.
     pub credit_latency_s: f64,
 }
@@ -116,6 +121,7 @@ impl Packets {
             injection_s_per_byte: at_most_links("injection_bandwidth")?,
             ejection_s_per_byte: at_most_links("ejection_bandwidth")?,
             link_latency_s,
+            is_adaptive: section.choice("pacing", &[("message", false), ("adaptive", true)])?,
             router_latency_s: section.time_s_or("router_latency", 0.0)?,
             credit_latency_s: section.time_s_or("credit_latency", link_latency_s)?,
             fabric,
@@ -138,45 +144,12 @@ fn count_up_to(section: &Section, key: &str, default: usize, most: usize) -> Res
     Ok(count)
 }
 
-impl Network for Packets {
-    /// When the processor is free.
-    type Node<T: Clock> = T;
-    const NODE_HAS_STATE: bool = true;
-
-    fn idle<T: Clock>(&self, start: T) -> T {
-        start
+impl Shared for Packets {
+    fn fabric(&self) -> &Fabric {
+        &self.fabric
     }
 
-    fn fabric(&self) -> Option<&Fabric> {
-        Some(&self.fabric)
-    }
-
-    fn traffic(&self) -> Option<Box<dyn Traffic + '_>> {
-        Some(Box::new(Routers::new(self)))
-    }
-
-    fn is_eager(&self, _bytes: f64) -> bool {
-        self.fabric.is_eager
-    }
-
-    fn request<T: Clock>(&self, now: T) -> T {
-        now
-    }
-
-    fn grant<T: Clock>(&self, now: T) -> T {
-        now
-    }
-
-    fn inject<T: Clock>(&self, processor: &mut T, now: T, _bytes: f64) -> Departure<T> {
-        self.fabric.depart(processor, now)
-    }
-
-    fn accept<T: Clock>(&self, _processor: &mut T, now: T, _bytes: f64) -> T {
-        now
-    }
-
-    fn work<T: Clock>(&self, processor: &mut T, now: T, pass: impl FnOnce(T) -> T) -> T {
-        *processor = pass(now.max(*processor));
-        *processor
+    fn traffic(&self) -> Box<dyn Traffic + '_> {
+        Box::new(Routers::new(self))
     }
 }

@@ -6,6 +6,7 @@ use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
 use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
+use super::pacing::AdaptiveGap;
 use super::wiring::Wiring;
 
 /// Days of the calendar that a packet takes over a link.
@@ -33,6 +34,8 @@ pub(super) struct Routers<'a> {
     ejections_free_s: Vec<f64>,
     /// The message of each engine.
     sending: Vec<u32>,
+    /// The gap of each engine, where pacing is adaptive.
+    gaps: Vec<AdaptiveGap>,
     /// For each node, the first and the last message that wait for an engine.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
@@ -116,6 +119,7 @@ impl<'a> Routers<'a> {
             wanting_more: vec![0; wiring.outputs() * (wiring.words - 1)],
             ejections_free_s: vec![0.0; engines],
             sending: vec![NOBODY; engines],
+            gaps: vec![AdaptiveGap::default(); if network.is_adaptive { engines } else { 0 }],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
@@ -264,7 +268,7 @@ impl<'a> Routers<'a> {
     /// An output serves an input: its first packet goes on.
     fn serve(&mut self, output: usize, input: usize) {
         self.withdraw(output, input);
-        let Input { step, feeder, .. } = self.inputs[input];
+        let Input { step, feeder, ready_s, .. } = self.inputs[input];
         let engine = (feeder as usize).checked_sub(self.outputs.len());
         let (packet, at) = match engine {
             None => self.first_of_buffer(input),
@@ -283,7 +287,10 @@ impl<'a> Routers<'a> {
         self.occupy(output, end_s, duration_s, bytes);
         match engine {
             None => self.leave_buffer(input, end_s),
-            Some(engine) => self.leave_engine(engine, end_s.max(self.now_s + pace.injection_s), is_last),
+            Some(engine) => {
+                let end_s = end_s.max(self.now_s + pace.injection_s);
+                self.leave_engine(engine, self.now_s - ready_s, end_s, is_last);
+            }
         }
         if is_link {
             let buffer = self.outputs[output].buffer + self.wiring.channel(step);
@@ -358,11 +365,12 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A packet of an engine's message leaves, the last one until `end_s`.
-    fn leave_engine(&mut self, engine: usize, end_s: f64, is_last: bool) {
+    /// A packet of an engine's message leaves after it has waited for `waited_s`, the last one until `end_s`.
+    fn leave_engine(&mut self, engine: usize, waited_s: f64, end_s: f64, is_last: bool) {
+        let own_s = self.gaps.get_mut(engine).map_or(0.0, |gap| gap.period_s(waited_s, self.full.link_s));
         let message = self.messages.get_mut(self.sending[engine]);
         message.packets_left -= 1;
-        let next_s = if is_last { end_s } else { self.now_s + message.period_s };
+        let next_s = if is_last { end_s } else { self.now_s + message.period_s.max(own_s) };
         self.calendar.push(next_s, (self.outputs.len() + engine) as u32);
     }
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
+use super::pacing::AdaptiveGap;
 use super::reference::{Order, arrivals};
 use super::router::Routers;
 
@@ -205,6 +206,34 @@ fn pacing_takes_waiting_away() {
     assert!(waiting(&paced) < waiting(&free) / 2.0);
     let end_s = paced.end_s();
     assert!(end_s < 270.0 * US, "{end_s}");
+}
+
+/// Of waits of 3 packet times, and then none, as the rule says: 3, 3 / 2 + 3 = 4.5, then 2.25, 1.125; a wait of 1 every time
+/// leads to a gap of 2, and none is wider than 64.
+#[test]
+fn adaptive_gaps_widen_by_what_packets_waited_and_are_halved() {
+    let mut gap = AdaptiveGap::default();
+    let periods_us = [3.0, 3.0, 0.0, 0.0].map(|waited| gap.period_s(waited * US, US) / US);
+    for (period_us, expected) in periods_us.into_iter().zip([4.0, 5.5, 3.25, 2.125]) {
+        assert!((period_us - expected).abs() < 1e-6, "{period_us}, not {expected}");
+    }
+    let settled_us = |waited_us: f64| {
+        let mut gap = AdaptiveGap::default();
+        (0..60).fold(0.0, |_, _| gap.period_s(waited_us * US, US) / US)
+    };
+    assert!((settled_us(1.0) - 3.0).abs() < 1e-6);
+    assert!((settled_us(100.0) - 65.0).abs() < 1e-6);
+}
+
+/// A message that meets no other never waits; two that share a link do, and each then leaves room for the other.
+#[test]
+fn adaptive_pacing_leaves_a_message_alone_that_meets_no_other() {
+    let [fixed, adaptive] = ["dims = [8]", "dims = [8]\npacing = \"adaptive\""].map(packets);
+    let alone = [flight(0, 0, 3, 20_000.0)];
+    assert_eq!(run_at_once(&adaptive, &alone), run_at_once(&fixed, &alone));
+    let two = [flight(0, 0, 2, 20_000.0), flight(1, 1, 3, 20_000.0)];
+    let waiting_s = |network| run_at_once(network, &two).links.iter().map(|link| link.waiting_s).sum::<f64>();
+    assert!(waiting_s(&adaptive) < waiting_s(&fixed));
 }
 
 fn full_ring(nodes: usize) -> Vec<Flight> {

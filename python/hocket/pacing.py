@@ -1,0 +1,109 @@
+"""Packet pacing, step by step: how many messages share the busiest link, what gap follows, how long a step takes.
+
+If M_i messages of step i share its busiest link, each can have 1 / M_i of it: M_i - 1 idle packet times between two
+packets. Two more let the packets through that pile up where routes turn: G_i = (M_i - 1) + 2, at least 0; 0 where no
+message uses a link. `gap="auto-2"` asks for G_i - 2.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from hocket import _native
+from hocket.call import Call
+from hocket.library import Algorithm, as_algorithm
+from hocket.requests import ask, call_request
+from hocket.simulation import MachineLike, Trials, as_machine
+
+__all__ = ["LinkUse", "Step", "StepTime", "links", "simulate_step", "steps"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of an algorithm.
+
+    Attributes:
+        overlap: M_i, how many of its messages share the busiest link.
+        gap_packets: Idle packet times between two packets of a message.
+    """
+
+    overlap: int
+    gap_packets: float
+
+
+@dataclass(frozen=True)
+class StepTime(Step):
+    """A step by itself.
+
+    Attributes:
+        time_s: From the start of all ranks until the last has what it was sent.
+        message_bytes: Bytes of all messages.
+    """
+
+    time_s: float
+    message_bytes: int
+
+
+@dataclass(frozen=True)
+class LinkUse:
+    """What a link carried.
+
+    Attributes:
+        link: Its number.
+        name: Its name, as "+x from (3,0)".
+        bytes: Bytes that went over it.
+        busy_s: How long it was carrying something.
+        waiting_s: How long packets that wanted it waited for it, added up.
+    """
+
+    link: int
+    name: str
+    bytes: float
+    busy_s: float
+    waiting_s: float
+
+
+def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tuple[Step, ...]:
+    """Return the steps of an algorithm of the catalogue; none if it has none, or the machine no topology.
+
+    Raises:
+        Error: A call that the algorithm refuses, or a gap that it or the machine cannot leave.
+    """
+    found = as_algorithm(algorithm)
+    request = {"call": call_request(found, call), "machine": as_machine(machine).as_request()}
+    return tuple(Step(**step) for step in json.loads(_native.steps(json.dumps(request))))
+
+
+def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine: MachineLike) -> StepTime:
+    """Simulate one step by itself: all ranks begin it at the same time, on an idle network.
+
+    Args:
+        algorithm: An algorithm of the catalogue that has steps, or its label.
+        call: The call; its parameter "gap" says how the step is paced.
+        step: Which step, counted from 0.
+        machine: A machine with a topology.
+
+    Raises:
+        Error: No steps, no such step, no topology, or a deadlock in the network.
+    """
+    found = as_algorithm(algorithm)
+    request = {"call": call_request(found, call), "machine": as_machine(machine).as_request(), "step": step}
+    return StepTime(**json.loads(_native.simulate_step(json.dumps(request))))
+
+
+def links(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tuple[LinkUse, ...]:
+    """Simulate a call and return what each link carried that was used.
+
+    Raises:
+        Error: As `hocket.simulate`.
+    """
+    found = as_algorithm(algorithm)
+    request = {
+        "call": call_request(found, call),
+        "machine": as_machine(machine).as_request(),
+        "trials": Trials(threads=1).as_request(),
+        "links": True,
+    }
+    answer = ask(_native.simulate, request, found)
+    return tuple(LinkUse(**row) for row in (answer["links"] or {"rows": []})["rows"])

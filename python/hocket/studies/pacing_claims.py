@@ -1,0 +1,89 @@
+"""The claims of the paper on packet pacing, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+from hocket.studies.study import Claim, Rows
+
+__all__ = ["judged"]
+
+
+def _judge(claim: str, paper: str, hocket: str, holds: bool, why: str) -> Claim:
+    return Claim(claim, paper, hocket, "yes" if holds else "no", why)
+
+
+def judged(data: Mapping[str, Rows]) -> list[Claim]:
+    """Judge what the data at hand can say something about."""
+    return [*_collapse_claims(data), *_speed_up_claims(data), *_best_gap_claims(data)]
+
+
+def _unpaced(rows: Rows) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["gap"] == "0"]
+
+
+def _collapse_claims(data: Mapping[str, Rows]) -> list[Claim]:
+    claim = "Without pacing throughput collapses"
+    claims = []
+    if rows := data.get("throughput"):
+        found = {gap: _share(rows, gap) for gap in ("0", "gp-2")}
+        text = f"{found['0']:.2f} of ideal, gp-2 {found['gp-2']:.2f}"
+        why = "8x8 without barriers: as steps overlap, gp-2 loses as well, so that little is left to gain"
+        claims.append(_judge(claim, "fig 1", text, found["0"] < 0.8 * found["gp-2"], why))
+    if rows := data.get("torus_2d"):
+        text = ", ".join(f"{row['torus']} {row['of_ideal']:.2f}" for row in _unpaced(rows))
+        why = "share of the time of busiest links that never idle"
+        claims.append(_judge(f"{claim}, the more the larger", "-", text, _unpaced(rows)[-1]["of_ideal"] < 0.75, why))
+    return claims
+
+
+def _share(rows: Rows, gap: str) -> float:
+    return fmean(row["of_ideal"] for row in rows if row["gap"] == gap)
+
+
+def _speed_up_claims(data: Mapping[str, Rows]) -> list[Claim]:
+    claims = []
+    for name, kind, paper in (("torus_2d", "2-D", 1.8), ("torus_3d", "3-D", 1.7)):
+        rows = data.get(name)
+        if not rows:
+            continue
+        best = max(rows, key=lambda row: row["speed_up"])
+        found = f"{best['speed_up']:.2f} (+- {best['speed_up_stderr']:.2f})"
+        why = f"{best['torus']} with {best['gap']}; larger with shift pairing, smaller with deeper buffers: see fig 6"
+        holds = 0.85 * paper <= best["speed_up"] <= 1.15 * paper
+        claims.append(_judge(f"Speed-up up to about {paper} on {kind} tori", f"{paper}", found, holds, why))
+    return claims
+
+
+def _best_gap_claims(data: Mapping[str, Rows]) -> list[Claim]:
+    rows = [row for name in ("torus_2d", "torus_3d") for row in data.get(name, ())]
+    bests = {torus: _best(rows, torus) for torus in dict.fromkeys(row["torus"] for row in rows)}
+    small = {torus: best for torus, best in bests.items() if best["ranks"] <= 64}
+    large = {torus: best for torus, best in bests.items() if best["ranks"] >= 4096}
+    why_small = (
+        "the two packet times beyond the fair share M_i - 1 cost (M_i + 2) / M_i, which is much where M_i is small"
+    )
+    why_large = (
+        "M_i - 1 or M_i is enough where all start a step together and buffers cover the way there and back; "
+        "with buffers of 1 packet, gp+1 is best: fig 6"
+    )
+    claims = []
+    if small:
+        holds = all(best["gap"] in ("gp-1", "gp-2") for best in small.values())
+        claims.append(_judge("Few nodes: gp-1 or gp-2 is best", "gp-1, gp-2", _told(small), holds, why_small))
+    if large:
+        holds = all(best["gap"] == "gp" for best in large.values())
+        claims.append(_judge("Many nodes: gp is best", "gp", _told(large), holds, why_large))
+    elif rows:
+        claims.append(Claim("Many nodes: gp is best", "gp", "-", "not measured", "needs 4096 nodes"))
+    return claims
+
+
+def _best(rows: Rows, torus: str) -> Mapping[str, Any]:
+    return max((row for row in rows if row["torus"] == torus), key=lambda row: row["speed_up"])
+
+
+def _told(bests: Mapping[str, Mapping[str, Any]]) -> str:
+    return ", ".join(f"{torus}: {best['gap']}" for torus, best in bests.items())
