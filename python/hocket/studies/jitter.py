@@ -22,7 +22,7 @@ from hocket.call import Call
 from hocket.machine import Machine
 from hocket.parallel import do_all
 from hocket.simulation import Simulation, Statistics, Trials, simulate
-from hocket.studies.study import Claim, Figure, Rows, Scope, Study, Work
+from hocket.studies.study import Claim, Figure, Rows, Scope, Study, Work, judge
 
 if TYPE_CHECKING:
     import altair as alt
@@ -287,10 +287,6 @@ def _most(rows: Rows, column: str) -> float:
     return float(max(row[column] for row in rows))
 
 
-def _judge(claim: str, paper: str, hocket: str, holds: bool, why: str) -> Claim:
-    return Claim(claim, paper, hocket, "yes" if holds else "no", why)
-
-
 def _claims(data: Mapping[str, Rows]) -> list[Claim]:
     """Judge what the data at hand can say something about."""
     judges = (
@@ -318,7 +314,7 @@ def _transfer_claim(data: Mapping[str, Rows]) -> list[Claim]:
     holds = _most(long, "influence") < 2 < _most(short, "influence")
     why = "largest ratio of times with and without jitter, on either side of transfer = duration"
     return [
-        _judge(
+        judge(
             "The influence is small when the transfer is longer than the duration, else large",
             "fig 8",
             found,
@@ -339,7 +335,7 @@ def _duration_claim(data: Mapping[str, Rows]) -> list[Claim]:
         holds = _most(short, "influence") < _most(long, "influence") / 2
         why = "largest ratio of times with and without jitter, on either side of 1/100"
         claims.append(
-            _judge("The influence is small below duration / period = 1/100 and large above", figure, found, holds, why)
+            judge("The influence is small below duration / period = 1/100 and large above", figure, found, holds, why)
         )
     return claims
 
@@ -352,7 +348,7 @@ def _latency_claim(data: Mapping[str, Rows]) -> list[Claim]:
         return [Claim(claim, "10", "-", "not measured", "needs P of 2^14 and more")]
     ratio = _most(data["transfer_10ms"], "influence") / _most(data["transfer_1ms"], "influence")
     why = "largest ratio of fig 8 over that of fig 5"
-    return [_judge(claim, "10", f"{ratio:.1f}", 5 <= ratio <= 20, why)]
+    return [judge(claim, "10", f"{ratio:.1f}", 5 <= ratio <= 20, why)]
 
 
 def _range_claims(data: Mapping[str, Rows]) -> list[Claim]:
@@ -366,7 +362,7 @@ def _range_claims(data: Mapping[str, Rows]) -> list[Claim]:
             continue
         most = _most(rows, "influence")
         claims.append(
-            _judge(f"Range of fig {figure}", f"{limit}", f"{most:.0f}", limit / 2 < most < 2 * limit, "largest ratio")
+            judge(f"Range of fig {figure}", f"{limit}", f"{most:.0f}", limit / 2 < most < 2 * limit, "largest ratio")
         )
     return claims
 
@@ -387,7 +383,7 @@ def _gain_claims(data: Mapping[str, Rows]) -> list[Claim]:
             why = f"the best gain is at P = 2^{log2}; procedure: {_PROCEDURES[procedure]}"
             holds = 7 <= gain <= 15 and 7 <= log2 <= 14
             claims.append(
-                _judge(
+                judge(
                     f"About 10 times faster at best, P in 2^7 .. 2^14 (fig {figure})", "10", f"{gain:.1f}", holds, why
                 )
             )
@@ -424,7 +420,7 @@ def _limit_claim(data: Mapping[str, Rows]) -> list[Claim]:
             gain = 1 / min(row["remaining_common"] for row in large)
             why = "largest gain at P >= 2^15"
             claims.append(
-                _judge(
+                judge(
                     f"From P = 2^15 on the proposal no longer removes the effect (fig {figure})",
                     "2^15",
                     f"{gain:.1f} times",
@@ -443,7 +439,7 @@ def _best_t_claims(data: Mapping[str, Rows]) -> list[Claim]:
     early, late = bests[: len(bests) // 2], bests[len(bests) // 2 :]
     found = f"{mean(early):.1f}, then {mean(late):.1f}"
     why = "means over the smaller and the larger P; copies cost nothing here: only the noise of 30 trials tells T apart"
-    return [_judge("The best T grows with P", "figs 7, 11", found, mean(late) > mean(early), why)]
+    return [judge("The best T grows with P", "figs 7, 11", found, mean(late) > mean(early), why)]
 
 
 STUDY = Study(

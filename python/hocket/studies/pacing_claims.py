@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from hocket.studies.study import Claim, Rows
+from hocket.studies.study import Claim, Rows, judge
 
 __all__ = ["judged"]
-
-
-def _judge(claim: str, paper: str, hocket: str, holds: bool, why: str) -> Claim:
-    return Claim(claim, paper, hocket, "yes" if holds else "no", why)
 
 
 def judged(data: Mapping[str, Rows]) -> list[Claim]:
@@ -31,11 +27,11 @@ def _collapse_claims(data: Mapping[str, Rows]) -> list[Claim]:
         found = {gap: _share(rows, gap) for gap in ("0", "gp-2")}
         text = f"{found['0']:.2f} of ideal, gp-2 {found['gp-2']:.2f}"
         why = "8x8 without barriers: as steps overlap, gp-2 loses as well, so that little is left to gain"
-        claims.append(_judge(claim, "fig 1", text, found["0"] < 0.8 * found["gp-2"], why))
+        claims.append(judge(claim, "fig 1", text, found["0"] < 0.8 * found["gp-2"], why))
     if rows := data.get("torus_2d"):
         text = ", ".join(f"{row['torus']} {row['of_ideal']:.2f}" for row in _unpaced(rows))
         why = "share of the time of busiest links that never idle"
-        claims.append(_judge(f"{claim}, the more the larger", "-", text, _unpaced(rows)[-1]["of_ideal"] < 0.75, why))
+        claims.append(judge(f"{claim}, the more the larger", "-", text, _unpaced(rows)[-1]["of_ideal"] < 0.75, why))
     return claims
 
 
@@ -53,7 +49,7 @@ def _speed_up_claims(data: Mapping[str, Rows]) -> list[Claim]:
         found = f"{best['speed_up']:.2f} (+- {best['speed_up_stderr']:.2f})"
         why = f"{best['torus']} with {best['gap']}; larger with shift pairing, smaller with deeper buffers: see fig 6"
         holds = 0.85 * paper <= best["speed_up"] <= 1.15 * paper
-        claims.append(_judge(f"Speed-up up to about {paper} on {kind} tori", f"{paper}", found, holds, why))
+        claims.append(judge(f"Speed-up up to about {paper} on {kind} tori", f"{paper}", found, holds, why))
     return claims
 
 
@@ -72,10 +68,10 @@ def _best_gap_claims(data: Mapping[str, Rows]) -> list[Claim]:
     claims = []
     if small:
         holds = all(best["gap"] in ("gp-1", "gp-2") for best in small.values())
-        claims.append(_judge("Few nodes: gp-1 or gp-2 is best", "gp-1, gp-2", _told(small), holds, why_small))
+        claims.append(judge("Few nodes: gp-1 or gp-2 is best", "gp-1, gp-2", _told(small), holds, why_small))
     if large:
         holds = all(best["gap"] == "gp" for best in large.values())
-        claims.append(_judge("Many nodes: gp is best", "gp", _told(large), holds, why_large))
+        claims.append(judge("Many nodes: gp is best", "gp", _told(large), holds, why_large))
     elif rows:
         claims.append(Claim("Many nodes: gp is best", "gp", "-", "not measured", "needs 4096 nodes"))
     return claims

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Claim", "Figure", "Rows", "Scope", "Study", "Work", "as_csv"]
+__all__ = ["Claim", "Figure", "Rows", "Scope", "Study", "Work", "as_csv", "judge"]
 
 Rows = Sequence[Mapping[str, Any]]
 """A table: rows of values by column, units in the columns' names."""
@@ -92,6 +92,11 @@ class Study:
     pieces: Callable[[str, Scope], int]
     compute: Callable[[str, Scope, Work], Rows]
     claims: Callable[[Mapping[str, Rows]], list[Claim]]
+
+
+def judge(claim: str, paper: str, hocket: str, holds: bool, why: str) -> Claim:
+    """Return a claim that holds or does not."""
+    return Claim(claim, paper, hocket, "yes" if holds else "no", why)
 
 
 def as_csv(rows: Rows) -> str:

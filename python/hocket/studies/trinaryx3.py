@@ -1,0 +1,421 @@
+"""Trinaryx3 on the K computer: figures 10 to 14 and the claims, and what goes beyond them.
+
+Reading. Machine `k_computer`: links of 11.6/3 GB/s, 4 engines per node, one thread that takes 1.27 us to prepare a
+message and combines 6.58 GB/s. Bandwidth is 2 N / T. Trinaryx3 takes the segment, a power of two from 1 KiB to 64 KiB,
+that is best by the closed forms; one for both halves. Ring has one engine, and its ranks are numbered along x, then y,
+then z. The model has no noise, so every number is exact for it, and there are no trials.
+
+With a given segment the time of a long pipeline grows by the same time with every segment. Messages of more segments
+than a scope allows are not simulated: two with fewer segments are, and the column `how` says so. Figure 19 compares
+that with simulations of the whole message.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+from hocket.call import Call
+from hocket.library import find
+from hocket.machine import Machine
+from hocket.models import trinaryx3_broadcast_s, trinaryx3_reduce_s
+from hocket.parallel import do_all
+from hocket.simulation import Simulation, simulate
+from hocket.studies import trinaryx3_pictures as pictures
+from hocket.studies.study import Figure, Rows, Scope, Study, Work
+from hocket.studies.trinaryx3_claims import judged
+from hocket.units import parse_bytes_per_s, parse_time
+
+__all__ = ["STUDY", "Run", "machine", "measured", "ring_s"]
+
+MACHINE = "k_computer"
+TRINARYX3 = "allreduce/trinaryx3"
+OVERLAPPED = "allreduce/trinaryx3_overlapped"
+DOUBLING = "allreduce/recursive_doubling"
+RING = "allreduce/ring"
+BUCKET = "allreduce/torus_bucket"
+SWING = "allreduce/swing_torus"
+
+GIB = 1 << 30
+MIB = 1 << 20
+SEGMENTS = tuple(1 << k for k in range(10, 17))
+"""The segments that were tried on the K computer, 1 KiB to 64 KiB."""
+PAPER_SEGMENTS = {"broadcast": 1 << 16, "reduce": 48 << 10}
+"""Those of 1 GiB there."""
+UNOPTIMISED = 1.97
+"""How much slower the reduction is that the compiler does not optimise."""
+_ELEMENT_BYTES = 8  # MPI_DOUBLE
+_SIZES = tuple(16 * 4**k for k in range(14))
+
+_BASE = Machine.load(MACHINE)
+LINK_BYTES_PER_S = parse_bytes_per_s(_BASE.network["link_bandwidth"])
+LATENCY_S = parse_time(_BASE.node["software_latency"])
+REDUCE_BYTES_PER_S = parse_bytes_per_s(_BASE.node["reduce_bandwidth"])
+
+Torus = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """How far a scope goes: its torus, one with powers of two of nodes along each axis, and segments per tree."""
+
+    torus: Torus
+    power_of_two: Torus
+    checked: Torus
+    most_segments: int
+
+
+_REACH = {
+    "quick": _Reach((12, 4, 8), (16, 4, 8), (6, 4, 4), 96),
+    "default": _Reach((12, 4, 8), (16, 4, 8), (12, 4, 8), 768),
+    "full": _Reach((48, 6, 32), (64, 4, 32), (24, 6, 16), 320),
+}
+_MOST_RANKS_OF_RING = 1024
+"""A ring of more ranks sends too many messages: 2 P (P - 1)."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A call on a torus.
+
+    Attributes:
+        algorithm: Its label.
+        torus: Nodes along each axis.
+        size_bytes: The message.
+        segment: Bytes per segment, where the algorithm has them.
+        changes: Keys of the machine file that differ from the preset's.
+    """
+
+    algorithm: str
+    torus: Torus
+    size_bytes: int
+    segment: int | None = None
+    changes: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def ranks(self) -> int:
+        """Number of nodes."""
+        return math.prod(self.torus)
+
+
+def machine(torus: Torus, changes: Mapping[str, Any]) -> Machine:
+    """Return the K computer with a torus of this size, and some keys changed or added to its network."""
+    text = _BASE.text
+    for key, value in {"dims": list(torus), **changes}.items():
+        line = f"{key} = {json.dumps(value)}"
+        known = re.subn(rf"(?m)^{key} = .*$", line, text)
+        text = known[0] if known[1] else text.replace("[network]", f"[network]\n{line}")
+    return Machine.parse(text)
+
+
+@cache
+def simulated(run: Run) -> Simulation:
+    """Simulate a call."""
+    parameters = {} if run.segment is None else {"segment": run.segment}
+    call = Call(ranks=run.ranks, size_bytes=run.size_bytes, element_bytes=_ELEMENT_BYTES, parameters=parameters)
+    return simulate(run.algorithm, call, machine=machine(run.torus, dict(run.changes)))
+
+
+def measured(run: Run, most_segments: int) -> tuple[float, str]:
+    """Return the time of a call and how it was found: simulated, or extrapolated from fewer segments per tree."""
+    if run.segment is None or run.size_bytes <= 3 * run.segment * most_segments:
+        return simulated(run).time_s.mean, "simulated"
+    sizes = [3 * run.segment * segments for segments in (most_segments * 3 // 4, most_segments)]
+    low_s, high_s = (simulated(replace(run, size_bytes=size)).time_s.mean for size in sizes)
+    slope_s = (high_s - low_s) / (sizes[1] - sizes[0])
+    return high_s + slope_s * (run.size_bytes - sizes[1]), f"extrapolated from {sizes[0]} and {sizes[1]} B"
+
+
+def ring_s(size_bytes: float, ranks: int, *, reduce_bytes_per_s: float, simultaneous: bool = True) -> float:
+    """Return the time of a ring whose neighbours do not disturb each other.
+
+    A rank sends and receives at a time, or, if not `simultaneous`, one after the other.
+    """
+    transfer_s = size_bytes / ranks / LINK_BYTES_PER_S * (1 if simultaneous else 2)
+    return (ranks - 1) * (2 * LATENCY_S + 2 * transfer_s + size_bytes / ranks / reduce_bytes_per_s)
+
+
+def _model_s(collective: str, size_bytes: float, segment: float, torus: Torus) -> float:
+    """Return the time by the closed forms (3) and (4)."""
+    height = max(sum(torus) - 2, 0)
+    common = {"height_links": height, "latency_s": LATENCY_S, "link_bytes_per_s": LINK_BYTES_PER_S}
+    if collective == "broadcast":
+        return float(trinaryx3_broadcast_s(size_bytes, segment, **common))
+    return float(trinaryx3_reduce_s(size_bytes, segment, **common, reduce_bytes_per_s=REDUCE_BYTES_PER_S))
+
+
+def _segment(size_bytes: int, torus: Torus) -> int:
+    """Return the best segment for an allreduce by the closed forms, of those that were tried on the K computer."""
+    both = ("reduce", "broadcast")
+    return min(SEGMENTS, key=lambda segment: sum(_model_s(half, size_bytes, segment, torus) for half in both))
+
+
+def _sizes(scope: Scope, least: int = 0) -> tuple[int, ...]:
+    sizes = [size for size in _SIZES if size >= least]
+    count = min(scope.points, len(sizes))
+    return tuple(sizes[round(i * (len(sizes) - 1) / max(count - 1, 1))] for i in range(count))
+
+
+def _has_segments(algorithm: str) -> bool:
+    return any(parameter.name == "segment" for parameter in find(algorithm).parameters)
+
+
+def _run(algorithm: str, torus: Torus, size_bytes: int, **changes: Any) -> Run:
+    segment = _segment(size_bytes, torus) if _has_segments(algorithm) else None
+    return Run(algorithm, torus, size_bytes, segment, tuple(changes.items()))
+
+
+def _row(run: Run, time_s: float, how: str, **columns: Any) -> dict[str, Any]:
+    return {
+        "torus": "x".join(map(str, run.torus)),
+        "algorithm": run.algorithm.partition("/")[2],
+        "size_bytes": run.size_bytes,
+        **columns,
+        "segment_bytes": run.segment or 0,
+        "time_s": time_s,
+        "bandwidth_bytes_per_s": 2 * run.size_bytes / time_s,
+        "how": how,
+    }
+
+
+_Task = Callable[[], dict[str, Any]]
+
+
+def _measure(run: Run, scope: Scope, **columns: Any) -> dict[str, Any]:
+    return _row(run, *measured(run, _REACH[scope.name].most_segments), **columns)
+
+
+# Figures 10 to 12: bandwidth and time over the size of the message
+
+
+def _bandwidth_tasks(scope: Scope) -> list[_Task]:
+    torus = _REACH[scope.name].torus
+    tasks: list[_Task] = []
+    for size in _sizes(scope):
+        for algorithm in (TRINARYX3, OVERLAPPED, DOUBLING, "allreduce/rabenseifner", BUCKET):
+            tasks.append(partial(_measure, _run(algorithm, torus, size), scope))
+        tasks.append(partial(_ring, torus, size))
+    return tasks
+
+
+def _ring(torus: Torus, size: int) -> dict[str, Any]:
+    run = _run(RING, torus, size, engines=1)
+    if run.ranks <= _MOST_RANKS_OF_RING:
+        return _row(run, simulated(run).time_s.mean, "simulated")
+    return _row(run, ring_s(size, run.ranks, reduce_bytes_per_s=REDUCE_BYTES_PER_S), "formula")
+
+
+# Figure 13: breakdown
+
+
+_REDUCTIONS = {"ideal": math.inf, "proposal": 1.0, "no-opt": 1 / UNOPTIMISED}
+"""How fast the reduction is, as a part of the optimised one."""
+
+
+def _breakdown_tasks(scope: Scope) -> list[_Task]:
+    return [partial(_breakdown, kind, scope) for kind in _REDUCTIONS]
+
+
+def _reduce_bandwidth(factor: float) -> str:
+    return f"{min(REDUCE_BYTES_PER_S * factor, 1e18):.0f} B/s"
+
+
+def _breakdown(kind: str, scope: Scope) -> dict[str, Any]:
+    factor, reach = _REDUCTIONS[kind], _REACH[scope.name]
+    changes = (("reduce_bandwidth", _reduce_bandwidth(factor)),)
+    runs = {
+        half: Run(f"{half}/trinaryx3", reach.torus, GIB, segment, changes) for half, segment in PAPER_SEGMENTS.items()
+    }
+    found = {half: measured(run, reach.most_segments) for half, run in runs.items()}
+    row = {"torus": "x".join(map(str, reach.torus)), "kind": kind, "size_bytes": GIB}
+    times = {f"{half}_s": time_s for half, (time_s, _) in found.items()}
+    return {**row, **times, "computation_s": GIB / REDUCE_BYTES_PER_S / factor, "how": found["reduce"][1]}
+
+
+# Figure 14: the best segment
+
+
+def _segment_tasks(scope: Scope) -> list[_Task]:
+    torus = _REACH[scope.name].torus
+    sizes = _sizes(replace(scope, points=min(scope.points, 6)), least=1024)
+    return [
+        partial(_half, collective, Run(f"{collective}/trinaryx3", torus, size, segment), scope)
+        for collective in ("reduce", "broadcast")
+        for size in sizes
+        for segment in SEGMENTS
+        if segment <= max(size, SEGMENTS[0])
+    ]
+
+
+def _half(collective: str, run: Run, scope: Scope) -> dict[str, Any]:
+    """Measure one half of an allreduce, beside its closed form."""
+    row = _measure(run, scope, collective=collective)
+    model_s = _model_s(collective, run.size_bytes, min(run.segment or math.inf, run.size_bytes / 3), run.torus)
+    return {**row, "model_s": model_s, "over_model": row["time_s"] / model_s}
+
+
+# Figure 15: links that wait
+
+
+def _link_tasks(scope: Scope) -> list[_Task]:
+    torus = _REACH["quick" if scope.name == "quick" else "full"].torus
+    return [
+        partial(_links, _run(algorithm, torus, MIB, protocol=protocol))
+        for protocol in ("rendezvous", "eager")
+        for algorithm in (DOUBLING, TRINARYX3, OVERLAPPED, BUCKET)
+    ]
+
+
+def _links(run: Run) -> dict[str, Any]:
+    found = simulated(run)
+    row = _row(run, found.time_s.mean, "simulated", protocol=dict(run.changes)["protocol"])
+    if found.links is None:
+        return row
+    links = found.links
+    counts = {"links": links.links, "used": links.used, "waited": links.waited}
+    return {**row, **counts, "waited_share": links.waited / links.links, "waiting_s": links.waiting_s}
+
+
+# Figure 16: the closed forms
+
+
+def _model_tasks(scope: Scope) -> list[_Task]:
+    torus = _REACH[scope.name].torus
+    tasks: list[_Task] = []
+    for size in (*_sizes(scope, least=1 << 16)[:-1], GIB):
+        for collective, segment in PAPER_SEGMENTS.items():
+            chosen = segment if size == GIB else _segment(size, torus)
+            tasks.append(partial(_half, collective, Run(f"{collective}/trinaryx3", torus, size, chosen), scope))
+    return tasks
+
+
+# Figure 17: beyond the paper
+
+
+def _beyond_tasks(scope: Scope) -> list[_Task]:
+    reach = _REACH[scope.name]
+    cases = [(reach.torus, (TRINARYX3, OVERLAPPED, BUCKET)), (reach.power_of_two, (TRINARYX3, OVERLAPPED, SWING))]
+    return [
+        partial(_beyond, algorithm, torus, factor, engines, scope)
+        for torus, algorithms in cases
+        for factor in (1, 8)
+        for engines in (4, 6)
+        for algorithm in algorithms
+    ]
+
+
+def bound_s(size_bytes: float, ranks: int, *, engines: int, reduce_bytes_per_s: float) -> float:
+    """Return a time that no allreduce beats: that of its bytes through a node, or of its reduction by a thread.
+
+    On average a node sends 2 N (P - 1) / P bytes at least, over its six links or as many as it has engines, and
+    combines N (P - 1) / P bytes.
+    """
+    share = size_bytes * (ranks - 1) / ranks
+    return max(2 * share / (min(engines, 6) * LINK_BYTES_PER_S), share / reduce_bytes_per_s)
+
+
+def _beyond(algorithm: str, torus: Torus, factor: int, engines: int, scope: Scope) -> dict[str, Any]:
+    run = _run(algorithm, torus, GIB, engines=engines, reduce_bandwidth=_reduce_bandwidth(factor))
+    row = _measure(run, scope, reduction=factor, engines=engines)
+    best_s = bound_s(GIB, run.ranks, engines=engines, reduce_bytes_per_s=REDUCE_BYTES_PER_S * factor)
+    return {**row, "bound_s": best_s, "of_bound": best_s / row["time_s"]}
+
+
+# Figure 18: what decides the ring
+
+
+_RINGS: Mapping[str, Mapping[str, Any]] = {
+    "as stated": {},
+    "four engines": {"engines": 4},
+    "reduction not optimised": {"reduce_bandwidth": _reduce_bandwidth(1 / UNOPTIMISED)},
+    "ranks anywhere on the torus": {"permutation": True},
+}
+_ALTERNATING = "sends and receives in turn, reduction not optimised"
+
+
+def _ring_tasks(scope: Scope) -> list[_Task]:
+    torus = _REACH["quick"].torus
+    return [*(partial(_ring_case, name, torus, scope) for name in _RINGS), partial(_alternating, torus)]
+
+
+def _ring_case(name: str, torus: Torus, scope: Scope) -> dict[str, Any]:
+    changes: dict[str, Any] = {"engines": 1, **_RINGS[name]}
+    if "permutation" in changes:
+        changes["permutation"] = tuple(random.Random(scope.seed).sample(range(math.prod(torus)), math.prod(torus)))
+    run = _run(RING, torus, GIB, **changes)
+    return _row(run, simulated(run).time_s.mean, "simulated", case=name)
+
+
+def _alternating(torus: Torus) -> dict[str, Any]:
+    """Return a ring with one engine that does one thing at a time, by its formula."""
+    run = _run(RING, torus, GIB)
+    slow = REDUCE_BYTES_PER_S / UNOPTIMISED
+    time_s = ring_s(GIB, run.ranks, reduce_bytes_per_s=slow, simultaneous=False)
+    return _row(run, time_s, "formula", case=_ALTERNATING)
+
+
+# Figure 19: extrapolation
+
+
+def _check_tasks(scope: Scope) -> list[_Task]:
+    return [partial(_check, algorithm, scope) for algorithm in (TRINARYX3, OVERLAPPED)]
+
+
+def _check(algorithm: str, scope: Scope) -> dict[str, Any]:
+    reach = _REACH[scope.name]
+    run = Run(algorithm, reach.checked, GIB, SEGMENTS[-1])
+    extrapolated_s, how = measured(run, reach.most_segments)
+    row = _row(run, simulated(run).time_s.mean, "simulated")
+    return {**row, "extrapolated_s": extrapolated_s, "from": how, "error": extrapolated_s / row["time_s"] - 1}
+
+
+_TASKS: Mapping[str, Callable[[Scope], Sequence[_Task]]] = {
+    "bandwidth": _bandwidth_tasks,
+    "breakdown": _breakdown_tasks,
+    "segments": _segment_tasks,
+    "links": _link_tasks,
+    "model": _model_tasks,
+    "beyond": _beyond_tasks,
+    "ring": _ring_tasks,
+    "check": _check_tasks,
+}
+
+
+def _do(task: _Task) -> dict[str, Any]:
+    return task()
+
+
+def _compute(data: str, scope: Scope, work: Work) -> Rows:
+    return do_all(_do, _TASKS[data](scope), executor=work.executor, on_done=lambda *_: work.on_done())
+
+
+STUDY = Study(
+    title="Trinaryx3 allreduce on the K computer",
+    figures=(
+        Figure(10, "Bandwidth over message size", "bandwidth", pictures.bandwidths(GIB)),
+        Figure(11, "Bandwidth over message size, to 32 MiB", "bandwidth", pictures.bandwidths(32 * MIB)),
+        Figure(12, "Time over message size, to 32 KiB", "bandwidth", pictures.times(32 << 10)),
+        Figure(13, "Where the time of 1 GiB goes", "breakdown", pictures.breakdown),
+        Figure(14, "Best segment over message size", "segments", pictures.best_segments),
+        Figure(15, "Share of links that something waited for, 1 MiB", "links", pictures.waiting),
+        Figure(16, "Simulated over closed form", "model", pictures.over_model),
+        Figure(17, "Bandwidth of 1 GiB: reduction 8 times as fast, 6 engines", "beyond", pictures.beyond),
+        Figure(18, "What decides the ring: bandwidth of 1 GiB", "ring", pictures.rings),
+        Figure(19, "Error of extrapolation, 1 GiB", "check", pictures.errors),
+    ),
+    scopes={
+        "quick": Scope("quick", most_ranks_log2=9, points=5, trials=1),
+        "default": Scope("default", most_ranks_log2=14, points=14, trials=1),
+        "full": Scope("full", most_ranks_log2=14, points=14, trials=1),
+    },
+    pieces=lambda data, scope: len(_TASKS[data](scope)),
+    compute=_compute,
+    claims=judged,
+)
+"""Points are message sizes."""
