@@ -64,6 +64,17 @@ def test_a_gap_is_refused_where_nobody_would_leave_it() -> None:
         hocket.record(EXCHANGE, RING.call("1"))
 
 
+def test_processors_that_are_interrupted_let_messages_leave_later() -> None:
+    """In each period of 1 us begins one event: it makes the software latency of 1 us last for 0.5 us longer."""
+    noise = '[noise.os]\nmodel = "periodic"\nperiod = "1 us"\nduration = "0.5 us"'
+    call = hocket.Call(ranks=2, size_bytes=2048)
+    quiet, noisy = (
+        hocket.simulate("broadcast/linear", call, machine=machine(setting, software_us=1), trials=hocket.Trials(8))
+        for setting in (RING, replace(RING, keys=noise))
+    )
+    assert noisy.times_s == pytest.approx([quiet.time_s.mean + 0.5e-6] * 8)
+
+
 def compute(data: str) -> Rows:
     """Return data of the study at its quickest, with two steps of each exchange."""
     study = STUDIES["pacing"]
