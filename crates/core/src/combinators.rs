@@ -129,22 +129,33 @@ impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
 pub struct JoinAll<'r, R: Rank, F: Future> {
     rank: &'r R,
     branches: Pin<Box<[Branch<'r, R, F>]>>,
-    /// How many branches at the beginning have ended.
+    has_begun: bool,
+    /// How many branches at the beginning have ended, and how many at all.
+    first: usize,
     ended: usize,
 }
 
 impl<'r, R: Rank, F: Future> JoinAll<'r, R, F> {
     pub(crate) fn new(rank: &'r R, branches: impl IntoIterator<Item = F>) -> Self {
         let branches: Box<[_]> = branches.into_iter().map(|f| Branch::new(rank, f)).collect();
-        Self { rank, branches: Box::into_pin(branches), ended: 0 }
+        Self { rank, branches: Box::into_pin(branches), has_begun: false, first: 0, ended: 0 }
     }
 
     /// Goes on with all branches that can; whether all have ended.
     fn advance(&mut self, start: &R::Moment, cx: &mut Context<'_>) -> bool {
-        let (first, count) = (self.ended, self.branches.len());
-        for index in first..count {
-            let has_ended = nth(self.branches.as_mut(), index).advance(start, (index, count), cx);
-            self.ended += usize::from(has_ended && self.ended == index);
+        let (here, count) = (self.rank.path(), self.branches.len());
+        let tells_apart = self.has_begun && here.has_branches();
+        for index in self.first..count {
+            if tells_apart && !self.rank.can_go_on(here.branch(index, count)) {
+                continue;
+            }
+            let branch = nth(self.branches.as_mut(), index);
+            let has_ended = branch.output.is_none() && branch.advance(start, (index, count), cx);
+            self.ended += usize::from(has_ended);
+        }
+        self.has_begun = true;
+        while self.branches.get(self.first).is_some_and(|branch| branch.output.is_some()) {
+            self.first += 1;
         }
         self.ended == count
     }

@@ -181,7 +181,7 @@ mod tests {
         fn events_come_in_order(pushes in prop::collection::vec((0..9u32, 0..3u32, 0..1000u64, any::<bool>()), 1..200)) {
             let (mut timetable, mut expected) = (Timetable::new(), BTreeSet::new());
             let mut now_s = 0.0;
-            for (number, (factor, scale, key, takes)) in (0..).zip(pushes) {
+            for (number, (factor, scale, key, takes)) in (0u32..).zip(pushes) {
                 let time_s: f64 = now_s + f64::from(factor) * 10f64.powi(-3 * scale as i32);
                 let event = Event { time_s, key: key << 32 | number as u64, what: number };
                 let is_first = expected.first().is_none_or(|first| (time_s.to_bits(), event.key) < *first);
