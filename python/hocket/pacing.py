@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from hocket import _native
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import ask, call_request
-from hocket.simulation import MachineLike, Trials, as_machine
+from hocket.requests import call_request
+from hocket.simulation import MachineLike, as_machine
 
-__all__ = ["LinkUse", "Step", "StepTime", "links", "simulate_step", "steps"]
+__all__ = ["Step", "StepTime", "simulate_step", "steps"]
 
 
 @dataclass(frozen=True)
@@ -45,25 +45,6 @@ class StepTime(Step):
     message_bytes: int
 
 
-@dataclass(frozen=True)
-class LinkUse:
-    """What a link carried.
-
-    Attributes:
-        link: Its number.
-        name: Its name, as "+x from (3,0)".
-        bytes: Bytes that went over it.
-        busy_s: How long it was carrying something.
-        waiting_s: How long packets that wanted it waited for it, added up.
-    """
-
-    link: int
-    name: str
-    bytes: float
-    busy_s: float
-    waiting_s: float
-
-
 def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tuple[Step, ...]:
     """Return the steps of an algorithm of the catalogue; none if it has none, or the machine no topology.
 
@@ -90,20 +71,3 @@ def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine:
     found = as_algorithm(algorithm)
     request = {"call": call_request(found, call), "machine": as_machine(machine).as_request(), "step": step}
     return StepTime(**json.loads(_native.simulate_step(json.dumps(request))))
-
-
-def links(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tuple[LinkUse, ...]:
-    """Simulate a call and return what each link carried that was used.
-
-    Raises:
-        Error: As `hocket.simulate`.
-    """
-    found = as_algorithm(algorithm)
-    request = {
-        "call": call_request(found, call),
-        "machine": as_machine(machine).as_request(),
-        "trials": Trials(threads=1).as_request(),
-        "links": True,
-    }
-    answer = ask(_native.simulate, request, found)
-    return tuple(LinkUse(**row) for row in (answer["links"] or {"rows": []})["rows"])

@@ -43,7 +43,7 @@ def test_links_carry_what_is_routed_over_them() -> None:
     """On a ring of 4 the distances 1, 2 (in the + direction) and 3 make 1 + 2 messages per + link and 1 per - link."""
     ring = Setting((4,))
     carried = Counter()
-    for link in pacing.links(EXCHANGE, ring.call("auto"), machine=machine(ring)):
+    for link in hocket.link_uses(EXCHANGE, ring.call("auto"), machine=machine(ring)):
         carried[link.name[:2], link.bytes] += 1
     assert carried == {("+x", 3 * 65536): 4, ("-x", 65536): 4}
 
@@ -62,6 +62,17 @@ def test_a_gap_is_refused_where_nobody_would_leave_it() -> None:
         hocket.simulate("allreduce/ring", call, machine=machine(RING))
     with pytest.raises(hocket.Error, match="a schedule holds no gaps"):
         hocket.record(EXCHANGE, RING.call("1"))
+
+
+def test_processors_that_are_interrupted_let_messages_leave_later() -> None:
+    """In each period of 1 us begins one event: it makes the software latency of 1 us last for 0.5 us longer."""
+    noise = '[noise.os]\nmodel = "periodic"\nperiod = "1 us"\nduration = "0.5 us"'
+    call = hocket.Call(ranks=2, size_bytes=2048)
+    quiet, noisy = (
+        hocket.simulate("broadcast/linear", call, machine=machine(setting, software_us=1), trials=hocket.Trials(8))
+        for setting in (RING, replace(RING, keys=noise))
+    )
+    assert noisy.times_s == pytest.approx([quiet.time_s.mean + 0.5e-6] * 8)
 
 
 def compute(data: str) -> Rows:

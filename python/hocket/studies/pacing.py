@@ -22,9 +22,9 @@ from typing import Any
 
 from hocket.call import Call
 from hocket.machine import Machine
-from hocket.pacing import StepTime, links, simulate_step, steps
+from hocket.pacing import StepTime, simulate_step, steps
 from hocket.parallel import do_all
-from hocket.simulation import ONE_TRIAL, Event, Simulation, Trials, simulate, trace
+from hocket.simulation import ONE_TRIAL, Event, Simulation, Trials, link_uses, simulate, trace
 from hocket.studies import pacing_pictures as pictures
 from hocket.studies.pacing_claims import judged
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
@@ -400,7 +400,7 @@ _HEAT_GAPS = ("0", "gp-2")
 def _heat(task: tuple[Setting, str]) -> list[dict[str, Any]]:
     """Return what each link carried, and how long packets waited for it."""
     setting, gap = task
-    found = links(EXCHANGE, setting.call(GAPS[gap], barrier=1), machine=machine(setting))
+    found = link_uses(EXCHANGE, setting.call(GAPS[gap], barrier=1), machine=machine(setting))
     rows = []
     for link in found:
         direction, _, place = link.name.partition(" from ")
