@@ -55,11 +55,7 @@ def _speed_up_claims(data: Mapping[str, Rows]) -> list[Claim]:
             claims.append(Claim(claim, f"{paper}", found, "not measured", f"needs {_MANY} nodes"))
             continue
         holds = 0.85 * paper <= best["speed_up"] <= 1.15 * paper
-<<<<<<< HEAD
-        claims.append(judge(f"Speed-up up to about {paper} on {kind} tori", f"{paper}", found, holds, why))
-=======
-        claims.append(_judge(claim, f"{paper}", found, holds, why))
->>>>>>> main
+        claims.append(judge(claim, f"{paper}", found, holds, why))
     return claims
 
 
