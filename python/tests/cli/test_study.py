@@ -11,3 +11,11 @@ def test_figures_and_claims_are_written(hocket_command: Callable[..., Ran], tmp_
     assert {claim["holds"] for claim in found["claims"]} <= {"yes", "no", "not measured"}
     names = {"torus_2d.csv", "overlaps.csv", "claims.csv", "figure-02.png", "figure-02.html", "figure-04.png"}
     assert names <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_trinaryx3(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    found = hocket_command(f"study trinaryx3 --quick --figure 13 --figure 15 --json -o {tmp_path}").json
+    holds = {claim["claim"]: claim["holds"] for claim in found["claims"]}
+    assert holds["Links that waited at 1 MiB: trinaryx3"] == "yes"
+    assert holds["Computation, as a part of allreduce"] == "yes"
+    assert {"breakdown.csv", "links.csv", "figure-13.png", "figure-15.html"} <= {p.name for p in tmp_path.iterdir()}
