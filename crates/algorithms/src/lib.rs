@@ -7,6 +7,7 @@ pub mod pattern;
 pub mod pipeline;
 pub mod redundancy;
 mod registry;
+pub mod rules;
 pub mod torus;
 
 pub use about::{About, Steps};

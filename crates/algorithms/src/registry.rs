@@ -96,7 +96,7 @@ pub trait Visitor {
     /// What it results in.
     type Output;
     /// Does it.
-    fn visit(self, program: &impl Program) -> Self::Output;
+    fn visit(self, program: &(impl Program + 'static)) -> Self::Output;
 }
 
 /// The entry of an algorithm.

@@ -15,8 +15,8 @@ pub struct Ranks<F> {
     again: Again,
 }
 
-/// Whether the program that was polled wants to be polled again at once.
-struct Again {
+/// Polls a program, and once more when one of its branches has woken another.
+pub struct Again {
     flag: Arc<Flag>,
     waker: Waker,
 }
@@ -30,13 +30,16 @@ impl Wake for Flag {
     }
 }
 
-impl Again {
-    fn new() -> Self {
+impl Default for Again {
+    fn default() -> Self {
         let flag = Arc::<Flag>::default();
         Self { waker: flag.clone().into(), flag }
     }
+}
 
-    fn poll(&self, mut program: Pin<&mut impl Future<Output = ()>>) -> Poll<()> {
+impl Again {
+    /// Resumes the program until it waits for something outside or ends.
+    pub fn poll(&self, mut program: Pin<&mut impl Future<Output = ()>>) -> Poll<()> {
         loop {
             let polled = program.as_mut().poll(&mut Context::from_waker(&self.waker));
             if polled.is_ready() || !self.flag.0.load(Ordering::Relaxed) {
@@ -51,7 +54,7 @@ impl<F: Future<Output = ()>> Ranks<F> {
     /// The programs in rank order, none of them started.
     pub fn new(programs: impl IntoIterator<Item = F>) -> Self {
         let programs: Box<[_]> = programs.into_iter().map(Some).collect();
-        Self { running: programs.len(), programs: Box::into_pin(programs), again: Again::new() }
+        Self { running: programs.len(), programs: Box::into_pin(programs), again: Again::default() }
     }
 
     /// Resumes `rank` until it waits again or ends. Resuming an ended rank does nothing.
@@ -94,7 +97,7 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
 
 /// Runs one program whose verbs never wait; `false` when it waits all the same.
 pub fn run_to_completion(program: impl Future<Output = ()>) -> bool {
-    Again::new().poll(std::pin::pin!(program)).is_ready()
+    Again::default().poll(std::pin::pin!(program)).is_ready()
 }
 
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,

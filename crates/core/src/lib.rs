@@ -19,7 +19,7 @@ pub use call::{Call, Collective, Counts, Parameter, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, Winner};
 pub use earliest::Earliest;
 pub use error::{Error, Result};
-pub use executor::{Ranks, ReadyRanks, run_to_completion};
+pub use executor::{Again, Ranks, ReadyRanks, run_to_completion};
 pub use path::{Path, Woken};
 pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
 pub use span::{Buffer, Span};

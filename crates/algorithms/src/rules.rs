@@ -1,0 +1,209 @@
+//! Rules: which algorithm a call gets.
+//!
+//! ```text
+//! # the first rule that fits a call decides; a call that none fits is left to MPI
+//! allreduce[size=64KiB.., ranks=8..]: ring
+//! allreduce: recursive_doubling
+//! broadcast[size=1MiB..]: chain, segment=64KiB
+//! alltoall: native
+//! ```
+//!
+//! A range begins at its first value and ends before its second.
+
+use std::ops::Range;
+
+use hocket_core::units::parse_bytes;
+use hocket_core::{Call, Collective, Error, Result, Unit};
+
+use crate::{Entry, complete, find};
+
+/// The algorithm of a rule that leaves a call to MPI.
+pub const NATIVE: &str = "native";
+
+/// Rules in the order in which they are tried.
+#[derive(Clone, Debug, Default)]
+pub struct Rules(Vec<Rule>);
+
+#[derive(Clone, Debug)]
+struct Rule {
+    collective: Collective,
+    size_bytes: Range<u64>,
+    ranks: Range<u64>,
+    choice: Choice,
+}
+
+/// What a rule decides.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    /// MPI's own algorithm.
+    Native,
+    /// This one, with these parameters.
+    Algorithm(&'static Entry, Vec<(String, u64)>),
+}
+
+impl Rules {
+    /// The rules of a text, one per line; `file` names it in errors.
+    ///
+    /// # Errors
+    /// A line that is no rule, an algorithm or parameter that does not exist, a range that holds nothing.
+    pub fn parse(text: &str, file: &str) -> Result<Self> {
+        let mut rules = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if !line.is_empty() {
+                rules.push(parse_rule(line).map_err(|error| error.at(format!("{file}:{}", number + 1)))?);
+            }
+        }
+        Ok(Self(rules))
+    }
+
+    /// Whether a rule for this collective may choose an algorithm.
+    pub fn mention(&self, collective: Collective) -> bool {
+        self.0.iter().any(|rule| rule.collective == collective && !matches!(rule.choice, Choice::Native))
+    }
+
+    /// What the first rule says that fits a call of `size_bytes` (see [`size_bytes`]) over `ranks` ranks.
+    pub fn choose(&self, collective: Collective, size_bytes: u64, ranks: usize) -> Option<&Choice> {
+        let fits = |rule: &&Rule| {
+            let Rule { ranks: allowed, size_bytes: sizes, .. } = rule;
+            rule.collective == collective && sizes.contains(&size_bytes) && allowed.contains(&(ranks as u64))
+        };
+        self.0.iter().find(fits).map(|rule| &rule.choice)
+    }
+}
+
+/// The message of a call as rules and `--size` count it: a block where the collective's MPI call gives that, else the
+/// whole vector.
+pub fn size_bytes(call: &Call) -> u64 {
+    let elements = match call.collective {
+        Collective::ReduceScatter => call.total(),
+        _ => call.count(0),
+    };
+    (elements * call.element_bytes) as u64
+}
+
+fn parse_rule(line: &str) -> Result<Rule> {
+    let expected = "expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE";
+    let (head, tail) = line.split_once(':').ok_or_else(|| Error::new(format!("got {line:?}, {expected}")))?;
+    let (name, conditions) = match head.trim().split_once('[') {
+        None => (head.trim(), ""),
+        Some((name, rest)) => {
+            let rest = rest.strip_suffix(']').ok_or_else(|| Error::new(format!("got {head:?}, {expected}")))?;
+            (name.trim(), rest)
+        }
+    };
+    let collective = parse_collective(name)?;
+    let (mut size_bytes, mut ranks) = (0..u64::MAX, 0..u64::MAX);
+    for (key, value) in pairs(conditions)? {
+        match key {
+            "size" => size_bytes = parse_range(value)?,
+            "ranks" => ranks = parse_range(value)?,
+            _ => return Err(Error::new(format!("unknown condition {key:?}, expected size or ranks"))),
+        }
+    }
+    Ok(Rule { collective, size_bytes, ranks, choice: parse_choice(collective, tail)? })
+}
+
+fn parse_collective(name: &str) -> Result<Collective> {
+    Collective::ALL.into_iter().find(|collective| collective.name() == name).ok_or_else(|| {
+        let names: Vec<_> = Collective::ALL.iter().map(|collective| collective.name()).collect();
+        Error::new(format!("unknown collective {name:?}, expected one of {}", names.join(", ")))
+    })
+}
+
+fn parse_choice(collective: Collective, text: &str) -> Result<Choice> {
+    let (name, values) = text.split_once(',').unwrap_or((text, ""));
+    if name.trim() == NATIVE {
+        return match values.trim() {
+            "" => Ok(Choice::Native),
+            _ => Err(Error::new(format!("{NATIVE} has no parameters, got {:?}", values.trim()))),
+        };
+    }
+    let entry = find(collective, name.trim())?;
+    let mut parameters = Vec::new();
+    for (key, value) in pairs(values)? {
+        let declared = entry.about.parameters.iter().find(|parameter| parameter.name == key);
+        let value = match declared.map(|parameter| parameter.unit) {
+            Some(Unit::Bytes) => parse_bytes(value),
+            _ => value.parse().map_err(|_| Error::new(format!("got {value:?}, expected a whole number"))),
+        };
+        parameters.push((key.to_owned(), value.map_err(|error| error.at(format!("{entry}: {key}")))?));
+    }
+    complete(entry.about.parameters, &parameters, 1).map_err(|error| error.at(entry))?;
+    Ok(Choice::Algorithm(entry, parameters))
+}
+
+/// `name=value, name=value`.
+fn pairs(text: &str) -> Result<Vec<(&str, &str)>> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let pair = part.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+            pair.ok_or_else(|| Error::new(format!("got {part:?}, expected NAME=VALUE")))
+        })
+        .collect()
+}
+
+/// `FROM..TO`; either may be missing.
+fn parse_range(text: &str) -> Result<Range<u64>> {
+    let expected = || Error::new(format!("got {text:?}, expected FROM..TO such as 64KiB.. or 2..17"));
+    let (from, to) = text.split_once("..").ok_or_else(expected)?;
+    let end = |text: &str, missing| if text.trim().is_empty() { Ok(missing) } else { parse_bytes(text) };
+    let range = end(from, 0)?..end(to, u64::MAX)?;
+    if range.is_empty() {
+        Err(Error::new(format!("range {text:?} holds nothing, expected FROM < TO")))
+    } else {
+        Ok(range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(rules: &Rules, collective: Collective, size_bytes: u64, ranks: usize) -> String {
+        match rules.choose(collective, size_bytes, ranks) {
+            None => "none".to_owned(),
+            Some(Choice::Native) => NATIVE.to_owned(),
+            Some(Choice::Algorithm(entry, parameters)) => format!("{} {parameters:?}", entry.name),
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let text = "# long ones\nallreduce[size=64KiB.., ranks=8..]: ring\n\nallreduce : recursive_doubling # all others\n\
+                    broadcast[ size = ..1MiB ]: chain, segment=4KiB\nalltoall:native";
+        let rules = Rules::parse(text, "rules").expect("good rules");
+        assert_eq!(chosen(&rules, Collective::Allreduce, 65536, 8), "ring []");
+        assert_eq!(chosen(&rules, Collective::Allreduce, 65535, 8), "recursive_doubling []");
+        assert_eq!(chosen(&rules, Collective::Allreduce, 65536, 7), "recursive_doubling []");
+        assert_eq!(chosen(&rules, Collective::Broadcast, (1 << 20) - 1, 2), "chain [(\"segment\", 4096)]");
+        assert_eq!(chosen(&rules, Collective::Broadcast, 1 << 20, 2), "none");
+        assert_eq!(chosen(&rules, Collective::Alltoall, 0, 1), NATIVE);
+        assert_eq!(chosen(&rules, Collective::Barrier, 0, 1), "none");
+    }
+
+    #[test]
+    fn a_bad_rule_is_named_with_its_line() {
+        let bad = [
+            (
+                "allreduce",
+                "got \"allreduce\", expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE",
+            ),
+            ("bcast: chain", "unknown collective \"bcast\", expected one of allgather, allreduce"),
+            ("allreduce: rings", "unknown allreduce algorithm \"rings\", expected one of linear"),
+            ("allreduce[size=1..1]: ring", "range \"1..1\" holds nothing, expected FROM < TO"),
+            ("allreduce[size=7]: ring", "got \"7\", expected FROM..TO such as 64KiB.. or 2..17"),
+            ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size or ranks"),
+            ("allreduce[size=7..: ring", "got \"allreduce[size=7..\", expected COLLECTIVE"),
+            ("broadcast: chain, segment=x", "broadcast chain: segment: got \"x\""),
+            ("broadcast: chain, segment", "got \"segment\", expected NAME=VALUE"),
+            ("broadcast: chain, size=8", "broadcast chain: unknown parameter \"size\""),
+            ("alltoall: native, x=1", "native has no parameters, got \"x=1\""),
+        ];
+        for (line, expected) in bad {
+            let error = Rules::parse(&format!("# one\n{line}"), "my.rules").expect_err(line).to_string();
+            assert!(error.starts_with(&format!("my.rules:2: {expected}")), "{line}: {error}");
+        }
+    }
+}

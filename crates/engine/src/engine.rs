@@ -1,0 +1,134 @@
+//! One engine per communicator: it chooses the algorithm of a call, and keeps the operations of earlier calls for
+//! calls like them.
+
+use std::ffi::CString;
+
+use hocket_algorithms::Entry;
+use hocket_algorithms::rules::{Choice, Rules, size_bytes};
+use hocket_core::{Call, Collective, Counts};
+
+use crate::buffers::Layout;
+use crate::operation::Operation;
+use crate::transport::Transport;
+
+/// What a call asks for. Two calls that ask for the same run the same operation, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The collective.
+    pub collective: Collective,
+    /// The root, 0 where there is none.
+    pub root: usize,
+    /// Elements per block, or of the vector.
+    pub count: usize,
+    /// Elements of each rank's block, where they differ.
+    pub counts: Option<&'a [usize]>,
+    /// Whether this rank's input lies in its result.
+    pub in_place: bool,
+    /// Whether operands may be swapped.
+    pub commutative: bool,
+    /// Size of an element's data.
+    pub element_bytes: usize,
+    /// How elements lie in memory.
+    pub layout: Layout,
+}
+
+impl Request<'_> {
+    fn call(&self, ranks: usize) -> Call {
+        let counts = self.counts.map_or(Counts::Equal(self.count), Counts::each);
+        let Self { collective, root, in_place, commutative, element_bytes, .. } = *self;
+        Call { root, counts, in_place, commutative, element_bytes, ..Call::new(collective, ranks, 0) }
+    }
+
+    fn is_like(&self, kind: &Kind) -> bool {
+        let call = &kind.call;
+        let counts_are_equal = match (&call.counts, self.counts) {
+            (Counts::Equal(count), None) => *count == self.count,
+            (Counts::Offsets(offsets), Some(counts)) => {
+                offsets.windows(2).map(|pair| pair[1] - pair[0]).eq(counts.iter().copied())
+            }
+            _ => false,
+        };
+        counts_are_equal
+            && kind.layout == self.layout
+            && call.collective == self.collective
+            && call.root == self.root
+            && call.in_place == self.in_place
+            && call.commutative == self.commutative
+            && call.element_bytes == self.element_bytes
+    }
+}
+
+/// What calls that are alike have in common.
+#[derive(Debug)]
+pub struct Kind {
+    pub(crate) call: Call,
+    pub(crate) layout: Layout,
+}
+
+/// The algorithms of one communicator.
+pub struct Engine {
+    rank: usize,
+    ranks: usize,
+    transport: Transport,
+    /// Operations that are not running, the one used last at the end.
+    idle: Vec<Box<Operation>>,
+    /// Calls that are left to MPI, and why.
+    passed: Vec<(Kind, CString)>,
+}
+
+/// Operations that an engine keeps, and calls of which it remembers that they are left to MPI.
+const MOST_KEPT: usize = 32;
+
+impl Engine {
+    /// An engine of rank `rank` of `ranks`.
+    pub fn new(rank: usize, ranks: usize, transport: Transport) -> Self {
+        Self { rank, ranks, transport, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// The algorithm that `rules` have for the call, not yet started.
+    ///
+    /// # Errors
+    /// The reason why MPI has to do it.
+    pub fn prepare(&mut self, rules: &Rules, request: &Request<'_>) -> Result<Box<Operation>, &CString> {
+        if let Some(index) = self.idle.iter().rposition(|operation| request.is_like(&operation.kind)) {
+            return Ok(self.idle.remove(index));
+        }
+        if let Some(index) = self.passed.iter().position(|(kind, _)| request.is_like(kind)) {
+            return Err(&self.passed[index].1);
+        }
+        let kind = Kind { call: request.call(self.ranks), layout: request.layout };
+        match decide(rules, &kind.call) {
+            Ok((entry, call)) => Ok(Box::new(Operation::new(entry, call, kind, self.rank, self.transport))),
+            Err(reason) => {
+                self.passed.truncate(MOST_KEPT);
+                self.passed.insert(0, (kind, CString::new(reason).unwrap_or_default()));
+                Err(&self.passed[0].1)
+            }
+        }
+    }
+
+    /// The operation is done, and can run again.
+    pub fn keep(&mut self, operation: Box<Operation>) {
+        if self.idle.len() == MOST_KEPT {
+            self.idle.remove(0);
+        }
+        self.idle.push(operation);
+    }
+}
+
+/// The algorithm for a call and the call as it takes it, or the reason why there is none.
+fn decide(rules: &Rules, call: &Call) -> Result<(&'static Entry, Call), String> {
+    match rules.choose(call.collective, size_bytes(call), call.ranks) {
+        None => Err("no rule for it".to_owned()),
+        Some(Choice::Native) => Err("a rule says native".to_owned()),
+        Some(Choice::Algorithm(entry, parameters)) => {
+            let accepted = entry.accept(call, parameters).map_err(|error| error.to_string())?;
+            Ok((entry, accepted))
+        }
+    }
+}

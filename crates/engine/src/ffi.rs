@@ -1,0 +1,187 @@
+//! The functions of `hocket.h`. What they do is written there; here is how they reach Rust.
+#![allow(unsafe_code, clippy::missing_safety_doc)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use hocket_algorithms::rules::Rules;
+use hocket_core::Collective;
+
+use crate::{Engine, Layout, Log, Operation, Progress, Request, Transport};
+
+static RULES: OnceLock<Rules> = OnceLock::new();
+static LOG: Mutex<Log> = Mutex::new(Log::new());
+
+/// `hocket_call`.
+#[repr(C)]
+pub struct CallC {
+    collective: i32,
+    root: i32,
+    in_place: c_int,
+    commutative: c_int,
+    count: usize,
+    counts: *const usize,
+    element_bytes: usize,
+    layout: Layout,
+}
+
+/// The collectives in the order of `hocket_collective`.
+const COLLECTIVES: [Collective; 10] = Collective::ALL;
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn hocket_interface() -> c_int {
+    1
+}
+
+/// Writes a text, cut off where there is no room; its whole length.
+unsafe fn write(text: &str, into: *mut c_char, room: usize) -> usize {
+    if room > 0 {
+        let mut len = text.len().min(room - 1);
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        // SAFETY: the caller has room for so many bytes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), into.cast(), len);
+            *into.add(len) = 0;
+        }
+    }
+    text.len()
+}
+
+unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
+    // SAFETY: the caller gives a text that ends with 0.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy()
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_load_rules(file: *const c_char, error: *mut c_char, room: usize) -> c_int {
+    // SAFETY: as the header asks.
+    let file = unsafe { text(file) };
+    let read = match std::fs::read_to_string(&*file) {
+        Ok(content) => Rules::parse(&content, &file).map_err(|error| error.to_string()),
+        Err(error) => Err(format!("{file}: {error}, expected a file of rules")),
+    };
+    let problem = match read {
+        Ok(rules) => RULES.set(rules).err().map(|_| "rules are loaded once".to_owned()),
+        Err(problem) => Some(problem),
+    };
+    if let Some(problem) = &problem {
+        // SAFETY: as the header asks.
+        unsafe { write(problem, error, room) };
+    }
+    problem.is_some().into()
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn hocket_has_rule(collective: i32) -> c_int {
+    let named = COLLECTIVES.get(collective as usize);
+    named.is_some_and(|collective| RULES.get().is_some_and(|rules| rules.mention(*collective))).into()
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_engine_new(rank: i32, ranks: i32, transport: *const Transport) -> *mut Engine {
+    // SAFETY: as the header asks.
+    let transport = unsafe { *transport };
+    Box::into_raw(Box::new(Engine::new(rank as usize, ranks as usize, transport)))
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_engine_free(engine: *mut Engine) {
+    // SAFETY: as the header asks.
+    drop(unsafe { Box::from_raw(engine) });
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_start(
+    engine: *mut Engine,
+    call: *const CallC,
+    input: *const c_void,
+    result: *mut c_void,
+    user: *mut c_void,
+    reason: *mut *const c_char,
+) -> *mut Operation {
+    // SAFETY: as the header asks: an engine, a call and its counts, one per rank.
+    let (engine, call) = unsafe { (&mut *engine, &*call) };
+    let counts = (!call.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(call.counts, engine.ranks()) });
+    let request = Request {
+        collective: COLLECTIVES[call.collective as usize],
+        root: call.root as usize,
+        count: call.count,
+        counts,
+        in_place: call.in_place != 0,
+        commutative: call.commutative != 0,
+        element_bytes: call.element_bytes,
+        layout: call.layout,
+    };
+    match engine.prepare(RULES.get_or_init(Rules::default), &request) {
+        Ok(mut operation) => {
+            operation.start(user, input.cast::<u8>().cast_mut(), result.cast());
+            Box::into_raw(operation)
+        }
+        Err(why) => {
+            // SAFETY: as the header asks.
+            unsafe { *reason = why.as_ptr() };
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_advance(operation: *mut Operation, may_wait: c_int, code: *mut c_int) -> c_int {
+    // SAFETY: as the header asks.
+    match unsafe { &mut *operation }.advance(may_wait != 0) {
+        Progress::Waits => 0,
+        Progress::Done => 1,
+        Progress::Failed(failure) => {
+            // SAFETY: as the header asks.
+            unsafe { *code = failure };
+            -1
+        }
+    }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_algorithm(operation: *const Operation, into: *mut c_char, room: usize) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { write(&(*operation).entry.to_string(), into, room) }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_finish(engine: *mut Engine, operation: *mut Operation) {
+    // SAFETY: as the header asks.
+    unsafe { (*engine).keep(Box::from_raw(operation)) };
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_log_ran(function: *const c_char, algorithm: *const c_char, bytes: u64, time_s: f64) {
+    // SAFETY: as the header asks.
+    let (function, algorithm) = unsafe { (text(function), text(algorithm)) };
+    LOG.lock().unwrap_or_else(PoisonError::into_inner).ran(&function, &algorithm, bytes, time_s);
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_log_passed(function: *const c_char, reason: *const c_char) {
+    // SAFETY: as the header asks.
+    let (function, reason) = unsafe { (text(function), text(reason)) };
+    LOG.lock().unwrap_or_else(PoisonError::into_inner).passed(&function, &reason);
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_log_summary(into: *mut c_char, room: usize) -> usize {
+    let summary = LOG.lock().unwrap_or_else(PoisonError::into_inner).to_string();
+    // SAFETY: as the header asks.
+    unsafe { write(&summary, into, room) }
+}

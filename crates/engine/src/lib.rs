@@ -1,0 +1,18 @@
+//! The engine of the MPI world: programs of the catalogue on real bytes, moved by functions that the caller gives.
+//!
+//! It is `libhocket`, a C library with the header `hocket.h`, and knows no MPI type. The functions come from a thin C
+//! file that is compiled against the user's MPI.
+
+mod buffers;
+mod engine;
+mod ffi;
+mod log;
+mod operation;
+mod rank;
+mod transport;
+
+pub use buffers::Layout;
+pub use engine::{Engine, Kind, Request};
+pub use log::Log;
+pub use operation::{Operation, Progress};
+pub use transport::{ANY_SOURCE, Ended, Failure, Transport};

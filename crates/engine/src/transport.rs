@@ -1,0 +1,88 @@
+//! What moves the bytes: functions that the caller of the engine gives, see `hocket.h`.
+
+use std::ffi::{c_int, c_void};
+
+/// An operation that has ended.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ended {
+    /// The number it was started under.
+    pub slot: u32,
+    /// Of a receive, the sender.
+    pub source: u32,
+    /// Of a receive, how many elements came.
+    pub count: usize,
+}
+
+/// Where a receive that takes a message from any rank takes it from.
+pub const ANY_SOURCE: i32 = -1;
+
+/// The functions. Each returns 0, or a code of the caller's that the operation then fails with. `user` is what the
+/// operation was started with.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Transport {
+    /// Starts to send `count` elements at `data`.
+    pub send: unsafe extern "C" fn(*mut c_void, u32, *const c_void, usize, i32, u32) -> c_int,
+    /// Starts to receive up to `count` elements into `into`, from a rank or [`ANY_SOURCE`].
+    pub receive: unsafe extern "C" fn(*mut c_void, u32, *mut c_void, usize, i32, u32) -> c_int,
+    /// Takes up to `room` operations that have ended; if `may_wait`, waits until there is one.
+    pub test: unsafe extern "C" fn(*mut c_void, c_int, *mut Ended, usize, *mut usize) -> c_int,
+    /// target = source ∘ target, for `count` elements.
+    pub reduce: unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, usize) -> c_int,
+    /// target = source, for `count` elements.
+    pub copy: unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, usize) -> c_int,
+}
+
+/// The functions of one operation.
+#[derive(Clone, Copy)]
+pub struct Link<'t> {
+    /// The functions.
+    pub table: &'t Transport,
+    /// What they are called with.
+    pub user: *mut c_void,
+}
+
+/// The code of the caller's that a function returned.
+pub type Failure = c_int;
+
+fn checked(code: c_int) -> Result<(), Failure> {
+    if code == 0 { Ok(()) } else { Err(code) }
+}
+
+#[allow(unsafe_code)]
+impl Link<'_> {
+    /// See [`Transport::send`].
+    pub fn send(&self, slot: u32, data: *const u8, count: usize, to: usize, tag: u32) -> Result<(), Failure> {
+        // SAFETY: the span lies inside its buffer, which the caller keeps until the operation has ended.
+        checked(unsafe { (self.table.send)(self.user, slot, data.cast(), count, to as i32, tag) })
+    }
+
+    /// See [`Transport::receive`].
+    pub fn receive(&self, slot: u32, into: *mut u8, count: usize, from: i32, tag: u32) -> Result<(), Failure> {
+        // SAFETY: as for `send`.
+        checked(unsafe { (self.table.receive)(self.user, slot, into.cast(), count, from, tag) })
+    }
+
+    /// See [`Transport::test`]; the operations that have ended, at the beginning of `ended`.
+    pub fn test<'e>(&self, may_wait: bool, ended: &'e mut [Ended]) -> Result<&'e [Ended], Failure> {
+        let mut count = 0;
+        // SAFETY: there is room for as many as it says.
+        checked(unsafe {
+            (self.table.test)(self.user, may_wait.into(), ended.as_mut_ptr(), ended.len(), &raw mut count)
+        })?;
+        Ok(&ended[..count])
+    }
+
+    /// See [`Transport::reduce`].
+    pub fn reduce(&self, source: *const u8, target: *mut u8, count: usize) -> Result<(), Failure> {
+        // SAFETY: as for `send`.
+        checked(unsafe { (self.table.reduce)(self.user, source.cast(), target.cast(), count) })
+    }
+
+    /// See [`Transport::copy`].
+    pub fn copy(&self, source: *const u8, target: *mut u8, count: usize) -> Result<(), Failure> {
+        // SAFETY: as for `send`.
+        checked(unsafe { (self.table.copy)(self.user, source.cast(), target.cast(), count) })
+    }
+}

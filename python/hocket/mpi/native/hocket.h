@@ -1,0 +1,127 @@
+/* hocket.h: collective algorithms as programs over functions that move bytes.
+ *
+ * libhocket chooses the algorithm of a call by rules, and runs it: it starts sends and receives, combines and copies, by
+ * functions that the caller gives. It knows no MPI type, makes no threads, and allocates no memory for a call like an
+ * earlier one (but for algorithms that make lists of ranks).
+ *
+ *     hocket_engine *engine = hocket_engine_new(rank, ranks, &transport);
+ *     hocket_operation *operation = hocket_start(engine, &call, input, result, user, &reason);
+ *     while (hocket_advance(operation, 1, &code) == HOCKET_WAITS)
+ *         ;
+ *     hocket_finish(engine, operation);
+ *
+ * An engine, and what it starts, is used by one thread at a time. Texts end with 0 and are UTF-8.
+ */
+#ifndef HOCKET_H
+#define HOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. */
+#define HOCKET_INTERFACE 1
+int hocket_interface(void);
+
+typedef enum hocket_collective {
+    HOCKET_ALLGATHER,
+    HOCKET_ALLREDUCE,
+    HOCKET_ALLTOALL,
+    HOCKET_BARRIER,
+    HOCKET_BROADCAST,
+    HOCKET_GATHER,
+    HOCKET_REDUCE,
+    HOCKET_REDUCE_SCATTER,
+    HOCKET_SCAN,
+    HOCKET_SCATTER
+} hocket_collective;
+
+/* A message that has ended: the slot it was started under and, of a receive, the sender and how many elements came. */
+typedef struct hocket_ended {
+    uint32_t slot;
+    uint32_t source;
+    size_t count;
+} hocket_ended;
+
+/* Where a receive that takes a message from any rank takes it from. */
+#define HOCKET_ANY_SOURCE (-1)
+
+/* Functions of the caller. `user` is what hocket_start was given; each returns 0, or a code that the operation then fails
+ * with. Slots are small numbers, used again as soon as their message has ended. */
+typedef struct hocket_transport {
+    /* Starts to send `count` elements. */
+    int (*send)(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag);
+    /* Starts to receive up to `count` elements. */
+    int (*receive)(void *user, uint32_t slot, void *into, size_t count, int32_t from, uint32_t tag);
+    /* Takes up to `room` messages that have ended; if `may_wait`, waits for one when there is none. */
+    int (*test)(void *user, int may_wait, hocket_ended *ended, size_t room, size_t *count);
+    /* target[i] = source[i] operator target[i] */
+    int (*reduce)(void *user, const void *source, void *target, size_t count);
+    /* target[i] = source[i] */
+    int (*copy)(void *user, const void *source, void *target, size_t count);
+} hocket_transport;
+
+/* How elements lie in memory, in bytes, as MPI_Type_get_extent and MPI_Type_get_true_extent say it. */
+typedef struct hocket_layout {
+    ptrdiff_t extent;
+    ptrdiff_t true_lower_bound;
+    size_t true_extent;
+} hocket_layout;
+
+/* A call. Every rank gives the same values, but for `in_place`, which says whether its input lies in its result as
+ * MPI_IN_PLACE has it. `count` is that of MPI: elements of a block (allgather, alltoall, gather, scatter,
+ * reduce_scatter) or of the vector; `counts`, if not NULL, has one of each rank's block. */
+typedef struct hocket_call {
+    int32_t collective;
+    int32_t root;
+    int in_place;
+    int commutative;
+    size_t count;
+    const size_t *counts;
+    size_t element_bytes;
+    hocket_layout layout;
+} hocket_call;
+
+typedef struct hocket_engine hocket_engine;
+typedef struct hocket_operation hocket_operation;
+
+/* Loads the rules that all engines choose by; once, before the first call. Returns 0, or 1 and one line in `error`. */
+int hocket_load_rules(const char *file, char *error, size_t room);
+/* Whether some rule has an algorithm for the collective. */
+int hocket_has_rule(int32_t collective);
+
+/* The engine of one communicator. It is freed when nothing that it started is running. */
+hocket_engine *hocket_engine_new(int32_t rank, int32_t ranks, const hocket_transport *transport);
+void hocket_engine_free(hocket_engine *engine);
+
+/* Starts the algorithm for a call. NULL if there is none; *reason then says why, until the engine's next call. */
+hocket_operation *hocket_start(hocket_engine *engine, const hocket_call *call, const void *input, void *result,
+                               void *user, const char **reason);
+
+#define HOCKET_FAILED (-1)
+#define HOCKET_WAITS 0
+#define HOCKET_DONE 1
+/* Goes on as far as it can; if it `may_wait`, it waits for messages when it can do nothing else. A failed operation has
+ * the function's code in *code; it is not finished, its messages may still be under way. */
+int hocket_advance(hocket_operation *operation, int may_wait, int *code);
+
+/* Writes "collective algorithm"; returns its whole length. */
+size_t hocket_algorithm(const hocket_operation *operation, char *text, size_t room);
+
+/* An operation that is done goes back to its engine. */
+void hocket_finish(hocket_engine *engine, hocket_operation *operation);
+
+/* Counts of the process, see hocket_log_summary: calls of an MPI function that ran an algorithm, or were left to MPI. */
+void hocket_log_ran(const char *function, const char *algorithm, uint64_t bytes, double time_s);
+void hocket_log_passed(const char *function, const char *reason);
+/* Writes a table of them; returns its whole length. */
+size_t hocket_log_summary(char *text, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
