@@ -57,17 +57,16 @@ unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_load_rules(file: *const c_char, error: *mut c_char, room: usize) -> c_int {
+pub unsafe extern "C" fn hocket_set_rules(
+    rules: *const c_char,
+    file: *const c_char,
+    error: *mut c_char,
+    room: usize,
+) -> c_int {
     // SAFETY: as the header asks.
-    let file = unsafe { text(file) };
-    let read = match std::fs::read_to_string(&*file) {
-        Ok(content) => Rules::parse(&content, &file).map_err(|error| error.to_string()),
-        Err(error) => Err(format!("{file}: {error}, expected a file of rules")),
-    };
-    let problem = match read {
-        Ok(rules) => RULES.set(rules).err().map(|_| "rules are loaded once".to_owned()),
-        Err(problem) => Some(problem),
-    };
+    let (rules, file) = unsafe { (text(rules), text(file)) };
+    let set = Rules::parse(&rules, &file).map_err(|error| error.to_string());
+    let problem = set.and_then(|rules| RULES.set(rules).map_err(|_| "rules are set once".to_owned())).err();
     if let Some(problem) = &problem {
         // SAFETY: as the header asks.
         unsafe { write(problem, error, room) };
@@ -99,12 +98,9 @@ pub unsafe extern "C" fn hocket_engine_free(engine: *mut Engine) {
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_start(
+pub unsafe extern "C" fn hocket_prepare(
     engine: *mut Engine,
     call: *const CallC,
-    input: *const c_void,
-    result: *mut c_void,
-    user: *mut c_void,
     reason: *mut *const c_char,
 ) -> *mut Operation {
     // SAFETY: as the header asks: an engine, a call and its counts, one per rank.
@@ -121,16 +117,25 @@ pub unsafe extern "C" fn hocket_start(
         layout: call.layout,
     };
     match engine.prepare(RULES.get_or_init(Rules::default), &request) {
-        Ok(mut operation) => {
-            operation.start(user, input.cast::<u8>().cast_mut(), result.cast());
-            Box::into_raw(operation)
-        }
+        Ok(operation) => Box::into_raw(operation),
         Err(why) => {
             // SAFETY: as the header asks.
             unsafe { *reason = why.as_ptr() };
             std::ptr::null_mut()
         }
     }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_start(
+    operation: *mut Operation,
+    input: *const c_void,
+    result: *mut c_void,
+    user: *mut c_void,
+) {
+    // SAFETY: as the header asks.
+    unsafe { &mut *operation }.start(user, input.cast::<u8>().cast_mut(), result.cast());
 }
 
 /// See `hocket.h`.

@@ -5,7 +5,8 @@
  * earlier one (but for algorithms that make lists of ranks).
  *
  *     hocket_engine *engine = hocket_engine_new(rank, ranks, &transport);
- *     hocket_operation *operation = hocket_start(engine, &call, input, result, user, &reason);
+ *     hocket_operation *operation = hocket_prepare(engine, &call, &reason);
+ *     hocket_start(operation, input, result, user);
  *     while (hocket_advance(operation, 1, &code) == HOCKET_WAITS)
  *         ;
  *     hocket_finish(engine, operation);
@@ -88,8 +89,9 @@ typedef struct hocket_call {
 typedef struct hocket_engine hocket_engine;
 typedef struct hocket_operation hocket_operation;
 
-/* Loads the rules that all engines choose by; once, before the first call. Returns 0, or 1 and one line in `error`. */
-int hocket_load_rules(const char *file, char *error, size_t room);
+/* Sets the rules that all engines choose by, once, before the first call; `file` names them in errors. Returns 0, or 1 and
+ * one line in `error`. */
+int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
 /* Whether some rule has an algorithm for the collective. */
 int hocket_has_rule(int32_t collective);
 
@@ -97,9 +99,10 @@ int hocket_has_rule(int32_t collective);
 hocket_engine *hocket_engine_new(int32_t rank, int32_t ranks, const hocket_transport *transport);
 void hocket_engine_free(hocket_engine *engine);
 
-/* Starts the algorithm for a call. NULL if there is none; *reason then says why, until the engine's next call. */
-hocket_operation *hocket_start(hocket_engine *engine, const hocket_call *call, const void *input, void *result,
-                               void *user, const char **reason);
+/* The algorithm for a call. NULL if there is none; *reason then says why, until the engine's next call. */
+hocket_operation *hocket_prepare(hocket_engine *engine, const hocket_call *call, const char **reason);
+/* Starts it on these buffers, which are the operation's until it is done. */
+void hocket_start(hocket_operation *operation, const void *input, void *result, void *user);
 
 #define HOCKET_FAILED (-1)
 #define HOCKET_WAITS 0
