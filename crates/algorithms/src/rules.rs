@@ -1,7 +1,7 @@
 //! Rules: which algorithm a call gets.
 //!
 //! ```text
-//! # the first rule that fits a call decides; a call that none fits is left to MPI
+//! # the first rule decides that fits a call and whose algorithm takes it; without one, the call is left to MPI
 //! allreduce[size=64KiB.., ranks=8..]: ring
 //! allreduce: recursive_doubling
 //! broadcast[size=1MiB..]: chain, segment=64KiB
@@ -34,7 +34,7 @@ struct Rule {
 
 /// What a rule decides.
 #[derive(Clone, Debug)]
-pub enum Choice {
+enum Choice {
     /// MPI's own algorithm.
     Native,
     /// This one, with these parameters.
@@ -62,19 +62,32 @@ impl Rules {
         self.0.iter().any(|rule| rule.collective == collective && !matches!(rule.choice, Choice::Native))
     }
 
-    /// What the first rule says that fits a call of `size_bytes` (see [`size_bytes`]) over `ranks` ranks.
-    pub fn choose(&self, collective: Collective, size_bytes: u64, ranks: usize) -> Option<&Choice> {
+    /// The algorithm for a call, and the call as it takes it.
+    ///
+    /// # Errors
+    /// Why MPI does it: no rule fits, the first one that does says so, or the algorithms refuse the call.
+    pub fn decide(&self, call: &Call) -> Result<(&'static Entry, Call)> {
+        let (size, ranks) = (size_bytes(call), call.ranks as u64);
         let fits = |rule: &&Rule| {
-            let Rule { ranks: allowed, size_bytes: sizes, .. } = rule;
-            rule.collective == collective && sizes.contains(&size_bytes) && allowed.contains(&(ranks as u64))
+            rule.collective == call.collective && rule.size_bytes.contains(&size) && rule.ranks.contains(&ranks)
         };
-        self.0.iter().find(fits).map(|rule| &rule.choice)
+        let mut reason = Error::new("no rule for it");
+        for rule in self.0.iter().filter(fits) {
+            match &rule.choice {
+                Choice::Native => return Err(Error::new("a rule says native")),
+                Choice::Algorithm(entry, parameters) => match entry.accept(call, parameters) {
+                    Ok(accepted) => return Ok((entry, accepted)),
+                    Err(refusal) => reason = refusal,
+                },
+            }
+        }
+        Err(reason)
     }
 }
 
 /// The message of a call as rules and `--size` count it: a block where the collective's MPI call gives that, else the
 /// whole vector.
-pub fn size_bytes(call: &Call) -> u64 {
+fn size_bytes(call: &Call) -> u64 {
     let elements = match call.collective {
         Collective::ReduceScatter => call.total(),
         _ => call.count(0),
@@ -161,26 +174,29 @@ fn parse_range(text: &str) -> Result<Range<u64>> {
 mod tests {
     use super::*;
 
-    fn chosen(rules: &Rules, collective: Collective, size_bytes: u64, ranks: usize) -> String {
-        match rules.choose(collective, size_bytes, ranks) {
-            None => "none".to_owned(),
-            Some(Choice::Native) => NATIVE.to_owned(),
-            Some(Choice::Algorithm(entry, parameters)) => format!("{} {parameters:?}", entry.name),
+    fn chosen(rules: &Rules, collective: Collective, bytes: usize, ranks: usize) -> String {
+        match rules.decide(&Call::new(collective, ranks, bytes)) {
+            Ok((entry, call)) => format!("{} {:?}", entry.name, call.parameters),
+            Err(reason) => reason.to_string(),
         }
     }
 
     #[test]
-    fn the_first_rule_that_fits_decides() {
+    fn the_first_rule_decides_that_fits_and_is_not_refused() {
         let text = "# long ones\nallreduce[size=64KiB.., ranks=8..]: ring\n\nallreduce : recursive_doubling # all others\n\
-                    broadcast[ size = ..1MiB ]: chain, segment=4KiB\nalltoall:native";
+                    broadcast[ size = ..1MiB ]: chain, segment=4KiB\nalltoall:native\n\
+                    allgather: recursive_doubling\nallgather[ranks=..6]: ring";
         let rules = Rules::parse(text, "rules").expect("good rules");
         assert_eq!(chosen(&rules, Collective::Allreduce, 65536, 8), "ring []");
         assert_eq!(chosen(&rules, Collective::Allreduce, 65535, 8), "recursive_doubling []");
         assert_eq!(chosen(&rules, Collective::Allreduce, 65536, 7), "recursive_doubling []");
         assert_eq!(chosen(&rules, Collective::Broadcast, (1 << 20) - 1, 2), "chain [(\"segment\", 4096)]");
-        assert_eq!(chosen(&rules, Collective::Broadcast, 1 << 20, 2), "none");
-        assert_eq!(chosen(&rules, Collective::Alltoall, 0, 1), NATIVE);
-        assert_eq!(chosen(&rules, Collective::Barrier, 0, 1), "none");
+        assert_eq!(chosen(&rules, Collective::Broadcast, 1 << 20, 2), "no rule for it");
+        assert_eq!(chosen(&rules, Collective::Alltoall, 0, 1), "a rule says native");
+        assert_eq!(chosen(&rules, Collective::Barrier, 0, 1), "no rule for it");
+        assert_eq!(chosen(&rules, Collective::Allgather, 8, 5), "ring []");
+        let refusal = chosen(&rules, Collective::Allgather, 8, 7);
+        assert!(refusal.starts_with("allgather recursive_doubling needs a power of two of ranks"), "{refusal}");
     }
 
     #[test]

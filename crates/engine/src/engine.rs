@@ -3,8 +3,7 @@
 
 use std::ffi::CString;
 
-use hocket_algorithms::Entry;
-use hocket_algorithms::rules::{Choice, Rules, size_bytes};
+use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts};
 
 use crate::buffers::Layout;
@@ -102,11 +101,11 @@ impl Engine {
             return Err(&self.passed[index].1);
         }
         let kind = Kind { call: request.call(self.ranks), layout: request.layout };
-        match decide(rules, &kind.call) {
+        match rules.decide(&kind.call) {
             Ok((entry, call)) => Ok(Box::new(Operation::new(entry, call, kind, self.rank, self.transport))),
             Err(reason) => {
                 self.passed.truncate(MOST_KEPT);
-                self.passed.insert(0, (kind, CString::new(reason).unwrap_or_default()));
+                self.passed.insert(0, (kind, CString::new(reason.to_string()).unwrap_or_default()));
                 Err(&self.passed[0].1)
             }
         }
@@ -118,17 +117,5 @@ impl Engine {
             self.idle.remove(0);
         }
         self.idle.push(operation);
-    }
-}
-
-/// The algorithm for a call and the call as it takes it, or the reason why there is none.
-fn decide(rules: &Rules, call: &Call) -> Result<(&'static Entry, Call), String> {
-    match rules.choose(call.collective, size_bytes(call), call.ranks) {
-        None => Err("no rule for it".to_owned()),
-        Some(Choice::Native) => Err("a rule says native".to_owned()),
-        Some(Choice::Algorithm(entry, parameters)) => {
-            let accepted = entry.accept(call, parameters).map_err(|error| error.to_string())?;
-            Ok((entry, accepted))
-        }
     }
 }
