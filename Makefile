@@ -14,6 +14,8 @@ test: setup lint
 	$(BIN)/pytest
 
 setup: $(VENV)/installed
+	cargo build --release --quiet --package hocket-engine
+	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_engine.so python/hocket/mpi/native/libhocket.so
 	$(BIN)/maturin develop --release --quiet
 
 $(VENV)/installed: requirements.lock
