@@ -32,6 +32,8 @@ struct communicator {
     /* Operations that are not running. */
     struct operation *idle;
     pthread_mutex_t lock;
+    /* The communicator itself, and requests of calls that were started. */
+    int users;
 };
 
 /* Memory that grows. */
@@ -334,14 +336,11 @@ static int is_in_use(const struct communicator *state)
     return operation != NULL;
 }
 
-static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
+/* The communicator, or a call that was started on it, is gone. */
+static void release_communicator(struct communicator *state)
 {
-    (void)comm, (void)keyval, (void)extra;
-    struct communicator *state = value;
-    while (is_in_use(state))
-        shim_progress();
-    if (state->duplication != MPI_REQUEST_NULL)
-        PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
+    if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
     for (struct operation *next, *operation = state->idle; operation; operation = next) {
         next = operation->next;
         free(operation->packed_input.bytes);
@@ -354,18 +353,29 @@ static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra
     }
     if (state->engine)
         hocket_engine_free(state->engine);
-    if (state->private_comm != MPI_COMM_NULL)
-        PMPI_Comm_free(&state->private_comm);
     pthread_mutex_destroy(&state->lock);
     free(state->counts);
     free(state);
+}
+
+static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)extra;
+    struct communicator *state = value;
+    while (is_in_use(state))
+        shim_progress();
+    if (state->duplication != MPI_REQUEST_NULL)
+        PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
+    if (state->private_comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&state->private_comm);
+    release_communicator(state);
     return MPI_SUCCESS;
 }
 
 static struct communicator *new_communicator(MPI_Comm comm)
 {
     struct communicator *state = grown(NULL, sizeof *state);
-    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .duplication = MPI_REQUEST_NULL};
+    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .duplication = MPI_REQUEST_NULL, .users = 1};
     pthread_mutex_init(&state->lock, NULL);
     state->reason = reason_against(comm);
     if (!state->reason) {
@@ -665,8 +675,10 @@ static int query_request(void *state, MPI_Status *status)
 static int free_request(void *state)
 {
     struct operation *operation = state;
+    struct communicator *comm = operation->comm;
     if (operation->call.code == MPI_SUCCESS)
         keep_operation(operation);
+    release_communicator(comm);
     return MPI_SUCCESS;
 }
 
@@ -709,6 +721,7 @@ int shim_start(struct call *call, MPI_Request *request)
     call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, operation, request);
     operation->generalized = *request;
     operation->next = NULL;
+    __atomic_add_fetch(&operation->comm->users, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&shim.lock);
     struct operation **last = &shim.active;
     while (*last)
