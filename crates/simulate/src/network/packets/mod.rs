@@ -36,7 +36,8 @@
 //!   `pacing` = "adaptive" it is the engine's own where that is wider: half of what it was before, and the time for which
 //!   the last packet waited to leave. A
 //!   packet crosses the first link at the link's bandwidth; an `injection_bandwidth` below that spaces packets, and one
-//!   above it changes nothing. An engine is free again, and the message *sent*, when the last packet has left.
+//!   above it changes nothing. An engine is free again, and the message *sent*, when the last packet has left, for which a
+//!   slow engine may need longer than the packet travels.
 //! - *Ejection.* A node takes in `engines` packets at a time, of whatever messages, each from one input. Taking in b bytes
 //!   lasts b / `ejection_bandwidth`, or b / `link_bandwidth` where that is slower. A message has *arrived* when the last
 //!   byte of its last packet is in.
