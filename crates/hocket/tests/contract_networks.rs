@@ -30,12 +30,14 @@ fn platform(model: &str, shape: &str) -> Platform {
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Calls of an algorithm at a few rank counts, at the first and the last root, with elements of 8 bytes.
+/// Calls of an algorithm at a few rank counts, at the first and the last root, with elements of 8 bytes; also with small
+/// segments, and other values of what it takes besides.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
     let calls = [1, 2, 3, 5, 8, 16, 33].into_iter().flat_map(|ranks| cases::calls(entry.collective, ranks));
     let calls = calls.filter(|call| call.root == 0 || call.root + 1 == call.ranks);
     let calls = calls.map(|call| Call { element_bytes: 8, ..call });
-    calls.filter_map(|call| entry.accept(&call, &[]).ok())
+    let given = cases::parameters(entry);
+    calls.flat_map(move |call| given.iter().filter_map(|given| entry.accept(&call, given).ok()).collect::<Vec<_>>())
 }
 
 fn run(entry: &Entry, call: &Call, platform: &Platform) -> Outcome {
@@ -64,11 +66,20 @@ fn last_s(outcome: &Outcome) -> f64 {
     outcome.trace.iter().map(|record| record.end_s).fold(0.0, f64::max)
 }
 
+/// A network on which messages do not meet.
+fn apart() -> Platform {
+    let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
+    Platform::new(&Machine::parse(&format!("name = \"apart\"\n[network]\n{network}\n"), "apart.toml").unwrap()).unwrap()
+}
+
 fn check(model: &str, shape: &str) {
-    let platform = platform(model, shape);
+    let (platform, apart) = (platform(model, shape), apart());
     for entry in CATALOGUE {
         for call in accepted(entry) {
             let outcome = run(entry, &call, &platform);
+            let always = simulate(entry, &call, &apart, Options::default()).unwrap();
+            let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
+            assert_eq!(sent(&outcome), sent(&always), "{entry} with {model} on {shape} in {call:?}");
             let carried: f64 = outcome.links.iter().map(|link| link.bytes).sum();
             assert_eq!(carried, bytes_over_links(&outcome, &platform), "{entry} with {model} on {shape} in {call:?}");
             let no_link_is_longer_busy =
