@@ -116,8 +116,8 @@ impl Packets {
         let link_latency_s = section.time_s_or("link_latency", 0.0)?;
         Ok(Self {
             packet_bytes: packet_bytes(section)?,
-            buffer_packets: count_up_to(section, "buffer", 4, MOST_BUFFERED)?,
-            channels: count_up_to(section, "virtual_channels", fabric.topology.channels(), fabric.topology.channels())?,
+            buffer_packets: section.count_up_to("buffer", 4, MOST_BUFFERED)?,
+            channels: section.count_up_to("virtual_channels", fabric.topology.channels(), fabric.topology.channels())?,
             link_s_per_byte,
             injection_s_per_byte: at_most_links("injection_bandwidth")?,
             ejection_s_per_byte: at_most_links("ejection_bandwidth")?,
@@ -135,14 +135,6 @@ fn packet_bytes(section: &Section) -> Result<f64> {
         0 => Err(section.reject("packet", "a size of at least 1 B")),
         bytes => Ok(bytes as f64),
     }
-}
-
-fn count_up_to(section: &Section, key: &str, default: usize, most: usize) -> Result<usize> {
-    let count = section.count_or(key, default)?;
-    if count > most {
-        return Err(section.reject(key, &format!("a whole number from 1 to {most}")));
-    }
-    Ok(count)
 }
 
 impl Shared for Packets {
