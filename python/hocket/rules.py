@@ -150,7 +150,9 @@ def _transfer_and_overhead_s(call: Call, machine: Machine) -> tuple[float, float
 
 
 def trinaryx3_segment(algorithm: Algorithm, call: Call, machine: Machine) -> int:
-    """Return the bytes per segment for a call of a Trinaryx3 algorithm; its default where the machine has no such keys.
+    """Return the bytes per segment for a call of a Trinaryx3 algorithm.
+
+    The default where the machine has no such keys, or messages cost its processors nothing, so that none is too small.
 
     Raises:
         Error: The algorithm refuses the call.
@@ -171,7 +173,7 @@ def trinaryx3_segment(algorithm: Algorithm, call: Call, machine: Machine) -> int
         link_bytes_per_s=parse_bytes_per_s(keys["link_bandwidth"]),
         reduce_bytes_per_s=parse_bytes_per_s(keys["reduce_bandwidth"]) if "reduce_bandwidth" in keys else math.inf,
     )
-    return max(round(best), 1)
+    return max(round(best), 1) if best > 0 else default
 
 
 _Rule = Callable[[Algorithm, Call, Machine], int]

@@ -27,6 +27,9 @@ pub struct Fabric {
     pub engines: usize,
 }
 
+/// Engines of a node, at most: routers keep room for each.
+const MOST_ENGINES: usize = 1024;
+
 impl Fabric {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let Machine { network, node, .. } = machine;
@@ -36,7 +39,7 @@ impl Fabric {
             topology,
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
             software_latency_s: node.time_s_or("software_latency", 0.0)?,
-            engines: node.count_or("engines", 1)?,
+            engines: node.count_up_to("engines", 1, MOST_ENGINES)?,
         })
     }
 
