@@ -326,21 +326,15 @@ static const char *reason_against(MPI_Comm comm)
     return reason;
 }
 
-static int is_in_use(const struct communicator *state)
-{
-    pthread_mutex_lock(&shim.lock);
-    const struct operation *operation = shim.active;
-    while (operation && operation->comm != state)
-        operation = operation->next;
-    pthread_mutex_unlock(&shim.lock);
-    return operation != NULL;
-}
-
 /* The communicator, or a call that was started on it, is gone. */
 static void release_communicator(struct communicator *state)
 {
     if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    if (state->duplication != MPI_REQUEST_NULL)
+        PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
+    if (state->private_comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&state->private_comm);
     for (struct operation *next, *operation = state->idle; operation; operation = next) {
         next = operation->next;
         free(operation->packed_input.bytes);
@@ -361,14 +355,7 @@ static void release_communicator(struct communicator *state)
 static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)extra;
-    struct communicator *state = value;
-    while (is_in_use(state))
-        shim_progress();
-    if (state->duplication != MPI_REQUEST_NULL)
-        PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
-    if (state->private_comm != MPI_COMM_NULL)
-        PMPI_Comm_free(&state->private_comm);
-    release_communicator(state);
+    release_communicator(value);
     return MPI_SUCCESS;
 }
 
@@ -731,6 +718,26 @@ int shim_start(struct call *call, MPI_Request *request)
     pthread_mutex_unlock(&shim.lock);
     shim_progress();
     return 1;
+}
+
+static int is_in_use(const struct communicator *state)
+{
+    pthread_mutex_lock(&shim.lock);
+    const struct operation *operation = shim.active;
+    while (operation && operation->comm != state)
+        operation = operation->next;
+    pthread_mutex_unlock(&shim.lock);
+    return operation != NULL;
+}
+
+void shim_settle(MPI_Comm comm)
+{
+    struct communicator *state;
+    int found = 0;
+    if (shim_is_active() && comm != MPI_COMM_NULL)
+        PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
+    while (found && is_in_use(state))
+        shim_progress();
 }
 
 int shim_free_op(MPI_Op *op)

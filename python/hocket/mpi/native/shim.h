@@ -57,6 +57,8 @@ int shim_is_active(void);
 void shim_progress(void);
 /* Waits for a request of MPI's, and goes on with them. */
 int shim_wait(MPI_Request *request, MPI_Status *status);
+/* Ends what was started on a communicator that is to be freed. */
+void shim_settle(MPI_Comm comm);
 /* Frees an operator, when nothing that is under way may need it. */
 int shim_free_op(MPI_Op *op);
 
