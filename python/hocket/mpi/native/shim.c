@@ -485,7 +485,8 @@ static void describe(struct operation *operation)
 {
     struct call *call = &operation->call;
     hocket_call *description = &operation->description;
-    *description = (hocket_call){call->collective, call->root, call->in_place, 1, call->count, call->counts, 1, {1, 0, 1}};
+    *description = (hocket_call){call->collective, call->is_nonblocking, call->root, call->in_place, 1, call->count, call->counts, 1,
+                                 {1, 0, 1}};
     operation->type = MPI_BYTE;
     operation->type_bytes = 1;
     operation->is_dense = 1;
@@ -580,15 +581,14 @@ static void passed(const struct call *call)
         print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
 }
 
-/* An operation with an algorithm for the call; NULL if it is left to MPI. One that `goes_on` after the call returns holds
- * the caller's types. */
-static struct operation *operation_for(struct call *call, int goes_on)
+/* An operation with an algorithm for the call; NULL if it is left to MPI. A nonblocking one holds the caller's types. */
+static struct operation *operation_for(struct call *call)
 {
     if (!call->reason && !shim.is_ready)
         call->reason = "MPI_Init was not seen";
     if (!call->reason)
         call->reason = shim.off;
-    if (!call->reason && !hocket_has_rule(call->collective))
+    if (!call->reason && !hocket_has_rule(call->collective, call->is_nonblocking))
         call->reason = "no rule for it";
     if (!call->reason && call->comm == MPI_COMM_NULL)
         call->reason = "no communicator";
@@ -602,7 +602,7 @@ static struct operation *operation_for(struct call *call, int goes_on)
         operation->call = *call;
         operation->callers_types[0] = call->input.type;
         operation->callers_types[1] = call->result.type;
-        if (goes_on) {
+        if (call->is_nonblocking) {
             operation->call.input.type = held(call->input.type);
             operation->call.result.type = held(call->result.type);
         }
@@ -618,7 +618,7 @@ static struct operation *operation_for(struct call *call, int goes_on)
 
 int shim_run(struct call *call)
 {
-    struct operation *operation = operation_for(call, 0);
+    struct operation *operation = operation_for(call);
     if (!operation)
         return 0;
     while (!advance(operation, !shim_is_active()))
@@ -675,6 +675,11 @@ static int cancel_request(void *state, int is_complete)
     return MPI_SUCCESS;
 }
 
+int shim_may_be_active(void)
+{
+    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1);
+}
+
 int shim_is_active(void)
 {
     return __atomic_load_n(&shim.active_count, __ATOMIC_RELAXED) > 0;
@@ -702,7 +707,7 @@ void shim_progress(void)
 
 int shim_start(struct call *call, MPI_Request *request)
 {
-    struct operation *operation = operation_for(call, 1);
+    struct operation *operation = operation_for(call);
     if (!operation)
         return 0;
     call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, operation, request);

