@@ -25,8 +25,9 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 MODULES = (
     ("_native", "call", "models", "parallel", "typing", "version"),
     ("files", "machine", "units"),
-    ("library", "topology"),
+    ("library",),
     ("requests",),
+    ("topology",),
     ("authoring", "memory", "rules", "schedule", "verification"),
     ("simulation",),
     ("comparison", "mpi", "pacing", "picture", "sweeps", "timeline"),

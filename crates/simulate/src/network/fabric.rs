@@ -119,9 +119,13 @@ pub trait Traffic {
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>);
     /// What each link has carried so far.
     fn links(&self) -> Vec<LinkUse>;
-    /// Who waits for whom, if messages are under way and nothing will happen any more.
+    /// Why messages are under way and nothing will happen any more, if so: who waits for whom, or [`ENDLESS`].
     fn deadlock(&self) -> Option<String>;
 }
+
+/// Why messages are under way for ever that do not wait for each other.
+pub(super) const ENDLESS: &str =
+    "a time beyond what a number holds in the network, expected shorter times and higher bandwidths";
 
 /// A message that leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]

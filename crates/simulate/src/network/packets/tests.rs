@@ -253,6 +253,17 @@ fn a_full_ring_deadlocks_with_one_channel_and_says_so() {
     assert!(log.deadlock.unwrap().contains("+x from (7) -> 8 more -> +x from (0)"));
 }
 
+/// Nobody waits for anybody where times are endless.
+#[test]
+fn an_endless_time_is_no_deadlock() {
+    for keys in
+        ["link_latency = \"1e308 s\"", "link_bandwidth = \"1e-300 B/s\"", "injection_bandwidth = \"1e-300 B/s\""]
+    {
+        let log = run_at_once(&packets(&format!("dims = [4]\n{keys}")), &full_ring(4));
+        assert!(log.deadlock.unwrap().starts_with("a time beyond what a number holds"), "{keys}");
+    }
+}
+
 #[test]
 fn a_full_ring_does_not_deadlock_with_two_channels() {
     for buffer in [1, 2, 4] {
