@@ -77,10 +77,13 @@ static struct {
     /* Calls that were started and are under way. */
     struct operation *active;
     int active_count;
+    /* Those whose requests are gone. */
+    struct operation *ended;
+    pthread_mutex_t ended_lock;
     /* Operators that were freed meanwhile: they are freed when nothing is under way. */
     MPI_Op *freed_ops;
     int freed_count;
-} shim = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
+} shim = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER, .ended_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print_line(const char *format, ...)
@@ -584,9 +587,26 @@ static void passed(const struct call *call)
         print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
 }
 
+/* Keeps the operations whose requests are gone. */
+static void reap(void)
+{
+    pthread_mutex_lock(&shim.ended_lock);
+    struct operation *next, *operation = shim.ended;
+    shim.ended = NULL;
+    pthread_mutex_unlock(&shim.ended_lock);
+    for (; operation; operation = next) {
+        struct communicator *comm = operation->comm;
+        next = operation->next;
+        if (operation->call.code == MPI_SUCCESS)
+            keep_operation(operation);
+        release_communicator(comm);
+    }
+}
+
 /* An operation with an algorithm for the call; NULL if it is left to MPI. A nonblocking one holds the caller's types. */
 static struct operation *operation_for(struct call *call)
 {
+    reap();
     if (!call->reason && !shim.is_ready)
         call->reason = "MPI_Init was not seen";
     if (!call->reason)
@@ -665,13 +685,14 @@ static int query_request(void *state, MPI_Status *status)
     return operation->call.code;
 }
 
+/* MPI must not be called from here: what is to be freed waits. */
 static int free_request(void *state)
 {
     struct operation *operation = state;
-    struct communicator *comm = operation->comm;
-    if (operation->call.code == MPI_SUCCESS)
-        keep_operation(operation);
-    release_communicator(comm);
+    pthread_mutex_lock(&shim.ended_lock);
+    operation->next = shim.ended;
+    shim.ended = operation;
+    pthread_mutex_unlock(&shim.ended_lock);
     return MPI_SUCCESS;
 }
 
@@ -749,6 +770,7 @@ void shim_settle(MPI_Comm comm)
         PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
     while (found && is_in_use(state))
         shim_progress();
+    reap();
 }
 
 int shim_free_op(MPI_Op *op)
@@ -869,6 +891,7 @@ void shim_end(void)
         return;
     while (shim_is_active())
         shim_progress();
+    reap();
     MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     for (int i = 0; i < 2; i++) {
         void *state;
