@@ -561,7 +561,9 @@ static int advance(struct operation *operation, int may_wait)
 
 static size_t bytes_moved(const struct operation *operation)
 {
-    return operation->description.count * operation->description.element_bytes;
+    const hocket_call *call = &operation->description;
+    size_t elements = call->counts ? operation->call.result.count : call->count;
+    return elements * call->element_bytes;
 }
 
 static void log_ran(struct operation *operation)
