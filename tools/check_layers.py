@@ -25,7 +25,7 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 MODULES = (
     ("_native", "call", "models", "parallel", "typing", "version"),
     ("files", "machine", "units"),
-    ("library", "topology"),
+    ("library", "topology", "traces"),
     ("requests",),
     ("authoring", "memory", "rules", "schedule", "verification"),
     ("simulation",),

@@ -7,6 +7,7 @@ import click
 from hocket.cli.mpi.build import build
 from hocket.cli.mpi.env import env
 from hocket.cli.mpi.run import run
+from hocket.cli.mpi.trace import trace
 
 __all__ = ["mpi"]
 
@@ -16,5 +17,5 @@ def mpi() -> None:
     """Run algorithms of the catalogue inside real MPI programs."""
 
 
-for command in (build, env, run):
+for command in (build, env, run, trace):
     mpi.add_command(command)
