@@ -77,9 +77,8 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
 
 
 def _blocking(name: str) -> str:
-    """Return the collective or message that a function starts: `MPI_Iallreduce` has the arguments of `MPI_Allreduce`."""
-    base = name.removeprefix("MPI_I").capitalize()
-    return f"MPI_{base}" if name.startswith("MPI_I") and f"MPI_{base}" in _ARGUMENTS else name
+    """Return the collective that a function starts: `MPI_Iallreduce` has the arguments of `MPI_Allreduce`."""
+    return name if name in _ARGUMENTS else f"MPI_{name.removeprefix('MPI_I').capitalize()}"
 
 
 def _address(request: int) -> int:

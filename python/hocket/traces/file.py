@@ -117,9 +117,10 @@ class _Reader:
         offsets = header.get("clock_offset_s")
         if not (isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_number, offsets))):
             raise self._error(f"clock_offset_s: got {_shown(offsets)}, expected two times in seconds")
+        host = self._text(header, "host")
         state = _State(number, ranks, self._error)
         calls = tuple(self._call(state, index, count) for index in range(count))
-        return RankTrace(self._text(header, "host"), (offsets[0], offsets[1]), calls, state.communicators)
+        return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
 
     def _call(self, state: _State, index: int, count: int) -> Call:
         line = self._object(f"call {index + 1} of {count}")

@@ -1,0 +1,68 @@
+"""`hocket mpi trace`: what a real program calls is what the trace tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hocket import traces
+from hocket.mpi import Installation
+from hocket.traces import FUNCTIONS, Kind
+from tests.conftest import Ran
+
+pytestmark = pytest.mark.real_mpi
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_a_trace_tells_what_was_called(
+    installation: Installation,
+    compiled_program: Callable[[str], str],
+    hocket_command: Callable[..., Ran],
+    tmp_path: Path,
+    ranks: int,
+) -> None:
+    path = tmp_path / "traced.hktrace"
+    program = compiled_program("traced.c")
+    command = f"mpi trace --json --mpicc {installation.mpicc} -n {ranks} -o"
+    ran = hocket_command(*command.split(), path, "--allprof", tmp_path / "allprof", "--", program)
+    assert ran.status == 0, ran.err
+    trace = traces.read(path)
+    assert (trace.program, trace.mpi, len(trace.ranks)) == ("traced", installation.library, ranks)
+    assert ran.json["calls"] == trace.calls and ran.json["exit_status"] == 0
+    for number, rank in enumerate(trace.ranks):
+        left = (number - 1) % ranks
+        names = Counter(call.function for call in rank.calls)
+        assert names["MPI_Allreduce"] == 2 and names["MPI_Comm_split"] == 2 and names["MPI_Startall"] == 2
+        exchange, nobody = (call for call in rank.calls if call.function == "MPI_Sendrecv")
+        assert exchange["got"] == [left, 1, 24] and exchange["peer"] == (number + 1) % ranks
+        assert exchange.size_bytes() == 24 and exchange.size_bytes("recv_") == 32
+        assert nobody["peer"] == nobody["recv_peer"] == traces.NOBODY
+        completed = [got for call in rank.calls if FUNCTIONS[call.function].kind is Kind.COMPLETE and "got" in call.arguments
+                     for got in call["got"] if got]
+        assert sorted(completed) == sorted([[left, 7, 20], [left, 10, 8], [left, 11, 8], [left, 30, 32], [left, 30, 32]])
+        half = tuple(range(number % 2, ranks, 2))
+        splits = [rank.communicators[call["new"]].ranks for call in rank.calls if call.function == "MPI_Comm_split"]
+        assert splits == [half, tuple(reversed(range(ranks)))]
+        broadcast = next(call for call in rank.calls if call.function == "MPI_Bcast")
+        assert rank.communicators[broadcast["comm"]].ranks == tuple(reversed(range(ranks)))
+        later = next(call for call in rank.calls if call.function == "MPI_Barrier")
+        assert rank.communicators[later["comm"]].ranks == half
+        scatter = next(call for call in rank.calls if call.function == "MPI_Scatterv")
+        assert scatter.arguments.get("counts") == (list(range(ranks)) if number == 0 else None)
+        in_place = [call.arguments.get("in_place") for call in rank.calls if call.function == "MPI_Allgather"]
+        assert in_place == [None, True]
+
+
+def test_a_program_that_fails_leaves_no_trace(
+    installation: Installation, bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    message = bad_input(*f"mpi trace --mpicc {installation.mpicc} -n 1 -o {tmp_path}/x.hktrace -- /bin/true".split())
+    assert message.startswith("/bin/true did not pass MPI_Init and MPI_Finalize of ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_needs_a_program(installation: Installation, bad_input: Callable[..., str]) -> None:
+    assert bad_input(*f"mpi trace --mpicc {installation.mpicc} -n 1".split()) == "no program, expected one after --"
