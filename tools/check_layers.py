@@ -16,7 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "hocket"
 
 WORLDS = ("hocket-memory", "hocket-verify", "hocket-simulate", "hocket-record")
-CRATES = (("hocket-core",), ("hocket-machine",), ("hocket-algorithms",), WORLDS, ("hocket", "hocket-engine"), ("hocket-bindings",))
+CRATES = (
+    ("hocket-core",),
+    ("hocket-machine",),
+    ("hocket-algorithms",),
+    WORLDS,
+    ("hocket", "hocket-engine"),
+    ("hocket-bindings",),
+)
 """Layers, the lowest first. A crate depends on crates of lower layers only."""
 
 NOT_FOR_WORLDS = "hocket-algorithms"

@@ -67,7 +67,11 @@ BAD: list[tuple[str, Edit, str]] = [
     ("no header", lambda lines: lines.pop(0), 'line 1: got {"rank": 0, '),
     ("other version", lambda lines: lines[0].update(version=2), "line 1: got version 2, expected 1"),
     ("no ranks", lambda lines: lines[0].update(ranks=0), "line 1: ranks: got 0, expected a whole number from 1 to"),
-    ("true is no number", lambda lines: lines[0].update(ranks=True), "line 1: ranks: got true, expected a whole number"),
+    (
+        "true is no number",
+        lambda lines: lines[0].update(ranks=True),
+        "line 1: ranks: got true, expected a whole number",
+    ),
     ("missing rank", lambda lines: lines[0].update(ranks=3), "rank 2, line 20: the file ends, expected rank 2 of 3"),
     ("one rank too many", lambda lines: lines.append({}), "line 20: expected the end of the file after 2 ranks"),
     ("cut off", lambda lines: lines.pop(), "rank 1, line 19: the file ends, expected call 7 of 7"),
@@ -88,17 +92,25 @@ BAD: list[tuple[str, Edit, str]] = [
     ("request not next", lambda lines: of(lines, "MPI_Irecv").update(request=4), "request: got 4, expected 0"),
     ("no such request", lambda lines: of(lines, "MPI_Waitall").update(requests=[7]), "requests: got 7, expected"),
     ("got too little", lambda lines: of(lines, "MPI_Waitall").update(got=[]), "got: 0 entries, expected one per"),
-    ("got of another shape", lambda lines: of(lines, "MPI_Waitall").update(got=[1, 2, 3]), "expected a list of [source"),
+    (
+        "got of another shape",
+        lambda lines: of(lines, "MPI_Waitall").update(got=[1, 2, 3]),
+        "expected a list of [source",
+    ),
     ("root beyond", lambda lines: of(lines, "MPI_Bcast").update(root=2), "root: got 2, expected a rank of"),
-    ("split without me", lambda lines: of(lines, "MPI_Comm_split").update(new_ranks=[1]), "expected different ranks, 0"),
+    (
+        "split without me",
+        lambda lines: of(lines, "MPI_Comm_split").update(new_ranks=[1]),
+        "expected different ranks, 0",
+    ),
     ("rank twice", lambda lines: of(lines, "MPI_Comm_split").update(new_ranks=[0, 0]), "expected different ranks"),
     ("rank beyond", lambda lines: of(lines, "MPI_Comm_split").update(new_ranks=[0, 7]), "got rank 7, expected less"),
     ("number in use", lambda lines: of(lines, "MPI_Comm_split").update(new=1), "expected a number that is not in use"),
     (
         "other root",
         lambda lines: of(lines, "MPI_Bcast", 1).update(root=0),
-        "rank 1, line 17: got MPI_Bcast with root 0 as collective 1 of its communicator, expected MPI_Bcast with root 1 "
-        "as on rank 0, line 8",
+        "rank 1, line 17: got MPI_Bcast with root 0 as collective 1 of its communicator, expected MPI_Bcast with root "
+        "1 as on rank 0, line 8",
     ),
     (
         "a message that nobody sent",
@@ -133,7 +145,9 @@ def test_ranks_that_disagree_on_collectives_are_told(tmp_path: Path) -> None:
 
 @ANY_TMP_PATH
 @given(trace=traces(), data=st.data())
-def test_a_file_cut_off_or_changed_anywhere_is_refused_or_read(tmp_path: Path, trace: Trace, data: st.DataObject) -> None:
+def test_a_file_cut_off_or_changed_anywhere_is_refused_or_read(
+    tmp_path: Path, trace: Trace, data: st.DataObject
+) -> None:
     write(tmp_path / "a.hktrace", trace)
     content = bytearray(gzip.decompress((tmp_path / "a.hktrace").read_bytes()))
     if data.draw(st.booleans()):
@@ -150,7 +164,11 @@ def test_a_file_cut_off_or_changed_anywhere_is_refused_or_read(tmp_path: Path, t
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [(b"", "line 1: the file ends, expected a header"), (b"\x1f\x8b\x08\x00", "cut off"), (b"\x1f\x8bnot compressed", "not a trace")],
+    [
+        (b"", "line 1: the file ends, expected a header"),
+        (b"\x1f\x8b\x08\x00", "cut off"),
+        (b"\x1f\x8bnot compressed", "not a trace"),
+    ],
 )
 def test_what_is_no_trace_is_refused(tmp_path: Path, content: bytes, expected: str) -> None:
     path = tmp_path / "x"
@@ -180,7 +198,11 @@ def test_simgrid_gets_actions(tmp_path: Path) -> None:
         "0 finalize",
     ]
     assert first[1] == "0 compute 1000"
-    assert [line for line in second if "compute" not in line][1:4] == ["1 recv 0 5 80 6", "1 isend 0 6 32 6", "1 wait 1 0 6"]
+    assert [line for line in second if "compute" not in line][1:4] == [
+        "1 recv 0 5 80 6",
+        "1 isend 0 6 32 6",
+        "1 wait 1 0 6",
+    ]
 
 
 def test_simgrid_refuses_collectives_on_a_part_of_the_ranks(tmp_path: Path) -> None:

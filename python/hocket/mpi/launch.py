@@ -66,9 +66,7 @@ def crowded(ranks: int) -> Mapping[str, str]:
     return {name: value for name, value in _CROWDED.items() if name not in os.environ} if ranks > processors else {}
 
 
-def command(
-    installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]
-) -> list[str]:
+def command(installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     """Return the command that runs a program on so many ranks; only the program sees the variables.
 
     Raises:

@@ -43,7 +43,11 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
         variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
         status = wait_for(command(installation, ranks, program, variables), crowded(ranks))
         if not raw.exists() or not raw.stat().st_size:
-            did = f"ended with status {status}" if status else f"did not pass MPI_Init and MPI_Finalize of {installation.library}"
+            did = (
+                f"ended with status {status}"
+                if status
+                else f"did not pass MPI_Init and MPI_Finalize of {installation.library}"
+            )
             raise Error(f"{program[0]} {did}: there is no trace")
         found = replace(traces.read(raw), file=path)
         traces.write(path, found)

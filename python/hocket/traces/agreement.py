@@ -36,7 +36,9 @@ def _check_collectives(trace: Trace) -> None:
             _compare(trace, first, calls.get(first, []), other, calls.get(other, []), bool(communicator.remote_ranks))
 
 
-def _compare(trace: Trace, first: int, ours: Sequence[Call], other: int, theirs: Sequence[Call], is_inter: bool) -> None:
+def _compare(
+    trace: Trace, first: int, ours: Sequence[Call], other: int, theirs: Sequence[Call], is_inter: bool
+) -> None:
     for index, (mine, yours) in enumerate(zip(ours, theirs, strict=False)):
         differs = _short(mine.function) != _short(yours.function)
         if differs or (not is_inter and mine.arguments.get("root") != yours.arguments.get("root")):
@@ -69,7 +71,9 @@ def _check_messages(trace: Trace) -> None:
     for number, rank in enumerate(trace.ranks):
         for call, communicator, source, tag in _receives(rank):
             if not 0 <= source < len(communicator.peers):
-                raise Error(f"{trace.where(number, call)}: got a message of rank {source}, expected a rank that is there")
+                raise Error(
+                    f"{trace.where(number, call)}: got a message of rank {source}, expected a rank that is there"
+                )
             key = (communicator.both_sides, communicator.peers[source], number, tag)
             sent[key] -= 1
             if sent[key] < 0:

@@ -1,8 +1,8 @@
 """Logs in the manner of liballprof, which LogGOPSim's Schedgen reads.
 
-A line per call: its name, the start in microseconds, the arguments in the order of MPI's C function, and the end, separated by
-colons. A type is told as number,size,extent; a communicator as number,rank,size; a request by an address. Source: T. Hoefler,
-T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010; liballprof and Schedgen of its repository.
+A line per call: its name, the start in microseconds, the arguments in the order of MPI's C function, and the end,
+separated by colons. A type is told as number,size,extent; a communicator as number,rank,size; a request by an address.
+Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010; liballprof and Schedgen of its repository.
 """
 
 from __future__ import annotations
@@ -18,19 +18,45 @@ from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 __all__ = ["write_allprof"]
 
 _TYPES = {
-    name: number
-    for number, name in enumerate(
-        "MPI_INT MPI_INTEGER MPI_LONG MPI_SHORT MPI_UNSIGNED MPI_UNSIGNED_LONG MPI_UNSIGNED_SHORT MPI_FLOAT MPI_REAL"
-        " MPI_DOUBLE MPI_DOUBLE_PRECISION MPI_LONG_DOUBLE MPI_BYTE MPI_FLOAT_INT MPI_DOUBLE_INT MPI_LONG_INT MPI_2INT"
-        " MPI_SHORT_INT MPI_LONG_DOUBLE_INT MPI_LOGICAL MPI_COMPLEX MPI_DOUBLE_COMPLEX".split(),
-        start=1,
-    )
-
+    "MPI_INT": 1,
+    "MPI_INTEGER": 2,
+    "MPI_LONG": 3,
+    "MPI_SHORT": 4,
+    "MPI_UNSIGNED": 5,
+    "MPI_UNSIGNED_LONG": 6,
+    "MPI_UNSIGNED_SHORT": 7,
+    "MPI_FLOAT": 8,
+    "MPI_REAL": 9,
+    "MPI_DOUBLE": 10,
+    "MPI_DOUBLE_PRECISION": 11,
+    "MPI_LONG_DOUBLE": 12,
+    "MPI_BYTE": 13,
+    "MPI_FLOAT_INT": 14,
+    "MPI_DOUBLE_INT": 15,
+    "MPI_LONG_INT": 16,
+    "MPI_2INT": 17,
+    "MPI_SHORT_INT": 18,
+    "MPI_LONG_DOUBLE_INT": 19,
+    "MPI_LOGICAL": 20,
+    "MPI_CHARACTER": 21,
+    "MPI_COMPLEX": 21,
+    "MPI_DOUBLE_COMPLEX": 22,
 }
 _OPERATORS = {
-    f"MPI_{name}": number
-    for number, name in enumerate("MIN MAX SUM PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC".split(), start=1)
+    "MPI_MIN": 1,
+    "MPI_MAX": 2,
+    "MPI_SUM": 3,
+    "MPI_PROD": 4,
+    "MPI_LAND": 5,
+    "MPI_BAND": 6,
+    "MPI_LOR": 7,
+    "MPI_BOR": 8,
+    "MPI_LXOR": 9,
+    "MPI_BXOR": 10,
+    "MPI_MINLOC": 11,
+    "MPI_MAXLOC": 12,
 }
+"""The numbers of types and operators in liballprof's numbers.h; others are told as 0."""
 _REQUEST_BYTES = 8
 _NO_ADDRESS = 0
 
@@ -38,8 +64,8 @@ _NO_ADDRESS = 0
 def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
     """Write a log for each rank, `pmpi-trace-rank-N.txt`; the first one is what Schedgen is given.
 
-    Times are rounded to microseconds, as liballprof has them. A wait for several requests is told as waits for each. Looks
-    that found nothing, and messages from and to nobody, are left out.
+    Times are rounded to microseconds, as liballprof has them. A wait for several requests is told as waits for each.
+    Looks that found nothing, and messages from and to nobody, are left out.
 
     Raises:
         Error: A file cannot be written.

@@ -30,7 +30,8 @@ def read(path: str | PathLike[str]) -> Trace:
     """Read a trace, compressed or not.
 
     Raises:
-        Error: It cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line, what was expected.
+        Error: It cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line,
+            what was expected.
     """
     name = fspath(path)
     try:
@@ -72,10 +73,7 @@ def _lines(trace: Trace) -> Iterator[str]:
         offsets = list(rank.clock_offset_s)
         yield _json({"rank": number, "calls": len(rank.calls), "clock_offset_s": offsets, "host": rank.host})
         for call in rank.calls:
-            yield _json(
-                {"call": call.function, "start_s": call.start_s, "end_s": call.end_s, **call.arguments}
-            )
-
+            yield _json({"call": call.function, "start_s": call.start_s, "end_s": call.end_s, **call.arguments})
 
 
 def _json(value: Any) -> str:

@@ -61,9 +61,9 @@ _RECV_PEER = {"recv_peer", "recv_tag"}
 _REDUCTION = {"comm", "op", "commutative"} | _data()
 
 
-def _of(kind: Kind, names: str, needs: Iterable[str] = (), may_have: Iterable[str] = (), **flags: bool) -> Iterator[
-    tuple[str, Function]
-]:
+def _of(
+    kind: Kind, names: str, needs: Iterable[str] = (), may_have: Iterable[str] = (), **flags: bool
+) -> Iterator[tuple[str, Function]]:
     for name in names.split():
         yield f"MPI_{name}", Function(kind, frozenset(needs), frozenset(may_have), **flags)
 
@@ -72,9 +72,7 @@ def _collective(name: str, needs: set[str], may_have: Iterable[str] = ()) -> Ite
     """Give a collective, and the same one started."""
     yield from _of(Kind.COLLECTIVE, name, {"comm", *needs}, may_have, is_collective=True)
     started = f"I{name.lower()}"
-    yield from _of(
-        Kind.COLLECTIVE, started, {"comm", "request", *needs}, may_have, is_started=True, is_collective=True
-    )
+    yield from _of(Kind.COLLECTIVE, started, {"comm", "request", *needs}, may_have, is_started=True, is_collective=True)
 
 
 def _collectives() -> Iterator[tuple[str, Function]]:

@@ -1,7 +1,7 @@
 """Time-independent traces of SimGrid: what its `smpirun -replay` reads.
 
-Source: the actions of SimGrid 3.25 and newer (smpi_replay), https://simgrid.org/doc/latest. All sizes are told in bytes, as
-MPI_BYTE. Such a trace knows one communicator only, MPI_COMM_WORLD, and no collectives that are only started.
+Source: the actions of SimGrid 3.25 and newer (smpi_replay), https://simgrid.org/doc/latest. All sizes are told in bytes,
+as MPI_BYTE. Such a trace knows one communicator only, MPI_COMM_WORLD, and no collectives that are only started.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from hocket import files
 from hocket._native import Error
@@ -25,8 +24,8 @@ _FLOPS_PER_S = 1e9
 def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: float = _FLOPS_PER_S) -> Path:
     """Write a file of actions for each rank, and one that lists them, which is what SimGrid is given.
 
-    Messages of any communicator are told by ranks of MPI_COMM_WORLD. A receive from any rank is told as one from the rank
-    whose message it got.
+    Messages of any communicator are told by ranks of MPI_COMM_WORLD. A receive from any rank is told as one from the
+    rank whose message it got.
 
     Args:
         folder: Where to write.
@@ -191,5 +190,3 @@ def _sources(rank: RankTrace) -> Iterator[tuple[int, tuple[int, int, int]]]:
             for number, got in zip(call.arguments.get("requests", ()), call.arguments.get("got", ()), strict=True):
                 if got is not None and got[0] != NOBODY:
                     yield number, (got[0], got[1], got[2])
-
-

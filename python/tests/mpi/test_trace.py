@@ -40,9 +40,16 @@ def test_a_trace_tells_what_was_called(
         assert exchange["got"] == [left, 1, 24] and exchange["peer"] == (number + 1) % ranks
         assert exchange.size_bytes() == 24 and exchange.size_bytes("recv_") == 32
         assert nobody["peer"] == nobody["recv_peer"] == traces.NOBODY
-        completed = [got for call in rank.calls if FUNCTIONS[call.function].kind is Kind.COMPLETE and "got" in call.arguments
-                     for got in call["got"] if got]
-        assert sorted(completed) == sorted([[left, 7, 20], [left, 10, 8], [left, 11, 8], [left, 30, 32], [left, 30, 32]])
+        completed = [
+            got
+            for call in rank.calls
+            if FUNCTIONS[call.function].kind is Kind.COMPLETE and "got" in call.arguments
+            for got in call["got"]
+            if got
+        ]
+        assert sorted(completed) == sorted(
+            [[left, 7, 20], [left, 10, 8], [left, 11, 8], [left, 30, 32], [left, 30, 32]]
+        )
         half = tuple(range(number % 2, ranks, 2))
         splits = [rank.communicators[call["new"]].ranks for call in rank.calls if call.function == "MPI_Comm_split"]
         assert splits == [half, tuple(reversed(range(ranks)))]

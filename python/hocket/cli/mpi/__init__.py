@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hocket.cli.mpi.build import build
+from hocket.cli.mpi.calibrate import calibrate
 from hocket.cli.mpi.env import env
 from hocket.cli.mpi.run import run
 from hocket.cli.mpi.trace import trace
@@ -17,5 +18,5 @@ def mpi() -> None:
     """Run algorithms of the catalogue inside real MPI programs."""
 
 
-for command in (build, env, run, trace):
+for command in (build, calibrate, env, run, trace):
     mpi.add_command(command)

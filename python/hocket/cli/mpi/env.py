@@ -18,9 +18,7 @@ __all__ = ["env"]
 @rule_options
 @installation_options
 @as_json_option
-def env(
-    installation: Installation, rules: tuple[str, ...], file: str | None, log: str | None, as_json: bool
-) -> None:
+def env(installation: Installation, rules: tuple[str, ...], file: str | None, log: str | None, as_json: bool) -> None:
     """Print the variables under which programs run by the rules, for launchers of one's own."""
     variables = environment(installation, saved_rules(rules, file), log)
     if as_json:
