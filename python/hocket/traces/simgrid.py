@@ -1,6 +1,6 @@
 """Time-independent traces of SimGrid: what its `smpirun -replay` reads.
 
-Source: the actions of SimGrid 3.25 and newer (smpi_replay), https://simgrid.org/doc/latest. All sizes are told in bytes,
+Source: the actions of SimGrid 3.25 and newer, https://simgrid.org/doc/latest (smpi_replay). Sizes are told in bytes,
 as MPI_BYTE. Such a trace knows one communicator only, MPI_COMM_WORLD, and no collectives that are only started.
 """
 
