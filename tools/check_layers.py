@@ -32,8 +32,9 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 MODULES = (
     ("_native", "call", "models", "parallel", "typing", "version"),
     ("files", "machine", "units"),
-    ("library", "topology", "traces"),
+    ("library", "traces"),
     ("requests",),
+    ("topology",),
     ("authoring", "memory", "rules", "schedule", "verification"),
     ("simulation",),
     ("comparison", "mpi", "pacing", "picture", "sweeps", "timeline"),

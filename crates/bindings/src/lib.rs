@@ -406,9 +406,9 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, catalogue, check_gap, check_rules, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run,
-        run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, simulate_step,
-        steps, verify,
+        accept, catalogue, check_gap, check_rules, complete, machine, parse_bytes, parse_bytes_per_s, parse_time,
+        record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule,
+        simulate_step, steps, verify,
     };
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};

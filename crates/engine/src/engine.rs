@@ -15,6 +15,8 @@ use crate::transport::Transport;
 pub struct Request<'a> {
     /// The collective.
     pub collective: Collective,
+    /// Whether the call returns before it is complete.
+    pub is_nonblocking: bool,
     /// The root, 0 where there is none.
     pub root: usize,
     /// Elements per block, or of the vector.
@@ -49,6 +51,7 @@ impl Request<'_> {
         };
         counts_are_equal
             && kind.layout == self.layout
+            && kind.is_nonblocking == self.is_nonblocking
             && call.collective == self.collective
             && call.root == self.root
             && call.in_place == self.in_place
@@ -62,6 +65,7 @@ impl Request<'_> {
 pub struct Kind {
     pub(crate) call: Call,
     pub(crate) layout: Layout,
+    is_nonblocking: bool,
 }
 
 /// The algorithms of one communicator.
@@ -100,8 +104,9 @@ impl Engine {
         if let Some(index) = self.passed.iter().position(|(kind, _)| request.is_like(kind)) {
             return Err(&self.passed[index].1);
         }
-        let kind = Kind { call: request.call(self.ranks), layout: request.layout };
-        match rules.decide(&kind.call) {
+        let Request { layout, is_nonblocking, .. } = *request;
+        let kind = Kind { call: request.call(self.ranks), layout, is_nonblocking };
+        match rules.decide(&kind.call, is_nonblocking) {
             Ok((entry, call)) => Ok(Box::new(Operation::new(entry, call, kind, self.rank, self.transport))),
             Err(reason) => {
                 self.passed.truncate(MOST_KEPT);

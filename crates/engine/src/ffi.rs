@@ -16,6 +16,7 @@ static LOG: Mutex<Log> = Mutex::new(Log::new());
 #[repr(C)]
 pub struct CallC {
     collective: i32,
+    is_nonblocking: c_int,
     root: i32,
     in_place: c_int,
     commutative: c_int,
@@ -76,9 +77,9 @@ pub unsafe extern "C" fn hocket_set_rules(
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub extern "C" fn hocket_has_rule(collective: i32) -> c_int {
-    let named = COLLECTIVES.get(collective as usize);
-    named.is_some_and(|collective| RULES.get().is_some_and(|rules| rules.mention(*collective))).into()
+pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_int {
+    let named = COLLECTIVES.get(collective as usize).copied();
+    RULES.get().is_some_and(|rules| rules.mention(named, is_nonblocking != 0)).into()
 }
 
 /// See `hocket.h`.
@@ -108,6 +109,7 @@ pub unsafe extern "C" fn hocket_prepare(
     let counts = (!call.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(call.counts, engine.ranks()) });
     let request = Request {
         collective: COLLECTIVES[call.collective as usize],
+        is_nonblocking: call.is_nonblocking != 0,
         root: call.root as usize,
         count: call.count,
         counts,

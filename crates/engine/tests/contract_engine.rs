@@ -192,6 +192,7 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
         let mut start = |rank: usize| -> Box<Operation> {
             let request = Request {
                 collective: call.collective,
+                is_nonblocking: false,
                 root: call.root,
                 count: call.count(0),
                 counts: counts.as_deref(),

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.mpi import Installation
 from hocket.mpi.calibration import calibrate, machine_file
 from hocket.mpi.fits import break_after, line, resampled
 from tests.conftest import Ran
+
+from .conftest import Mpi
 
 SIZES = [0, *(2**k for k in range(21))]
 ALPHA_S, BETA_S = 2e-6, 1e-10
@@ -110,14 +111,14 @@ def test_samples_that_are_missing_are_named() -> None:
         calibrate([one for one in all_samples() if one["kind"] != "copy"], mpi="", hosts=[])
 
 
-@pytest.mark.real_mpi
+@pytest.mark.usefixtures("as_root")
 def test_a_real_machine_is_measured(
-    installation: Installation, hocket_command: Callable[..., Ran], tmp_path: Path
+    mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path
 ) -> None:
     path = tmp_path / "here.toml"
-    command = f"mpi calibrate -n 2 --time-limit 0 --most 64KiB --mpicc {installation.mpicc} --json -o {path}"
+    command = f"mpi calibrate -n 2 --time-limit 0 --most 64KiB --mpicc {mpi.installation.mpicc} --json -o {path}"
     found = hocket_command(*command.split()).json
-    assert found["mpi"] == installation.library and len(found["hosts"]) == 2
+    assert found["mpi"] == mpi.installation.library and len(found["hosts"]) == 2
     recorded = json.loads((tmp_path / "here.json").read_text())
     assert len(recorded["measurements"]) == found["samples"] > 1000
     assert {"half_round_trip", "copy"} <= {sample["kind"] for sample in recorded["measurements"]}
@@ -126,7 +127,6 @@ def test_a_real_machine_is_measured(
     assert simulated["machine"] == "here" and simulated["formula_s"] > 0
 
 
-@pytest.mark.real_mpi
-def test_a_largest_message_must_be_large_enough(installation: Installation, bad_input: Callable[..., str]) -> None:
-    message = bad_input(*f"mpi calibrate -n 2 --most 1KiB --mpicc {installation.mpicc}".split())
+def test_a_largest_message_must_be_large_enough(mpi: Mpi, bad_input: Callable[..., str]) -> None:
+    message = bad_input(*f"mpi calibrate -n 2 --most 1KiB --mpicc {mpi.installation.mpicc}".split())
     assert message == "--most: got 1 KiB, expected 64 KiB to less than 1 GiB"

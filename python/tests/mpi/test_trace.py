@@ -9,28 +9,27 @@ from pathlib import Path
 import pytest
 
 from hocket import traces
-from hocket.mpi import Installation
 from hocket.traces import FUNCTIONS, Kind
 from tests.conftest import Ran
 
-pytestmark = pytest.mark.real_mpi
+from .conftest import Mpi
+
+pytestmark = pytest.mark.usefixtures("as_root")
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_a_trace_tells_what_was_called(
-    installation: Installation,
-    compiled_program: Callable[[str], str],
+    mpi: Mpi,
     hocket_command: Callable[..., Ran],
     tmp_path: Path,
     ranks: int,
 ) -> None:
     path = tmp_path / "traced.hktrace"
-    program = compiled_program("traced.c")
-    command = f"mpi trace --json --mpicc {installation.mpicc} -n {ranks} -o"
-    ran = hocket_command(*command.split(), path, "--allprof", tmp_path / "allprof", "--", program)
+    command = f"mpi trace --json --mpicc {mpi.installation.mpicc} -n {ranks} -o"
+    ran = hocket_command(*command.split(), path, "--allprof", tmp_path / "allprof", "--", mpi.compiled("traced.c"))
     assert ran.status == 0, ran.err
     trace = traces.read(path)
-    assert (trace.program, trace.mpi, len(trace.ranks)) == ("traced", installation.library, ranks)
+    assert (trace.program, trace.mpi, len(trace.ranks)) == ("traced", mpi.installation.library, ranks)
     assert ran.json["calls"] == trace.calls and ran.json["exit_status"] == 0
     for number, rank in enumerate(trace.ranks):
         left = (number - 1) % ranks
@@ -64,12 +63,12 @@ def test_a_trace_tells_what_was_called(
 
 
 def test_a_program_that_fails_leaves_no_trace(
-    installation: Installation, bad_input: Callable[..., str], tmp_path: Path
+    mpi: Mpi, bad_input: Callable[..., str], tmp_path: Path
 ) -> None:
-    message = bad_input(*f"mpi trace --mpicc {installation.mpicc} -n 1 -o {tmp_path}/x.hktrace -- /bin/true".split())
+    message = bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1 -o {tmp_path}/x.hktrace -- /bin/true".split())
     assert message.startswith("/bin/true did not pass MPI_Init and MPI_Finalize of ")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_trace_needs_a_program(installation: Installation, bad_input: Callable[..., str]) -> None:
-    assert bad_input(*f"mpi trace --mpicc {installation.mpicc} -n 1".split()) == "no program, expected one after --"
+def test_a_trace_needs_a_program(mpi: Mpi, bad_input: Callable[..., str]) -> None:
+    assert bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1".split()) == "no program, expected one after --"

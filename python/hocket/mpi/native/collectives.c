@@ -176,8 +176,9 @@ static int wait_for(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
 }
 
-/* MPI_<name><large> and MPI_I<initial><large>: parameters, the same as arguments, and how the call is described. While
- * calls that were started are under way, one that is left to MPI must not keep them waiting. */
+/* MPI_<name><large> and MPI_I<initial><large>: parameters, the same as arguments, and how the call is described. Where
+ * nonblocking calls may be under way, one that is left to MPI must not keep them waiting; on all ranks alike, since MPI
+ * does not match blocking calls with nonblocking ones. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, description)                                    \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
@@ -186,12 +187,13 @@ static int wait_for(int code, MPI_Request *request)
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
         MPI_Request request;                                                                                           \
-        return shim_is_active() ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)           \
+        return shim_may_be_active() ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)           \
                                 : PMPI_##name##large arguments(comm);                                                  \
     }                                                                                                                  \
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \
         struct call call = begin("MPI_I" #initial #large, comm, kind);                                                 \
+        call.is_nonblocking = 1;                                                                                       \
         description;                                                                                                   \
         return shim_start(&call, request) ? call.code : PMPI_I##initial##large arguments(comm COMMA request);          \
     }

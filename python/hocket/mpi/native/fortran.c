@@ -1,12 +1,43 @@
-/* Names that Fortran programs call under Open MPI, whose own Fortran interface calls PMPI_* and so passes by the C names.
- * MPICH's calls the C names. Fortran's MPI_IN_PLACE and MPI_BOTTOM are addresses.
+/* Names that Fortran programs call and whose implementation calls PMPI_*, past the C names: all of them under Open MPI;
+ * under MPICH those of the module mpi_f08 that have no buffer.
  */
 #include "shim.h"
 
-#ifdef OPEN_MPI
-
 #include <stddef.h>
 
+static void set(MPI_Fint *error, int code)
+{
+    if (error) /* optional in mpi_f08 */
+        *error = (MPI_Fint)code;
+}
+
+#define FUNCTION(name, parameters, call)                                                                               \
+    void name parameters;                                                                                              \
+    void name parameters                                                                                               \
+    {                                                                                                                  \
+        set(error, call);                                                                                              \
+    }
+
+#define INIT (MPI_Fint * error), MPI_Init(NULL, NULL)
+#define INIT_THREAD                                                                                                    \
+    (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *error), MPI_Init_thread(NULL, NULL, *required, provided)
+#define FINALIZE (MPI_Fint * error), MPI_Finalize()
+#define BARRIER (MPI_Fint * comm, MPI_Fint *error), MPI_Barrier(PMPI_Comm_f2c(*comm))
+#define EXPANDED(name, ...) FUNCTION(name, __VA_ARGS__)
+
+EXPANDED(mpi_init_f08_, INIT)
+EXPANDED(mpi_init_thread_f08_, INIT_THREAD)
+EXPANDED(mpi_finalize_f08_, FINALIZE)
+EXPANDED(mpi_barrier_f08_, BARRIER)
+
+#ifdef OPEN_MPI
+
+EXPANDED(mpi_init_, INIT)
+EXPANDED(mpi_init_thread_, INIT_THREAD)
+EXPANDED(mpi_finalize_, FINALIZE)
+EXPANDED(mpi_barrier_, BARRIER)
+
+/* MPI_IN_PLACE and MPI_BOTTOM are addresses. */
 extern int mpi_fortran_in_place_ __attribute__((weak));
 extern int mpi_fortran_bottom_ __attribute__((weak));
 
@@ -19,25 +50,11 @@ static void *address(void *given)
     return given;
 }
 
-static void set(MPI_Fint *error, int code)
-{
-    if (error) /* optional in mpi_f08 */
-        *error = (MPI_Fint)code;
-}
-
 /* mpi_<name>_ for mpif.h and the module mpi, mpi_<name>_f08_ for the module mpi_f08. Calls that start a collective are
  * not here: Open MPI's own mpi_wait_ would not let it go on. */
 #define FORTRAN(name, parameters, call)                                                                                \
-    void mpi_##name##_ parameters;                                                                                     \
-    void mpi_##name##_ parameters                                                                                      \
-    {                                                                                                                  \
-        set(error, call);                                                                                              \
-    }                                                                                                                  \
-    void mpi_##name##_f08_ parameters;                                                                                 \
-    void mpi_##name##_f08_ parameters                                                                                  \
-    {                                                                                                                  \
-        set(error, call);                                                                                              \
-    }
+    FUNCTION(mpi_##name##_, parameters, call)                                                                          \
+    FUNCTION(mpi_##name##_f08_, parameters, call)
 
 #define COMM PMPI_Comm_f2c(*comm)
 #define TYPE(type) PMPI_Type_f2c(*type)
@@ -50,10 +67,6 @@ static void set(MPI_Fint *error, int code)
     (void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *recv, MPI_Fint *recv_count, MPI_Fint *recv_type,     \
      MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error)
 
-FORTRAN(init, (MPI_Fint * error), MPI_Init(NULL, NULL))
-FORTRAN(init_thread, (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *error),
-        MPI_Init_thread(NULL, NULL, *required, provided))
-FORTRAN(finalize, (MPI_Fint * error), MPI_Finalize())
 FORTRAN(allreduce, REDUCTION, MPI_Allreduce(address(send), address(recv), *count, TYPE(type), OP, COMM))
 FORTRAN(scan, REDUCTION, MPI_Scan(address(send), address(recv), *count, TYPE(type), OP, COMM))
 FORTRAN(reduce_scatter_block, REDUCTION,
@@ -73,6 +86,5 @@ FORTRAN(gather, ROOTED,
         MPI_Gather(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
 FORTRAN(scatter, ROOTED,
         MPI_Scatter(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
-FORTRAN(barrier, (MPI_Fint * comm, MPI_Fint *error), MPI_Barrier(COMM))
 
 #endif

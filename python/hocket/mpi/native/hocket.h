@@ -77,6 +77,8 @@ typedef struct hocket_layout {
  * reduce_scatter) or of the vector; `counts`, if not NULL, has one of each rank's block. */
 typedef struct hocket_call {
     int32_t collective;
+    /* Whether the call returns before it is complete: such calls have rules of their own. */
+    int is_nonblocking;
     int32_t root;
     int in_place;
     int commutative;
@@ -92,8 +94,9 @@ typedef struct hocket_operation hocket_operation;
 /* Sets the rules that all engines choose by, once, before the first call; `file` names them in errors. Returns 0, or 1 and
  * one line in `error`. */
 int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
-/* Whether some rule has an algorithm for the collective. */
-int hocket_has_rule(int32_t collective);
+/* Whether some rule has an algorithm for such calls of a collective, or, if that is HOCKET_ANY, of any. */
+#define HOCKET_ANY (-1)
+int hocket_has_rule(int32_t collective, int is_nonblocking);
 
 /* The engine of one communicator. It is freed when nothing that it started is running. */
 hocket_engine *hocket_engine_new(int32_t rank, int32_t ranks, const hocket_transport *transport);

@@ -30,6 +30,18 @@ int MPI_Finalize(void)
     return PMPI_Finalize();
 }
 
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    shim_settle(*comm);
+    return PMPI_Comm_free(comm);
+}
+
+int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    shim_settle(*comm);
+    return PMPI_Comm_disconnect(comm);
+}
+
 int MPI_Op_free(MPI_Op *op)
 {
     return shim_free_op(op);

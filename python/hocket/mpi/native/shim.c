@@ -32,6 +32,8 @@ struct communicator {
     /* Operations that are not running. */
     struct operation *idle;
     pthread_mutex_t lock;
+    /* The communicator itself, and requests of calls that were started. */
+    int users;
 };
 
 /* Memory that grows. */
@@ -324,24 +326,15 @@ static const char *reason_against(MPI_Comm comm)
     return reason;
 }
 
-static int is_in_use(const struct communicator *state)
+/* The communicator, or a call that was started on it, is gone. */
+static void release_communicator(struct communicator *state)
 {
-    pthread_mutex_lock(&shim.lock);
-    const struct operation *operation = shim.active;
-    while (operation && operation->comm != state)
-        operation = operation->next;
-    pthread_mutex_unlock(&shim.lock);
-    return operation != NULL;
-}
-
-static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
-{
-    (void)comm, (void)keyval, (void)extra;
-    struct communicator *state = value;
-    while (is_in_use(state))
-        shim_progress();
+    if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
     if (state->duplication != MPI_REQUEST_NULL)
         PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
+    if (state->private_comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&state->private_comm);
     for (struct operation *next, *operation = state->idle; operation; operation = next) {
         next = operation->next;
         free(operation->packed_input.bytes);
@@ -354,18 +347,22 @@ static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra
     }
     if (state->engine)
         hocket_engine_free(state->engine);
-    if (state->private_comm != MPI_COMM_NULL)
-        PMPI_Comm_free(&state->private_comm);
     pthread_mutex_destroy(&state->lock);
     free(state->counts);
     free(state);
+}
+
+static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)extra;
+    release_communicator(value);
     return MPI_SUCCESS;
 }
 
 static struct communicator *new_communicator(MPI_Comm comm)
 {
     struct communicator *state = grown(NULL, sizeof *state);
-    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .duplication = MPI_REQUEST_NULL};
+    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .duplication = MPI_REQUEST_NULL, .users = 1};
     pthread_mutex_init(&state->lock, NULL);
     state->reason = reason_against(comm);
     if (!state->reason) {
@@ -488,7 +485,8 @@ static void describe(struct operation *operation)
 {
     struct call *call = &operation->call;
     hocket_call *description = &operation->description;
-    *description = (hocket_call){call->collective, call->root, call->in_place, 1, call->count, call->counts, 1, {1, 0, 1}};
+    *description = (hocket_call){call->collective, call->is_nonblocking, call->root, call->in_place, 1, call->count, call->counts, 1,
+                                 {1, 0, 1}};
     operation->type = MPI_BYTE;
     operation->type_bytes = 1;
     operation->is_dense = 1;
@@ -583,15 +581,14 @@ static void passed(const struct call *call)
         print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
 }
 
-/* An operation with an algorithm for the call; NULL if it is left to MPI. One that `goes_on` after the call returns holds
- * the caller's types. */
-static struct operation *operation_for(struct call *call, int goes_on)
+/* An operation with an algorithm for the call; NULL if it is left to MPI. A nonblocking one holds the caller's types. */
+static struct operation *operation_for(struct call *call)
 {
     if (!call->reason && !shim.is_ready)
         call->reason = "MPI_Init was not seen";
     if (!call->reason)
         call->reason = shim.off;
-    if (!call->reason && !hocket_has_rule(call->collective))
+    if (!call->reason && !hocket_has_rule(call->collective, call->is_nonblocking))
         call->reason = "no rule for it";
     if (!call->reason && call->comm == MPI_COMM_NULL)
         call->reason = "no communicator";
@@ -605,7 +602,7 @@ static struct operation *operation_for(struct call *call, int goes_on)
         operation->call = *call;
         operation->callers_types[0] = call->input.type;
         operation->callers_types[1] = call->result.type;
-        if (goes_on) {
+        if (call->is_nonblocking) {
             operation->call.input.type = held(call->input.type);
             operation->call.result.type = held(call->result.type);
         }
@@ -621,7 +618,7 @@ static struct operation *operation_for(struct call *call, int goes_on)
 
 int shim_run(struct call *call)
 {
-    struct operation *operation = operation_for(call, 0);
+    struct operation *operation = operation_for(call);
     if (!operation)
         return 0;
     while (!advance(operation, !shim_is_active()))
@@ -665,8 +662,10 @@ static int query_request(void *state, MPI_Status *status)
 static int free_request(void *state)
 {
     struct operation *operation = state;
+    struct communicator *comm = operation->comm;
     if (operation->call.code == MPI_SUCCESS)
         keep_operation(operation);
+    release_communicator(comm);
     return MPI_SUCCESS;
 }
 
@@ -674,6 +673,11 @@ static int cancel_request(void *state, int is_complete)
 {
     (void)state, (void)is_complete;
     return MPI_SUCCESS;
+}
+
+int shim_may_be_active(void)
+{
+    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1);
 }
 
 int shim_is_active(void)
@@ -703,12 +707,13 @@ void shim_progress(void)
 
 int shim_start(struct call *call, MPI_Request *request)
 {
-    struct operation *operation = operation_for(call, 1);
+    struct operation *operation = operation_for(call);
     if (!operation)
         return 0;
     call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, operation, request);
     operation->generalized = *request;
     operation->next = NULL;
+    __atomic_add_fetch(&operation->comm->users, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&shim.lock);
     struct operation **last = &shim.active;
     while (*last)
@@ -718,6 +723,26 @@ int shim_start(struct call *call, MPI_Request *request)
     pthread_mutex_unlock(&shim.lock);
     shim_progress();
     return 1;
+}
+
+static int is_in_use(const struct communicator *state)
+{
+    pthread_mutex_lock(&shim.lock);
+    const struct operation *operation = shim.active;
+    while (operation && operation->comm != state)
+        operation = operation->next;
+    pthread_mutex_unlock(&shim.lock);
+    return operation != NULL;
+}
+
+void shim_settle(MPI_Comm comm)
+{
+    struct communicator *state;
+    int found = 0;
+    if (shim_is_active() && comm != MPI_COMM_NULL)
+        PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
+    while (found && is_in_use(state))
+        shim_progress();
 }
 
 int shim_free_op(MPI_Op *op)

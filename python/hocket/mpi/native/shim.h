@@ -20,6 +20,7 @@ struct view {
 /* A call of a collective. */
 struct call {
     const char *function;
+    int is_nonblocking;
     MPI_Comm comm;
     hocket_collective collective;
     int root;
@@ -51,12 +52,16 @@ size_t *shim_counts(MPI_Comm comm);
 /* Rank and ranks of a communicator; 0 where MPI has to say what is wrong with it. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
 
-/* Whether calls that were started are under way. */
+/* Whether the rules have algorithms for nonblocking calls: the same on all ranks. */
+int shim_may_be_active(void);
+/* Whether calls that were started are under way, on this rank. */
 int shim_is_active(void);
 /* Goes on with them. */
 void shim_progress(void);
 /* Waits for a request of MPI's, and goes on with them. */
 int shim_wait(MPI_Request *request, MPI_Status *status);
+/* Ends what was started on a communicator that is to be freed. */
+void shim_settle(MPI_Comm comm);
 /* Frees an operator, when nothing that is under way may need it. */
 int shim_free_op(MPI_Op *op);
 
