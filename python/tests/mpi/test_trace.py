@@ -62,10 +62,10 @@ def test_a_trace_tells_what_was_called(
         assert in_place == [None, True]
 
 
-def test_a_program_that_fails_leaves_no_trace(
-    mpi: Mpi, bad_input: Callable[..., str], tmp_path: Path
-) -> None:
-    message = bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1 -o {tmp_path}/x.hktrace -- /bin/true".split())
+def test_a_program_that_fails_leaves_no_trace(mpi: Mpi, bad_input: Callable[..., str], tmp_path: Path) -> None:
+    message = bad_input(
+        *f"mpi trace --mpicc {mpi.installation.mpicc} -n 1 -o {tmp_path}/x.hktrace -- /bin/true".split()
+    )
     assert message.startswith("/bin/true did not pass MPI_Init and MPI_Finalize of ")
     assert list(tmp_path.iterdir()) == []
 
