@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from hocket.cli.mpi.bench import bench
 from hocket.cli.mpi.build import build
 from hocket.cli.mpi.calibrate import calibrate
 from hocket.cli.mpi.env import env
@@ -18,5 +19,5 @@ def mpi() -> None:
     """Run algorithms of the catalogue inside real MPI programs."""
 
 
-for command in (build, calibrate, env, run, trace):
+for command in (bench, build, calibrate, env, run, trace):
     mpi.add_command(command)

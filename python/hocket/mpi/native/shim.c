@@ -823,6 +823,11 @@ static void read_rules(char *problem, size_t room)
     free(text);
 }
 
+void hocket_count_calls(int are_counted)
+{
+    shim.log_summary = are_counted;
+}
+
 void shim_begin(void)
 {
     static char problem[512];
