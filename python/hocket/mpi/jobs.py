@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from hocket._native import Error
 
-__all__ = ["lines_of", "wait_for"]
+__all__ = ["end", "lines_of", "wait_for"]
 
 _MOST_SECONDS_TO_END = 10.0
 
@@ -19,7 +20,7 @@ def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
     try:
         return job.wait()
     except BaseException:
-        _end(job)
+        end(job)
         raise
 
 
@@ -38,13 +39,14 @@ def lines_of(command: Sequence[str], variables: Mapping[str, str], on_line: Call
             on_line(line.rstrip("\n"))
         status = job.wait()
     except BaseException:
-        _end(job)
+        end(job)
         raise
     if status:
         raise Error(f"{command[0]} ended with status {status}")
 
 
-def _end(job: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+def end(job: subprocess.Popen[Any]) -> None:
+    """End a job that may still run."""
     job.terminate()
     try:
         job.wait(_MOST_SECONDS_TO_END)

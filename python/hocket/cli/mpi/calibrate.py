@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from hocket import files
-from hocket.cli.mpi.options import installation_options
+from hocket.cli.mpi.options import installation_options, working
 from hocket.cli.options import Read, as_json_option, output_option
 from hocket.cli.output import print_facts, print_json
 from hocket.machine import Machine
@@ -70,7 +68,7 @@ def calibrate(
     """
     if not _LEAST_BYTES <= most < 2**30:
         raise click.UsageError(f"--most: got {format_bytes(most)}, expected 64 KiB to less than 1 GiB")
-    with _status("measuring"):
+    with working("measuring"):
         samples, hosts = measured(installation, ranks, most_bytes=most, limit_s=time_limit)
     found = fit(samples, mpi=installation.library, hosts=hosts)
     recorded = str(Path(output).with_suffix(".json")) if output else None
@@ -86,15 +84,6 @@ def calibrate(
         _print(found, output, recorded)
     else:
         click.echo(text, nl=False)
-
-
-@contextmanager
-def _status(label: str) -> Iterator[None]:
-    """Say on stderr what is going on, if that is a terminal."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(label):
-        yield
 
 
 def _entry(found: Calibration) -> dict[str, Any]:
