@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Literal
 
+import numpy as np
+
 from hocket._native import Error
 from hocket.mpi.fits import Estimate, Resampled, break_after, line, resampled
 from hocket.mpi.installation import Installation
@@ -50,6 +52,7 @@ class Calibration:
     Attributes:
         whole: Hockney's alpha and beta over all sizes.
         ranges: The same for each range of sizes: one, or two, where the protocol changes between them.
+        exchange_factor: How much longer both ways at once take than one: the median over the sizes.
         o_send_s: LogGP's overhead of a sender per message.
         o_receive_s: Of a receiver.
         O_s: Overhead of either per byte.
@@ -68,6 +71,7 @@ class Calibration:
 
     whole: Range
     ranges: tuple[Range, ...]
+    exchange_factor: Estimate
     o_send_s: Estimate
     o_receive_s: Estimate
     O_s: Estimate
@@ -132,7 +136,7 @@ def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable
         kinds[sample["kind"]][sample["bytes"]].append(sample["time_s"])
         count += 1
     times = {kind: resampled(kinds[kind]) for kind in kinds}
-    missing = {"half_round_trip", "send", "receive", "gap", "reduce", "copy"} - times.keys()
+    missing = {"half_round_trip", "exchange", "send", "receive", "gap", "reduce", "copy"} - times.keys()
     if missing:
         raise Error(f"there are no samples of {min(missing)}")
     trips = times["half_round_trip"]
@@ -148,6 +152,7 @@ def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable
     return Calibration(
         whole=_range(trips),
         ranges=tuple(map(_range, parts)),
+        exchange_factor=Estimate.of(np.median(times["exchange"].times_s / trips.times_s, axis=1)),
         o_send_s=Estimate.of(send.start_s),
         o_receive_s=Estimate.of(receive.start_s),
         O_s=Estimate.of((send.slope_s + receive.slope_s) / 2),
@@ -198,6 +203,8 @@ def machine_file(found: Calibration, name: str, model: Literal["hockney", "loggp
     lines += ["", "# Half a round trip of n bytes takes alpha + n beta, by range of sizes:"]
     lines += [f"#   {_told(one)}" for one in found.ranges]
     lines += [
+        f"# Both ways at once take {found.exchange_factor.value:.2f} times as long "
+        f"({found.exchange_factor.low:.2f} to {found.exchange_factor.high:.2f}), which the models do not know.",
         "# Of a message, the sender's processor takes "
         f"{_interval(found.o_send_s)}, the receiver's {_interval(found.o_receive_s)}.",
         f'# The same machine with another model, under [network]:\n#   model = "{other}"',

@@ -99,7 +99,9 @@ def _print(found: Calibration, machine: str, recorded: str) -> None:
         )
         for one in found.ranges
     ]
+    both = found.exchange_factor
     facts += [
+        ("both ways", f"{both.value:.2f} ({both.low:.2f}-{both.high:.2f}) times as long as one"),
         ("o", f"{_time(found.o_send_s)} to send, {_time(found.o_receive_s)} to receive"),
         ("L", _time(found.L_s)),
         ("g, G", f"{_time(found.g_s)}, {_time(found.G_s)} per byte"),

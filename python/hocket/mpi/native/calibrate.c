@@ -8,6 +8,7 @@
  *     {"kind": KIND, "peer": RANK, "bytes": BYTES, "time_s": SECONDS}
  *
  * half_round_trip  half of a ping-pong of blocking sends and receives
+ * exchange         both send and receive at once, as in most collectives
  * send             how long MPI_Isend keeps the processor, some time after the message before: o of the sender
  * receive          how long MPI_Recv keeps it for a message that is there: o of the receiver
  * gap              per message of several that follow each other closely, until the last one is received: g + (n-1) G
@@ -74,6 +75,23 @@ static void half_round_trip(int peer, long bytes)
     }
     if (rank == 0)
         tell("half_round_trip", peer, bytes, (now_s() - start_s) / (2 * trips));
+}
+
+/* Both send and receive at once. */
+static void exchange(int peer, long bytes)
+{
+    int times = bytes < 16384 ? 10 : bytes < 262144 ? 3 : 1;
+    send(peer, 0);
+    receive(peer, 0);
+    double start_s = now_s();
+    for (int i = 0; i < times; i++) {
+        MPI_Request requests[2];
+        MPI_Irecv(room, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    if (rank == 0)
+        tell("exchange", peer, bytes, (now_s() - start_s) / times);
 }
 
 /* The receiver is there first, and answers when it has the message. */
@@ -168,6 +186,7 @@ static void one_round(int peer, long most_bytes)
         trip_s = seen_s;
     for (long bytes = 0; bytes <= most_bytes; bytes = next_size(bytes)) {
         half_round_trip(peer, bytes);
+        exchange(peer, bytes);
         gap(peer, bytes);
         if (bytes <= 65536) {
             send_overhead(peer, bytes, trip_s);
