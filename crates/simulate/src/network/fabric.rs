@@ -30,10 +30,17 @@ pub struct Fabric {
 /// Engines of a node, at most: routers keep room for each.
 const MOST_ENGINES: usize = 1024;
 
+/// Links of a network, at most: a simulation keeps room for what is on each, up to a kilobyte.
+const MOST_LINKS: usize = 1 << 23;
+
 impl Fabric {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let Machine { network, node, .. } = machine;
         let topology = AnyTopology::read(network)?;
+        if topology.links() > MOST_LINKS {
+            let links = topology.links();
+            return Err(network.reject("topology", &format!("one of at most {MOST_LINKS} links, not {links}")));
+        }
         Ok(Self {
             placement: Placement::read(network, topology.nodes())?,
             topology,

@@ -279,6 +279,7 @@ fn mistakes_are_refused_in_one_line() {
         ("dims = [4]\nbuffer = 0", "got 0, expected a whole number of at least 1"),
         ("dims = [4]\nbuffer = 5000", "got 5000, expected a whole number from 1 to 4096"),
         ("dims = [4]\n[node]\nengines = 1000000000", "got 1000000000, expected a whole number from 1 to 1024"),
+        ("dims = [8192, 8192]", "got \"torus\", expected one of at most 8388608 links, not 268435456"),
         ("dims = [4]\npacket = \"0 B\"", "got \"0 B\", expected a size of at least 1 B"),
         ("dims = [4]\nvirtual_channels = 3", "got 3, expected a whole number from 1 to 2"),
         ("dims = [4]\nlink_latency = \"-1 us\"", "link_latency: got \"-1 us\", expected a time"),
