@@ -60,6 +60,7 @@ def test_a_break_is_found_where_there_is_one() -> None:
 def all_samples() -> list[dict[str, Any]]:
     kinds: dict[str, Callable[[int], float]] = {
         "half_round_trip": two_protocols,
+        "exchange": lambda size: 1.25 * two_protocols(size),
         "send": lambda size: 0.4e-6 + 0.2e-10 * size,
         "receive": lambda size: 0.6e-6 + 0.4e-10 * size,
         "gap": lambda size: 0.5e-6 + BETA_S * size,
@@ -79,6 +80,7 @@ def test_the_models_are_fitted() -> None:
     eager, rendezvous = found.ranges
     assert (eager.last_bytes, rendezvous.first_bytes, found.S_bytes) == (8192, 16384, 8192)
     assert rendezvous.beta_s.value == pytest.approx(BETA_S / 2, rel=0.02)
+    assert found.exchange_factor.value == pytest.approx(1.25, rel=0.01)
     values = (
         found.o_send_s,
         found.o_receive_s,
