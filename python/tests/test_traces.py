@@ -234,3 +234,28 @@ def test_times_are_told_by_the_clock_of_rank_0() -> None:
     rank = small().ranks[1]
     assert rank.on_rank_0_s(0.0) == 0.5
     assert rank.on_rank_0_s(rank.end_s) == pytest.approx(rank.end_s - 1e-7, abs=1e-15)
+
+
+def test_lines_alike_are_checked_each(tmp_path: Path) -> None:
+    program = Program(1)
+    for _ in range(2):
+        program.call(0, "MPI_Send", comm=0, peer=-2, tag=0, count=1, type="MPI_INT", type_bytes=4)
+        number = program.request(0)
+        program.call(0, "MPI_Isend", comm=0, peer=-2, tag=0, count=1, type="MPI_INT", type_bytes=4, request=number)
+    good = [json.dumps(line, separators=(",", ":")) + "\n" for line in lines_of(program.trace(), tmp_path)]
+    path = tmp_path / "edited.hktrace"
+    path.write_text("".join(good))
+    assert read(path) == program.trace()
+    edits = [
+        ('"request":1', '"request":2', "line 7: request: got 2, expected 1"),
+        ('"request":1', '"request":1,"size":3', "line 7: MPI_Isend: got size, expected only"),
+        ("4.1e-08", "9e-08", "line 7: got times"),
+        ("4.1e-08", "1e-08", "line 7: start_s: got"),
+        ("4.8e-08", "1e999", "line 7: got times"),
+        ("4.8e-08", "4.8.e-08", "line 7: got b"),
+    ]
+    for old, new, expected in edits:
+        assert old in good[6], (old, good[6])
+        path.write_text("".join([*good[:6], good[6].replace(old, new), *good[7:]]))
+        with pytest.raises(hocket.Error, match=expected):
+            read(path)

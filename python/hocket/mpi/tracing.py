@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hocket import traces
+from hocket import files, traces
 from hocket._native import Error
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import command, crowded
 from hocket.mpi.preload import NATIVE, kept, library_flag
 from hocket.traces import Trace
+from hocket.traces.file import compressed
 
 __all__ = ["build_tracer", "trace"]
 
@@ -50,5 +51,5 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
             )
             raise Error(f"{program[0]} {did}: there is no trace")
         found = replace(traces.read(raw), file=path)
-        traces.write(path, found)
+        files.write(path, compressed(raw.read_bytes()))
     return found, status

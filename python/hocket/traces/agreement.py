@@ -25,15 +25,19 @@ def check_agreement(trace: Trace) -> None:
 def _check_collectives(trace: Trace) -> None:
     story: dict[Communicator, dict[int, list[Call]]] = defaultdict(dict)
     for number, rank in enumerate(trace.ranks):
+        own: dict[int, list[Call]] = defaultdict(list)
         for call in rank.calls:
             if FUNCTIONS[call.function].is_collective:
-                communicator = rank.communicators[call["comm"]].both_sides
-                story[communicator].setdefault(number, []).append(call)
-    for communicator, calls in story.items():
+                own[call["comm"]].append(call)
+        for comm, calls in own.items():
+            story[rank.communicators[comm].both_sides][number] = calls
+    for communicator, by_rank in story.items():
         members = (*communicator.ranks, *communicator.remote_ranks)
         first = members[0]
         for other in members[1:]:
-            _compare(trace, first, calls.get(first, []), other, calls.get(other, []), bool(communicator.remote_ranks))
+            _compare(
+                trace, first, by_rank.get(first, []), other, by_rank.get(other, []), bool(communicator.remote_ranks)
+            )
 
 
 def _compare(
@@ -63,18 +67,24 @@ def _told(call: Call) -> str:
 
 
 def _check_messages(trace: Trace) -> None:
-    sent: Counter[tuple[Communicator, int, int, int]] = Counter()
+    # Communicators by a number that all ranks share: they may have many ranks.
+    shared: dict[Communicator, int] = {}
+    numbers = [
+        {own: shared.setdefault(known.both_sides, len(shared)) for own, known in rank.communicators.items()}
+        for rank in trace.ranks
+    ]
+    sent: Counter[tuple[int, int, int, int]] = Counter()
     for number, rank in enumerate(trace.ranks):
-        for communicator, peer, tag in _sends(rank):
+        for comm, peer, tag in _sends(rank):
             if peer != NOBODY:
-                sent[communicator.both_sides, number, communicator.peers[peer], tag] += 1
+                sent[numbers[number][comm], number, rank.communicators[comm].peers[peer], tag] += 1
     for number, rank in enumerate(trace.ranks):
-        for call, communicator, source, tag in _receives(rank):
-            if not 0 <= source < len(communicator.peers):
-                raise Error(
-                    f"{trace.where(number, call)}: got a message of rank {source}, expected a rank that is there"
-                )
-            key = (communicator.both_sides, communicator.peers[source], number, tag)
+        for call, comm, source, tag in _receives(rank):
+            peers = rank.communicators[comm].peers
+            if not 0 <= source < len(peers):
+                where = trace.where(number, call)
+                raise Error(f"{where}: got a message of rank {source}, expected a rank that is there")
+            key = (numbers[number][comm], peers[source], number, tag)
             sent[key] -= 1
             if sent[key] < 0:
                 raise Error(
@@ -83,7 +93,8 @@ def _check_messages(trace: Trace) -> None:
                 )
 
 
-def _sends(rank: RankTrace) -> Iterator[tuple[Communicator, int, int]]:
+def _sends(rank: RankTrace) -> Iterator[tuple[int, int, int]]:
+    """Give what was sent: communicator, peer and tag."""
     persistent: dict[int, Call] = {}
     for call in rank.calls:
         function = FUNCTIONS[call.function]
@@ -96,10 +107,10 @@ def _sends(rank: RankTrace) -> Iterator[tuple[Communicator, int, int]]:
         else:
             continue
         for send in started:
-            yield rank.communicators[send["comm"]], send["peer"], send["tag"]
+            yield send["comm"], send["peer"], send["tag"]
 
 
-def _receives(rank: RankTrace) -> Iterator[tuple[Call, Communicator, int, int]]:
+def _receives(rank: RankTrace) -> Iterator[tuple[Call, int, int, int]]:
     """Give what was received, but for matched probes, whose receives do not say their communicator."""
     waiting: dict[int, Call] = {}
     for call in rank.calls:
@@ -109,8 +120,8 @@ def _receives(rank: RankTrace) -> Iterator[tuple[Call, Communicator, int, int]]:
         elif function.kind is Kind.COMPLETE and "requests" in call.arguments:
             for number, got in zip(call["requests"], call["got"], strict=True):
                 if number in waiting and got is not None and got[0] != NOBODY:
-                    yield call, rank.communicators[waiting[number]["comm"]], got[0], got[1]
+                    yield call, waiting[number]["comm"], got[0], got[1]
         elif function.kind in (Kind.RECEIVE, Kind.EXCHANGE):
             got = call["got"]
             if got is not None and got[0] != NOBODY:
-                yield call, rank.communicators[call["comm"]], got[0], got[1]
+                yield call, call["comm"], got[0], got[1]

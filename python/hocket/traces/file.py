@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from hocket.traces.agreement import check_agreement
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
 
-__all__ = ["read", "write"]
+__all__ = ["compressed", "read", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
 _GZIP = b"\x1f\x8b"
@@ -55,7 +56,12 @@ def write(path: str | PathLike[str], trace: Trace) -> None:
         Error: The file cannot be written.
     """
     text = "".join(f"{line}\n" for line in _lines(trace))
-    files.write(path, gzip.compress(text.encode(), _COMPRESSION, mtime=0))
+    files.write(path, compressed(text.encode()))
+
+
+def compressed(text: bytes) -> bytes:
+    """Return the lines of a trace as its file has them; equal texts are equal files."""
+    return gzip.compress(text, _COMPRESSION, mtime=0)
 
 
 def _lines(trace: Trace) -> Iterator[str]:
@@ -121,7 +127,11 @@ class _Reader:
         return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
 
     def _call(self, state: _State, index: int, count: int) -> Call:
-        line = self._object(f"call {index + 1} of {count}")
+        text = self._next(f"call {index + 1} of {count}")
+        alike = _alike(text)
+        if alike and (known := state.call_like(*alike, text)):
+            return Call(known[0], alike[1], alike[2], known[1], self._line)
+        line = self._parsed(text, f"call {index + 1} of {count}")
         name, start_s, end_s = line.pop("call", None), line.pop("start_s", None), line.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
         if function is None:
@@ -133,13 +143,21 @@ class _Reader:
                 what = "first" if at == 0 else "last"
                 raise self._error(f"got {name} as call {index + 1} of {count}, expected MPI_{kind.name.title()} {what}")
         state.take(str(name), function, line, start_s, end_s)
+        if alike:
+            state.remember(alike[0], text, str(name), function, line)
         return Call(str(name), start_s, end_s, line, self._line)
 
     def _object(self, what: str) -> dict[str, Any]:
-        line = self._lines.readline(_LONGEST_LINE)
+        return self._parsed(self._next(what), what)
+
+    def _next(self, what: str) -> bytes:
+        line: bytes = self._lines.readline(_LONGEST_LINE)
         self._line += 1
         if not line:
             raise self._error(f"the file ends, expected {what}")
+        return line
+
+    def _parsed(self, line: bytes, what: str) -> dict[str, Any]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
@@ -170,8 +188,30 @@ _MEETS = frozenset({"thread", "ranks", "remote_ranks"})
 _LOOKED = frozenset({"tries", "thread"})
 
 
+_NUMBER = rb"((?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+_HEAD = re.compile(rb'\{"call":"(\w+)","start_s":' + _NUMBER + rb',"end_s":' + _NUMBER)
+_REQUEST = b',"request":'
+
+
+def _alike(line: bytes) -> tuple[tuple[bytes, bytes], float, float] | None:
+    """Return what lines have in common that differ in times and request only, and the times, as programs write them."""
+    head = _HEAD.match(line)
+    if head is None:
+        return None
+    rest, request, _ = line[head.end() :].partition(_REQUEST)
+    return (head[1], rest + request), float(head[2]), float(head[3])
+
+
+_OF_THIS_LINE = frozenset({"requests", "ranks", "new", "thread"})
+"""Values that make a line unlike others."""
+
+
 class _State:
-    """What is open at a point of a rank's calls: communicators, requests, the time."""
+    """What is open at a point of a rank's calls: communicators, requests, the time.
+
+    Most lines of a trace are like others but for their times and their request: what they hold is parsed and checked
+    once, and shared.
+    """
 
     def __init__(self, rank: int, ranks: int, error: Callable[[str], Error]) -> None:
         self.communicators = {WORLD: Communicator(tuple(range(ranks))), SELF: Communicator((rank,))}
@@ -182,6 +222,37 @@ class _State:
         self._requests: dict[int, bool] = {}
         self._next_request = 0
         self._ends_s: dict[int, float] = {}
+        self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
+
+    def call_like(
+        self, common: tuple[bytes, bytes], start_s: float, end_s: float, line: bytes
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Return the function and the values of a line like an earlier one, if it is, and go on."""
+        known = self._like.get(common)
+        if known is None or not self._ends_s.get(0, 0.0) <= start_s <= end_s < math.inf:
+            return None
+        name, function, values = known
+        if function.is_started:
+            if not line.endswith(b"%b%d}\n" % (_REQUEST, self._next_request)):
+                return None
+            values = {**values, "request": self._next_request}
+            self._request(name, function, values)
+        self._ends_s[0] = end_s
+        return name, values
+
+    def remember(
+        self, common: tuple[bytes, bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
+    ) -> None:
+        """Note what a line holds that was taken, for others like it."""
+        if function.kind in (Kind.INIT, Kind.FINALIZE) or not _OF_THIS_LINE.isdisjoint(values):
+            return
+        if function.is_started and not line.endswith(b"%b%d}\n" % (_REQUEST, values["request"])):
+            return
+        if function.kind is Kind.FREE_COMMUNICATOR:
+            self._like.clear()
+        else:
+            shared = {key: value for key, value in values.items() if key != "request"}
+            self._like[common] = name, function, shared
 
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
         """Check the values of a call, and go on."""

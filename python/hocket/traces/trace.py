@@ -42,7 +42,7 @@ class Communicator:
         return Communicator(first, second, self.occurrence)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     """An MPI call, or several looks that found nothing.
 
