@@ -242,10 +242,11 @@ def test_lines_alike_are_checked_each(tmp_path: Path) -> None:
         program.call(0, "MPI_Send", comm=0, peer=-2, tag=0, count=1, type="MPI_INT", type_bytes=4)
         number = program.request(0)
         program.call(0, "MPI_Isend", comm=0, peer=-2, tag=0, count=1, type="MPI_INT", type_bytes=4, request=number)
-    good = [json.dumps(line, separators=(",", ":")) + "\n" for line in lines_of(program.trace(), tmp_path)]
+    trace = program.trace()
+    good = [json.dumps(line, separators=(",", ":")) + "\n" for line in lines_of(trace, tmp_path)]
     path = tmp_path / "edited.hktrace"
     path.write_text("".join(good))
-    assert read(path) == program.trace()
+    assert read(path) == trace
     edits = [
         ('"request":1', '"request":2', "line 7: request: got 2, expected 1"),
         ('"request":1', '"request":1,"size":3', "line 7: MPI_Isend: got size, expected only"),

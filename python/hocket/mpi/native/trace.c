@@ -157,7 +157,9 @@ void text_field(const char *name, const char *text)
 {
     fprintf(trace.lines, ",\"%s\":\"", name);
     for (; *text; text++)
-        if ((unsigned char)*text >= ' ')
+        if ((unsigned char)*text < ' ')
+            fprintf(trace.lines, "\\u%04x", *text);
+        else
             fprintf(trace.lines, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
     fputc('"', trace.lines);
 }
