@@ -72,7 +72,7 @@ class Call:
         """Return the size of its data: of the message, or of one block, or of all blocks where they differ.
 
         Args:
-            prefix: "recv_" for what is received, where a call tells both.
+            prefix: `recv_` for what is received, where a call tells both.
         """
         counts = self.arguments.get(f"{prefix}counts")
         count = self.arguments.get(f"{prefix}count", 0) if counts is None else sum(counts)
