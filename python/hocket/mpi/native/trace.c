@@ -68,13 +68,55 @@ static double now_s(void)
     return PMPI_Wtime() - trace.origin_s;
 }
 
-/* Lines */
+/* Lines. They are written under the lock, by hand: printf would take as long as a short message. */
+
+static void put(const char *text)
+{
+    fputs_unlocked(text, trace.lines);
+}
+
+static void put_number(long long value)
+{
+    char digits[24], *at = digits + sizeof digits;
+    unsigned long long rest = value < 0 ? 0ull - (unsigned long long)value : (unsigned long long)value;
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        *--at = '-';
+    fwrite_unlocked(at, 1, (size_t)(digits + sizeof digits - at), trace.lines);
+}
+
+/* In seconds, to the nanosecond; not below 0. */
+static void put_time(double time_s)
+{
+    long long time_ns = time_s > 0 ? (long long)(time_s * 1e9 + 0.5) : 0;
+    char decimals[] = ".000000000";
+    long long rest = time_ns % 1000000000;
+    for (char *at = decimals + 9; rest; rest /= 10)
+        *at-- = (char)('0' + rest % 10);
+    put_number(time_ns / 1000000000);
+    put(decimals);
+}
+
+static void put_name(const char *prefix, const char *name)
+{
+    put(",\"");
+    put(prefix);
+    put(name);
+    put("\":");
+}
 
 static void line_begins(const char *function, double start_s, double end_s)
 {
     if (thread_number < 0)
         thread_number = trace.threads++;
-    fprintf(trace.lines, "{\"call\":\"%s\",\"start_s\":%.9f,\"end_s\":%.9f", function, start_s, end_s);
+    put("{\"call\":\"");
+    put(function);
+    put("\",\"start_s\":");
+    put_time(start_s);
+    put(",\"end_s\":");
+    put_time(end_s);
     if (thread_number)
         field("thread", thread_number);
     trace.calls++;
@@ -86,7 +128,7 @@ static void write_looks(void)
         return;
     line_begins(looks.function, looks.start_s, looks.end_s);
     field("tries", looks.tries);
-    fputs("}\n", trace.lines);
+    put("}\n");
     looks.tries = 0;
 }
 
@@ -112,7 +154,8 @@ int call_ends(struct moment begun, const char *function, int code)
 
 void line_ends(void)
 {
-    if (fputs("}\n", trace.lines) < 0)
+    put("}\n");
+    if (ferror(trace.lines))
         fail("trace: a temporary file cannot be written", strerror(errno));
     pthread_mutex_unlock(&trace.lock);
 }
@@ -136,21 +179,24 @@ void look_failed(struct moment begun, const char *function)
 
 void field(const char *name, long long value)
 {
-    fprintf(trace.lines, ",\"%s\":%lld", name, value);
+    put_name("", name);
+    put_number(value);
 }
 
 void fields(const char *name, const void *values, size_t element_bytes, int count)
 {
-    fprintf(trace.lines, ",\"%s\":[", name);
-    for (int i = 0; i < count; i++)
-        fprintf(trace.lines, i ? ",%lld" : "%lld",
-                element_bytes == sizeof(int) ? ((const int *)values)[i] : (long long)((const MPI_Count *)values)[i]);
-    fputc(']', trace.lines);
+    put_name("", name);
+    for (int i = 0; i < count; i++) {
+        put(i ? "," : "[");
+        put_number(element_bytes == sizeof(int) ? ((const int *)values)[i] : (long long)((const MPI_Count *)values)[i]);
+    }
+    put(count > 0 ? "]" : "[]");
 }
 
 void flag_field(const char *name, int value)
 {
-    fprintf(trace.lines, ",\"%s\":%s", name, value ? "true" : "false");
+    put_name("", name);
+    put(value ? "true" : "false");
 }
 
 void text_field(const char *name, const char *text)
@@ -173,7 +219,8 @@ static int partner(int peer)
 
 static void prefixed(const char *prefix, const char *name, long long value)
 {
-    fprintf(trace.lines, ",\"%s%s\":%lld", prefix, name, value);
+    put_name(prefix, name);
+    put_number(value);
 }
 
 void peer_fields(const char *prefix, int peer, int tag)
@@ -196,7 +243,10 @@ void type_fields(const char *prefix, MPI_Datatype type)
     PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     if (combiner == MPI_COMBINER_NAMED)
         PMPI_Type_get_name(type, name, &length);
-    fprintf(trace.lines, ",\"%stype\":\"%s\"", prefix, name);
+    put_name(prefix, "type");
+    put("\"");
+    put(name);
+    put("\"");
     prefixed(prefix, "type_bytes", bytes);
 }
 
@@ -377,17 +427,22 @@ static void got(const MPI_Status *status)
     int is_cancelled;
     PMPI_Test_cancelled(status, &is_cancelled);
     if (is_cancelled) {
-        fputs("null", trace.lines);
+        put("null");
         return;
     }
     PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
-    fprintf(trace.lines, "[%d,%d,%lld]", partner(status->MPI_SOURCE), status->MPI_TAG == MPI_ANY_TAG ? ANY : status->MPI_TAG,
-            bytes > 0 ? (long long)bytes : 0);
+    put("[");
+    put_number(partner(status->MPI_SOURCE));
+    put(",");
+    put_number(status->MPI_TAG == MPI_ANY_TAG ? ANY : status->MPI_TAG);
+    put(",");
+    put_number(bytes > 0 ? bytes : 0);
+    put("]");
 }
 
 void got_field(const MPI_Status *status)
 {
-    fputs(",\"got\":", trace.lines);
+    put_name("", "got");
     got(status);
 }
 
@@ -395,32 +450,33 @@ void completed_fields(int count, struct known *known, const MPI_Request *before,
                       const MPI_Status *statuses)
 {
     const char *separator = "";
-    fputs(",\"requests\":[", trace.lines);
+    put(",\"requests\":[");
     for (int i = 0; i < completed; i++) {
         const struct known *one = &known[indices ? indices[i] : i];
         if (one->number >= 0) {
-            fprintf(trace.lines, "%s%d", separator, one->number);
+            put(separator);
+            put_number(one->number);
             separator = ",";
         }
     }
-    fputs("],\"got\":[", trace.lines);
+    put("],\"got\":[");
     separator = "";
     for (int i = 0; i < completed; i++) {
         struct known *one = &known[indices ? indices[i] : i];
         if (one->number < 0)
             continue;
-        fputs(separator, trace.lines);
+        put(separator);
         separator = ",";
         if (one->comm)
             set_number(*one->comm, one->comm_number);
         if (one->is_receive)
             got(&statuses[i]);
         else
-            fputs("null", trace.lines);
+            put("null");
         if (!one->is_persistent)
             one->number = -1;
     }
-    fputc(']', trace.lines);
+    put("]");
     for (int i = 0; i < count; i++)
         if (known[i].number >= 0)
             keep(before[i], known[i]);
@@ -442,16 +498,17 @@ void keep_requests(int count, struct known *known, const MPI_Request *requests)
 void named_fields(int count, const MPI_Request *requests)
 {
     const char *separator = "";
-    fputs(",\"requests\":[", trace.lines);
+    put(",\"requests\":[");
     for (int i = 0; i < count; i++) {
         struct known known = take(requests[i]);
         if (known.number < 0)
             continue;
         keep(requests[i], known);
-        fprintf(trace.lines, "%s%d", separator, known.number);
+        put(separator);
+        put_number(known.number);
         separator = ",";
     }
-    fputc(']', trace.lines);
+    put("]");
 }
 
 /* Clocks */
