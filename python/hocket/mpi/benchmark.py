@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, sqrt
+from statistics import median
 from typing import Any
-
-import numpy as np
 
 from hocket._native import Error
 from hocket.call import Call
@@ -55,12 +55,10 @@ class Measurement:
     @staticmethod
     def of(algorithm: str, size_bytes: int, calls: int, samples_s: Sequence[float]) -> Measurement:
         """Return what samples say."""
-        ordered = np.sort(np.asarray(samples_s))
-        count = len(ordered)
-        reach = int(np.ceil(_Z * np.sqrt(count) / 2))
+        ordered, count = sorted(samples_s), len(samples_s)
+        reach = ceil(_Z * sqrt(count) / 2)
         low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
-        median = float(np.median(ordered))
-        return Measurement(algorithm, size_bytes, median, float(low), float(high), calls, tuple(samples_s))
+        return Measurement(algorithm, size_bytes, median(ordered), low, high, calls, tuple(samples_s))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hocket.traces.file import compressed
 
 __all__ = ["build_tracer", "trace"]
 
-_SOURCES = ("trace.c", "trace_calls.c")
+_SOURCES = ("trace.c", "trace_calls.c", "trace_fortran.c")
 
 
 def build_tracer(installation: Installation) -> Path:

@@ -72,3 +72,19 @@ def test_a_program_that_fails_leaves_no_trace(mpi: Mpi, bad_input: Callable[...,
 
 def test_a_trace_needs_a_program(mpi: Mpi, bad_input: Callable[..., str]) -> None:
     assert bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1".split()) == "no program, expected one after --"
+
+
+def test_fortran_is_traced(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    path = tmp_path / "traced.hktrace"
+    program = mpi.compiled("traced_fortran.f90")
+    ran = hocket_command(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 3 -o {path} -- {program}".split())
+    assert ran.status == 0, ran.err
+    for number, rank in enumerate(traces.read(path).ranks):
+        left, right = (number - 1) % 3, (number + 1) % 3
+        assert [call.function.removeprefix("MPI_") for call in rank.calls] == (
+            "Init Irecv Isend Waitall Sendrecv Irecv Send Wait Comm_split Allreduce Comm_free Bcast Finalize".split()
+        )
+        received = rank.calls[3]["got"] + [rank.calls[4]["got"]] + rank.calls[7]["got"]
+        assert received == [[left, 1, 32], None, [right, 2, 8], [left, 3, 16]]
+        assert rank.communicators[rank.calls[9]["comm"]].ranks == tuple(reversed(range(number % 2, 3, 2)))
+        assert rank.calls[9]["in_place"] and rank.calls[9]["op"] == "MPI_SUM"

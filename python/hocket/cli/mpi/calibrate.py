@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -15,10 +15,11 @@ from hocket.cli.options import Read, as_json_option, output_option
 from hocket.cli.output import print_facts, print_json
 from hocket.machine import Machine
 from hocket.mpi import Installation
-from hocket.mpi.calibration import Calibration, machine_file, measured
-from hocket.mpi.calibration import calibrate as fit
-from hocket.mpi.fits import Estimate
 from hocket.units import format_bytes, format_time, parse_bytes
+
+if TYPE_CHECKING:
+    from hocket.mpi.calibration import Calibration
+    from hocket.mpi.fits import Estimate
 
 __all__ = ["calibrate"]
 
@@ -66,6 +67,9 @@ def calibrate(
 
     The samples are written beside it, as JSON.
     """
+    from hocket.mpi.calibration import calibrate as fit
+    from hocket.mpi.calibration import machine_file, measured
+
     if not _LEAST_BYTES <= most < 2**30:
         raise click.UsageError(f"--most: got {format_bytes(most)}, expected 64 KiB to less than 1 GiB")
     with working("measuring"):
