@@ -81,9 +81,8 @@ def test_fortran_is_traced(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_pat
     assert ran.status == 0, ran.err
     for number, rank in enumerate(traces.read(path).ranks):
         left, right = (number - 1) % 3, (number + 1) % 3
-        assert [call.function.removeprefix("MPI_") for call in rank.calls] == (
-            "Init Irecv Isend Waitall Sendrecv Irecv Send Wait Comm_split Allreduce Comm_free Bcast Finalize".split()
-        )
+        names = "Init Irecv Isend Waitall Sendrecv Irecv Send Wait Comm_split Allreduce Comm_free Bcast Finalize"
+        assert " ".join(call.function.removeprefix("MPI_") for call in rank.calls) == names
         received = rank.calls[3]["got"] + [rank.calls[4]["got"]] + rank.calls[7]["got"]
         assert received == [[left, 1, 32], None, [right, 2, 8], [left, 3, 16]]
         assert rank.communicators[rank.calls[9]["comm"]].ranks == tuple(reversed(range(number % 2, 3, 2)))
