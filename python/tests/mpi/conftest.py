@@ -98,6 +98,13 @@ class Mpi:
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
+@pytest.fixture
+def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets Open MPI run as root, in jobs that commands of Hocket start."""
+    for name, value in AS_ROOT.items():
+        monkeypatch.setenv(name, value)
+
+
 @pytest.fixture(scope="session", params=wrappers() or [None])
 def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """Each MPI that is here."""

@@ -854,6 +854,11 @@ static void read_rules(char *problem, size_t room)
     free(text);
 }
 
+void hocket_count_calls(int are_counted)
+{
+    shim.log_summary = are_counted;
+}
+
 static int is_crowded(void)
 {
     MPI_Comm here;

@@ -43,6 +43,9 @@ void shim_begin(void);
 /* Ends what is under way and prints the summary; before MPI is finalised. */
 void shim_end(void);
 
+/* Whether calls are counted from here on, as with HOCKET_LOG=summary: for programs that look for it, such as bench.c. */
+void hocket_count_calls(int are_counted);
+
 /* Runs a call; 0 if it is left to MPI. */
 int shim_run(struct call *call);
 /* Starts a call; 0 if it is left to MPI. */
