@@ -64,11 +64,16 @@ impl Rules {
 
     /// What the first rule says that fits a call of `size_bytes` (see [`size_bytes`]) over `ranks` ranks.
     pub fn choose(&self, collective: Collective, size_bytes: u64, ranks: usize) -> Option<&Choice> {
-        let fits = |rule: &&Rule| {
+        self.choices(collective, size_bytes, ranks).next()
+    }
+
+    /// What all rules say that fit such a call, in their order.
+    pub fn choices(&self, collective: Collective, size_bytes: u64, ranks: usize) -> impl Iterator<Item = &Choice> {
+        let fits = move |rule: &&Rule| {
             let Rule { ranks: allowed, size_bytes: sizes, .. } = rule;
             rule.collective == collective && sizes.contains(&size_bytes) && allowed.contains(&(ranks as u64))
         };
-        self.0.iter().find(fits).map(|rule| &rule.choice)
+        self.0.iter().filter(fits).map(|rule| &rule.choice)
     }
 }
 

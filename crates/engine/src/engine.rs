@@ -33,7 +33,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn call(&self, ranks: usize) -> Call {
+    pub(crate) fn call(&self, ranks: usize) -> Call {
         let counts = self.counts.map_or(Counts::Equal(self.count), Counts::each);
         let Self { collective, root, in_place, commutative, element_bytes, .. } = *self;
         Call { root, counts, in_place, commutative, element_bytes, ..Call::new(collective, ranks, 0) }

@@ -1,0 +1,111 @@
+//! Which program distributes a payload, and which runs over a group: rules by size and members.
+
+use hocket_algorithms::rules::{Choice, Rules, size_bytes};
+use hocket_algorithms::{CATALOGUE, Entry};
+use hocket_core::{Call, Collective, Error, Result};
+
+/// The rules that measurement made, see `docs/multicast.md`.
+pub const MEASURED: &str = "\
+broadcast[size=..256KiB]: binomial
+broadcast[size=256KiB.., ranks=..4]: binomial
+broadcast: scatter_doubling_allgather
+broadcast: scatter_ring_allgather
+broadcast: binomial
+allreduce[size=..64KiB]: recursive_doubling
+allreduce: ring
+reduce: binomial
+allgather[size=..64KiB]: bruck
+allgather: ring
+alltoall[size=..1KiB]: bruck
+alltoall: pairwise_exchange
+gather: binomial
+scatter: binomial
+scan: recursive_doubling
+reduce_scatter: pairwise
+barrier: dissemination
+";
+
+/// The paper's rule: up to 8 KB down the tree, beyond that scatter and ring.
+pub const PAPER: &str = "\
+broadcast[size=..8193]: binomial
+broadcast: scatter_ring_allgather
+";
+
+/// The rules of a name, `measured` or `paper`, or of a text of rules; a collective that it says nothing about has the
+/// measured ones.
+///
+/// # Errors
+/// A text that is neither.
+pub fn rules(text: &str) -> Result<Rules> {
+    let text = match text.trim() {
+        "" | "measured" => "",
+        "paper" => PAPER,
+        other => other,
+    };
+    Rules::parse(text, "rules").and_then(|_| Rules::parse(&format!("{text}\n{MEASURED}"), "rules"))
+}
+
+/// The algorithm for a call over a group, and the call as it takes it: that of the first rule that fits, and that does not
+/// refuse the call.
+///
+/// # Errors
+/// There is none.
+pub fn choose(rules: &Rules, call: &Call) -> Result<(&'static Entry, Call)> {
+    call.check()?;
+    let mut refused = None;
+    for choice in rules.choices(call.collective, size_bytes(call), call.ranks) {
+        if let Choice::Algorithm(entry, given) = choice {
+            match entry.accept(call, given) {
+                Ok(accepted) => return Ok((entry, accepted)),
+                Err(error) => refused = Some(error),
+            }
+        }
+    }
+    Err(refused.unwrap_or_else(|| Error::new(format!("no rule has an algorithm for {}", call.collective))))
+}
+
+/// The algorithm that distributes a payload: its number in the catalogue, and the values of its parameters.
+///
+/// # Errors
+/// As [`choose`].
+pub fn choose_distribution(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u64>)> {
+    let (entry, call) = choose(rules, &Call::new(Collective::Broadcast, members, bytes))?;
+    let values = entry.about.parameters.iter().map(|parameter| call.parameter(parameter.name)).collect();
+    let is_this = |other: &Entry| other.collective == entry.collective && other.name == entry.name;
+    let number = CATALOGUE.iter().position(is_this).expect("it is of the catalogue");
+    Ok((number as u16, values))
+}
+
+/// The algorithm of a header, and the call as it takes it; none if there is no such algorithm, or it refuses.
+pub fn named(number: u16, values: &[u64], members: usize, bytes: usize) -> Option<(&'static Entry, Call)> {
+    let entry = CATALOGUE.get(number as usize).filter(|entry| entry.collective == Collective::Broadcast)?;
+    let names = entry.about.parameters.iter().map(|parameter| parameter.name.to_owned());
+    let given: Vec<_> = names.zip(values.iter().copied()).collect();
+    Some((entry, entry.accept(&Call::new(Collective::Broadcast, members, bytes), &given).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(text: &str, members: usize, bytes: usize) -> &'static str {
+        let (number, values) = choose_distribution(&rules(text).unwrap(), members, bytes).unwrap();
+        named(number, &values, members, bytes).unwrap().0.name
+    }
+
+    #[test]
+    fn the_papers_rule_changes_beyond_8_kb() {
+        for (bytes, name) in [(0, "binomial"), (8192, "binomial"), (8193, "scatter_ring_allgather")] {
+            assert_eq!(chosen("paper", 8, bytes), name);
+        }
+    }
+
+    #[test]
+    fn a_rule_of_the_callers_goes_before_the_measured_ones() {
+        let text = "broadcast[size=1MiB..]: chain, segment=64KiB";
+        let (number, values) = choose_distribution(&rules(text).unwrap(), 8, 1 << 20).unwrap();
+        assert_eq!((CATALOGUE[number as usize].name, values), ("chain", vec![65536]));
+        assert_eq!(chosen(text, 8, 1), chosen("measured", 8, 1));
+        assert!(rules("broadcast: no_such").unwrap_err().to_string().starts_with("rules:1: unknown broadcast"));
+    }
+}
