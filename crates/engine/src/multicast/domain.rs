@@ -20,7 +20,7 @@ use crate::transport::{Failure, Transport};
 pub const IN_FLIGHT: u64 = 256;
 /// Bytes of payload that the master has under way at a time, if they are of more than one multicast; so no member holds
 /// more.
-pub const MOST_BYTES_IN_FLIGHT: usize = 256 << 20;
+pub const MOST_BYTES_IN_FLIGHT: usize = 64 << 20;
 /// Payloads up to so many bytes travel with their headers.
 pub const INLINE_BYTES: usize = 8192;
 /// Memory of payloads that were released, kept for later ones.
