@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 
 use hocket_algorithms::find;
+use hocket_algorithms::multicast::INLINE_BYTES;
 use hocket_core::{Call, Collective, Counts, Side};
-use hocket_engine::multicast::{Domain, INLINE_BYTES, MEASURED, Members, Message, Outcome, PAPER, rules};
+use hocket_engine::multicast::{Domain, MEASURED, Members, Message, Outcome, PAPER, rules};
 use hocket_engine::{ANY_SOURCE, Ended, Layout, Progress, Request, Transport};
 use hocket_memory::{Operator, operator};
 use proptest::prelude::*;

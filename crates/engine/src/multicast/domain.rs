@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;
 use std::rc::Rc;
 
+use hocket_algorithms::multicast::INLINE_BYTES;
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Error, Result as Accepted};
 
@@ -21,8 +22,6 @@ pub const IN_FLIGHT: u64 = 256;
 /// Bytes of payload that the master has under way at a time, if they are of more than one multicast; so no member holds
 /// more.
 pub const MOST_BYTES_IN_FLIGHT: usize = 64 << 20;
-/// Payloads up to so many bytes travel with their headers.
-pub const INLINE_BYTES: usize = 8192;
 /// Memory of payloads that were released, kept for later ones.
 const MOST_BYTES_KEPT: usize = 64 << 20;
 
@@ -202,11 +201,11 @@ impl Domain {
         let (first, payload) = (issue.header.members.rank(0), slice(issue.payload, bytes));
         let wire = &self.sky.wire;
         wire.receive(Purpose::Complete(id), std::ptr::null_mut(), 0, Some(first), tag(id, COMPLETE, IN_FLIGHT))?;
+        issue.leaving = 1;
         if first == self.rank {
             let header = issue.header.clone();
             return self.arrive(header, payload, true);
         }
-        issue.leaving = 1;
         wire.send(Purpose::Issued(id), &issue.message, first, HEADER)?;
         if !is_inlined {
             issue.leaving = 2;
@@ -300,27 +299,45 @@ impl Domain {
         if *is_inlined { Some("inlined") } else { Some(hocket_algorithms::CATALOGUE[*algorithm as usize].name) }
     }
 
-    /// A header came, with its payload or to be followed by it; `is_local` if the payload lies in this rank's memory.
+    /// A header came, with its payload or to be followed by it; `is_local` if that lies in this rank's memory.
     fn arrive(&mut self, header: Header, payload: &[u8], is_local: bool) -> Result<(), Failure> {
-        let place = self.place(&header)?;
-        let at = place.at();
         let (id, bytes, is_inlined) = (header.id, header.bytes, header.is_inlined);
-        let behind = if is_inlined { payload } else { &[] };
-        let mut flight = Flight::new(&self.sky, self.rank, header, place, behind)?;
-        if is_inlined || is_local {
+        let place = if is_local { Place::Borrowed(payload.as_ptr()) } else { self.place(&header)? };
+        let at = place.at();
+        let mut flight = Flight::new(&self.sky, self.rank, header, place, if is_inlined { payload } else { &[] })?;
+        if is_inlined && !is_local {
             fill(at, payload);
+        }
+        if is_inlined || is_local || flight.logical > 0 {
             flight.distribute(&self.sky)?;
-        } else if flight.logical == 0 {
+        } else {
             let from = Some(self.sky.master);
             self.sky.wire.receive(Purpose::Payload(id), at, bytes, from, tag(id, PAYLOAD, IN_FLIGHT))?;
-        } else {
-            flight.distribute(&self.sky)?;
         }
         if self.flights.insert(id, flight).is_some() {
             return Err(BAD_HEADER);
         }
         self.go_on(id);
         Ok(())
+    }
+
+    /// The master's own payload, which it has distributed as the first member, is put where it takes it from.
+    fn give_back(&mut self, id: u64) -> Result<(), Failure> {
+        let Some((header, payload)) = self.flights.get(&id).and_then(|f| Some((f.header.clone(), f.borrows()?))) else {
+            return Ok(());
+        };
+        let place = self.place(&header)?;
+        fill(place.at(), slice(payload, header.bytes));
+        if let Some(flight) = self.flights.get_mut(&id) {
+            flight.put(place);
+        }
+        self.has_left_once(id);
+        Ok(())
+    }
+
+    fn has_left_once(&mut self, id: u64) {
+        self.issues.get_mut(&id).into_iter().for_each(|issue| issue.leaving -= 1);
+        self.forget_if_over(id);
     }
 
     /// Where the payload goes: into the buffer that was offered, if it is the next one's.
@@ -387,10 +404,7 @@ impl Domain {
                 self.issues.get_mut(&id).into_iter().for_each(|issue| issue.is_complete = true);
                 self.forget_if_over(id);
             }
-            Purpose::Issued(id) => {
-                self.issues.get_mut(&id).into_iter().for_each(|issue| issue.leaving -= 1);
-                self.forget_if_over(id);
-            }
+            Purpose::Issued(id) => self.has_left_once(id),
         }
         Ok(())
     }
@@ -402,6 +416,8 @@ impl Domain {
         if flight.is_over() {
             self.flights.remove(&id);
         }
+        self.note(outcome);
+        let outcome = self.give_back(id);
         self.note(outcome);
     }
 
@@ -428,8 +444,8 @@ fn slice<'p>(payload: *const u8, bytes: usize) -> &'p [u8] {
 
 #[allow(unsafe_code)]
 fn fill(place: *mut u8, payload: &[u8]) {
-    if !payload.is_empty() {
+    if !payload.is_empty() && place.cast_const() != payload.as_ptr() {
         // SAFETY: a place has room for its payload.
-        unsafe { place.copy_from_nonoverlapping(payload.as_ptr(), payload.len()) };
+        unsafe { place.copy_from(payload.as_ptr(), payload.len()) };
     }
 }

@@ -44,6 +44,8 @@ pub enum Place {
     Offered(*mut u8),
     /// In memory of its own.
     Owned(Vec<u8>),
+    /// In the master's buffer, from where the first member distributes it if that is the master.
+    Borrowed(*const u8),
 }
 
 impl Place {
@@ -51,6 +53,7 @@ impl Place {
         match self {
             Self::Offered(at) => *at,
             Self::Owned(memory) => memory.as_ptr().cast_mut(),
+            Self::Borrowed(at) => at.cast_mut(),
         }
     }
 }
@@ -233,6 +236,19 @@ impl Flight {
         matches!(self.stage, Stage::Here)
     }
 
+    /// The master's buffer, once it is not needed any more but to put the payload elsewhere.
+    pub fn borrows(&self) -> Option<*const u8> {
+        match self.place {
+            Place::Borrowed(at) if self.is_here() => Some(at),
+            _ => None,
+        }
+    }
+
+    /// The payload lies elsewhere from now on.
+    pub fn put(&mut self, place: Place) {
+        self.place = place;
+    }
+
     /// The caller takes it.
     pub fn take(&mut self) -> *const u8 {
         self.handed = Handed::Taken;
@@ -248,7 +264,7 @@ impl Flight {
         self.handed = Handed::Released;
         match std::mem::replace(&mut self.place, Place::Owned(Vec::new())) {
             Place::Owned(memory) => Some(memory),
-            Place::Offered(_) => Some(Vec::new()),
+            Place::Offered(_) | Place::Borrowed(_) => Some(Vec::new()),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use hocket_algorithms::multicast::header_bytes;
+
 use super::members::Members;
 
 /// A header, as the member that is told sees it.
@@ -25,14 +27,13 @@ pub struct Header {
 
 /// "HkM" and the version of this layout.
 const MAGIC: [u8; 4] = *b"HkM1";
-const FIXED_BYTES: usize = 32;
 /// Parameters that an algorithm may declare.
 const MOST_PARAMETERS: usize = 8;
 
 impl Header {
     /// The most bytes that a header of a domain of `ranks` ranks has, before its payload.
     pub fn most_bytes(ranks: usize) -> usize {
-        FIXED_BYTES + Members::bitmap_bytes(ranks) + 4 * ranks + 8 * MOST_PARAMETERS
+        header_bytes(ranks, ranks) + 8 * MOST_PARAMETERS
     }
 
     /// The message that tells some of `earlier`'s members, all numbers in little-endian order:

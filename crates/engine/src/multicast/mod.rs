@@ -24,5 +24,5 @@ mod members;
 mod wire;
 
 pub use distribution::{MEASURED, PAPER, rules};
-pub use domain::{Domain, IN_FLIGHT, INLINE_BYTES, MOST_BYTES_IN_FLIGHT, Message, Outcome};
+pub use domain::{Domain, IN_FLIGHT, MOST_BYTES_IN_FLIGHT, Message, Outcome};
 pub use members::Members;
