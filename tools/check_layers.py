@@ -16,7 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "hocket"
 
 WORLDS = ("hocket-memory", "hocket-verify", "hocket-simulate", "hocket-record")
-CRATES = (("hocket-core",), ("hocket-machine",), ("hocket-algorithms",), WORLDS, ("hocket", "hocket-engine"), ("hocket-bindings",))
+CRATES = (
+    ("hocket-core",),
+    ("hocket-machine",),
+    ("hocket-algorithms",),
+    WORLDS,
+    ("hocket", "hocket-engine"),
+    ("hocket-bindings",),
+)
 """Layers, the lowest first. A crate depends on crates of lower layers only."""
 
 NOT_FOR_WORLDS = "hocket-algorithms"
@@ -25,11 +32,12 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 MODULES = (
     ("_native", "call", "models", "parallel", "typing", "version"),
     ("files", "machine", "units"),
-    ("library", "topology"),
+    ("library",),
     ("requests",),
+    ("topology",),
     ("authoring", "memory", "rules", "schedule", "verification"),
     ("simulation",),
-    ("comparison", "pacing", "picture", "sweeps", "timeline"),
+    ("comparison", "mpi", "pacing", "picture", "sweeps", "timeline"),
     ("plot", "studies"),
     ("hocket",),
     ("cli", "examples"),
@@ -41,6 +49,7 @@ CALLS_NATIVE = (
     "library",
     "machine",
     "memory",
+    "mpi",
     "pacing",
     "requests",
     "schedule",

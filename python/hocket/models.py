@@ -169,7 +169,8 @@ def best_segment_bytes(
     - The sum adds the slopes a, and has two maxima. It is convex, so its minimum is where one of the maxima changes
       sides, or at sqrt(k N L / a), where k = 1 or 2 of them hold by their first sides: the best of these.
 
-    A part of the message, N/3, is the largest segment there is.
+    A part of the message, N/3, is the largest segment there is. Where L is 0 there is no least time: the smaller the
+    segments, the faster, and the answer is 0.
 
     Args:
         collective: What Trinaryx3 is used for.
@@ -195,6 +196,8 @@ def best_segment_bytes(
         return down_s + (float(trinaryx3_reduce_s(size_bytes, segment_bytes, **reducing)) if reduces else 0.0)
 
     messages_s = size_bytes * latency_s
+    if messages_s == 0:
+        return 0.0
     slope = height_links * ((broadcasts + reduces) / link_bytes_per_s + reduces / reduce_bytes_per_s)
     link_s = size_bytes / _TREES / link_bytes_per_s
     spare_s = [link_s] * broadcasts + [link_s - size_bytes / reduce_bytes_per_s] * reduces

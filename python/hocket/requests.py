@@ -202,6 +202,8 @@ def _truth(what: str, value: object) -> bool:
 
 def _checked(algorithm: Algorithm, call: Call) -> Call:
     """Return a call in Python's own types, with the values of all parameters."""
+    if not isinstance(call, Call):
+        raise Error(f"call: got {call!r}, expected hocket.Call")
     element_bytes = whole("element_bytes", call.element_bytes)
     if element_bytes == 0:
         raise Error("element_bytes: got 0, expected at least 1")

@@ -150,7 +150,9 @@ def _transfer_and_overhead_s(call: Call, machine: Machine) -> tuple[float, float
 
 
 def trinaryx3_segment(algorithm: Algorithm, call: Call, machine: Machine) -> int:
-    """Return the bytes per segment for a call of a Trinaryx3 algorithm; its default where the machine has no such keys.
+    """Return the bytes per segment for a call of a Trinaryx3 algorithm.
+
+    The default where the machine has no such keys, or messages cost its processors nothing, so that none is too small.
 
     Raises:
         Error: The algorithm refuses the call.
@@ -171,7 +173,7 @@ def trinaryx3_segment(algorithm: Algorithm, call: Call, machine: Machine) -> int
         link_bytes_per_s=parse_bytes_per_s(keys["link_bandwidth"]),
         reduce_bytes_per_s=parse_bytes_per_s(keys["reduce_bandwidth"]) if "reduce_bandwidth" in keys else math.inf,
     )
-    return max(round(best), 1)
+    return max(round(best), 1) if best > 0 else default
 
 
 _Rule = Callable[[Algorithm, Call, Machine], int]
@@ -198,7 +200,7 @@ def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[
     """Return the sizes of the machine's torus for an algorithm that takes them and was not given any.
 
     Raises:
-        Error: The machine has a topology, but not a torus of up to three axes.
+        Error: The machine has a topology, but not a torus of up to three axes, or not one node for each rank.
     """
     declared = {parameter.name for parameter in algorithm.parameters}
     if not declared.issuperset(_AXES) or not call.parameters.keys().isdisjoint(_AXES):
@@ -211,6 +213,10 @@ def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[
         needs = f"needs a torus of up to {len(_AXES)} axes, but machine {machine.name} is a {kind}"
         raise Error(f"{algorithm.collective} {algorithm.name} {needs}")
     sizes = (*topology.torus, 1, 1)[: len(_AXES)]
+    if call.ranks != math.prod(sizes):
+        torus = " x ".join(map(str, topology.torus))
+        needs = f"needs X * Y * Z = P, but the torus of machine {machine.name} is {torus}, and no X, Y or Z was given"
+        raise Error(f"{algorithm.collective} {algorithm.name} {needs} (P = {call.ranks})")
     return dict(zip(_AXES, sizes, strict=True))
 
 
@@ -220,8 +226,8 @@ def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     Raises:
         Error: There is no rule for a parameter, or it does not know the machine.
     """
-    if not isinstance(call.parameters, Mapping):
-        return call  # refused where parameters are completed
+    if not isinstance(call, Call) or not isinstance(call.parameters, Mapping):
+        return call  # refused where calls are checked
     call = replace(call, parameters={**call.parameters, **_torus_sizes(algorithm, call, machine)})
     values = dict(call.parameters)
     gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}

@@ -347,6 +347,8 @@ def as_machine(machine: MachineLike) -> Machine:
 def _machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
     if engine not in get_args(Engine):
         raise Error(f"engine: got {engine!r}, expected one of {', '.join(get_args(Engine))}")
+    if not isinstance(trials, Trials):
+        raise Error(f"trials: got {trials!r}, expected hocket.Trials")
     return {"machine": machine.as_request(), "engine": engine, "trials": trials.as_request()}
 
 

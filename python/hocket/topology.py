@@ -9,6 +9,7 @@ from os import PathLike
 
 from hocket import _native
 from hocket.machine import find_machine
+from hocket.requests import whole
 
 __all__ = ["Hop", "Link", "Topology", "Vertex"]
 
@@ -126,8 +127,12 @@ class Topology:
         return cls.parse(*find_machine(name))
 
     def parts(self, most: int) -> tuple[tuple[Vertex, ...], tuple[Link, ...]]:
-        """Return the first nodes and switches, and the first links, at most so many of each."""
-        found = json.loads(_native.topology_parts(self.text, self.file, most))
+        """Return the first nodes and switches, and the first links, at most so many of each.
+
+        Raises:
+            Error: Not a whole number of them.
+        """
+        found = json.loads(_native.topology_parts(self.text, self.file, whole("most", most)))
         vertices = (Vertex(vertex["id"], vertex["name"], tuple(vertex["ranks"])) for vertex in found["vertices"])
         links = (Link(link["id"], link["name"], link["from"], link["to"]) for link in found["links"])
         return tuple(vertices), tuple(links)
@@ -138,5 +143,6 @@ class Topology:
         Raises:
             Error: There is no room for such a rank.
         """
-        found = json.loads(_native.topology_route(self.text, self.file, source, target))
+        between = (whole("source", source), whole("target", target))
+        found = json.loads(_native.topology_route(self.text, self.file, *between))
         return tuple(Hop(**hop) for hop in found)

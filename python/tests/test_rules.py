@@ -38,7 +38,13 @@ def test_segments_are_the_best_of_the_model_for_the_height_of_the_trees(collecti
 
 def test_where_the_model_says_nothing_segments_are_as_large_as_without_the_rule() -> None:
     algorithm = hocket.find("allreduce/trinaryx3_overlapped")
-    for ranks, size, where in ((8, 4096, machine()), (1, 4096, machine(**LINKS)), (8, 0, machine(**LINKS))):
+    free = machine(**{**LINKS, "software_latency": "0 s"})
+    for ranks, size, where in (
+        (8, 4096, machine()),
+        (1, 4096, machine(**LINKS)),
+        (8, 0, machine(**LINKS)),
+        (8, 4096, free),
+    ):
         call = hocket.Call(ranks=ranks, size_bytes=size, parameters={"segment": "auto"})
         assert trinaryx3_segment(algorithm, call, where) == 65536
 

@@ -1,5 +1,7 @@
 """How long a call takes."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,3 +88,12 @@ def test_a_trace_tells_what_each_rank_did() -> None:
 def test_a_call_that_makes_no_sense_is_refused(call: hocket.Call, message: str) -> None:
     with pytest.raises(hocket.Error, match=message):
         hocket.simulate("allreduce/ring", call)
+
+
+def test_what_is_no_call_and_no_trials_is_refused() -> None:
+    call: Any = None
+    trials: Any = 3
+    with pytest.raises(hocket.Error, match="call: got None"):
+        hocket.simulate("allreduce/ring", call)
+    with pytest.raises(hocket.Error, match="trials: got 3"):
+        hocket.simulate("allreduce/ring", hocket.Call(ranks=4, size_bytes=8), trials=trials)

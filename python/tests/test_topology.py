@@ -1,5 +1,7 @@
 """Topologies of machines."""
 
+from typing import Any
+
 import pytest
 
 import hocket
@@ -33,3 +35,13 @@ def test_a_rank_that_has_no_room_is_refused() -> None:
     assert topology is not None
     with pytest.raises(hocket.Error, match="route: got rank 16, expected a rank from 0 to 15"):
         topology.route(16, 0)
+
+
+@pytest.mark.parametrize("rank", [-1, 1.5, "0", None, 1 << 64])
+def test_what_is_no_rank_is_refused(rank: Any) -> None:
+    topology = Topology.parse(TEXT)
+    assert topology is not None
+    with pytest.raises(hocket.Error, match="target: got"):
+        topology.route(0, rank)
+    with pytest.raises(hocket.Error, match="most: got"):
+        topology.parts(rank)

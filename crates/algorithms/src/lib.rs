@@ -23,7 +23,7 @@ registry::catalogue! {
     broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     gather as Gather: binomial, linear;
     reduce as Reduce: binomial, chain, linear, trinaryx3;
-    reduce_scatter as ReduceScatter: pairwise, recursive_halving, ring;
+    reduce_scatter as ReduceScatter: pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: recursive_doubling;
     scatter as Scatter: binomial, linear;
 }

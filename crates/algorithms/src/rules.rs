@@ -1,11 +1,12 @@
 //! Rules: which algorithm a call gets.
 //!
 //! ```text
-//! # the first rule that fits a call decides; a call that none fits is left to MPI
+//! # the first rule decides that fits a call and whose algorithm takes it; without one, the call is left to MPI
 //! allreduce[size=64KiB.., ranks=8..]: ring
 //! allreduce: recursive_doubling
 //! broadcast[size=1MiB..]: chain, segment=64KiB
 //! alltoall: native
+//! iallreduce: recursive_doubling     # the form that returns before it is complete
 //! ```
 //!
 //! A range begins at its first value and ends before its second.
@@ -27,6 +28,8 @@ pub struct Rules(Vec<Rule>);
 #[derive(Clone, Debug)]
 struct Rule {
     collective: Collective,
+    /// Whether it is for calls that return before they are complete.
+    is_nonblocking: bool,
     size_bytes: Range<u64>,
     ranks: Range<u64>,
     choice: Choice,
@@ -34,7 +37,7 @@ struct Rule {
 
 /// What a rule decides.
 #[derive(Clone, Debug)]
-pub enum Choice {
+enum Choice {
     /// MPI's own algorithm.
     Native,
     /// This one, with these parameters.
@@ -57,29 +60,43 @@ impl Rules {
         Ok(Self(rules))
     }
 
-    /// Whether a rule for this collective may choose an algorithm.
-    pub fn mention(&self, collective: Collective) -> bool {
-        self.0.iter().any(|rule| rule.collective == collective && !matches!(rule.choice, Choice::Native))
-    }
-
-    /// What the first rule says that fits a call of `size_bytes` (see [`size_bytes`]) over `ranks` ranks.
-    pub fn choose(&self, collective: Collective, size_bytes: u64, ranks: usize) -> Option<&Choice> {
-        self.choices(collective, size_bytes, ranks).next()
-    }
-
-    /// What all rules say that fit such a call, in their order.
-    pub fn choices(&self, collective: Collective, size_bytes: u64, ranks: usize) -> impl Iterator<Item = &Choice> {
-        let fits = move |rule: &&Rule| {
-            let Rule { ranks: allowed, size_bytes: sizes, .. } = rule;
-            rule.collective == collective && sizes.contains(&size_bytes) && allowed.contains(&(ranks as u64))
+    /// Whether a rule for these calls, of one collective or of any, may choose an algorithm.
+    pub fn mention(&self, collective: Option<Collective>, is_nonblocking: bool) -> bool {
+        let fits = |rule: &Rule| {
+            rule.is_nonblocking == is_nonblocking && collective.is_none_or(|wanted| rule.collective == wanted)
         };
-        self.0.iter().filter(fits).map(|rule| &rule.choice)
+        self.0.iter().any(|rule| fits(rule) && !matches!(rule.choice, Choice::Native))
+    }
+
+    /// The algorithm for a call, and the call as it takes it; `is_nonblocking` if it returns before it is complete.
+    ///
+    /// # Errors
+    /// Why MPI does it: no rule fits, the first one that does says so, or the algorithms refuse the call.
+    pub fn decide(&self, call: &Call, is_nonblocking: bool) -> Result<(&'static Entry, Call)> {
+        let (size, ranks) = (size_bytes(call), call.ranks as u64);
+        let fits = |rule: &&Rule| {
+            rule.collective == call.collective
+                && rule.is_nonblocking == is_nonblocking
+                && rule.size_bytes.contains(&size)
+                && rule.ranks.contains(&ranks)
+        };
+        let mut reason = Error::new("no rule for it");
+        for rule in self.0.iter().filter(fits) {
+            match &rule.choice {
+                Choice::Native => return Err(Error::new("a rule says native")),
+                Choice::Algorithm(entry, parameters) => match entry.accept(call, parameters) {
+                    Ok(accepted) => return Ok((entry, accepted)),
+                    Err(refusal) => reason = refusal,
+                },
+            }
+        }
+        Err(reason)
     }
 }
 
 /// The message of a call as rules and `--size` count it: a block where the collective's MPI call gives that, else the
 /// whole vector.
-pub fn size_bytes(call: &Call) -> u64 {
+fn size_bytes(call: &Call) -> u64 {
     let elements = match call.collective {
         Collective::ReduceScatter => call.total(),
         _ => call.count(0),
@@ -97,7 +114,7 @@ fn parse_rule(line: &str) -> Result<Rule> {
             (name.trim(), rest)
         }
     };
-    let collective = parse_collective(name)?;
+    let (collective, is_nonblocking) = parse_collective(name)?;
     let (mut size_bytes, mut ranks) = (0..u64::MAX, 0..u64::MAX);
     for (key, value) in pairs(conditions)? {
         match key {
@@ -106,13 +123,19 @@ fn parse_rule(line: &str) -> Result<Rule> {
             _ => return Err(Error::new(format!("unknown condition {key:?}, expected size or ranks"))),
         }
     }
-    Ok(Rule { collective, size_bytes, ranks, choice: parse_choice(collective, tail)? })
+    Ok(Rule { collective, is_nonblocking, size_bytes, ranks, choice: parse_choice(collective, tail)? })
 }
 
-fn parse_collective(name: &str) -> Result<Collective> {
-    Collective::ALL.into_iter().find(|collective| collective.name() == name).ok_or_else(|| {
+/// A collective, and whether the form is meant that returns before it is complete.
+fn parse_collective(name: &str) -> Result<(Collective, bool)> {
+    let named = |name: &str| Collective::ALL.into_iter().find(|collective| collective.name() == name);
+    let nonblocking = || named(name.strip_prefix('i')?).map(|collective| (collective, true));
+    named(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
         let names: Vec<_> = Collective::ALL.iter().map(|collective| collective.name()).collect();
-        Error::new(format!("unknown collective {name:?}, expected one of {}", names.join(", ")))
+        Error::new(format!(
+            "unknown collective {name:?}, expected one of {}, or one with an i before it",
+            names.join(", ")
+        ))
     })
 }
 
@@ -166,26 +189,40 @@ fn parse_range(text: &str) -> Result<Range<u64>> {
 mod tests {
     use super::*;
 
-    fn chosen(rules: &Rules, collective: Collective, size_bytes: u64, ranks: usize) -> String {
-        match rules.choose(collective, size_bytes, ranks) {
-            None => "none".to_owned(),
-            Some(Choice::Native) => NATIVE.to_owned(),
-            Some(Choice::Algorithm(entry, parameters)) => format!("{} {parameters:?}", entry.name),
+    fn chosen(rules: &Rules, collective: Collective, bytes: usize, ranks: usize) -> String {
+        match rules.decide(&Call::new(collective, ranks, bytes), false) {
+            Ok((entry, call)) => format!("{} {:?}", entry.name, call.parameters),
+            Err(reason) => reason.to_string(),
         }
     }
 
     #[test]
-    fn the_first_rule_that_fits_decides() {
+    fn the_first_rule_decides_that_fits_and_is_not_refused() {
         let text = "# long ones\nallreduce[size=64KiB.., ranks=8..]: ring\n\nallreduce : recursive_doubling # all others\n\
-                    broadcast[ size = ..1MiB ]: chain, segment=4KiB\nalltoall:native";
+                    broadcast[ size = ..1MiB ]: chain, segment=4KiB\nalltoall:native\n\
+                    allgather: recursive_doubling\nallgather[ranks=..6]: ring";
         let rules = Rules::parse(text, "rules").expect("good rules");
         assert_eq!(chosen(&rules, Collective::Allreduce, 65536, 8), "ring []");
         assert_eq!(chosen(&rules, Collective::Allreduce, 65535, 8), "recursive_doubling []");
         assert_eq!(chosen(&rules, Collective::Allreduce, 65536, 7), "recursive_doubling []");
         assert_eq!(chosen(&rules, Collective::Broadcast, (1 << 20) - 1, 2), "chain [(\"segment\", 4096)]");
-        assert_eq!(chosen(&rules, Collective::Broadcast, 1 << 20, 2), "none");
-        assert_eq!(chosen(&rules, Collective::Alltoall, 0, 1), NATIVE);
-        assert_eq!(chosen(&rules, Collective::Barrier, 0, 1), "none");
+        assert_eq!(chosen(&rules, Collective::Broadcast, 1 << 20, 2), "no rule for it");
+        assert_eq!(chosen(&rules, Collective::Alltoall, 0, 1), "a rule says native");
+        assert_eq!(chosen(&rules, Collective::Barrier, 0, 1), "no rule for it");
+        assert_eq!(chosen(&rules, Collective::Allgather, 8, 5), "ring []");
+        let refusal = chosen(&rules, Collective::Allgather, 8, 7);
+        assert!(refusal.starts_with("allgather recursive_doubling needs a power of two of ranks"), "{refusal}");
+    }
+
+    #[test]
+    fn calls_that_return_early_have_rules_of_their_own() {
+        let rules =
+            Rules::parse("iallreduce: ring\nallreduce: swing\nibroadcast: native", "rules").expect("good rules");
+        let call = Call::new(Collective::Allreduce, 4, 8);
+        let name = |is_nonblocking| rules.decide(&call, is_nonblocking).expect("a rule").0.name;
+        assert_eq!((name(false), name(true)), ("swing", "ring"));
+        assert!(rules.mention(None, true) && rules.mention(Some(Collective::Allreduce), false));
+        assert!(!rules.mention(Some(Collective::Broadcast), true));
     }
 
     #[test]

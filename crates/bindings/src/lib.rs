@@ -12,6 +12,7 @@ use hocket::cases;
 use hocket::multicast::MulticastRequest;
 use hocket::pacing::{self, Gap};
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
+use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, units};
 use hocket_machine::Machine;
@@ -98,6 +99,12 @@ fn parse_time(text: &str) -> PyResult<f64> {
 #[pyfunction]
 fn parse_bytes_per_s(text: &str) -> PyResult<f64> {
     units::parse_bytes_per_s(text).map_err(raise)
+}
+
+/// Checks rules that choose algorithms; `file` names them in errors.
+#[pyfunction]
+fn check_rules(text: &str, file: &str) -> PyResult<()> {
+    Rules::parse(text, file).map(drop).map_err(raise)
 }
 
 /// Checks the text of a machine file, and returns what it says.
@@ -413,8 +420,8 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, catalogue, check_gap, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run,
-        run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast,
+        accept, catalogue, check_gap, check_rules, complete, machine, parse_bytes, parse_bytes_per_s, parse_time,
+        record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast,
         simulate_schedule, simulate_step, steps, verify,
     };
     #[pymodule_export]

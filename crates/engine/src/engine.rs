@@ -3,8 +3,7 @@
 
 use std::ffi::CString;
 
-use hocket_algorithms::Entry;
-use hocket_algorithms::rules::{Choice, Rules, size_bytes};
+use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts};
 
 use crate::buffers::Layout;
@@ -16,6 +15,8 @@ use crate::transport::Transport;
 pub struct Request<'a> {
     /// The collective.
     pub collective: Collective,
+    /// Whether the call returns before it is complete.
+    pub is_nonblocking: bool,
     /// The root, 0 where there is none.
     pub root: usize,
     /// Elements per block, or of the vector.
@@ -50,6 +51,7 @@ impl Request<'_> {
         };
         counts_are_equal
             && kind.layout == self.layout
+            && kind.is_nonblocking == self.is_nonblocking
             && call.collective == self.collective
             && call.root == self.root
             && call.in_place == self.in_place
@@ -63,6 +65,14 @@ impl Request<'_> {
 pub struct Kind {
     pub(crate) call: Call,
     pub(crate) layout: Layout,
+    is_nonblocking: bool,
+}
+
+impl Kind {
+    /// Calls that return when they are complete.
+    pub(crate) fn blocking(call: Call, layout: Layout) -> Self {
+        Self { call, layout, is_nonblocking: false }
+    }
 }
 
 /// The algorithms of one communicator.
@@ -101,12 +111,13 @@ impl Engine {
         if let Some(index) = self.passed.iter().position(|(kind, _)| request.is_like(kind)) {
             return Err(&self.passed[index].1);
         }
-        let kind = Kind { call: request.call(self.ranks), layout: request.layout };
-        match decide(rules, &kind.call) {
+        let Request { layout, is_nonblocking, .. } = *request;
+        let kind = Kind { call: request.call(self.ranks), layout, is_nonblocking };
+        match rules.decide(&kind.call, is_nonblocking) {
             Ok((entry, call)) => Ok(Box::new(Operation::new(entry, call, kind, self.rank, self.transport))),
             Err(reason) => {
                 self.passed.truncate(MOST_KEPT);
-                self.passed.insert(0, (kind, CString::new(reason).unwrap_or_default()));
+                self.passed.insert(0, (kind, CString::new(reason.to_string()).unwrap_or_default()));
                 Err(&self.passed[0].1)
             }
         }
@@ -118,17 +129,5 @@ impl Engine {
             self.idle.remove(0);
         }
         self.idle.push(operation);
-    }
-}
-
-/// The algorithm for a call and the call as it takes it, or the reason why there is none.
-fn decide(rules: &Rules, call: &Call) -> Result<(&'static Entry, Call), String> {
-    match rules.choose(call.collective, size_bytes(call), call.ranks) {
-        None => Err("no rule for it".to_owned()),
-        Some(Choice::Native) => Err("a rule says native".to_owned()),
-        Some(Choice::Algorithm(entry, parameters)) => {
-            let accepted = entry.accept(call, parameters).map_err(|error| error.to_string())?;
-            Ok((entry, accepted))
-        }
     }
 }

@@ -16,6 +16,7 @@ static LOG: Mutex<Log> = Mutex::new(Log::new());
 #[repr(C)]
 pub struct CallC {
     collective: i32,
+    is_nonblocking: c_int,
     root: i32,
     in_place: c_int,
     commutative: c_int,
@@ -57,17 +58,16 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> 
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_load_rules(file: *const c_char, error: *mut c_char, room: usize) -> c_int {
+pub unsafe extern "C" fn hocket_set_rules(
+    rules: *const c_char,
+    file: *const c_char,
+    error: *mut c_char,
+    room: usize,
+) -> c_int {
     // SAFETY: as the header asks.
-    let file = unsafe { text(file) };
-    let read = match std::fs::read_to_string(&*file) {
-        Ok(content) => Rules::parse(&content, &file).map_err(|error| error.to_string()),
-        Err(error) => Err(format!("{file}: {error}, expected a file of rules")),
-    };
-    let problem = match read {
-        Ok(rules) => RULES.set(rules).err().map(|_| "rules are loaded once".to_owned()),
-        Err(problem) => Some(problem),
-    };
+    let (rules, file) = unsafe { (text(rules), text(file)) };
+    let set = Rules::parse(&rules, &file).map_err(|error| error.to_string());
+    let problem = set.and_then(|rules| RULES.set(rules).map_err(|_| "rules are set once".to_owned())).err();
     if let Some(problem) = &problem {
         // SAFETY: as the header asks.
         unsafe { write(problem, error, room) };
@@ -77,9 +77,9 @@ pub unsafe extern "C" fn hocket_load_rules(file: *const c_char, error: *mut c_ch
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub extern "C" fn hocket_has_rule(collective: i32) -> c_int {
-    let named = COLLECTIVES.get(collective as usize);
-    named.is_some_and(|collective| RULES.get().is_some_and(|rules| rules.mention(*collective))).into()
+pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_int {
+    let named = COLLECTIVES.get(collective as usize).copied();
+    RULES.get().is_some_and(|rules| rules.mention(named, is_nonblocking != 0)).into()
 }
 
 /// See `hocket.h`.
@@ -103,6 +103,7 @@ pub(crate) unsafe fn request(call: &CallC, ranks: usize) -> Option<Request<'_>> 
     let counts = (!call.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(call.counts, ranks) });
     Some(Request {
         collective: *COLLECTIVES.get(usize::try_from(call.collective).ok()?)?,
+        is_nonblocking: call.is_nonblocking != 0,
         root: usize::try_from(call.root).ok()?,
         count: call.count,
         counts,
@@ -128,28 +129,34 @@ pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_start(
+pub unsafe extern "C" fn hocket_prepare(
     engine: *mut Engine,
     call: *const CallC,
-    input: *const c_void,
-    result: *mut c_void,
-    user: *mut c_void,
     reason: *mut *const c_char,
 ) -> *mut Operation {
     // SAFETY: as the header asks: an engine, a call and its counts, one per rank.
     let (engine, request) = unsafe { (&mut *engine, request(&*call, (*engine).ranks())) };
     let request = request.expect("the header names the collectives");
     match engine.prepare(RULES.get_or_init(Rules::default), &request) {
-        Ok(mut operation) => {
-            operation.start(user, input.cast::<u8>().cast_mut(), result.cast());
-            Box::into_raw(operation)
-        }
+        Ok(operation) => Box::into_raw(operation),
         Err(why) => {
             // SAFETY: as the header asks.
             unsafe { *reason = why.as_ptr() };
             std::ptr::null_mut()
         }
     }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_start(
+    operation: *mut Operation,
+    input: *const c_void,
+    result: *mut c_void,
+    user: *mut c_void,
+) {
+    // SAFETY: as the header asks.
+    unsafe { &mut *operation }.start(user, input.cast::<u8>().cast_mut(), result.cast());
 }
 
 /// See `hocket.h`.

@@ -351,6 +351,7 @@ fn begin(domain: &mut Domain, work: &mut Work, task: &Task, collective: Collecti
     let call = call(task, collective);
     let request = Request {
         collective,
+        is_nonblocking: false,
         root: 0,
         count: call.count(0),
         counts: None,

@@ -51,6 +51,69 @@ fn a_receive_from_any_source_takes_the_earliest_arrival() {
     }
 }
 
+/// Networks in which messages meet: five nodes at a crossbar.
+fn meeting(protocol: &str) -> [Platform; 3] {
+    let models = ["model = \"links\"", "model = \"links\"\nsharing = \"fair\"", "model = \"packets\""];
+    let shape = "topology = \"crossbar\"\nnodes = 5\nlink_bandwidth = \"1 GB/s\"\nlink_latency = \"500 ns\"";
+    models.map(|model| platform(&format!("{model}\n{shape}\nprotocol = \"{protocol}\"")))
+}
+
+/// Where messages meet nobody knows before when one arrives: the receive learns of it then. Two links take 1 us, and 1000 B
+/// take 1 us: messages follow each other at once, and from 1 us on if they have to ask.
+#[test]
+fn a_receive_from_any_source_takes_the_earliest_arrival_where_messages_meet() {
+    for (protocol, expected) in [("eager", 6e-6), ("rendezvous", 9e-6)] {
+        for platform in meeting(protocol) {
+            let program = InOrderOfArrival(RefCell::default());
+            let outcome = run(&program, 5, &platform, Engine::Auto).unwrap();
+            assert_eq!(program.0.take(), [4, 3, 2, 1]);
+            assert!((outcome.rank_times_s[0] - expected).abs() < 1e-14, "{protocol}: {}", outcome.rank_times_s[0]);
+        }
+    }
+}
+
+/// Two branches wait for what a third one does, twice or once for both: both go on.
+struct WaitForAnother {
+    by_tokens: bool,
+}
+
+impl Program for WaitForAnother {
+    async fn run(&self, r: &impl Rank, _: &Call) {
+        let (tokens, earliest) = (r.tokens(0), r.earliest(1));
+        let wait = async || {
+            if self.by_tokens {
+                tokens.take().await
+            } else {
+                earliest.wait().await
+            }
+            r.compute(1e-6).await;
+        };
+        let act = async {
+            r.compute(2e-6).await;
+            if self.by_tokens {
+                tokens.put()
+            } else {
+                earliest.offer(())
+            }
+            r.compute(3e-6).await;
+            if self.by_tokens {
+                tokens.put()
+            }
+        };
+        r.join(r.join(wait(), wait()), act).await;
+    }
+}
+
+#[test]
+fn branches_that_wait_for_the_same_are_all_woken() {
+    for (by_tokens, expected) in [(true, 6e-6), (false, 5e-6)] {
+        for engine in [Engine::Dataflow, Engine::Events] {
+            let outcome = run(&WaitForAnother { by_tokens }, 2, &hockney("eager"), engine).unwrap();
+            assert!((outcome.time_s() - expected).abs() < 1e-15, "{engine:?}: {}", outcome.time_s());
+        }
+    }
+}
+
 /// The same with all receives at once, posted when some messages are there, some on their way, and some not sent.
 struct ManyFromAny(RefCell<Vec<usize>>);
 

@@ -177,7 +177,7 @@ fn programs_send_what_their_steps_declare() {
 }
 
 /// Two messages over one link, each paced at half of it, take what the link needs for both: of k packets of 1 us each, the
-/// last of the second leaves at 2 k - 1. A barrier keeps steps apart, so that each ends as if it were alone.
+/// last of the second leaves at 2 k - 1.
 #[test]
 fn a_step_paced_at_its_share_takes_what_its_busiest_link_needs() {
     let packets = 32;

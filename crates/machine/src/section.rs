@@ -192,6 +192,18 @@ impl Section {
         whole(item).filter(|count| *count > 0).ok_or_else(|| self.reject(key, "a whole number of at least 1"))
     }
 
+    /// A whole number from 1 to `most`, or `default` when the key is absent.
+    ///
+    /// # Errors
+    /// Something else.
+    pub fn count_up_to(&self, key: &str, default: usize, most: usize) -> Result<usize> {
+        let count = self.count_or(key, default)?;
+        if count > most {
+            return Err(self.reject(key, &format!("a whole number from 1 to {most}")));
+        }
+        Ok(count)
+    }
+
     /// A list of whole numbers, or none when the key is absent.
     ///
     /// # Errors
@@ -203,7 +215,7 @@ impl Section {
         found.map(Some).ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))
     }
 
-    /// A list of sizes of at least 1, whose product is below 2^26.
+    /// A list of sizes of at least 1, whose product is 2^26 at most.
     ///
     /// # Errors
     /// Missing, empty, or something else.

@@ -130,6 +130,14 @@ struct Flying {
     receiver_slot: Option<u32>,
     /// Where it waits for its receive.
     place: Option<u32>,
+    /// Of sent and arrived, how many it is not: either may come first.
+    milestones_left: u8,
+}
+
+impl Flying {
+    fn new(envelope: Envelope, left_s: f64, sender_slot: Option<u32>, receiver_slot: Option<u32>) -> Self {
+        Self { envelope, left_s, sender_slot, receiver_slot, place: None, milestones_left: 2 }
+    }
 }
 
 /// A message that no receive is bound to yet.
@@ -224,6 +232,17 @@ impl Flights {
         self.flying[number as usize].as_mut().expect(ON_ITS_WAY)
     }
 
+    /// The message has been sent, or has arrived; after both its number serves for another.
+    fn pass(&mut self, number: u32) -> Flying {
+        let flying = self.get_mut(number);
+        flying.milestones_left -= 1;
+        let passed = *flying;
+        if passed.milestones_left == 0 {
+            self.remove(number);
+        }
+        passed
+    }
+
     fn remove(&mut self, number: u32) -> Flying {
         self.free.push(number);
         self.flying[number as usize].take().expect(ON_ITS_WAY)
@@ -300,8 +319,7 @@ impl<N: Network> Events<'_, N> {
             self.at(left_s, complete);
         }
         let sender_slot = (!is_posted).then_some(sender_slot);
-        let flight =
-            self.flights.borrow_mut().add(Flying { envelope, left_s, sender_slot, receiver_slot: None, place: None });
+        let flight = self.flights.borrow_mut().add(Flying::new(envelope, left_s, sender_slot, None));
         self.at(left_s, Action::Leave { flight });
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
@@ -341,15 +359,17 @@ impl<N: Network> Events<'_, N> {
             traffic.borrow_mut().advance(&mut progress);
         }
         for (flight, milestone) in progress.drain(..) {
-            let Flying { envelope, left_s, sender_slot, .. } = *self.flights.borrow().get(flight);
-            let Envelope { from, to, len, position, .. } = envelope;
             match milestone {
                 Milestone::Sent => {
+                    let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } =
+                        self.flights.borrow_mut().pass(flight);
                     if let Some(slot) = sender_slot {
                         self.at(now_s, Action::Complete { rank: from, slot, from, len });
                     }
                 }
                 Milestone::Arrived => {
+                    let Flying { envelope, left_s, .. } = *self.flights.borrow().get(flight);
+                    let Envelope { from, to, position, .. } = envelope;
                     let passage = Passage::transfer(from as usize, position, to as usize, now_s - left_s);
                     self.at(self.trial.delayed_s(passage, left_s, now_s), Action::Arrive { flight });
                 }
@@ -360,7 +380,7 @@ impl<N: Network> Events<'_, N> {
 
     /// A message that met others is there: it is delivered if its receive is there, and else waits for it.
     fn arrive(&self, flight: u32, now_s: f64) {
-        let Flying { envelope, receiver_slot, place, .. } = self.flights.borrow_mut().remove(flight);
+        let Flying { envelope, receiver_slot, place, .. } = self.flights.borrow_mut().pass(flight);
         let Envelope { from, to, len, .. } = envelope;
         if let Some(slot) = receiver_slot {
             return self.at(now_s, Action::Deliver { rank: to, slot, from, len });
@@ -390,7 +410,7 @@ impl<N: Network> Events<'_, N> {
             State::Flying(flight) => self.flights.borrow_mut().get_mut(flight).receiver_slot = Some(receiver_slot),
             State::Rendezvous(sender_slot) => {
                 let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
-                let granted = Flying { envelope, left_s: f64::NAN, sender_slot, receiver_slot, place: None };
+                let granted = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
                 let flight = self.flights.borrow_mut().add(granted);
                 self.at(self.network.grant(now.max(time_s)), Action::Inject { flight });
             }

@@ -11,6 +11,7 @@ import click
 from hocket.cli.compare import compare
 from hocket.cli.list import list_algorithms
 from hocket.cli.machines import machines
+from hocket.cli.mpi import mpi
 from hocket.cli.record import record
 from hocket.cli.show import show
 from hocket.cli.simulate import simulate
@@ -62,5 +63,5 @@ def hocket(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (compare, list_algorithms, machines, record, show, simulate, study, sweep, verify):
+for command in (compare, list_algorithms, machines, mpi, record, show, simulate, study, sweep, verify):
     hocket.add_command(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from functools import partial
@@ -86,18 +87,23 @@ def simulate(
     `hocket simulate schedule FILE` simulates a schedule: GOAL text, or the JSON that `hocket record` writes.
     """
     if names[:1] == ("schedule",):
-        subject = _schedule(names, ranks, size)
+        subject = _schedule(names, ranks, size, call_options)
     else:
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
+    if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
+        raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
     repeated = Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
+    contents: dict[str, str] = {}  # nothing is written before all is known
+    if links is not None:
+        contents[links] = _as_csv(subject.link_uses(machine=machine, trials=repeated))
     if timeline is None:
         found = subject.simulate(machine=machine, engine=engine, trials=repeated)
     else:
         traced = subject.trace(machine=machine, engine=engine, trials=repeated)
-        files.write(timeline, timeline_text(traced))
+        contents[timeline] = timeline_text(traced)
         found = traced.simulation
-    if links is not None:
-        files.write(links, _as_csv(subject.link_uses(machine=machine, trials=repeated)))
+    for path, content in contents.items():
+        files.write(path, content)
     if as_json:
         print_json(found.as_dict())
     else:
@@ -121,11 +127,13 @@ class _Subject:
     link_uses: Callable[..., tuple[LinkUse, ...]]
 
 
-def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None) -> _Subject:
+def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
     if len(names) != 2:
         raise click.UsageError(f"got {len(names) - 1} files, expected schedule FILE")
     if ranks is not None or size is not None:
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
+    if options != CallOptions(root=0, element_bytes=1, in_place=False, parameters=()):
+        raise click.UsageError("a schedule is a call already, expected none of --root, --element, --in-place, --param")
     schedule = Schedule.load(names[1])
     stand_in = Algorithm("schedule", schedule.name)
     return _Subject(stand_in, partial(simulate_schedule, schedule), partial(trace_schedule, schedule), _no_link_uses)

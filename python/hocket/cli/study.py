@@ -21,8 +21,8 @@ __all__ = ["study"]
 @click.command()
 @click.argument("name", type=click.Choice(list(STUDIES)))
 @click.option("--figure", "numbers", type=int, multiple=True, help="This figure only; may be given several times.")
-@click.option("--quick", "scope", flag_value="quick", help="Few ranks, points and trials.")
-@click.option("--full", "scope", flag_value="full", help="As far as memory goes: hours for all figures.")
+@click.option("--quick", is_flag=True, help="Few ranks, points and trials.")
+@click.option("--full", is_flag=True, help="As far as memory goes: hours for all figures.")
 @click.option("--trials", type=click.IntRange(min=2), help="Trials per point; the scope's by default.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness.")
 @click.option("--output", "-o", "folder", default=None, help="Folder of the results.  [default: study-NAME]")
@@ -31,7 +31,8 @@ __all__ = ["study"]
 def study(
     name: str,
     numbers: tuple[int, ...],
-    scope: str | None,
+    quick: bool,
+    full: bool,
     trials: int | None,
     seed: int,
     folder: str | None,
@@ -44,8 +45,14 @@ def study(
     if unknown := set(numbers) - known:
         raise click.UsageError(f"--figure: got {min(unknown)}, expected {min(known)} to {max(known)}")
     figures = [figure for figure in chosen.figures if not numbers or figure.number in numbers]
-    reach = replace(chosen.scopes[scope or "default"], seed=seed)
+    if quick and full:
+        raise click.UsageError("got --quick and --full, expected one of them at most")
+    reach = replace(chosen.scopes["quick" if quick else "full" if full else "default"], seed=seed)
+    if trials is not None and reach.trials == 1:
+        raise click.UsageError(f"--trials: got {trials}, but study {name} has no trials")
     reach = replace(reach, trials=trials) if trials else reach
+    if folder == "":
+        raise click.UsageError('--output: got "", expected a folder')
     target = Path(folder or f"study-{name}")
     files.writable(str(target / "claims.csv"))
 

@@ -155,3 +155,42 @@ def test_gaps_that_nobody_could_leave_are_refused(bad_input: Callable[..., str])
     assert "parameter gap: got" in bad_input("simulate alltoall bruck --ranks 4 --size 8B --param gap=wide")
     assert "model hockney" in bad_input("simulate alltoall bruck --ranks 4 --size 8B --param gap=auto")
     assert "unknown parameter" in bad_input("simulate allreduce ring --ranks 4 --size 8B --param gap=auto")
+
+
+TORUS = """name = "mine"
+[network]
+model = "links"
+topology = "torus"
+dims = [3, 2]
+link_bandwidth = "1 GB/s"
+"""
+
+
+def test_nothing_is_written_unless_all_can_be(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    schedule, timeline, links = (tmp_path / name for name in ("one.goal", "timeline.json", "links.csv"))
+    schedule.write_text("num_ranks 1\nrank 0 {\nl0: calc 1\n}\n")
+    for subject in ("allreduce ring --ranks 4 --size 8B", f"schedule {schedule}"):
+        bad_input(f"simulate {subject} --timeline {timeline} --links {links}")
+        assert not timeline.exists()
+
+
+def test_a_timeline_and_links_do_not_go_to_one_file(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    machine, both = tmp_path / "torus.toml", tmp_path / "both"
+    machine.write_text(TORUS)
+    line = f"simulate allreduce ring --ranks 6 --size 8B --machine {machine} --timeline {both}"
+    assert "expected two files" in bad_input(f"{line} --links {tmp_path}/./both")
+    assert not both.exists()
+
+
+def test_a_schedule_takes_no_options_of_a_call(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    path = tmp_path / "one.goal"
+    path.write_text("num_ranks 1\nrank 0 {\nl0: calc 1\n}\n")
+    for option in ("--param gap=auto", "--root 1", "--element 8B", "--in-place"):
+        assert "expected none of --root" in bad_input(f"simulate schedule {path} {option}")
+
+
+def test_a_torus_of_another_size_is_told(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    path = tmp_path / "torus.toml"
+    path.write_text(TORUS)
+    message = bad_input(f"simulate allreduce trinaryx3 --ranks 4 --size 8B --machine {path}")
+    assert "the torus of machine mine is 3 x 2, and no X, Y or Z was given (P = 4)" in message

@@ -19,3 +19,10 @@ def test_trinaryx3(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     assert holds["Links that waited at 1 MiB: trinaryx3"] == "yes"
     assert holds["Computation, as a part of allreduce"] == "yes"
     assert {"breakdown.csv", "links.csv", "figure-13.png", "figure-15.html"} <= {p.name for p in tmp_path.iterdir()}
+
+
+def test_options_that_make_no_sense_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    assert "expected one of them" in bad_input(f"study pacing --quick --full -o {tmp_path}")
+    assert "has no trials" in bad_input(f"study trinaryx3 --quick --trials 5 -o {tmp_path}")
+    assert "expected a folder" in bad_input("study", "pacing", "--output", "")
+    assert not list(tmp_path.iterdir())

@@ -11,28 +11,33 @@
 //!          0 ◀─────▶ 2   1 ◀─────▶ 3   step 1: bit 1
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Rank, Span};
 
 use crate::About;
 use crate::pattern::Fold;
 
-pub const ABOUT: About = About::new(
-    "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
-    "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
-)
-.exact_when(|_| true);
+pub const ABOUT: About = About::new(COST, MESSAGES).exact_when(|_| true);
+
+/// Costs of combining whole vectors at all ranks.
+pub const COST: &str =
+    "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)";
+/// Messages of the same.
+pub const MESSAGES: &str = "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))";
 
 pub async fn program(r: &impl Rank, c: &Call) {
-    let result = c.result(r);
-    let fold = Fold::new(r.size());
-    let scratch = r.scratch(result.len);
-    r.copy(c.input(r), result).await;
+    r.copy(c.input(r), c.result(r)).await;
+    combine_everywhere(r, c.result(r)).await;
+}
 
-    let Some(me) = fold.enter(r, result, scratch).await else { return };
+/// Combines the vectors of all ranks, in rank order, at all ranks.
+pub async fn combine_everywhere(r: &impl Rank, vector: Span) {
+    let fold = Fold::new(r.size());
+    let scratch = r.scratch(vector.len);
+    let Some(me) = fold.enter(r, vector, scratch).await else { return };
     for step in 0..fold.active().ilog2() {
         let peer = fold.rank_of(me ^ (1 << step));
-        r.sendrecv(peer, result, peer, scratch).await;
-        r.reduce(peer, scratch, result).await;
+        r.sendrecv(peer, vector, peer, scratch).await;
+        r.reduce(peer, scratch, vector).await;
     }
-    fold.leave(r, result).await;
+    fold.leave(r, vector).await;
 }

@@ -1,8 +1,8 @@
 //! Which program distributes a payload, and which runs over a group: rules by size and members.
 
-use hocket_algorithms::rules::{Choice, Rules, size_bytes};
+use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Collective, Error, Result};
+use hocket_core::{Call, Collective, Result};
 
 /// The rules that measurement made, see `docs/multicast.md`.
 pub const MEASURED: &str = "\
@@ -45,31 +45,12 @@ pub fn rules(text: &str) -> Result<Rules> {
     Rules::parse(text, "rules").and_then(|_| Rules::parse(&format!("{text}\n{MEASURED}"), "rules"))
 }
 
-/// The algorithm for a call over a group, and the call as it takes it: that of the first rule that fits, and that does not
-/// refuse the call.
-///
-/// # Errors
-/// There is none.
-pub fn choose(rules: &Rules, call: &Call) -> Result<(&'static Entry, Call)> {
-    call.check()?;
-    let mut refused = None;
-    for choice in rules.choices(call.collective, size_bytes(call), call.ranks) {
-        if let Choice::Algorithm(entry, given) = choice {
-            match entry.accept(call, given) {
-                Ok(accepted) => return Ok((entry, accepted)),
-                Err(error) => refused = Some(error),
-            }
-        }
-    }
-    Err(refused.unwrap_or_else(|| Error::new(format!("no rule has an algorithm for {}", call.collective))))
-}
-
 /// The algorithm that distributes a payload: its number in the catalogue, and the values of its parameters.
 ///
 /// # Errors
-/// As [`choose`].
-pub fn choose_distribution(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u64>)> {
-    let (entry, call) = choose(rules, &Call::new(Collective::Broadcast, members, bytes))?;
+/// All rules that fit say something else, or their algorithms refuse.
+pub fn choose(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u64>)> {
+    let (entry, call) = rules.decide(&Call::new(Collective::Broadcast, members, bytes), false)?;
     let values = entry.about.parameters.iter().map(|parameter| call.parameter(parameter.name)).collect();
     let is_this = |other: &Entry| other.collective == entry.collective && other.name == entry.name;
     let number = CATALOGUE.iter().position(is_this).expect("it is of the catalogue");
@@ -89,7 +70,7 @@ mod tests {
     use super::*;
 
     fn chosen(text: &str, members: usize, bytes: usize) -> &'static str {
-        let (number, values) = choose_distribution(&rules(text).unwrap(), members, bytes).unwrap();
+        let (number, values) = choose(&rules(text).unwrap(), members, bytes).unwrap();
         named(number, &values, members, bytes).unwrap().0.name
     }
 
@@ -103,7 +84,7 @@ mod tests {
     #[test]
     fn a_rule_of_the_callers_goes_before_the_measured_ones() {
         let text = "broadcast[size=1MiB..]: chain, segment=64KiB";
-        let (number, values) = choose_distribution(&rules(text).unwrap(), 8, 1 << 20).unwrap();
+        let (number, values) = choose(&rules(text).unwrap(), 8, 1 << 20).unwrap();
         assert_eq!((CATALOGUE[number as usize].name, values), ("chain", vec![65536]));
         assert_eq!(chosen(text, 8, 1), chosen("measured", 8, 1));
         assert!(rules("broadcast: no_such").unwrap_err().to_string().starts_with("rules:1: unknown broadcast"));

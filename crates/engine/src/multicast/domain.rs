@@ -137,7 +137,7 @@ impl Domain {
         if members.is_empty() {
             return Ok(0);
         }
-        let (algorithm, parameters) = distribution::choose_distribution(&self.rules, members.len(), bytes)?;
+        let (algorithm, parameters) = distribution::choose(&self.rules, members.len(), bytes)?;
         let count = |rank: &u32| {
             let sent = &mut self.sent[*rank as usize];
             std::mem::replace(sent, sent.wrapping_add(1))
@@ -428,8 +428,8 @@ impl Domain {
 
 /// The algorithm that the rules have for a collective over a group.
 fn operation(rules: &Rules, request: &Request<'_>, members: usize, logical: usize) -> Accepted<Box<Operation>> {
-    let kind = Kind { call: request.call(members), layout: request.layout };
-    let (entry, call) = distribution::choose(rules, &kind.call)?;
+    let kind = Kind::blocking(request.call(members), request.layout);
+    let (entry, call) = rules.decide(&kind.call, false)?;
     Ok(Box::new(Operation::new(entry, call, kind, logical, LANE)))
 }
 

@@ -181,7 +181,7 @@ impl Flight {
         let named = distribution::named(*algorithm, parameters, members.len(), *bytes);
         let (entry, call) = named.ok_or(BAD_HEADER)?;
         let lane = sky.lane(&self.header, DISTRIBUTION);
-        let kind = Kind { call: call.clone(), layout: BYTES };
+        let kind = Kind::blocking(call.clone(), BYTES);
         let operation = Box::new(Operation::new(entry, call, kind, self.logical, LANE));
         self.stage = Stage::Distributed(Running::start(operation, lane, std::ptr::null_mut(), self.place.at()));
         Ok(())

@@ -61,11 +61,6 @@ impl Placement {
         Ok(Self { ranks_per_node, permutation: Some(Arc::new(permutation)) })
     }
 
-    /// Whether rank r is on node r.
-    pub fn is_linear(&self) -> bool {
-        self.ranks_per_node == 1 && self.permutation.is_none()
-    }
-
     /// The node of a rank.
     pub fn node_of(&self, rank: usize) -> usize {
         let place = rank / self.ranks_per_node;

@@ -27,16 +27,26 @@ pub struct Fabric {
     pub engines: usize,
 }
 
+/// Engines of a node, at most: routers keep room for each.
+const MOST_ENGINES: usize = 1024;
+
+/// Links of a network, at most: a simulation keeps room for what is on each, up to a kilobyte.
+const MOST_LINKS: usize = 1 << 23;
+
 impl Fabric {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let Machine { network, node, .. } = machine;
         let topology = AnyTopology::read(network)?;
+        if topology.links() > MOST_LINKS {
+            let links = topology.links();
+            return Err(network.reject("topology", &format!("one of at most {MOST_LINKS} links, not {links}")));
+        }
         Ok(Self {
             placement: Placement::read(network, topology.nodes())?,
             topology,
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
             software_latency_s: node.time_s_or("software_latency", 0.0)?,
-            engines: node.count_or("engines", 1)?,
+            engines: node.count_up_to("engines", 1, MOST_ENGINES)?,
         })
     }
 
@@ -116,9 +126,13 @@ pub trait Traffic {
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>);
     /// What each link has carried so far.
     fn links(&self) -> Vec<LinkUse>;
-    /// Who waits for whom, if messages are under way and nothing will happen any more.
+    /// Why messages are under way and nothing will happen any more, if so: who waits for whom, or [`ENDLESS`].
     fn deadlock(&self) -> Option<String>;
 }
+
+/// Why messages are under way for ever that do not wait for each other.
+pub(super) const ENDLESS: &str =
+    "a time beyond what a number holds in the network, expected shorter times and higher bandwidths";
 
 /// A message that leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,8 @@
  * earlier one (but for algorithms that make lists of ranks).
  *
  *     hocket_engine *engine = hocket_engine_new(rank, ranks, &transport);
- *     hocket_operation *operation = hocket_start(engine, &call, input, result, user, &reason);
+ *     hocket_operation *operation = hocket_prepare(engine, &call, &reason);
+ *     hocket_start(operation, input, result, user);
  *     while (hocket_advance(operation, 1, &code) == HOCKET_WAITS)
  *         ;
  *     hocket_finish(engine, operation);
@@ -76,6 +77,8 @@ typedef struct hocket_layout {
  * reduce_scatter) or of the vector; `counts`, if not NULL, has one of each rank's block. */
 typedef struct hocket_call {
     int32_t collective;
+    /* Whether the call returns before it is complete: such calls have rules of their own. */
+    int is_nonblocking;
     int32_t root;
     int in_place;
     int commutative;
@@ -88,18 +91,21 @@ typedef struct hocket_call {
 typedef struct hocket_engine hocket_engine;
 typedef struct hocket_operation hocket_operation;
 
-/* Loads the rules that all engines choose by; once, before the first call. Returns 0, or 1 and one line in `error`. */
-int hocket_load_rules(const char *file, char *error, size_t room);
-/* Whether some rule has an algorithm for the collective. */
-int hocket_has_rule(int32_t collective);
+/* Sets the rules that all engines choose by, once, before the first call; `file` names them in errors. Returns 0, or 1 and
+ * one line in `error`. */
+int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
+/* Whether some rule has an algorithm for such calls of a collective, or, if that is HOCKET_ANY, of any. */
+#define HOCKET_ANY (-1)
+int hocket_has_rule(int32_t collective, int is_nonblocking);
 
 /* The engine of one communicator. It is freed when nothing that it started is running. */
 hocket_engine *hocket_engine_new(int32_t rank, int32_t ranks, const hocket_transport *transport);
 void hocket_engine_free(hocket_engine *engine);
 
-/* Starts the algorithm for a call. NULL if there is none; *reason then says why, until the engine's next call. */
-hocket_operation *hocket_start(hocket_engine *engine, const hocket_call *call, const void *input, void *result,
-                               void *user, const char **reason);
+/* The algorithm for a call. NULL if there is none; *reason then says why, until the engine's next call. */
+hocket_operation *hocket_prepare(hocket_engine *engine, const hocket_call *call, const char **reason);
+/* Starts it on these buffers, which are the operation's until it is done. */
+void hocket_start(hocket_operation *operation, const void *input, void *result, void *user);
 
 #define HOCKET_FAILED (-1)
 #define HOCKET_WAITS 0

@@ -699,8 +699,13 @@ int hocket_mcast_collective(hocket_mcast_domain *domain, const hocket_multicast 
     if (code != MPI_SUCCESS)
         return mpi_failed(code, "collective");
     int in_place = input == MPI_IN_PLACE;
-    hocket_call call = {collective,    root, in_place, commutes, (size_t)count, NULL, of.size ? of.size : 1,
-                        {extent, true_lower, (size_t)true_extent}};
+    hocket_call call = {.collective = collective,
+                        .root = root,
+                        .in_place = in_place,
+                        .commutative = commutes,
+                        .count = (size_t)count,
+                        .element_bytes = of.size ? of.size : 1,
+                        .layout = {extent, true_lower, (size_t)true_extent}};
     const char *reason = NULL;
     uint64_t id = multicast->id;
     pthread_mutex_lock(&domain->lock);

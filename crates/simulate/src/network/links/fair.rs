@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use hocket_machine::{Hop, Topology};
 
+use super::super::fabric::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Links;
 use super::shares::{Share, Shares};
@@ -282,6 +283,6 @@ impl Traffic for Fair<'_> {
     }
 
     fn deadlock(&self) -> Option<String> {
-        None
+        (self.vacant.len() < self.messages.len()).then(|| ENDLESS.to_owned())
     }
 }

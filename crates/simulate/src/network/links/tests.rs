@@ -457,3 +457,17 @@ proptest! {
         prop_assert_eq!(run(&network, &messages), run(&network, &messages));
     }
 }
+
+/// Nobody waits for anybody where times are endless.
+#[test]
+fn an_endless_time_is_no_deadlock() {
+    for keys in ALL {
+        let network = read(&format!("dims = [8]\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"1e308 s\"\n{keys}"), "").unwrap();
+        let mut traffic = network.traffic();
+        traffic.inject(0.0, (0, 0, 3, 10.0).into());
+        while traffic.next_s().is_finite() {
+            traffic.advance(&mut Vec::new());
+        }
+        assert!(traffic.deadlock().unwrap().starts_with("a time beyond what a number holds"), "{keys}");
+    }
+}

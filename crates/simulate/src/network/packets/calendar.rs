@@ -47,7 +47,7 @@ impl Calendar {
 
     /// Something will happen.
     pub fn push(&mut self, time_s: f64, what: u32) {
-        let day = (time_s * self.days_per_s) as u64;
+        let day = self.day(time_s);
         if day > self.today && day - self.today < DAYS as u64 {
             let slot = day as usize % DAYS;
             self.days[slot].push(Event { time_s, what });
@@ -55,6 +55,10 @@ impl Calendar {
         } else {
             self.others.push(Event { time_s, what });
         }
+    }
+
+    fn day(&self, time_s: f64) -> u64 {
+        (time_s * self.days_per_s) as u64
     }
 
     /// Appends what happens at that moment, the next one.
@@ -67,12 +71,16 @@ impl Calendar {
         }
     }
 
-    /// Begins the next day if nothing is left of today: whether it did.
+    /// Begins the next day if nothing is left of today: whether it did. If nothing lies under any day, they are counted from
+    /// that of what is next.
     pub fn settle(&mut self) -> bool {
         if !self.open.is_empty() {
             return false;
         }
-        let Some(ahead) = self.ahead() else { return false };
+        let Some(ahead) = self.ahead() else {
+            self.today = self.others.peek().map_or(self.today, |next| self.day(next.time_s));
+            return false;
+        };
         self.today += ahead;
         let slot = self.today as usize % DAYS;
         self.occupied[slot / 64] &= !(1 << (slot % 64));
@@ -120,3 +128,20 @@ impl PartialEq for Event {
 }
 
 impl Eq for Event {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_an_idle_time_events_lie_under_their_days_again() {
+        let mut calendar = Calendar::new(1.0);
+        calendar.push(1000.5, 1);
+        calendar.settle();
+        calendar.push(1003.5, 2);
+        let mut happening = Vec::new();
+        calendar.take(1000.5, &mut happening);
+        assert!(calendar.settle());
+        assert_eq!((calendar.next_s(), happening), (1003.5, vec![1]));
+    }
+}

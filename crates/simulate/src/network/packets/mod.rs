@@ -36,7 +36,8 @@
 //!   `pacing` = "adaptive" it is the engine's own where that is wider: half of what it was before, and the time for which
 //!   the last packet waited to leave. A
 //!   packet crosses the first link at the link's bandwidth; an `injection_bandwidth` below that spaces packets, and one
-//!   above it changes nothing. An engine is free again, and the message *sent*, when the last packet has left.
+//!   above it changes nothing. An engine is free again, and the message *sent*, when the last packet has left, for which a
+//!   slow engine may need longer than the packet travels.
 //! - *Ejection.* A node takes in `engines` packets at a time, of whatever messages, each from one input. Taking in b bytes
 //!   lasts b / `ejection_bandwidth`, or b / `link_bandwidth` where that is slower. A message has *arrived* when the last
 //!   byte of its last packet is in.
@@ -115,8 +116,8 @@ impl Packets {
         let link_latency_s = section.time_s_or("link_latency", 0.0)?;
         Ok(Self {
             packet_bytes: packet_bytes(section)?,
-            buffer_packets: count_up_to(section, "buffer", 4, MOST_BUFFERED)?,
-            channels: count_up_to(section, "virtual_channels", fabric.topology.channels(), fabric.topology.channels())?,
+            buffer_packets: section.count_up_to("buffer", 4, MOST_BUFFERED)?,
+            channels: section.count_up_to("virtual_channels", fabric.topology.channels(), fabric.topology.channels())?,
             link_s_per_byte,
             injection_s_per_byte: at_most_links("injection_bandwidth")?,
             ejection_s_per_byte: at_most_links("ejection_bandwidth")?,
@@ -134,14 +135,6 @@ fn packet_bytes(section: &Section) -> Result<f64> {
         0 => Err(section.reject("packet", "a size of at least 1 B")),
         bytes => Ok(bytes as f64),
     }
-}
-
-fn count_up_to(section: &Section, key: &str, default: usize, most: usize) -> Result<usize> {
-    let count = section.count_or(key, default)?;
-    if count > most {
-        return Err(section.reject(key, &format!("a whole number from 1 to {most}")));
-    }
-    Ok(count)
 }
 
 impl Shared for Packets {

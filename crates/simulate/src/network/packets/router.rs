@@ -2,6 +2,7 @@
 
 use hocket_machine::Topology;
 
+use super::super::fabric::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
@@ -522,6 +523,7 @@ impl Traffic for Routers<'_> {
 
     fn deadlock(&self) -> Option<String> {
         let is_stuck = self.messages.under_way() > 0 && self.next_s() == f64::INFINITY;
-        is_stuck.then(|| self.who_waits())
+        let can_deadlock = self.network.channels < self.network.fabric.topology.channels();
+        is_stuck.then(|| if can_deadlock { self.who_waits() } else { ENDLESS.to_owned() })
     }
 }

@@ -253,6 +253,17 @@ fn a_full_ring_deadlocks_with_one_channel_and_says_so() {
     assert!(log.deadlock.unwrap().contains("+x from (7) -> 8 more -> +x from (0)"));
 }
 
+/// Nobody waits for anybody where times are endless.
+#[test]
+fn an_endless_time_is_no_deadlock() {
+    for keys in
+        ["link_latency = \"1e308 s\"", "link_bandwidth = \"1e-300 B/s\"", "injection_bandwidth = \"1e-300 B/s\""]
+    {
+        let log = run_at_once(&packets(&format!("dims = [4]\n{keys}")), &full_ring(4));
+        assert!(log.deadlock.unwrap().starts_with("a time beyond what a number holds"), "{keys}");
+    }
+}
+
 #[test]
 fn a_full_ring_does_not_deadlock_with_two_channels() {
     for buffer in [1, 2, 4] {
@@ -267,6 +278,8 @@ fn mistakes_are_refused_in_one_line() {
     for (keys, expected) in [
         ("dims = [4]\nbuffer = 0", "got 0, expected a whole number of at least 1"),
         ("dims = [4]\nbuffer = 5000", "got 5000, expected a whole number from 1 to 4096"),
+        ("dims = [4]\n[node]\nengines = 1000000000", "got 1000000000, expected a whole number from 1 to 1024"),
+        ("dims = [8192, 8192]", "got \"torus\", expected one of at most 8388608 links, not 268435456"),
         ("dims = [4]\npacket = \"0 B\"", "got \"0 B\", expected a size of at least 1 B"),
         ("dims = [4]\nvirtual_channels = 3", "got 3, expected a whole number from 1 to 2"),
         ("dims = [4]\nlink_latency = \"-1 us\"", "link_latency: got \"-1 us\", expected a time"),

@@ -1,0 +1,30 @@
+"""`hocket mpi build`: the library to preload."""
+
+from __future__ import annotations
+
+import click
+
+from hocket.cli.mpi.options import installation_options
+from hocket.cli.options import as_json_option
+from hocket.cli.output import print_facts, print_json
+from hocket.mpi import Installation
+from hocket.mpi import build as build_library
+
+__all__ = ["build"]
+
+
+@click.command()
+@installation_options
+@as_json_option
+def build(installation: Installation, as_json: bool) -> None:
+    """Compile the library that programs preload, for one MPI; other commands do so by themselves."""
+    facts = {
+        "library": str(build_library(installation)),
+        "mpi": installation.library,
+        "mpicc": str(installation.mpicc),
+        "mpiexec": str(installation.mpiexec),
+    }
+    if as_json:
+        print_json(facts)
+    else:
+        print_facts(facts.items())

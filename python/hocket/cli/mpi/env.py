@@ -1,0 +1,28 @@
+"""`hocket mpi env`: the variables for a launcher of one's own."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from hocket.cli.mpi.options import installation_options, rule_options
+from hocket.cli.options import as_json_option
+from hocket.cli.output import print_json
+from hocket.mpi import Installation, environment, saved_rules
+
+__all__ = ["env"]
+
+
+@click.command()
+@rule_options
+@installation_options
+@as_json_option
+def env(installation: Installation, rules: tuple[str, ...], file: str | None, log: str | None, as_json: bool) -> None:
+    """Print the variables under which programs run by the rules, for launchers of one's own."""
+    variables = environment(installation, saved_rules(rules, file), log)
+    if as_json:
+        print_json(variables)
+        return
+    for name, value in variables.items():
+        click.echo(f"export {name}={shlex.quote(value)}")

@@ -1,0 +1,47 @@
+"""Options of several commands of `hocket mpi`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from hocket.mpi import Installation
+from hocket.mpi.launch import LOGS
+
+__all__ = ["installation_options", "rule_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def installation_options(command: F) -> F:
+    """Add --mpicc and --mpiexec; the command is given `installation`."""
+
+    @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
+    @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
+    @wraps(command)
+    def found(*arguments: Any, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
+        return command(*arguments, installation=Installation.find(mpicc, mpiexec), **more)
+
+    return found  # type: ignore[return-value]
+
+
+def rule_options(command: F) -> F:
+    """Add --rule, --rules and --log."""
+    options = (
+        click.option(
+            "--rule",
+            "rules",
+            multiple=True,
+            help="Which algorithm calls get, as 'allreduce[size=64KiB..]: ring'; may be given several times.",
+        ),
+        click.option("--rules", "file", help="A file of rules, tried after those of --rule."),
+        click.option(
+            "--log", type=click.Choice(LOGS), help="What ran, and what was left to MPI: counts, or every call."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -1,0 +1,38 @@
+"""`hocket mpi run`: a program, its collectives by rules."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from hocket.cli.mpi.options import installation_options, rule_options
+from hocket.mpi import Installation, environment, saved_rules
+from hocket.mpi import command as command_line
+from hocket.mpi.launch import crowded
+
+__all__ = ["run"]
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
+@rule_options
+@installation_options
+@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+def run(
+    ranks: int,
+    installation: Installation,
+    rules: tuple[str, ...],
+    file: str | None,
+    log: str | None,
+    program: tuple[str, ...],
+) -> None:
+    """Run PROGRAM under mpiexec, its collectives by the algorithms that rules choose.
+
+    Put -- before the program, so that its options are not taken for those of this command.
+    """
+    variables = environment(installation, saved_rules(rules, file), log)
+    line = command_line(installation, ranks, program, variables)
+    sys.stdout.flush()
+    os.execve(line[0], line, {**os.environ, **crowded(ranks)})

@@ -1,0 +1,13 @@
+"""Algorithms of the catalogue inside real MPI programs.
+
+A library is compiled against the user's MPI, and preloaded: the program's collectives then run the algorithms that
+rules choose, over the MPI's own sends and receives. Programs are not changed.
+"""
+
+from __future__ import annotations
+
+from hocket.mpi.installation import Installation
+from hocket.mpi.launch import command, environment, saved_rules
+from hocket.mpi.preload import build
+
+__all__ = ["Installation", "build", "command", "environment", "saved_rules"]

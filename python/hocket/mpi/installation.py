@@ -1,0 +1,100 @@
+"""Which MPI there is: its compiler wrapper, its launcher, and what it calls itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from hocket._native import Error
+
+__all__ = ["Installation", "compiled"]
+
+_WHO = """
+#include <mpi.h>
+#include <stdio.h>
+int main(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(text, &length);
+    puts(text);
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An MPI that programs can be compiled against and run under.
+
+    Attributes:
+        mpicc: Its compiler wrapper.
+        mpiexec: Its launcher.
+        library: The first line of its library version: what the MPI calls itself.
+    """
+
+    mpicc: Path
+    mpiexec: Path
+    library: str
+
+    @staticmethod
+    def find(mpicc: str | None = None, mpiexec: str | None = None) -> Installation:
+        """Find an MPI: the wrapper that is named, or that beside the launcher, or the first on the path.
+
+        Raises:
+            Error: There is none, or it cannot compile a program that asks for its name.
+        """
+        beside = mpiexec and str(Path(mpiexec).parent / "mpicc") if mpiexec and os.sep in mpiexec else None
+        compiler = _program(mpicc or beside or "mpicc", "--mpicc", "the compiler wrapper of an MPI")
+        launcher = mpiexec or _beside(compiler)
+        return Installation(compiler, _program(launcher, "--mpiexec", "the launcher of an MPI"), _library(compiler))
+
+
+def _program(name: str, option: str, what: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        raise Error(f"{option}: {name} is not a program, expected {what}")
+    return Path(found).absolute()
+
+
+def _beside(mpicc: Path) -> str:
+    """Return the launcher that belongs to a wrapper: `mpicc.openmpi` goes with `mpiexec.openmpi`."""
+    launcher = mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec"))
+    return str(launcher) if launcher.exists() else "mpiexec"
+
+
+@cache
+def _library(mpicc: Path) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "who.c"), Path(folder, "who")
+        source.write_text(_WHO)
+        compiled(mpicc, [str(source), "-o", str(program)])
+        ran = subprocess.run([program], capture_output=True, text=True, check=False)
+    lines = ran.stdout.strip("\0\n").splitlines()
+    if ran.returncode or not lines:
+        raise Error(f"{mpicc}: a program compiled by it does not run: {_last_line(ran.stderr)}")
+    return lines[0].rstrip("\0").strip()
+
+
+def compiled(mpicc: Path, arguments: list[str]) -> None:
+    """Compile with the wrapper.
+
+    Raises:
+        Error: It cannot; its first error is in the message.
+    """
+    try:
+        ran = subprocess.run([mpicc, *arguments], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Error(f"{mpicc}: {error.strerror}, expected the compiler wrapper of an MPI") from None
+    if ran.returncode:
+        errors = [line for line in ran.stderr.splitlines() if "error" in line] or [_last_line(ran.stderr)]
+        raise Error(f"{mpicc} cannot compile: {errors[0]}")
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it says nothing"])[-1]

@@ -1,0 +1,78 @@
+"""Starting a program with the library preloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hocket import files
+from hocket._native import Error, check_rules
+from hocket.machine import read_text
+from hocket.mpi.installation import Installation
+from hocket.mpi.preload import build, cache_folder
+
+__all__ = ["LOGS", "command", "crowded", "environment", "saved_rules"]
+
+LOGS = ("summary", "calls")
+"""What HOCKET_LOG may be."""
+
+_CROWDED = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+"""More ranks than processors: MPICH that waits must let others go on, and Open MPI must not refuse."""
+
+
+def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
+    """Check rules, and return a file of them: `rules` first, then those of `file`.
+
+    Raises:
+        Error: A rule is none, or the file cannot be read.
+    """
+    check_rules("\n".join(rules), "--rule")
+    text = "".join(f"{rule}\n" for rule in rules)
+    if file is not None:
+        more = read_text(file)
+        check_rules(more, file)
+        text += more
+    if not text:
+        return None
+    path = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.rules"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(str(path), text)
+    return path
+
+
+def environment(installation: Installation, rules: Path | None, log: str | None = None) -> dict[str, str]:
+    """Return the variables under which a program's collectives run by the rules.
+
+    Raises:
+        Error: The library cannot be compiled.
+    """
+    others = os.environ.get("LD_PRELOAD", "").split()
+    preload = " ".join([str(build(installation)), *others])
+    variables = {"LD_PRELOAD": preload, "HOCKET_RULES": str(rules) if rules else "", "HOCKET_LOG": log or ""}
+    return {name: value for name, value in variables.items() if value}
+
+
+def crowded(ranks: int) -> Mapping[str, str]:
+    """Return variables for more ranks on this machine than it has processors; else none."""
+    processors = len(os.sched_getaffinity(0))
+    return {name: value for name, value in _CROWDED.items() if name not in os.environ} if ranks > processors else {}
+
+
+def command(installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """Return the command that runs a program on so many ranks; only the program sees the variables.
+
+    Raises:
+        Error: There is no program.
+    """
+    if not program:
+        raise Error("no program, expected one after --")
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    return [str(installation.mpiexec), "-n", str(ranks), "env", *settings, *program]

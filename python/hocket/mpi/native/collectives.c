@@ -1,0 +1,255 @@
+/* The collectives that a program calls: each describes its call, runs it, or leaves it to MPI. */
+#include "shim.h"
+
+#include <stddef.h>
+
+/* Descriptions */
+
+static struct call begin(const char *function, MPI_Comm comm, hocket_collective collective)
+{
+    return (struct call){.function = function,
+                         .comm = comm,
+                         .collective = collective,
+                         .op = MPI_OP_NULL,
+                         .input = {NULL, 0, MPI_DATATYPE_NULL},
+                         .result = {NULL, 0, MPI_DATATYPE_NULL}};
+}
+
+/* Whether MPI can make sense of an argument. Where it cannot, it says so itself. */
+static int is_type(struct call *call, MPI_Datatype type, MPI_Count count)
+{
+    if (type == MPI_DATATYPE_NULL || count < 0)
+        call->reason = "not a type and a count";
+    return !call->reason;
+}
+
+static MPI_Count size_of(MPI_Datatype type)
+{
+    MPI_Count size;
+    PMPI_Type_size_x(type, &size);
+    return size;
+}
+
+static int has_root(struct call *call, int root, int *rank, int *ranks)
+{
+    if (!shim_place(call->comm, rank, ranks))
+        call->reason = "not a group of processes";
+    else if (root < 0 || root >= *ranks)
+        call->reason = "no such root";
+    call->root = root;
+    return !call->reason;
+}
+
+/* Of a reduction of `total` elements. */
+static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Datatype type, MPI_Op op)
+{
+    if (!is_type(call, type, total))
+        return;
+    if (op == MPI_OP_NULL)
+        call->reason = "no operator";
+    else if (size_of(type) <= 0)
+        call->reason = "a type without data";
+    call->op = op;
+    call->in_place = send == MPI_IN_PLACE;
+    call->input = (struct view){call->in_place ? NULL : (void *)send, (size_t)total, type};
+    call->result = (struct view){recv, (size_t)total, type};
+}
+
+static void allreduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+    reduction(call, send, recv, count, type, op);
+    call->count = (size_t)count;
+}
+
+static void reduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                   int root)
+{
+    int rank, ranks;
+    if (!has_root(call, root, &rank, &ranks))
+        return;
+    reduction(call, send, rank == root ? recv : NULL, count, type, op);
+    call->count = (size_t)count;
+}
+
+static void reduce_scatter_block(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type,
+                                 MPI_Op op)
+{
+    int rank, ranks;
+    if (!has_root(call, 0, &rank, &ranks))
+        return;
+    reduction(call, send, recv, count < 0 ? count : count * ranks, type, op);
+    call->count = (size_t)count;
+}
+
+/* `counts` are ints, or, if they are large, MPI_Counts. */
+static void reduce_scatter(struct call *call, const void *send, void *recv, const void *counts, int are_large,
+                           MPI_Datatype type, MPI_Op op)
+{
+    int rank, ranks;
+    if (!has_root(call, 0, &rank, &ranks))
+        return;
+    size_t *blocks = shim_counts(call->comm);
+    MPI_Count total = 0;
+    for (int i = 0; blocks && i < ranks; i++) {
+        MPI_Count count = are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
+        if (count < 0)
+            call->reason = "a count below zero";
+        blocks[i] = (size_t)count;
+        total += count;
+    }
+    call->counts = blocks;
+    if (!call->reason)
+        reduction(call, send, recv, total, type, op);
+}
+
+static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Datatype type, int root)
+{
+    int rank, ranks;
+    if (!has_root(call, root, &rank, &ranks) || !is_type(call, type, count))
+        return;
+    call->result = (struct view){buffer, (size_t)count, type};
+    call->count = (size_t)(count * size_of(type));
+}
+
+/* Of a collective in which ranks send and receive blocks; a view is of all blocks if `all` says so. */
+static void blocks(struct call *call, int ranks, struct view input, int all_input, struct view result, int all_result)
+{
+    struct view *known = input.type != MPI_DATATYPE_NULL ? &input : &result;
+    call->count = known->count * (size_t)size_of(known->type);
+    input.count *= all_input ? (size_t)ranks : 1;
+    result.count *= all_result ? (size_t)ranks : 1;
+    call->input = input;
+    call->result = result;
+}
+
+static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
+
+static void allgather(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+                      MPI_Count recv_count, MPI_Datatype recv_type)
+{
+    int rank, ranks;
+    call->in_place = send == MPI_IN_PLACE;
+    if (!has_root(call, 0, &rank, &ranks) || !is_type(call, recv_type, recv_count) ||
+        !(call->in_place || is_type(call, send_type, send_count)))
+        return;
+    struct view input = {(void *)send, (size_t)send_count, send_type};
+    blocks(call, ranks, call->in_place ? no_view : input, call->collective == HOCKET_ALLTOALL,
+           (struct view){recv, (size_t)recv_count, recv_type}, 1);
+}
+
+static void gather(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+                   MPI_Count recv_count, MPI_Datatype recv_type, int root)
+{
+    int rank, ranks;
+    call->in_place = send == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_type(call, send_type, send_count)) ||
+        !(rank != root || is_type(call, recv_type, recv_count)))
+        return;
+    struct view input = {(void *)send, (size_t)send_count, send_type};
+    struct view result = {recv, (size_t)recv_count, recv_type};
+    if (call->in_place && rank != root)
+        call->reason = "in place where there is no result";
+    else
+        blocks(call, ranks, call->in_place ? no_view : input, 0, rank == root ? result : no_view, 1);
+}
+
+static void scatter(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+                    MPI_Count recv_count, MPI_Datatype recv_type, int root)
+{
+    int rank, ranks;
+    call->in_place = recv == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_type(call, recv_type, recv_count)) ||
+        !(rank != root || is_type(call, send_type, send_count)))
+        return;
+    struct view input = {(void *)send, (size_t)send_count, send_type};
+    struct view result = {recv, (size_t)recv_count, recv_type};
+    if (call->in_place && rank != root)
+        call->reason = "in place where there is no input";
+    else
+        blocks(call, ranks, rank == root ? input : no_view, 1, call->in_place ? no_view : result, 0);
+}
+
+/* Functions */
+
+static int wait_for(int code, MPI_Request *request)
+{
+    return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
+}
+
+/* MPI_<name><large> and MPI_I<initial><large>: parameters, the same as arguments, and how the call is described. Where
+ * nonblocking calls may be under way, one that is left to MPI must not keep them waiting; on all ranks alike, since MPI
+ * does not match blocking calls with nonblocking ones. */
+#define COLLECTIVE(name, initial, large, kind, parameters, arguments, description)                                    \
+    int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
+    {                                                                                                                  \
+        struct call call = begin("MPI_" #name #large, comm, kind);                                                     \
+        description;                                                                                                   \
+        if (shim_run(&call))                                                                                           \
+            return call.code;                                                                                          \
+        MPI_Request request;                                                                                           \
+        return shim_may_be_active() ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)           \
+                                : PMPI_##name##large arguments(comm);                                                  \
+    }                                                                                                                  \
+    int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
+    {                                                                                                                  \
+        struct call call = begin("MPI_I" #initial #large, comm, kind);                                                 \
+        call.is_nonblocking = 1;                                                                                       \
+        description;                                                                                                   \
+        return shim_start(&call, request) ? call.code : PMPI_I##initial##large arguments(comm COMMA request);          \
+    }
+#define COMMA ,
+
+#define REDUCTION_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, __VA_ARGS__)
+#define REDUCE_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, root, __VA_ARGS__)
+#define REDUCE_SCATTER_ARGUMENTS(...) (sendbuf, recvbuf, recvcounts, datatype, op, __VA_ARGS__)
+#define BROADCAST_ARGUMENTS(...) (buffer, count, datatype, root, __VA_ARGS__)
+#define BLOCKS_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, __VA_ARGS__)
+#define ROOTED_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, __VA_ARGS__)
+#define BARRIER_ARGUMENTS(...) (__VA_ARGS__)
+#define BARRIER_PARAMETERS(...) (__VA_ARGS__)
+
+#define REDUCTION_PARAMETERS(...)                                                                                      \
+    (const void *sendbuf, void *recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op, __VA_ARGS__)
+#define REDUCE_PARAMETERS(...)                                                                                         \
+    (const void *sendbuf, void *recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op, int root, __VA_ARGS__)
+#define REDUCE_SCATTER_PARAMETERS(...)                                                                                 \
+    (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype, MPI_Op op, __VA_ARGS__)
+#define BROADCAST_PARAMETERS(...) (void *buffer, COUNT count, MPI_Datatype datatype, int root, __VA_ARGS__)
+#define BLOCKS_PARAMETERS(...)                                                                                         \
+    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount,                      \
+     MPI_Datatype recvtype, __VA_ARGS__)
+#define ROOTED_PARAMETERS(...)                                                                                         \
+    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount,                      \
+     MPI_Datatype recvtype, int root, __VA_ARGS__)
+
+#define COLLECTIVES(large)                                                                                             \
+    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,               \
+               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
+    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                              \
+               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
+    COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, REDUCE_PARAMETERS, REDUCE_ARGUMENTS,                              \
+               reduce(&call, sendbuf, recvbuf, count, datatype, op, root))                                             \
+    COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, REDUCTION_PARAMETERS,         \
+               REDUCTION_ARGUMENTS, reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))                \
+    COLLECTIVE(Reduce_scatter, reduce_scatter, large, HOCKET_REDUCE_SCATTER, REDUCE_SCATTER_PARAMETERS,                \
+               REDUCE_SCATTER_ARGUMENTS,                                                                               \
+               reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
+    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS,                       \
+               broadcast(&call, buffer, count, datatype, root))                                                        \
+    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                     \
+               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
+    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                        \
+               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
+    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                              \
+               gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \
+    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                           \
+               scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))
+
+#define COUNT int
+COLLECTIVES()
+COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, BARRIER_PARAMETERS, BARRIER_ARGUMENTS, (void)0)
+#ifdef HAS_LARGE_COUNTS
+#undef COUNT
+#define COUNT MPI_Count
+COLLECTIVES(_c)
+#endif

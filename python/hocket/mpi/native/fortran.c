@@ -1,0 +1,90 @@
+/* Names that Fortran programs call and whose implementation calls PMPI_*, past the C names: all of them under Open MPI;
+ * under MPICH those of the module mpi_f08 that have no buffer.
+ */
+#include "shim.h"
+
+#include <stddef.h>
+
+static void set(MPI_Fint *error, int code)
+{
+    if (error) /* optional in mpi_f08 */
+        *error = (MPI_Fint)code;
+}
+
+#define FUNCTION(name, parameters, call)                                                                               \
+    void name parameters;                                                                                              \
+    void name parameters                                                                                               \
+    {                                                                                                                  \
+        set(error, call);                                                                                              \
+    }
+
+#define INIT (MPI_Fint * error), MPI_Init(NULL, NULL)
+#define INIT_THREAD                                                                                                    \
+    (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *error), MPI_Init_thread(NULL, NULL, *required, provided)
+#define FINALIZE (MPI_Fint * error), MPI_Finalize()
+#define BARRIER (MPI_Fint * comm, MPI_Fint *error), MPI_Barrier(PMPI_Comm_f2c(*comm))
+#define EXPANDED(name, ...) FUNCTION(name, __VA_ARGS__)
+
+EXPANDED(mpi_init_f08_, INIT)
+EXPANDED(mpi_init_thread_f08_, INIT_THREAD)
+EXPANDED(mpi_finalize_f08_, FINALIZE)
+EXPANDED(mpi_barrier_f08_, BARRIER)
+
+#ifdef OPEN_MPI
+
+EXPANDED(mpi_init_, INIT)
+EXPANDED(mpi_init_thread_, INIT_THREAD)
+EXPANDED(mpi_finalize_, FINALIZE)
+EXPANDED(mpi_barrier_, BARRIER)
+
+/* MPI_IN_PLACE and MPI_BOTTOM are addresses. */
+extern int mpi_fortran_in_place_ __attribute__((weak));
+extern int mpi_fortran_bottom_ __attribute__((weak));
+
+static void *address(void *given)
+{
+    if (&mpi_fortran_in_place_ && given == (void *)&mpi_fortran_in_place_)
+        return MPI_IN_PLACE;
+    if (&mpi_fortran_bottom_ && given == (void *)&mpi_fortran_bottom_)
+        return MPI_BOTTOM;
+    return given;
+}
+
+/* mpi_<name>_ for mpif.h and the module mpi, mpi_<name>_f08_ for the module mpi_f08. Calls that start a collective are
+ * not here: Open MPI's own mpi_wait_ would not let it go on. */
+#define FORTRAN(name, parameters, call)                                                                                \
+    FUNCTION(mpi_##name##_, parameters, call)                                                                          \
+    FUNCTION(mpi_##name##_f08_, parameters, call)
+
+#define COMM PMPI_Comm_f2c(*comm)
+#define TYPE(type) PMPI_Type_f2c(*type)
+#define OP PMPI_Op_f2c(*op)
+#define REDUCTION (void *send, void *recv, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *error)
+#define BLOCKS                                                                                                         \
+    (void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *recv, MPI_Fint *recv_count, MPI_Fint *recv_type,     \
+     MPI_Fint *comm, MPI_Fint *error)
+#define ROOTED                                                                                                         \
+    (void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *recv, MPI_Fint *recv_count, MPI_Fint *recv_type,     \
+     MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error)
+
+FORTRAN(allreduce, REDUCTION, MPI_Allreduce(address(send), address(recv), *count, TYPE(type), OP, COMM))
+FORTRAN(scan, REDUCTION, MPI_Scan(address(send), address(recv), *count, TYPE(type), OP, COMM))
+FORTRAN(reduce_scatter_block, REDUCTION,
+        MPI_Reduce_scatter_block(address(send), address(recv), *count, TYPE(type), OP, COMM))
+FORTRAN(reduce_scatter, REDUCTION, MPI_Reduce_scatter(address(send), address(recv), count, TYPE(type), OP, COMM))
+FORTRAN(reduce,
+        (void *send, void *recv, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op, MPI_Fint *root, MPI_Fint *comm,
+         MPI_Fint *error),
+        MPI_Reduce(address(send), address(recv), *count, TYPE(type), OP, *root, COMM))
+FORTRAN(bcast, (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error),
+        MPI_Bcast(address(buffer), *count, TYPE(type), *root, COMM))
+FORTRAN(allgather, BLOCKS,
+        MPI_Allgather(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), COMM))
+FORTRAN(alltoall, BLOCKS,
+        MPI_Alltoall(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), COMM))
+FORTRAN(gather, ROOTED,
+        MPI_Gather(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
+FORTRAN(scatter, ROOTED,
+        MPI_Scatter(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
+
+#endif

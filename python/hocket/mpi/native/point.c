@@ -1,0 +1,213 @@
+/* Beginning, end, and functions that wait: while collectives that were started are under way, they go on meanwhile.
+ *
+ * A collective that was started ends only while its process is in one of these functions, or in a collective.
+ */
+#include "shim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The handles of two MPIs differ: a library that was compiled for another one must not pass them on. */
+static void check_library(void)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    PMPI_Get_library_version(library, &length);
+    library[strcspn(library, "\n")] = 0;
+    if (strncmp(library, HOCKET_MPI_LIBRARY, strlen(HOCKET_MPI_LIBRARY)) == 0)
+        return;
+    fprintf(stderr, "hocket: built for \"%s\", but the program runs under \"%s\": run `hocket mpi build` with its mpicc\n",
+            HOCKET_MPI_LIBRARY, library);
+    exit(2);
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+    check_library();
+    int code = PMPI_Init(argc, argv);
+    if (code == MPI_SUCCESS)
+        shim_begin();
+    return code;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    check_library();
+    int code = PMPI_Init_thread(argc, argv, required, provided);
+    if (code == MPI_SUCCESS)
+        shim_begin();
+    return code;
+}
+
+int MPI_Finalize(void)
+{
+    shim_end();
+    return PMPI_Finalize();
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    shim_settle(*comm);
+    return PMPI_Comm_free(comm);
+}
+
+int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    shim_settle(*comm);
+    return PMPI_Comm_disconnect(comm);
+}
+
+int MPI_Op_free(MPI_Op *op)
+{
+    return shim_free_op(op);
+}
+
+/* Waits until `test`, which sets `flag`, has nothing more to wait for. */
+#define WAIT(direct, test)                                                                                             \
+    do {                                                                                                               \
+        int flag = 0, code = MPI_SUCCESS;                                                                              \
+        while (!flag && code == MPI_SUCCESS) {                                                                         \
+            if (!shim_is_active())                                                                                     \
+                return direct;                                                                                         \
+            shim_progress();                                                                                           \
+            code = test;                                                                                               \
+        }                                                                                                              \
+        return code;                                                                                                   \
+    } while (0)
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    return shim_wait(request, status);
+}
+
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    WAIT(PMPI_Waitall(count, requests, statuses), PMPI_Testall(count, requests, &flag, statuses));
+}
+
+int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    WAIT(PMPI_Waitany(count, requests, index, status), PMPI_Testany(count, requests, index, &flag, status));
+}
+
+static int test_some(int count, MPI_Request requests[], int *ended, int indices[], MPI_Status statuses[], int *flag)
+{
+    int code = PMPI_Testsome(count, requests, ended, indices, statuses);
+    *flag = *ended != 0;
+    return code;
+}
+
+int MPI_Waitsome(int count, MPI_Request requests[], int *ended, int indices[], MPI_Status statuses[])
+{
+    WAIT(PMPI_Waitsome(count, requests, ended, indices, statuses),
+         test_some(count, requests, ended, indices, statuses, &flag));
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return PMPI_Test(request, flag, status);
+}
+
+int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    shim_progress();
+    return PMPI_Testall(count, requests, flag, statuses);
+}
+
+int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return PMPI_Testany(count, requests, index, flag, status);
+}
+
+int MPI_Testsome(int count, MPI_Request requests[], int *ended, int indices[], MPI_Status statuses[])
+{
+    shim_progress();
+    return PMPI_Testsome(count, requests, ended, indices, statuses);
+}
+
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return PMPI_Request_get_status(request, flag, status);
+}
+
+int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    WAIT(PMPI_Probe(source, tag, comm, status), PMPI_Iprobe(source, tag, comm, &flag, status));
+}
+
+int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return PMPI_Iprobe(source, tag, comm, flag, status);
+}
+
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    WAIT(PMPI_Mprobe(source, tag, comm, message, status), PMPI_Improbe(source, tag, comm, &flag, message, status));
+}
+
+/* The same by a request, while something is under way. */
+#define BY_REQUEST(direct, start, status)                                                                              \
+    do {                                                                                                               \
+        if (!shim_is_active())                                                                                         \
+            return direct;                                                                                             \
+        MPI_Request request;                                                                                           \
+        int code = start;                                                                                              \
+        return code == MPI_SUCCESS ? shim_wait(&request, status) : code;                                               \
+    } while (0)
+
+static int exchange(const MPI_Request started[2], MPI_Status *status)
+{
+    MPI_Request requests[2] = {started[0], started[1]};
+    int code = shim_wait(&requests[0], status);
+    int other = shim_wait(&requests[1], MPI_STATUS_IGNORE);
+    return code == MPI_SUCCESS ? other : code;
+}
+
+#define POINT_TO_POINT(large)                                                                                          \
+    int MPI_Send##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm)              \
+    {                                                                                                                  \
+        BY_REQUEST(PMPI_Send##large(data, count, type, to, tag, comm),                                                 \
+                   PMPI_Isend##large(data, count, type, to, tag, comm, &request), MPI_STATUS_IGNORE);                  \
+    }                                                                                                                  \
+    int MPI_Ssend##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm)             \
+    {                                                                                                                  \
+        BY_REQUEST(PMPI_Ssend##large(data, count, type, to, tag, comm),                                                \
+                   PMPI_Issend##large(data, count, type, to, tag, comm, &request), MPI_STATUS_IGNORE);                 \
+    }                                                                                                                  \
+    int MPI_Recv##large(void *into, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm,                  \
+                        MPI_Status *status)                                                                            \
+    {                                                                                                                  \
+        BY_REQUEST(PMPI_Recv##large(into, count, type, from, tag, comm, status),                                       \
+                   PMPI_Irecv##large(into, count, type, from, tag, comm, &request), status);                           \
+    }                                                                                                                  \
+    int MPI_Mrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)         \
+    {                                                                                                                  \
+        BY_REQUEST(PMPI_Mrecv##large(into, count, type, message, status),                                              \
+                   PMPI_Imrecv##large(into, count, type, message, &request), status);                                  \
+    }                                                                                                                  \
+    int MPI_Sendrecv##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, void *into,             \
+                            COUNT room, MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,                 \
+                            MPI_Status *status)                                                                        \
+    {                                                                                                                  \
+        if (!shim_is_active())                                                                                         \
+            return PMPI_Sendrecv##large(data, count, type, to, tag, into, room, recv_type, from, recv_tag, comm,       \
+                                        status);                                                                       \
+        MPI_Request requests[2];                                                                                       \
+        int code = PMPI_Irecv##large(into, room, recv_type, from, recv_tag, comm, &requests[0]);                       \
+        if (code == MPI_SUCCESS)                                                                                       \
+            code = PMPI_Isend##large(data, count, type, to, tag, comm, &requests[1]);                                  \
+        return code == MPI_SUCCESS ? exchange(requests, status) : code;                                                \
+    }
+
+#define COUNT int
+POINT_TO_POINT()
+#ifdef HAS_LARGE_COUNTS
+#undef COUNT
+#define COUNT MPI_Count
+POINT_TO_POINT(_c)
+#endif

@@ -1,0 +1,871 @@
+/* Collectives of an MPI program by algorithms of Hocket: communicators, operations, progress.
+ *
+ * Messages go over a private duplicate of the caller's communicator, made with its first call, so that they never meet
+ * messages of the program. Calls that do not reduce move bytes: data of types with gaps is packed, so that ranks may
+ * describe the same data by different types. Reductions work on the caller's type, with PMPI_Reduce_local.
+ */
+#include "shim.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tags that the messages of one operation have. */
+enum { TAGS_PER_OPERATION = 64 };
+/* Bytes and elements that one call of MPI is given at most. */
+enum { MOST_AT_ONCE = 1 << 30 };
+
+struct operation;
+
+struct communicator {
+    MPI_Comm private_comm;
+    MPI_Request duplication;
+    int rank, ranks;
+    /* Why all its calls are left to MPI, or NULL. */
+    const char *reason;
+    hocket_engine *engine;
+    unsigned sequence;
+    size_t *counts;
+    /* Operations that are not running. */
+    struct operation *idle;
+    pthread_mutex_t lock;
+    /* The communicator itself, and requests of calls that were started. */
+    int users;
+};
+
+/* Memory that grows. */
+struct room {
+    char *bytes;
+    size_t size;
+};
+
+struct operation {
+    struct communicator *comm;
+    hocket_operation *program;
+    struct call call;
+    MPI_Datatype callers_types[2];
+    hocket_call description;
+    MPI_Datatype type;
+    size_t type_bytes;
+    int is_dense;
+    int has_started;
+    unsigned sequence;
+    struct room packed_input, packed_result, copying;
+    /* Of each slot, and room for those that have ended. */
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    int *ended;
+    int slots, ended_count, ended_taken;
+    double start_s;
+    /* Of a call that was started: its request, and the next such call. */
+    MPI_Request generalized;
+    struct operation *next;
+};
+
+static struct {
+    int is_ready;
+    const char *off;
+    int log_calls, log_summary, world_rank;
+    int keyval;
+    unsigned most_operations;
+    pthread_mutex_t lock;
+    /* Calls that were started and are under way. */
+    struct operation *active;
+    int active_count;
+    /* Operators that were freed meanwhile: they are freed when nothing is under way. */
+    MPI_Op *freed_ops;
+    int freed_count;
+} shim = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void print_line(const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "hocket: %s\n", line);
+}
+
+static void *grown(void *memory, size_t bytes)
+{
+    void *grown = realloc(memory, bytes ? bytes : 1);
+    if (!grown) {
+        print_line("out of memory: %zu bytes", bytes);
+        PMPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return grown;
+}
+
+static char *make_room(struct room *room, size_t bytes)
+{
+    if (room->size < bytes) {
+        room->bytes = grown(room->bytes, bytes);
+        room->size = bytes;
+    }
+    return room->bytes;
+}
+
+/* Types */
+
+static int is_dense(MPI_Datatype type, size_t *bytes, hocket_layout *layout)
+{
+    MPI_Count size, lower, extent, true_lower, true_extent;
+    int integers, addresses, types, combiner;
+    PMPI_Type_size_x(type, &size);
+    PMPI_Type_get_extent_x(type, &lower, &extent);
+    PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    *bytes = (size_t)size;
+    *layout = (hocket_layout){(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent};
+    return combiner == MPI_COMBINER_NAMED && size == extent && true_lower == 0 && true_extent == size;
+}
+
+static char *element(const void *base, size_t index, ptrdiff_t extent)
+{
+    return (char *)base + (ptrdiff_t)index * extent;
+}
+
+/* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. */
+static int pack(struct view view, char *packed, int unpacks)
+{
+    size_t bytes;
+    hocket_layout layout;
+    is_dense(view.type, &bytes, &layout);
+    size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
+    step = step ? step : 1;
+    for (size_t first = 0; first < view.count; first += step) {
+        int count = (int)(view.count - first < step ? view.count - first : step);
+        int size = (int)((size_t)count * bytes), position = 0;
+        char *at = element(view.address, first, layout.extent);
+        int code = unpacks ? PMPI_Unpack(packed + first * bytes, size, &position, at, count, view.type, MPI_COMM_SELF)
+                           : PMPI_Pack(at, count, view.type, packed + first * bytes, size, &position, MPI_COMM_SELF);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return MPI_SUCCESS;
+}
+
+#ifndef HAS_LARGE_COUNTS
+/* A type of so many elements, more than an int holds. */
+static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
+{
+    MPI_Datatype many, types[2];
+    MPI_Aint lower, extent, places[2] = {0, 0};
+    int lengths[2] = {1, (int)(count % MOST_AT_ONCE)};
+    int code = PMPI_Type_vector((int)(count / MOST_AT_ONCE), MOST_AT_ONCE, MOST_AT_ONCE, type, &many);
+    if (code != MPI_SUCCESS)
+        return code;
+    PMPI_Type_get_extent(type, &lower, &extent);
+    places[1] = (MPI_Aint)(count - count % MOST_AT_ONCE) * extent;
+    types[0] = many;
+    types[1] = type;
+    code = PMPI_Type_create_struct(2, lengths, places, types, large);
+    if (code == MPI_SUCCESS)
+        code = PMPI_Type_commit(large);
+    PMPI_Type_free(&many);
+    return code;
+}
+#endif
+
+/* Functions that the engine calls */
+
+static int reserve_slot(struct operation *operation, uint32_t slot)
+{
+    if ((int)slot < operation->slots)
+        return 1;
+    int slots = 2 * ((int)slot + 8);
+    operation->requests = grown(operation->requests, sizeof(MPI_Request) * (size_t)slots);
+    operation->statuses = grown(operation->statuses, sizeof(MPI_Status) * (size_t)slots);
+    operation->ended = grown(operation->ended, sizeof(int) * (size_t)slots);
+    for (int i = operation->slots; i < slots; i++)
+        operation->requests[i] = MPI_REQUEST_NULL;
+    operation->slots = slots;
+    return 1;
+}
+
+static int tag_of(const struct operation *operation, uint32_t tag)
+{
+    return (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
+}
+
+static int transport_send(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag)
+{
+    struct operation *operation = user;
+    if (tag >= TAGS_PER_OPERATION)
+        return MPI_ERR_TAG;
+    reserve_slot(operation, slot);
+    MPI_Request *request = &operation->requests[slot];
+    MPI_Comm comm = operation->comm->private_comm;
+    int mpi_tag = tag_of(operation, tag);
+    if (count <= INT_MAX)
+        return PMPI_Isend(data, (int)count, operation->type, to, mpi_tag, comm, request);
+#ifdef HAS_LARGE_COUNTS
+    return PMPI_Isend_c(data, (MPI_Count)count, operation->type, to, mpi_tag, comm, request);
+#else
+    MPI_Datatype large;
+    int code = large_type(count, operation->type, &large);
+    if (code == MPI_SUCCESS) {
+        code = PMPI_Isend(data, 1, large, to, mpi_tag, comm, request);
+        PMPI_Type_free(&large);
+    }
+    return code;
+#endif
+}
+
+static int transport_receive(void *user, uint32_t slot, void *into, size_t count, int32_t from, uint32_t tag)
+{
+    struct operation *operation = user;
+    if (tag >= TAGS_PER_OPERATION)
+        return MPI_ERR_TAG;
+    reserve_slot(operation, slot);
+    MPI_Request *request = &operation->requests[slot];
+    MPI_Comm comm = operation->comm->private_comm;
+    int source = from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from;
+    int mpi_tag = tag_of(operation, tag);
+    if (count <= INT_MAX)
+        return PMPI_Irecv(into, (int)count, operation->type, source, mpi_tag, comm, request);
+#ifdef HAS_LARGE_COUNTS
+    return PMPI_Irecv_c(into, (MPI_Count)count, operation->type, source, mpi_tag, comm, request);
+#else
+    MPI_Datatype large;
+    int code = large_type(count, operation->type, &large);
+    if (code == MPI_SUCCESS) {
+        code = PMPI_Irecv(into, 1, large, source, mpi_tag, comm, request);
+        PMPI_Type_free(&large);
+    }
+    return code;
+#endif
+}
+
+static int transport_test(void *user, int may_wait, hocket_ended *ended, size_t room, size_t *count)
+{
+    struct operation *operation = user;
+    *count = 0;
+    if (operation->ended_taken == operation->ended_count) {
+        int found;
+        int (*look)(int, MPI_Request *, int *, int *, MPI_Status *) = may_wait ? PMPI_Waitsome : PMPI_Testsome;
+        int code = look(operation->slots, operation->requests, &found, operation->ended, operation->statuses);
+        if (code == MPI_ERR_IN_STATUS)
+            for (int i = 0; i < found; i++)
+                if (operation->statuses[i].MPI_ERROR != MPI_SUCCESS)
+                    return operation->statuses[i].MPI_ERROR;
+        if (code != MPI_SUCCESS)
+            return code;
+        operation->ended_count = found == MPI_UNDEFINED ? 0 : found;
+        operation->ended_taken = 0;
+    }
+    while (*count < room && operation->ended_taken < operation->ended_count) {
+        int index = operation->ended_taken++;
+        MPI_Status *status = &operation->statuses[index];
+        MPI_Count bytes = 0;
+        PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+        size_t elements = bytes > 0 ? (size_t)bytes / operation->type_bytes : 0;
+        ended[(*count)++] = (hocket_ended){(uint32_t)operation->ended[index], (uint32_t)status->MPI_SOURCE, elements};
+    }
+    return MPI_SUCCESS;
+}
+
+static int transport_reduce(void *user, const void *source, void *target, size_t count)
+{
+    struct operation *operation = user;
+    ptrdiff_t extent = operation->description.layout.extent;
+    for (size_t first = 0; first < count; first += MOST_AT_ONCE) {
+        int some = (int)(count - first < MOST_AT_ONCE ? count - first : MOST_AT_ONCE);
+        int code = PMPI_Reduce_local(element(source, first, extent), element(target, first, extent), some,
+                                     operation->type, operation->call.op);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return MPI_SUCCESS;
+}
+
+static int transport_copy(void *user, const void *source, void *target, size_t count)
+{
+    struct operation *operation = user;
+    if (operation->is_dense) {
+        memmove(target, source, count * operation->type_bytes);
+        return MPI_SUCCESS;
+    }
+    char *between = make_room(&operation->copying, count * operation->type_bytes);
+    int code = pack((struct view){(void *)source, count, operation->type}, between, 0);
+    return code == MPI_SUCCESS ? pack((struct view){target, count, operation->type}, between, 1) : code;
+}
+
+static const hocket_transport transport = {transport_send, transport_receive, transport_test, transport_reduce,
+                                           transport_copy};
+
+/* Communicators */
+
+static const char *reason_against(MPI_Comm comm)
+{
+    int is_inter, ranks, worlds_ranks;
+    PMPI_Comm_test_inter(comm, &is_inter);
+    if (is_inter)
+        return "an intercommunicator";
+    MPI_Group group, world;
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_size(group, &ranks);
+    PMPI_Group_size(world, &worlds_ranks);
+    int *numbers = grown(NULL, sizeof(int) * 2 * (size_t)ranks), *translated = numbers + ranks;
+    for (int i = 0; i < ranks; i++)
+        numbers[i] = i;
+    PMPI_Group_translate_ranks(group, ranks, numbers, world, translated);
+    const char *reason = NULL;
+    for (int i = 0; i < ranks; i++)
+        if (translated[i] == MPI_UNDEFINED)
+            reason = "has processes of another MPI_COMM_WORLD";
+    free(numbers);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
+    return reason;
+}
+
+/* The communicator, or a call that was started on it, is gone. */
+static void release_communicator(struct communicator *state)
+{
+    if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (state->duplication != MPI_REQUEST_NULL)
+        PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
+    if (state->private_comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&state->private_comm);
+    for (struct operation *next, *operation = state->idle; operation; operation = next) {
+        next = operation->next;
+        free(operation->packed_input.bytes);
+        free(operation->packed_result.bytes);
+        free(operation->copying.bytes);
+        free(operation->requests);
+        free(operation->statuses);
+        free(operation->ended);
+        free(operation);
+    }
+    if (state->engine)
+        hocket_engine_free(state->engine);
+    pthread_mutex_destroy(&state->lock);
+    free(state->counts);
+    free(state);
+}
+
+static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)extra;
+    release_communicator(value);
+    return MPI_SUCCESS;
+}
+
+static struct communicator *new_communicator(MPI_Comm comm)
+{
+    struct communicator *state = grown(NULL, sizeof *state);
+    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .duplication = MPI_REQUEST_NULL, .users = 1};
+    pthread_mutex_init(&state->lock, NULL);
+    state->reason = reason_against(comm);
+    if (!state->reason) {
+        PMPI_Comm_rank(comm, &state->rank);
+        PMPI_Comm_size(comm, &state->ranks);
+        state->engine = hocket_engine_new(state->rank, state->ranks, &transport);
+        state->counts = grown(NULL, sizeof(size_t) * (size_t)state->ranks);
+        if (PMPI_Comm_idup(comm, &state->private_comm, &state->duplication) != MPI_SUCCESS)
+            state->reason = "it cannot be duplicated";
+    }
+    return state;
+}
+
+/* The state of a communicator; the first call on it, by all ranks, makes one. */
+static struct communicator *state_of(MPI_Comm comm)
+{
+    struct communicator *state;
+    int found;
+    PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
+    if (!found) {
+        state = new_communicator(comm);
+        PMPI_Comm_set_attr(comm, shim.keyval, state);
+    }
+    return state;
+}
+
+/* Whether the private duplicate is there. */
+static int is_duplicated(struct communicator *state, int may_wait)
+{
+    int flag = 1;
+    pthread_mutex_lock(&state->lock);
+    if (state->duplication != MPI_REQUEST_NULL) {
+        if (may_wait)
+            PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
+        else
+            PMPI_Test(&state->duplication, &flag, MPI_STATUS_IGNORE);
+        if (flag)
+            PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return flag;
+}
+
+/* Operations */
+
+static struct operation *take_operation(struct communicator *state)
+{
+    struct operation *operation = state->idle;
+    if (operation) {
+        state->idle = operation->next;
+        return operation;
+    }
+    operation = grown(NULL, sizeof *operation);
+    *operation = (struct operation){.comm = state};
+    return operation;
+}
+
+/* A type that stays when the caller frees its own. */
+static MPI_Datatype held(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner = MPI_COMBINER_NAMED;
+    if (type != MPI_DATATYPE_NULL)
+        PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED)
+        PMPI_Type_dup(type, &type);
+    return type;
+}
+
+static void release(MPI_Datatype held, MPI_Datatype callers)
+{
+    if (held != callers)
+        PMPI_Type_free(&held);
+}
+
+static void keep_operation(struct operation *operation)
+{
+    struct communicator *state = operation->comm;
+    release(operation->call.input.type, operation->callers_types[0]);
+    release(operation->call.result.type, operation->callers_types[1]);
+    pthread_mutex_lock(&state->lock);
+    if (operation->program)
+        hocket_finish(state->engine, operation->program);
+    operation->program = NULL;
+    operation->next = state->idle;
+    state->idle = operation;
+    pthread_mutex_unlock(&state->lock);
+}
+
+/* Where the engine finds a view's bytes: there, or packed. */
+static int bytes_of(struct view *view, struct room *room, int is_read, void **at)
+{
+    size_t bytes;
+    hocket_layout layout;
+    *at = view->address;
+    if (view->count == 0 || is_dense(view->type, &bytes, &layout))
+        return MPI_SUCCESS;
+    *at = make_room(room, view->count * bytes);
+    return is_read ? pack(*view, *at, 0) : MPI_SUCCESS;
+}
+
+/* Of a call in place, the part of the result that holds input, packed where it belongs. */
+static int pack_own_part(struct operation *operation, char *packed)
+{
+    struct call *call = &operation->call;
+    struct view own = call->result;
+    size_t bytes;
+    hocket_layout layout;
+    if (own.count == 0 || is_dense(own.type, &bytes, &layout))
+        return MPI_SUCCESS;
+    if (call->collective == HOCKET_ALLGATHER || call->collective == HOCKET_GATHER) {
+        own.count /= (size_t)operation->comm->ranks;
+        own.address = element(own.address, own.count * (size_t)operation->comm->rank, layout.extent);
+        packed += own.count * bytes * (size_t)operation->comm->rank;
+    }
+    return pack(own, packed, 0);
+}
+
+/* Describes the call to the engine. */
+static void describe(struct operation *operation)
+{
+    struct call *call = &operation->call;
+    hocket_call *description = &operation->description;
+    *description = (hocket_call){call->collective, call->is_nonblocking, call->root, call->in_place, 1, call->count, call->counts, 1,
+                                 {1, 0, 1}};
+    operation->type = MPI_BYTE;
+    operation->type_bytes = 1;
+    operation->is_dense = 1;
+    if (call->op != MPI_OP_NULL) {
+        PMPI_Op_commutative(call->op, &description->commutative);
+        operation->type = call->result.type;
+        operation->is_dense = is_dense(operation->type, &operation->type_bytes, &description->layout);
+        description->element_bytes = operation->type_bytes;
+    }
+}
+
+/* Takes the algorithm for a call; 0, and why it is left to MPI, if there is none. All ranks do so in the same order. */
+static int prepare(struct operation *operation)
+{
+    struct communicator *state = operation->comm;
+    describe(operation);
+    pthread_mutex_lock(&state->lock);
+    operation->program = hocket_prepare(state->engine, &operation->description, &operation->call.reason);
+    operation->has_started = 0;
+    operation->sequence = state->sequence;
+    state->sequence += operation->program != NULL;
+    pthread_mutex_unlock(&state->lock);
+    return operation->program != NULL;
+}
+
+/* Starts the program on the caller's buffers, or on packed ones. */
+static int start(struct operation *operation)
+{
+    struct call *call = &operation->call;
+    void *input = call->input.address, *result = call->result.address;
+    operation->has_started = 1;
+    if (call->op == MPI_OP_NULL) {
+        int is_read = call->in_place || (call->collective == HOCKET_BROADCAST && call->root == operation->comm->rank);
+        int code = bytes_of(&call->input, &operation->packed_input, 1, &input);
+        if (code == MPI_SUCCESS)
+            code = bytes_of(&call->result, &operation->packed_result, 0, &result);
+        if (code == MPI_SUCCESS && is_read)
+            code = pack_own_part(operation, result);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    hocket_start(operation->program, input, result, operation);
+    return MPI_SUCCESS;
+}
+
+/* Goes on with an operation; whether it has ended. */
+static int advance(struct operation *operation, int may_wait)
+{
+    struct call *call = &operation->call;
+    if (!operation->has_started) {
+        if (!is_duplicated(operation->comm, may_wait))
+            return 0;
+        call->code = start(operation);
+    }
+    if (call->code != MPI_SUCCESS)
+        return 1;
+    int state = hocket_advance(operation->program, may_wait, &call->code);
+    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count) {
+        size_t bytes;
+        hocket_layout layout;
+        if (!is_dense(call->result.type, &bytes, &layout))
+            call->code = pack(call->result, operation->packed_result.bytes, 1);
+    }
+    return state != HOCKET_WAITS;
+}
+
+static size_t bytes_moved(const struct operation *operation)
+{
+    return operation->description.count * operation->description.element_bytes;
+}
+
+static void log_ran(struct operation *operation)
+{
+    if (!shim.log_summary && !shim.log_calls)
+        return;
+    char algorithm[128] = "failed";
+    double time_s = PMPI_Wtime() - operation->start_s;
+    if (operation->program)
+        hocket_algorithm(operation->program, algorithm, sizeof algorithm);
+    if (shim.log_summary)
+        hocket_log_ran(operation->call.function, algorithm, bytes_moved(operation), time_s);
+    if (shim.log_calls)
+        print_line("rank %d: %s, %zu B, %d ranks: %s, %.3f us", shim.world_rank, operation->call.function,
+                   bytes_moved(operation), operation->comm->ranks, algorithm, 1e6 * time_s);
+}
+
+static void passed(const struct call *call)
+{
+    if (shim.log_summary)
+        hocket_log_passed(call->function, call->reason);
+    if (shim.log_calls)
+        print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
+}
+
+/* An operation with an algorithm for the call; NULL if it is left to MPI. A nonblocking one holds the caller's types. */
+static struct operation *operation_for(struct call *call)
+{
+    if (!call->reason && !shim.is_ready)
+        call->reason = "MPI_Init was not seen";
+    if (!call->reason)
+        call->reason = shim.off;
+    if (!call->reason && !hocket_has_rule(call->collective, call->is_nonblocking))
+        call->reason = "no rule for it";
+    if (!call->reason && call->comm == MPI_COMM_NULL)
+        call->reason = "no communicator";
+    struct communicator *state = call->reason ? NULL : state_of(call->comm);
+    if (state)
+        call->reason = state->reason;
+    if (!call->reason) {
+        pthread_mutex_lock(&state->lock);
+        struct operation *operation = take_operation(state);
+        pthread_mutex_unlock(&state->lock);
+        operation->call = *call;
+        operation->callers_types[0] = call->input.type;
+        operation->callers_types[1] = call->result.type;
+        if (call->is_nonblocking) {
+            operation->call.input.type = held(call->input.type);
+            operation->call.result.type = held(call->result.type);
+        }
+        operation->start_s = PMPI_Wtime();
+        if (prepare(operation))
+            return operation;
+        call->reason = operation->call.reason;
+        keep_operation(operation);
+    }
+    passed(call);
+    return NULL;
+}
+
+int shim_run(struct call *call)
+{
+    struct operation *operation = operation_for(call);
+    if (!operation)
+        return 0;
+    while (!advance(operation, !shim_is_active()))
+        shim_progress();
+    log_ran(operation);
+    call->code = operation->call.code;
+    if (call->code != MPI_SUCCESS)
+        PMPI_Comm_call_errhandler(call->comm, call->code);
+    else
+        keep_operation(operation);
+    return 1;
+}
+
+size_t *shim_counts(MPI_Comm comm)
+{
+    return shim.is_ready && !shim.off && comm != MPI_COMM_NULL ? state_of(comm)->counts : NULL;
+}
+
+int shim_place(MPI_Comm comm, int *rank, int *ranks)
+{
+    int is_inter = 1;
+    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter)
+        return 0;
+    PMPI_Comm_rank(comm, rank);
+    PMPI_Comm_size(comm, ranks);
+    return 1;
+}
+
+/* Calls that were started */
+
+static int query_request(void *state, MPI_Status *status)
+{
+    struct operation *operation = state;
+    PMPI_Status_set_elements(status, MPI_BYTE, 0);
+    PMPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return operation->call.code;
+}
+
+static int free_request(void *state)
+{
+    struct operation *operation = state;
+    struct communicator *comm = operation->comm;
+    if (operation->call.code == MPI_SUCCESS)
+        keep_operation(operation);
+    release_communicator(comm);
+    return MPI_SUCCESS;
+}
+
+static int cancel_request(void *state, int is_complete)
+{
+    (void)state, (void)is_complete;
+    return MPI_SUCCESS;
+}
+
+int shim_may_be_active(void)
+{
+    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1);
+}
+
+int shim_is_active(void)
+{
+    return __atomic_load_n(&shim.active_count, __ATOMIC_RELAXED) > 0;
+}
+
+void shim_progress(void)
+{
+    if (!shim_is_active() || pthread_mutex_trylock(&shim.lock))
+        return;
+    for (struct operation **place = &shim.active; *place;) {
+        struct operation *operation = *place;
+        if (!advance(operation, 0)) {
+            place = &operation->next;
+            continue;
+        }
+        *place = operation->next;
+        log_ran(operation);
+        __atomic_sub_fetch(&shim.active_count, 1, __ATOMIC_RELAXED);
+        PMPI_Grequest_complete(operation->generalized);
+    }
+    while (!shim.active && shim.freed_count)
+        PMPI_Op_free(&shim.freed_ops[--shim.freed_count]);
+    pthread_mutex_unlock(&shim.lock);
+}
+
+int shim_start(struct call *call, MPI_Request *request)
+{
+    struct operation *operation = operation_for(call);
+    if (!operation)
+        return 0;
+    call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, operation, request);
+    operation->generalized = *request;
+    operation->next = NULL;
+    __atomic_add_fetch(&operation->comm->users, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&shim.lock);
+    struct operation **last = &shim.active;
+    while (*last)
+        last = &(*last)->next;
+    *last = operation;
+    __atomic_add_fetch(&shim.active_count, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&shim.lock);
+    shim_progress();
+    return 1;
+}
+
+static int is_in_use(const struct communicator *state)
+{
+    pthread_mutex_lock(&shim.lock);
+    const struct operation *operation = shim.active;
+    while (operation && operation->comm != state)
+        operation = operation->next;
+    pthread_mutex_unlock(&shim.lock);
+    return operation != NULL;
+}
+
+void shim_settle(MPI_Comm comm)
+{
+    struct communicator *state;
+    int found = 0;
+    if (shim_is_active() && comm != MPI_COMM_NULL)
+        PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
+    while (found && is_in_use(state))
+        shim_progress();
+}
+
+int shim_free_op(MPI_Op *op)
+{
+    if (!shim_is_active())
+        return PMPI_Op_free(op);
+    pthread_mutex_lock(&shim.lock);
+    shim.freed_ops = grown(shim.freed_ops, sizeof(MPI_Op) * (size_t)(shim.freed_count + 1));
+    shim.freed_ops[shim.freed_count++] = *op;
+    *op = MPI_OP_NULL;
+    pthread_mutex_unlock(&shim.lock);
+    return MPI_SUCCESS;
+}
+
+int shim_wait(MPI_Request *request, MPI_Status *status)
+{
+    int flag = 0, code = MPI_SUCCESS;
+    while (!flag && code == MPI_SUCCESS) {
+        if (!shim_is_active())
+            return PMPI_Wait(request, status);
+        shim_progress();
+        code = PMPI_Test(request, &flag, status);
+    }
+    return code;
+}
+
+/* Beginning and end */
+
+/* The rules as rank 0 reads them, for all ranks: their files may differ, their choices must not. */
+static char *shared_text(const char *file, char *problem, size_t room)
+{
+    int rank, length = -1;
+    char *text = NULL;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        FILE *stream = fopen(file, "rb");
+        if (stream && !fseek(stream, 0, SEEK_END)) {
+            length = (int)ftell(stream);
+            text = grown(NULL, (size_t)length + 1);
+            rewind(stream);
+            length = (int)fread(text, 1, (size_t)length, stream);
+        }
+        if (stream)
+            fclose(stream);
+    }
+    PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (length < 0) {
+        snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a file of rules", file);
+        return NULL;
+    }
+    text = grown(text, (size_t)length + 1);
+    PMPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+    text[length] = 0;
+    return text;
+}
+
+static void read_log(char *problem, size_t room)
+{
+    const char *log = getenv("HOCKET_LOG");
+    if (!log || !*log)
+        return;
+    shim.log_calls = strcmp(log, "calls") == 0;
+    shim.log_summary = shim.log_calls || strcmp(log, "summary") == 0;
+    if (!shim.log_summary)
+        snprintf(problem, room, "HOCKET_LOG: got \"%s\", expected summary or calls", log);
+}
+
+static void read_rules(char *problem, size_t room)
+{
+    const char *file = getenv("HOCKET_RULES");
+    int is_set = file && *file;
+    PMPI_Bcast(&is_set, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!is_set)
+        return;
+    char *text = shared_text(file ? file : "", problem, room);
+    if (text)
+        hocket_set_rules(text, file ? file : "HOCKET_RULES", problem, room);
+    free(text);
+}
+
+void shim_begin(void)
+{
+    static char problem[512];
+    int *most, is_set;
+    if (shim.is_ready)
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
+    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &shim.keyval, NULL);
+    read_rules(problem, sizeof problem);
+    if (!*problem)
+        read_log(problem, sizeof problem);
+    int is_off = *problem != 0;
+    PMPI_Allreduce(MPI_IN_PLACE, &is_off, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    if (is_off) {
+        shim.off = "switched off by an error";
+        if (*problem && shim.world_rank == 0)
+            print_line("%s; all calls are left to MPI", problem);
+    }
+    shim.is_ready = 1;
+}
+
+void shim_end(void)
+{
+    if (!shim.is_ready)
+        return;
+    while (shim_is_active())
+        shim_progress();
+    MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    for (int i = 0; i < 2; i++) {
+        void *state;
+        int found;
+        PMPI_Comm_get_attr(comms[i], shim.keyval, &state, &found);
+        if (found)
+            PMPI_Comm_delete_attr(comms[i], shim.keyval);
+    }
+    shim.is_ready = 0;
+    if (!shim.log_summary || shim.world_rank != 0)
+        return;
+    size_t length = hocket_log_summary(NULL, 0);
+    char *text = grown(NULL, length + 1);
+    hocket_log_summary(text, length + 1);
+    fprintf(stderr, "hocket: rank 0:\n%s", text);
+    free(text);
+}

@@ -1,0 +1,68 @@
+/* What the parts of the preloaded library share. It is compiled against the user's MPI and calls only PMPI_*. */
+#ifndef HOCKET_SHIM_H
+#define HOCKET_SHIM_H
+
+#include <mpi.h>
+
+#include "hocket.h"
+
+#if MPI_VERSION >= 4
+#define HAS_LARGE_COUNTS 1
+#endif
+
+/* A buffer of the caller's, as an MPI call describes it. */
+struct view {
+    void *address;
+    size_t count;
+    MPI_Datatype type;
+};
+
+/* A call of a collective. */
+struct call {
+    const char *function;
+    int is_nonblocking;
+    MPI_Comm comm;
+    hocket_collective collective;
+    int root;
+    int in_place;
+    /* Of a reduction; MPI_OP_NULL of others, which move bytes. */
+    MPI_Op op;
+    struct view input;
+    struct view result;
+    /* Elements of a block, or of the vector; and of each rank's block, or NULL. */
+    size_t count;
+    const size_t *counts;
+    /* Why it is left to MPI, or NULL. */
+    const char *reason;
+    /* What it returned. */
+    int code;
+};
+
+/* Reads HOCKET_RULES and HOCKET_LOG; all ranks of MPI_COMM_WORLD call it, once MPI is initialised. */
+void shim_begin(void);
+/* Ends what is under way and prints the summary; before MPI is finalised. */
+void shim_end(void);
+
+/* Runs a call; 0 if it is left to MPI. */
+int shim_run(struct call *call);
+/* Starts a call; 0 if it is left to MPI. */
+int shim_start(struct call *call, MPI_Request *request);
+/* Room for one count of each rank, until the next call on `comm`; NULL if that is left to MPI. */
+size_t *shim_counts(MPI_Comm comm);
+/* Rank and ranks of a communicator; 0 where MPI has to say what is wrong with it. */
+int shim_place(MPI_Comm comm, int *rank, int *ranks);
+
+/* Whether the rules have algorithms for nonblocking calls: the same on all ranks. */
+int shim_may_be_active(void);
+/* Whether calls that were started are under way, on this rank. */
+int shim_is_active(void);
+/* Goes on with them. */
+void shim_progress(void);
+/* Waits for a request of MPI's, and goes on with them. */
+int shim_wait(MPI_Request *request, MPI_Status *status);
+/* Ends what was started on a communicator that is to be freed. */
+void shim_settle(MPI_Comm comm);
+/* Frees an operator, when nothing that is under way may need it. */
+int shim_free_op(MPI_Op *op);
+
+#endif

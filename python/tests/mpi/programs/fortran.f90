@@ -1,0 +1,39 @@
+! Collectives called from Fortran; prints "fortran: right" when all results are.
+program fortran
+  use mpi
+  implicit none
+  integer :: rank, ranks, error, i
+  integer :: own(4), total(4)
+  integer, allocatable :: all(:)
+  logical :: is_right, everywhere
+  call mpi_init(error)
+  call mpi_comm_rank(mpi_comm_world, rank, error)
+  call mpi_comm_size(mpi_comm_world, ranks, error)
+  own = [(rank + i, i = 1, 4)]
+  call mpi_allreduce(own, total, 4, mpi_integer, mpi_sum, mpi_comm_world, error)
+  is_right = all_equal(total)
+  total = own
+  call mpi_allreduce(mpi_in_place, total, 4, mpi_integer, mpi_sum, mpi_comm_world, error)
+  is_right = is_right .and. all_equal(total)
+  allocate(all(4 * ranks))
+  call mpi_allgather(own, 4, mpi_integer, all, 4, mpi_integer, mpi_comm_world, error)
+  do i = 0, ranks - 1
+    is_right = is_right .and. all(4 * i + 1) == i + 1 .and. all(4 * i + 4) == i + 4
+  end do
+  total = merge(own, 0, rank == ranks - 1)
+  call mpi_bcast(total, 4, mpi_integer, ranks - 1, mpi_comm_world, error)
+  is_right = is_right .and. total(1) == ranks
+  call mpi_barrier(mpi_comm_world, error)
+  call mpi_reduce(is_right, everywhere, 1, mpi_logical, mpi_land, 0, mpi_comm_world, error)
+  if (rank == 0 .and. everywhere) print '(a)', 'fortran: right'
+  call mpi_finalize(error)
+contains
+  logical function all_equal(sum)
+    integer, intent(in) :: sum(4)
+    integer :: k
+    all_equal = .true.
+    do k = 1, 4
+      all_equal = all_equal .and. sum(k) == ranks * (ranks - 1) / 2 + k * ranks
+    end do
+  end function
+end program

@@ -1,0 +1,171 @@
+/* What programs do around collectives. Prints "mixed: right" when all results are.
+ *
+ * - receives of any tag from anybody are pending while collectives run: their messages must not meet;
+ * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier;
+ * - with an argument: operators, types and communicators are freed while a collective that was started still needs
+ *   them, which Open MPI 5.0's own does not survive;
+ * - two threads, each on a communicator of its own;
+ * - collectives of an intercommunicator.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int rank, ranks, failures;
+
+static void expect(int is_right, const char *what)
+{
+    if (!is_right) {
+        failures++;
+        printf("rank %d of %d: wrong: %s\n", rank, ranks, what);
+    }
+}
+
+static void pending_receives(void)
+{
+    int from_left = -1, sum = 0, right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+    MPI_Request request;
+    MPI_Irecv(&from_left, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < 20; i++)
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(&rank, 1, MPI_INT, right, 7, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(sum == ranks * (ranks - 1) / 2, "sum while a receive is pending");
+    expect(from_left == left, "pending receive");
+}
+
+static void started(void)
+{
+    int sums[3] = {0}, token = rank, others = 0, ones = 1;
+    MPI_Request requests[4];
+    MPI_Status statuses[3];
+    /* rank 0 receives before it waits; the last rank waits before it sends */
+    MPI_Iallreduce(&rank, &sums[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    if (ranks > 1 && rank == 0)
+        MPI_Recv(&token, 1, MPI_INT, ranks - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    if (ranks > 1 && rank == ranks - 1)
+        MPI_Send(&rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    expect(sums[0] == ranks * (ranks - 1) / 2, "a started sum");
+    expect(rank != 0 || token == ranks - 1, "received meanwhile");
+    /* the same with a barrier of another communicator */
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Iallreduce(&ones, &others, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    if (rank % 2)
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Barrier(other);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    expect(others == ranks, "a started sum and a barrier");
+    MPI_Comm_free(&other);
+    /* several at once, ended in any order, with a receive among them */
+    int got = -1, right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+    MPI_Irecv(&got, 1, MPI_INT, left, 2, MPI_COMM_WORLD, &requests[3]);
+    for (int i = 0; i < 3; i++)
+        MPI_Iallreduce(&rank, &sums[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
+    MPI_Send(&rank, 1, MPI_INT, right, 2, MPI_COMM_WORLD);
+    int index, flag = 0;
+    MPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
+    while (!flag)
+        MPI_Testall(4, requests, &flag, MPI_STATUSES_IGNORE);
+    (void)statuses;
+    for (int i = 0; i < 3; i++)
+        expect(sums[i] == ranks * (ranks - 1) / 2, "several started sums");
+    expect(got == left, "a receive among them");
+}
+
+static void larger(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        if (((int *)in)[2 * i] > ((int *)inout)[2 * i])
+            ((int *)inout)[2 * i] = ((int *)in)[2 * i];
+}
+
+static void freed_early(void)
+{
+    MPI_Op op;
+    MPI_Datatype spaced, resized;
+    MPI_Comm comm;
+    MPI_Request request;
+    int own[200], most[200];
+    for (int i = 0; i < 200; i++)
+        own[i] = rank * 1000 + i, most[i] = -1;
+    MPI_Op_create(larger, 1, &op);
+    MPI_Type_contiguous(1, MPI_INT, &spaced);
+    MPI_Type_create_resized(spaced, 0, 2 * sizeof(int), &resized);
+    MPI_Type_commit(&resized);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Iallreduce(own, most, 100, resized, op, comm, &request);
+    MPI_Type_free(&resized);
+    MPI_Type_free(&spaced);
+    MPI_Op_free(&op);
+    MPI_Comm_free(&comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 100; i++)
+        expect(most[2 * i] == (ranks - 1) * 1000 + 2 * i && most[2 * i + 1] == -1, "freed early");
+}
+
+static void *thread(void *comm)
+{
+    static _Thread_local int sum, all;
+    for (int i = 0; i < 50; i++) {
+        int value = rank + i;
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, *(MPI_Comm *)comm);
+        MPI_Request request;
+        MPI_Iallreduce(&value, &all, 1, MPI_INT, MPI_SUM, *(MPI_Comm *)comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        expect(sum == ranks * (ranks - 1) / 2 + i * ranks && all == sum, "sum of a thread");
+    }
+    return NULL;
+}
+
+static void threads(int provided)
+{
+    if (provided < MPI_THREAD_MULTIPLE)
+        return;
+    pthread_t second;
+    MPI_Comm comms[2];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    pthread_create(&second, NULL, thread, &comms[1]);
+    thread(&comms[0]);
+    pthread_join(second, NULL);
+    MPI_Comm_free(&comms[0]);
+    MPI_Comm_free(&comms[1]);
+}
+
+static void between_groups(void)
+{
+    if (ranks < 2)
+        return;
+    MPI_Comm half, both;
+    int is_low = rank < ranks / 2, sum = 0, one = 1;
+    MPI_Comm_split(MPI_COMM_WORLD, is_low, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_low ? ranks / 2 : 0, 3, &both);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, both);
+    expect(sum == (is_low ? ranks - ranks / 2 : ranks / 2), "sum of the other group");
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
+int main(int argc, char **argv)
+{
+    int provided, all;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    pending_receives();
+    started();
+    if (argc > 1)
+        freed_early();
+    threads(provided);
+    between_groups();
+    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0 && all == 0)
+        printf("mixed: right\n");
+    MPI_Finalize();
+    return all != 0;
+}

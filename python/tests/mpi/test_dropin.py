@@ -1,0 +1,178 @@
+"""Unmodified programs under real MPIs: right results, and the algorithms that were asked for."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import hocket
+from hocket import Call, catalogue
+from hocket.library import Algorithm
+from hocket.mpi import Installation, build
+from hocket.requests import accepted
+
+from .conftest import Mpi, wrappers
+
+BY_COLLECTIVE = {
+    collective: list(group)
+    for collective, group in itertools.groupby(catalogue(), key=lambda algorithm: algorithm.collective)
+}
+SETS = max(map(len, BY_COLLECTIVE.values()))
+FUNCTIONS = {
+    "allgather": ["Allgather"],
+    "allreduce": ["Allreduce"],
+    "alltoall": ["Alltoall"],
+    "barrier": ["Barrier"],
+    "broadcast": ["Bcast"],
+    "gather": ["Gather"],
+    "reduce": ["Reduce"],
+    "reduce_scatter": ["Reduce_scatter", "Reduce_scatter_block"],
+    "scan": ["Scan"],
+    "scatter": ["Scatter"],
+}
+TAKE_ALL = (
+    "allreduce: recursive_doubling",
+    "reduce: linear",
+    "reduce_scatter: recursive_doubling",
+    "allgather: ring",
+    "broadcast: binomial",
+)
+"""For calls that other algorithms refuse: of MPICH 5.0.2's own, one writes beyond its memory."""
+
+
+def chosen(number: int) -> list[Algorithm]:
+    """Return one algorithm for each collective; every one is in some choice."""
+    return [algorithms[number % len(algorithms)] for algorithms in BY_COLLECTIVE.values()]
+
+
+def rules(algorithms: list[Algorithm]) -> list[str]:
+    """Return rules for them, and for calls that they refuse; the same for nonblocking calls."""
+    lines = [*(f"{algorithm.collective}: {algorithm.name}" for algorithm in algorithms), *TAKE_ALL]
+    return [*lines, *(f"i{line}" for line in lines)]
+
+
+def check_collectives(mpi: Mpi, ranks: int, number: int, calls: int) -> None:
+    algorithms = chosen(number)
+    seed = str(100 * number + ranks)
+    ran = mpi.run(ranks, [mpi.compiled("collectives.c"), str(calls), seed], rules(algorithms))
+    assert ran.status == 0, ran.output + ran.errors
+    assert f"{calls} calls on {ranks} ranks: 0 wrong" in ran.output
+    for algorithm in algorithms:
+        if takes(algorithm, ranks):
+            names = FUNCTIONS[algorithm.collective]
+            label = f"{algorithm.collective} {algorithm.name}"
+            assert sum(ran.algorithms.get((f"MPI_{name}", label), 0) for name in names) > 0, ran.errors
+
+
+def takes(algorithm: Algorithm, ranks: int) -> bool:
+    """Return whether an algorithm takes calls of so many ranks."""
+    try:
+        accepted(algorithm, Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else 64))
+    except hocket.Error:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_collectives_are_right_and_by_the_algorithms_asked_for(mpi: Mpi, number: int) -> None:
+    check_collectives(mpi, 4, number, 400)
+
+
+@pytest.mark.real_mpi
+@pytest.mark.parametrize("number", range(SETS))
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 6, 7, 8])
+def test_all_algorithms_at_all_numbers_of_ranks(mpi: Mpi, ranks: int, number: int) -> None:
+    check_collectives(mpi, ranks, number, 600)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_programs_that_do_other_things_meanwhile(mpi: Mpi, ranks: int) -> None:
+    ran = mpi.run(ranks, [mpi.compiled("mixed.c"), "freed"], rules(chosen(0)))
+    assert "mixed: right" in ran.output, ran.output + ran.errors
+    if ranks > 1:
+        assert ran.passed[("MPI_Allreduce", "an intercommunicator")] == 1
+
+
+@pytest.mark.parametrize("lines", [["allreduce: ring"], ["iallreduce: ring"], ["barrier: dissemination"], []])
+def test_calls_that_are_left_to_mpi_do_not_wait_for_those_that_are_not(mpi: Mpi, lines: list[str]) -> None:
+    ran = mpi.run(4, [mpi.compiled("mixed.c")], lines)
+    assert "mixed: right" in ran.output, ran.output + ran.errors
+
+
+@pytest.mark.parametrize("program", ["fortran.f90", "fortran_2008.f90"])
+def test_fortran(mpi: Mpi, program: str) -> None:
+    ran = mpi.run(3, [mpi.compiled(program)], TAKE_ALL)
+    assert ran.output.strip() == "fortran: right", ran.errors
+    assert ran.algorithms[("MPI_Allreduce", "allreduce recursive_doubling")] == 2
+    assert ran.algorithms[("MPI_Allgather", "allgather ring")] == 1
+
+
+MPI4PY = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+total = np.empty(5)
+comm.Allreduce(np.full(5, comm.rank + 1.0), total)
+def left(a, b, _): b[:] = a[:]
+first = np.empty(1, dtype="i")
+operator = MPI.Op.Create(left, commute=False)
+comm.Allreduce([np.array([comm.rank + 7], dtype="i"), MPI.BYTE], [first, MPI.BYTE], op=operator)
+requests = [comm.Iallreduce(np.full(5, comm.rank + 1.0), total) for total in (np.empty(5), np.empty(5))]
+MPI.Request.Waitall(requests)
+objects = comm.allgather({"rank": comm.rank})
+if comm.rank == 0:
+    print(total[0], first[0], [each["rank"] for each in objects])
+"""
+
+
+def test_mpi4py(mpi: Mpi) -> None:
+    if mpi.python is None:
+        pytest.skip("no mpi4py for this MPI")
+    ran = mpi.run(3, [str(mpi.python), "-c", MPI4PY], ["allreduce: recursive_doubling", "iallreduce: ring"])
+    assert ran.output.strip() == "6.0 7 [0, 1, 2]", ran.errors
+    found = [calls for (_, algorithm), calls in ran.algorithms.items() if algorithm == "allreduce recursive_doubling"]
+    assert sum(found) == 2, ran.errors
+
+
+def test_errors_follow_the_handler_of_the_communicator(mpi: Mpi) -> None:
+    ran = mpi.run(2, [mpi.compiled("errors.c")], ["broadcast: linear"])
+    assert ran.output.strip() == "errors: truncated, and the program goes on", ran.output + ran.errors
+
+
+@pytest.mark.parametrize(
+    ("variables", "line"),
+    [
+        ({"HOCKET_RULES": "/nowhere"}, "HOCKET_RULES: /nowhere: cannot be read, expected a file of rules"),
+        ({"HOCKET_LOG": "loud"}, 'HOCKET_LOG: got "loud", expected summary or calls'),
+    ],
+)
+def test_a_bad_environment_is_one_line_and_all_calls_are_left_to_mpi(
+    mpi: Mpi, variables: dict[str, str], line: str
+) -> None:
+    ran = mpi.run(3, [mpi.compiled("mixed.c")], ["allreduce: ring"], None, variables)
+    assert "mixed: right" in ran.output
+    assert ran.errors.count("hocket:") == 1
+    assert f"hocket: {line}; all calls are left to MPI" in ran.errors
+
+
+def test_every_call_is_told(mpi: Mpi) -> None:
+    ran = mpi.run(2, [mpi.compiled("errors.c")], ["broadcast[size=4..5]: linear"], "calls")
+    assert "hocket: rank 1: MPI_Bcast, 4 B, 2 ranks: broadcast linear, " in ran.errors
+
+
+def test_a_library_for_another_mpi_says_so(mpi: Mpi) -> None:
+    others = [path for path in wrappers() if Installation.find(path).library[:4] != mpi.installation.library[:4]]
+    if not others:
+        pytest.skip("needs two MPIs")
+    foreign = {"LD_PRELOAD": str(build(Installation.find(others[0])))}
+    ran = mpi.run(2, [mpi.compiled("mixed.c")], (), None, foreign)
+    assert ran.status != 0
+    assert 'hocket: built for "' in ran.errors
+
+
+@pytest.mark.real_mpi
+def test_more_elements_than_an_int_holds(mpi: Mpi) -> None:
+    ran = mpi.run(2, [mpi.compiled("large.c")], ["broadcast: linear"])
+    assert ran.output.strip() == "large: right", ran.errors
+    assert ran.algorithms[("MPI_Bcast", "broadcast linear")] == 1
