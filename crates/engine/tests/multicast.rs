@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::INLINE_BYTES;
 use hocket_core::{Call, Collective, Counts, Side};
-use hocket_engine::multicast::{Domain, MEASURED, Members, Message, Outcome, PAPER, rules};
+use hocket_engine::multicast::{Domain, Members, Message, Outcome, PAPER, SIMULATED, rules};
 use hocket_engine::{ANY_SOURCE, Ended, Layout, Progress, Request, Transport};
 use hocket_memory::{Operator, operator};
 use proptest::prelude::*;
@@ -401,7 +401,7 @@ const TREE: &str = "broadcast: binomial";
 
 #[test]
 fn groups_of_all_sizes_with_any_master() {
-    for rule in ["", PAPER, CHAIN, DOUBLE_TREE, DOUBLING, TREE] {
+    for rule in ["", SIMULATED, PAPER, CHAIN, DOUBLE_TREE, DOUBLING, TREE] {
         for (ranks, master) in [(1, 0), (2, 0), (2, 1), (5, 2), (8, 7), (19, 9)] {
             let tasks: Vec<_> =
                 (0..=ranks).flat_map(|size| sizes().map(|bytes| task(ranks - size..ranks, bytes))).collect();
@@ -455,7 +455,7 @@ fn what_is_refused() {
     let world = World { state: RefCell::new(State::new(3, 1)) };
     let user = User { world: &world, rank: 1, extent: 1, operator: None };
     let pointer = std::ptr::from_ref(&user).cast_mut().cast();
-    let domain = |master| Domain::new((1, 3, master), rules(MEASURED).unwrap(), TRANSPORT, pointer).unwrap();
+    let domain = |master| Domain::new((1, 3, master), rules("measured").unwrap(), TRANSPORT, pointer).unwrap();
     let refused = |mut domain: Domain, bitmap: &[u8]| domain.send(bitmap, [1].as_ptr(), 1).unwrap_err().to_string();
     assert_eq!(refused(domain(0), &[1]), "rank 1 is not the master of this domain, rank 0 is");
     assert_eq!(refused(domain(1), &[8]), "members: got ranks beyond 2, the last one");
@@ -479,11 +479,11 @@ proptest! {
     fn overlapping_groups_in_flight(
         ranks in 1usize..14,
         master in 0usize..14,
-        rule in 0usize..6,
+        rule in 0usize..7,
         seed in any::<u64>(),
         groups in prop::collection::vec((any::<u16>(), 0usize..8, 0usize..15), 0..40),
     ) {
-        let rule = ["", PAPER, CHAIN, DOUBLE_TREE, DOUBLING, TREE][rule];
+        let rule = ["", SIMULATED, PAPER, CHAIN, DOUBLE_TREE, DOUBLING, TREE][rule];
         let one = |(bits, size, collective): &(u16, usize, usize)| Task {
             members: (0..ranks).filter(|rank| bits >> rank & 1 == 1).collect(),
             bytes: sizes()[*size],

@@ -4,16 +4,28 @@ use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Result};
 
-/// The rules that measurement made, see `docs/multicast.md`.
-pub const MEASURED: &str = "\
+/// What measurement on one node made of the distribution, see `docs/multicast.md`: ranks that share memory pay for every
+/// message, and a tree has the fewest.
+const ONE_NODE: &str = "\
+broadcast: binomial
+";
+
+/// What simulation of a dragonfly made of it, see `docs/multicast.md`.
+pub const SIMULATED: &str = "\
 broadcast[size=..256KiB]: binomial
 broadcast[size=256KiB.., ranks=..4]: binomial
 broadcast: scatter_doubling_allgather
 broadcast: scatter_ring_allgather
+";
+
+/// What runs over groups, and distributes where no other rule takes a payload.
+const OTHERS: &str = "\
 broadcast: binomial
 allreduce[size=..64KiB]: recursive_doubling
 allreduce: ring
+allreduce: recursive_doubling
 reduce: binomial
+reduce: linear
 allgather[size=..64KiB]: bruck
 allgather: ring
 alltoall[size=..1KiB]: bruck
@@ -22,6 +34,7 @@ gather: binomial
 scatter: binomial
 scan: recursive_doubling
 reduce_scatter: pairwise
+reduce_scatter: recursive_doubling
 barrier: dissemination
 ";
 
@@ -31,18 +44,19 @@ broadcast[size=..8193]: binomial
 broadcast: scatter_ring_allgather
 ";
 
-/// The rules of a name, `measured` or `paper`, or of a text of rules; a collective that it says nothing about has the
-/// measured ones.
+/// The rules of a name, `measured`, `simulated` or `paper`, or of a text of rules; for calls that they have nothing for,
+/// those for every domain.
 ///
 /// # Errors
 /// A text that is neither.
 pub fn rules(text: &str) -> Result<Rules> {
     let text = match text.trim() {
-        "" | "measured" => "",
+        "" | "measured" => ONE_NODE,
+        "simulated" => SIMULATED,
         "paper" => PAPER,
         other => other,
     };
-    Rules::parse(text, "rules").and_then(|_| Rules::parse(&format!("{text}\n{MEASURED}"), "rules"))
+    Rules::parse(text, "rules").and_then(|_| Rules::parse(&format!("{text}\n{OTHERS}"), "rules"))
 }
 
 /// The algorithm that distributes a payload: its number in the catalogue, and the values of its parameters.

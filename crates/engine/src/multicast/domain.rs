@@ -262,6 +262,11 @@ impl Domain {
         true
     }
 
+    /// Multicasts that this rank has released, and is still to acknowledge for others.
+    pub fn unacknowledged(&self) -> usize {
+        self.flights.values().filter(|flight| flight.is_released()).count()
+    }
+
     /// Starts a collective over the group of a multicast that was taken; ranks and roots are logical numbers. One at a
     /// time.
     ///

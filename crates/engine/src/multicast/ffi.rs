@@ -123,6 +123,13 @@ pub unsafe extern "C" fn hocket_domain_incomplete(domain: *const DomainC) -> usi
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_domain_unacknowledged(domain: *const DomainC) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { &*domain }.domain.unacknowledged()
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_advance(domain: *mut DomainC, may_wait: c_int, code: *mut c_int) -> c_int {
     // SAFETY: as the header asks.
     match unsafe { &mut *domain }.domain.advance(may_wait != 0) {

@@ -231,6 +231,11 @@ impl Flight {
         self.handed == Handed::No
     }
 
+    /// Whether the caller has given it back.
+    pub fn is_released(&self) -> bool {
+        self.handed == Handed::Released
+    }
+
     /// Whether the caller can take it.
     pub fn is_here(&self) -> bool {
         matches!(self.stage, Stage::Here)

@@ -23,6 +23,6 @@ mod header;
 mod members;
 mod wire;
 
-pub use distribution::{MEASURED, PAPER, rules};
+pub use distribution::{PAPER, SIMULATED, rules};
 pub use domain::{Domain, IN_FLIGHT, MOST_BYTES_IN_FLIGHT, Message, Outcome};
 pub use members::Members;

@@ -146,7 +146,7 @@ typedef struct hocket_multicast {
     const uint32_t *ranks; /* all members, ascending */
 } hocket_multicast;
 
-/* This rank's part. `rules` is a text of rules, "measured" (as NULL) or "paper"; of the rules that fit a call over a
+/* This rank's part. `rules` is a text of rules, "measured" (as NULL), "simulated" or "paper"; of the rules that fit a call over a
  * group the first decides whose algorithm does not refuse it. NULL, and one line in `error`, if something is wrong. */
 hocket_domain *hocket_domain_new(int32_t rank, int32_t ranks, int32_t master, const char *rules,
                                  const hocket_transport *transport, void *user, char *error, size_t room);
@@ -161,6 +161,8 @@ int hocket_domain_send(hocket_domain *domain, const uint8_t *members, size_t mem
 int hocket_domain_has_left(const hocket_domain *domain, uint64_t id);
 int hocket_domain_is_complete(const hocket_domain *domain, uint64_t id);
 size_t hocket_domain_incomplete(const hocket_domain *domain);
+/* How many multicasts this rank has released, but is still to acknowledge for others that have not. */
+size_t hocket_domain_unacknowledged(const hocket_domain *domain);
 
 #define HOCKET_BAD_HEADER (-2)
 #define HOCKET_TOO_MANY_TAGS (-3)

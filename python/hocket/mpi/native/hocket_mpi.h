@@ -13,7 +13,8 @@
  * with groups that overlap, are on their way at once and do not wait for each other.
  *
  * Progress: a rank forwards for others only while it is in a function of this header. Each of them that waits goes on
- * with all domains of the process. A rank that never calls one stops the groups that it is a member of.
+ * with all domains of the process. A rank that never calls one stops the groups that it is a member of, and one that waits
+ * elsewhere holds up acknowledgements: see hocket_mcast_flush.
  *
  * Threads: under MPI_THREAD_MULTIPLE any thread may call any function but hocket_mcast_domain_create and _free.
  *
@@ -47,7 +48,7 @@ typedef struct hocket_mcast_status {
     int size; /* members */
 } hocket_mcast_status;
 
-/* Every rank of `comm` gives the same master and rules: NULL or "measured", "paper", or a text of rules such as
+/* Every rank of `comm` gives the same master and rules: NULL or "measured", "simulated", "paper", or rules such as
  * "broadcast[size=64KiB..]: chain, segment=16KiB" (see hocket.h). */
 int hocket_mcast_domain_create(MPI_Comm comm, int master, const char *rules, hocket_mcast_domain **domain);
 /* Every rank. The master waits until all its multicasts are complete; those that nobody receives any more are lost. */
@@ -55,6 +56,9 @@ int hocket_mcast_domain_free(hocket_mcast_domain **domain);
 
 /* What went wrong last in a call of this thread, in one line. */
 const char *hocket_mcast_error(void);
+
+/* What the MPI calls itself that this is compiled for. */
+const char *hocket_mcast_library(void);
 
 /* The master sends to the ranks of a bitmap: bit r mod 8 of byte r / 8 says whether rank r of the communicator is a
  * member; ceil(ranks / 8) bytes. It returns at once; the buffer must not change until it has left, see _wait. */
@@ -77,6 +81,11 @@ int hocket_mcast_recv(hocket_mcast_domain *domain, void *buffer, MPI_Count count
 int hocket_mcast_take(hocket_mcast_domain *domain, hocket_multicast *multicast);
 int hocket_mcast_poll(hocket_mcast_domain *domain, hocket_multicast *multicast, int *flag);
 int hocket_mcast_release(hocket_mcast_domain *domain, uint64_t id);
+
+/* Waits until this rank has nothing left to do for the multicasts that it has received and released: until their members
+ * below it in the tree have done so, too. To be called before this rank waits by other means for a rank that waits until
+ * a multicast is complete. */
+int hocket_mcast_flush(hocket_mcast_domain *domain);
 
 /* From now on every multicast of the domain is given to a function, which the functions of this header call when it has
  * come; it is released when the function returns. NULL ends that. The function may send, but not receive. */

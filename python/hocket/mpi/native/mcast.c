@@ -60,6 +60,13 @@ static __thread char error_line[256];
 
 const char *hocket_mcast_error(void) { return error_line; }
 
+const char *hocket_mcast_library(void) {
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    return text;
+}
+
 static int fail(int code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -661,6 +668,14 @@ int hocket_mcast_recv(hocket_mcast_domain *domain, void *buffer, MPI_Count count
         *status = one.status;
     return code;
 }
+
+static int has_acknowledged(hocket_mcast_domain *domain, void *of, int *code) {
+    (void)of;
+    (void)code;
+    return hocket_domain_unacknowledged(domain->domain) == 0;
+}
+
+int hocket_mcast_flush(hocket_mcast_domain *domain) { return wait_for(domain, has_acknowledged, NULL); }
 
 int hocket_mcast_listen(hocket_mcast_domain *domain, hocket_mcast_function *function, void *context) {
     pthread_mutex_lock(&domain->lock);

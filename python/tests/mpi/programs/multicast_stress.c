@@ -1,6 +1,6 @@
 /* Random multicasts to groups that overlap, all in flight at once. Every rank knows from the seed what it has to get.
  *
- *     mcast_stress MULTICASTS MOST_BYTES SEED RULES MODE
+ *     multicast_stress MULTICASTS MOST_BYTES SEED RULES MODE
  *
  * MODE: recv (one master), poll (two masters, one thread polls), listen (two masters, callbacks), threads (two masters, a
  * thread for each and one more that sends). */
