@@ -18,7 +18,9 @@ _WIDTH, _HEIGHT = 380, 320  # pixels
 def _title(title: str) -> alt.TitleParams:
     import altair as alt
 
-    return alt.TitleParams(title, subtitle=["256 ranks, dragonfly of 10 GB/s links; no noise, no trials"], anchor="start")
+    return alt.TitleParams(
+        title, subtitle=["256 ranks, dragonfly of 10 GB/s links; no noise, no trials"], anchor="start"
+    )
 
 
 def _lines(rows: Rows, x: str, x_title: str, color: str) -> alt.LayerChart:

@@ -65,5 +65,12 @@ def test_odd_numbers_of_ranks(mpi: Mpi, ranks: int) -> None:
 def test_python(mpi: Mpi, ranks: int, master: int) -> None:
     if mpi.python is None:
         pytest.skip("no mpi4py for this MPI")
-    program = [str(mpi.python), "-m", "mpi4py", str(PROGRAMS / "multicast.py"), str(master), str(mpi.installation.mpicc)]
+    program = [
+        str(mpi.python),
+        "-m",
+        "mpi4py",
+        str(PROGRAMS / "multicast.py"),
+        str(master),
+        str(mpi.installation.mpicc),
+    ]
     assert run(mpi, ranks, program).count("ok") == ranks

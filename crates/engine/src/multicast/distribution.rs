@@ -12,10 +12,10 @@ broadcast: binomial
 
 /// What simulation of a dragonfly made of it, see `docs/multicast.md`.
 pub const SIMULATED: &str = "\
-broadcast[size=..256KiB]: binomial
-broadcast[size=256KiB.., ranks=..4]: binomial
-broadcast: scatter_doubling_allgather
-broadcast: scatter_ring_allgather
+broadcast[size=..128KiB]: binomial
+broadcast[size=..1MiB, ranks=..64]: scatter_doubling_allgather
+broadcast[size=..1MiB]: double_tree, segment=32KiB
+broadcast: double_tree, segment=64KiB
 ";
 
 /// What runs over groups, and distributes where no other rule takes a payload.

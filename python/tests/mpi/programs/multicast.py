@@ -12,7 +12,18 @@ world = MPI.COMM_WORLD
 rank, size = world.rank, world.size
 master, mpicc = int(sys.argv[1]) % size, sys.argv[2]
 random = np.random.default_rng(7)
-KINDS = ("allreduce", "alltoall", "allgather", "gather", "reduce", "scan", "scatter", "reduce_scatter", "barrier", "broadcast")
+KINDS = (
+    "allreduce",
+    "alltoall",
+    "allgather",
+    "gather",
+    "reduce",
+    "scan",
+    "scatter",
+    "reduce_scatter",
+    "barrier",
+    "broadcast",
+)
 groups = [[], [0], [size - 1], list(range(size))]
 groups += [sorted(random.choice(size, random.integers(1, size + 1), replace=False).tolist()) for _ in range(60)]
 payloads = [random.bytes(int(random.choice([0, 1, 8191, 8192, 8193, 300_000]))) for _ in groups]
@@ -35,9 +46,11 @@ def work(number, multicast):
     mine, part = of_all[me], slice(me * block, (me + 1) * block)
     result = np.zeros(n * block)
     if name in ("allreduce", "scan", "reduce"):
-        multicast.collective(name, mine.copy(), result if name != "reduce" or me == root else None, op=MPI.SUM, root=root)
+        multicast.collective(
+            name, mine.copy(), result if name != "reduce" or me == root else None, op=MPI.SUM, root=root
+        )
         expected = of_all[: me + 1].sum(0) if name == "scan" else of_all.sum(0)
-        assert name == "reduce" and me != root or np.array_equal(result, expected), name
+        assert (name == "reduce" and me != root) or np.array_equal(result, expected), name
         if name == "allreduce":
             in_place = mine.copy()
             multicast.collective(name, None, in_place, op=MPI.MAX)
@@ -46,8 +59,10 @@ def work(number, multicast):
         multicast.collective(name, mine.copy(), result)
         assert np.array_equal(result, of_all[:, part].ravel()), name
     elif name in ("allgather", "gather"):
-        multicast.collective(name, mine[:block].copy(), result if name == "allgather" or me == root else None, root=root)
-        assert name == "gather" and me != root or np.array_equal(result, of_all[:, :block].ravel()), name
+        multicast.collective(
+            name, mine[:block].copy(), result if name == "allgather" or me == root else None, root=root
+        )
+        assert (name == "gather" and me != root) or np.array_equal(result, of_all[:, :block].ravel()), name
     elif name == "scatter":
         multicast.collective(name, of_all[root].copy() if me == root else None, result[:block], root=root)
         assert np.array_equal(result[:block], of_all[root][part]), name
@@ -71,7 +86,7 @@ with Domain(world, master=master, rules="broadcast[size=100KB..]: chain, segment
     sent = []
     if rank == master:
         assert f"got {size}" in refused(domain.send, [size], b"")
-        sent = [domain.send(group, payload) for group, payload in zip(groups, payloads)]
+        sent = [domain.send(group, payload) for group, payload in zip(groups, payloads, strict=True)]
         assert sent[0].id == 0 and sent[0].is_complete
     else:
         assert f"rank {rank} is not the master" in refused(domain.send, [rank], b"x")
