@@ -155,8 +155,8 @@ class Domain:
     Args:
         comm: An mpi4py communicator; a private copy of it is used.
         master: The rank that sends.
-        rules: Which algorithms distribute messages and run over groups: "measured", "simulated", "paper", or rules such as
-            "broadcast[size=1MiB..]: chain, segment=64KiB", the same at all ranks.
+        rules: Which algorithms distribute messages and run over groups: "measured", "simulated", "paper", or rules
+            such as "broadcast[size=1MiB..]: chain, segment=64KiB", the same at all ranks.
         mpicc: The compiler wrapper of the MPI that mpi4py uses, by default the one beside Python.
 
     Raises:
