@@ -83,6 +83,7 @@ pub struct Engine {
     /// The rules that were asked last.
     rules: Option<&'static Rules>,
     /// Operations that are not running, the one used last at the end.
+    #[expect(clippy::vec_box, reason = "C is given the boxes, and a new one would have to be allocated")]
     idle: Vec<Box<Operation>>,
     /// Calls that are left to MPI, and why.
     passed: Vec<(Kind, CString)>,
