@@ -12,6 +12,7 @@ from hocket.comparison import Comparison, compare
 from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.machine import Machine, presets
 from hocket.memory import run
+from hocket.multicast import Delivery, simulate_multicast
 from hocket.schedule import Schedule, record
 from hocket.simulation import (
     Links,
@@ -34,6 +35,7 @@ __all__ = [
     "Algorithm",
     "Call",
     "Comparison",
+    "Delivery",
     "Error",
     "Grid",
     "LinkUse",
@@ -61,6 +63,7 @@ __all__ = [
     "record",
     "run",
     "simulate",
+    "simulate_multicast",
     "simulate_schedule",
     "sweep",
     "trace",

@@ -3,6 +3,7 @@
 
 mod about;
 mod cost;
+pub mod multicast;
 pub mod pattern;
 pub mod pipeline;
 pub mod redundancy;
@@ -12,7 +13,7 @@ pub mod torus;
 
 pub use about::{About, Steps};
 pub use cost::{Cost, Price};
-pub use registry::{CATALOGUE, Entry, Visitor, complete, find, with_program};
+pub use registry::{CATALOGUE, Entry, Visitor, complete, find, run, with_program};
 
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;

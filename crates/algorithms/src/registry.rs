@@ -110,7 +110,7 @@ pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     })
 }
 
-pub use crate::catalogue::{CATALOGUE, with_program};
+pub use crate::catalogue::{CATALOGUE, run, with_program};
 
 macro_rules! catalogue {
     ($($collective:ident as $variant:ident: $($name:ident),+;)+) => {
@@ -153,6 +153,19 @@ macro_rules! catalogue {
                             }
                             visitor.visit(&Algorithm)
                         }
+                    )+)+
+                    _ => panic!("{entry} is not in the catalogue"),
+                }
+            }
+
+            /// Runs the program of `entry`, whichever it is, as a part of another program.
+            ///
+            /// # Panics
+            /// When the entry is not one of [`CATALOGUE`].
+            pub async fn run(entry: &Entry, r: &impl Rank, c: &Call) {
+                match (entry.collective, entry.name) {
+                    $($(
+                        (Collective::$variant, stringify!($name)) => crate::$collective::$name::program(r, c).await,
                     )+)+
                     _ => panic!("{entry} is not in the catalogue"),
                 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::cases;
+use hocket::multicast::MulticastRequest;
 use hocket::pacing::{self, Gap};
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::rules::Rules;
@@ -200,6 +201,19 @@ fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
         "overlap": step.overlap,
         "gap_packets": step.gap_packets,
         "time_s": outcome.time_s(),
+        "message_bytes": outcome.message_bytes,
+    }))
+}
+
+/// Simulates dynamic multicasts.
+#[pyfunction]
+fn simulate_multicast(py: Python<'_>, request: &str) -> PyResult<String> {
+    let request: MulticastRequest = read(request)?;
+    let outcome = py.detach(|| request.simulate()).map_err(raise)?;
+    write(&json!({
+        "time_s": outcome.time_s(),
+        "engine": outcome.engine,
+        "messages": outcome.messages,
         "message_bytes": outcome.message_bytes,
     }))
 }
@@ -407,8 +421,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         accept, catalogue, check_gap, check_rules, complete, machine, parse_bytes, parse_bytes_per_s, parse_time,
-        record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule,
-        simulate_step, steps, verify,
+        record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast,
+        simulate_schedule, simulate_step, steps, verify,
     };
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};

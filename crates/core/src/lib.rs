@@ -12,6 +12,7 @@ pub mod matching;
 mod path;
 mod rank;
 mod span;
+mod subgroup;
 mod tokens;
 pub mod units;
 
@@ -23,4 +24,5 @@ pub use executor::{Again, Ranks, ReadyRanks, run_to_completion};
 pub use path::{Path, Woken};
 pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
 pub use span::{Buffer, Span};
+pub use subgroup::Subgroup;
 pub use tokens::Tokens;

@@ -34,7 +34,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn call(&self, ranks: usize) -> Call {
+    pub(crate) fn call(&self, ranks: usize) -> Call {
         let counts = self.counts.map_or(Counts::Equal(self.count), Counts::each);
         let Self { collective, root, in_place, commutative, element_bytes, .. } = *self;
         Call { root, counts, in_place, commutative, element_bytes, ..Call::new(collective, ranks, 0) }
@@ -66,6 +66,13 @@ pub struct Kind {
     pub(crate) call: Call,
     pub(crate) layout: Layout,
     is_nonblocking: bool,
+}
+
+impl Kind {
+    /// Calls that return when they are complete.
+    pub(crate) fn blocking(call: Call, layout: Layout) -> Self {
+        Self { call, layout, is_nonblocking: false }
+    }
 }
 
 /// The algorithms of one communicator.

@@ -44,7 +44,7 @@ fn rules() -> &'static Rules {
 }
 
 /// Writes a text, cut off where there is no room; its whole length.
-unsafe fn write(text: &str, into: *mut c_char, room: usize) -> usize {
+pub(crate) unsafe fn write(text: &str, into: *mut c_char, room: usize) -> usize {
     if room > 0 {
         let mut len = text.len().min(room - 1);
         while !text.is_char_boundary(len) {
@@ -59,7 +59,7 @@ unsafe fn write(text: &str, into: *mut c_char, room: usize) -> usize {
     text.len()
 }
 
-unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
+pub(crate) unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
     // SAFETY: the caller gives a text that ends with 0.
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
@@ -109,6 +109,36 @@ pub unsafe extern "C" fn hocket_engine_free(engine: *mut Engine) {
     drop(unsafe { Box::from_raw(engine) });
 }
 
+/// What a call over so many ranks asks for; none if there is no such collective.
+pub(crate) unsafe fn request(call: &CallC, ranks: usize) -> Option<Request<'_>> {
+    // SAFETY: the caller gives one count per rank, if any.
+    let counts = (!call.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(call.counts, ranks) });
+    Some(Request {
+        collective: *COLLECTIVES.get(usize::try_from(call.collective).ok()?)?,
+        is_nonblocking: call.is_nonblocking != 0,
+        root: usize::try_from(call.root).ok()?,
+        count: call.count,
+        counts,
+        in_place: call.in_place != 0,
+        commutative: call.commutative != 0,
+        element_bytes: call.element_bytes,
+        layout: call.layout,
+    })
+}
+
+/// What an operation has come to, as a number.
+pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
+    match progress {
+        Progress::Waits => 0,
+        Progress::Done => 1,
+        Progress::Failed(failure) => {
+            // SAFETY: as the header asks.
+            unsafe { *code = failure };
+            -1
+        }
+    }
+}
+
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_prepare(
@@ -117,19 +147,8 @@ pub unsafe extern "C" fn hocket_prepare(
     reason: *mut *const c_char,
 ) -> *mut Operation {
     // SAFETY: as the header asks: an engine, a call and its counts, one per rank.
-    let (engine, call) = unsafe { (&mut *engine, &*call) };
-    let counts = (!call.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(call.counts, engine.ranks()) });
-    let request = Request {
-        collective: COLLECTIVES[call.collective as usize],
-        is_nonblocking: call.is_nonblocking != 0,
-        root: call.root as usize,
-        count: call.count,
-        counts,
-        in_place: call.in_place != 0,
-        commutative: call.commutative != 0,
-        element_bytes: call.element_bytes,
-        layout: call.layout,
-    };
+    let (engine, request) = unsafe { (&mut *engine, request(&*call, (*engine).ranks())) };
+    let request = request.expect("the header names the collectives");
     match engine.prepare(rules(), &request) {
         Ok(operation) => Box::into_raw(operation),
         Err(why) => {
@@ -156,15 +175,7 @@ pub unsafe extern "C" fn hocket_start(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_advance(operation: *mut Operation, may_wait: c_int, code: *mut c_int) -> c_int {
     // SAFETY: as the header asks.
-    match unsafe { &mut *operation }.advance(may_wait != 0) {
-        Progress::Waits => 0,
-        Progress::Done => 1,
-        Progress::Failed(failure) => {
-            // SAFETY: as the header asks.
-            unsafe { *code = failure };
-            -1
-        }
-    }
+    unsafe { progress((*operation).advance(may_wait != 0), code) }
 }
 
 /// See `hocket.h`.

@@ -7,6 +7,7 @@ mod buffers;
 mod engine;
 mod ffi;
 mod log;
+pub mod multicast;
 mod operation;
 mod rank;
 mod transport;

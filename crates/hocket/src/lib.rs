@@ -1,6 +1,7 @@
 //! Algorithms by name in every world: what commands, bindings and tests call.
 
 pub mod cases;
+pub mod multicast;
 pub mod pacing;
 mod price;
 pub mod request;

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from hocket.studies import jitter, pacing, trinaryx3
+from hocket.studies import jitter, multicast, pacing, trinaryx3
 from hocket.studies.study import Claim, Figure, Scope, Study
 
 __all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
 
-STUDIES: dict[str, Study] = {"jitter": jitter.STUDY, "pacing": pacing.STUDY, "trinaryx3": trinaryx3.STUDY}
+STUDIES: dict[str, Study] = {
+    "jitter": jitter.STUDY,
+    "multicast": multicast.STUDY,
+    "pacing": pacing.STUDY,
+    "trinaryx3": trinaryx3.STUDY,
+}
 """The studies by name."""

@@ -21,6 +21,14 @@ def test_trinaryx3(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     assert {"breakdown.csv", "links.csv", "figure-13.png", "figure-15.html"} <= {p.name for p in tmp_path.iterdir()}
 
 
+def test_multicast(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    found = hocket_command(f"study multicast --quick --figure 8 --figure 9 --figure 11 --json -o {tmp_path}").json
+    holds = {claim["claim"]: claim["holds"] for claim in found["claims"]}
+    assert holds.pop("8 MB: faster than the broadcast that the paper takes MPI_Bcast for") == "no"
+    assert set(holds.values()) == {"yes"} and len(holds) == 6
+    assert {"evaluation_8mb.csv", "figure-08.png", "figure-11.html"} <= {path.name for path in tmp_path.iterdir()}
+
+
 def test_options_that_make_no_sense_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
     assert "expected one of them" in bad_input(f"study pacing --quick --full -o {tmp_path}")
     assert "has no trials" in bad_input(f"study trinaryx3 --quick --trials 5 -o {tmp_path}")

@@ -121,6 +121,77 @@ size_t hocket_algorithm(const hocket_operation *operation, char *text, size_t ro
 /* An operation that is done goes back to its engine. */
 void hocket_finish(hocket_engine *engine, hocket_operation *operation);
 
+/* Dynamic multicast: a master sends to any subset of ranks, which need not know of it.
+ *
+ *     hocket_domain *domain = hocket_domain_new(rank, ranks, master, NULL, &transport, user, error, sizeof error);
+ *     hocket_domain_send(domain, members, members_bytes, data, bytes, &id, &reason);       the master
+ *     while (!hocket_domain_take(domain, &multicast))                                       a member
+ *         hocket_domain_advance(domain, 1, &code);
+ *     hocket_domain_release(domain, multicast.id);
+ *
+ * The transport's elements are bytes, but for collectives over a group; tags are below 32768, and nobody else sends
+ * messages to these ranks by this transport. A member takes multicasts in the order in which the master sent them.
+ * Every rank has to call hocket_domain_advance again and again: it forwards what others wait for. The master has at
+ * most 256 multicasts and, if there are several, 64 MiB on their way; others wait in its queue, where their data lie.
+ * A domain is used by one thread at a time. */
+typedef struct hocket_domain hocket_domain;
+
+/* A multicast that was taken; what the pointers point to is there until it is released. */
+typedef struct hocket_multicast {
+    uint64_t id; /* its number in the domain, from 1 on */
+    const void *data;
+    size_t bytes;
+    int32_t rank; /* this rank's number among the members, from 0 on */
+    int32_t size; /* members */
+    const uint8_t *members; /* bit r mod 8 of byte r / 8 says whether rank r is one */
+    const uint32_t *ranks; /* all members, ascending */
+} hocket_multicast;
+
+/* This rank's part. `rules` is a text of rules, "measured" (as NULL), "simulated" or "paper"; of the rules that fit a call over a
+ * group the first decides whose algorithm does not refuse it. NULL, and one line in `error`, if something is wrong. */
+hocket_domain *hocket_domain_new(int32_t rank, int32_t ranks, int32_t master, const char *rules,
+                                 const hocket_transport *transport, void *user, char *error, size_t room);
+void hocket_domain_free(hocket_domain *domain);
+
+/* The master begins a multicast to the ranks of a bitmap of ceil(ranks / 8) bytes; the data must stay until they have
+ * left. Returns 0, or 1 and one line in *reason, which is there until the domain's next call. The id is 0 if there are
+ * no members: it is complete. */
+int hocket_domain_send(hocket_domain *domain, const uint8_t *members, size_t members_bytes, const void *data,
+                       size_t bytes, uint64_t *id, const char **reason);
+/* Whether the data have left; whether every member has released it; how many multicasts are not complete. */
+int hocket_domain_has_left(const hocket_domain *domain, uint64_t id);
+int hocket_domain_is_complete(const hocket_domain *domain, uint64_t id);
+size_t hocket_domain_incomplete(const hocket_domain *domain);
+/* How many multicasts this rank has released, but is still to acknowledge for others that have not. */
+size_t hocket_domain_unacknowledged(const hocket_domain *domain);
+
+#define HOCKET_BAD_HEADER (-2)
+#define HOCKET_TOO_MANY_TAGS (-3)
+#define HOCKET_NO_MEMORY (-4)
+/* Goes on with everything; if it `may_wait`, it waits for a message when none has ended. Returns 1 if some message has
+ * ended, 0 if none, or HOCKET_FAILED and the function's code, or one of these, in *code: then it always will. */
+int hocket_domain_advance(hocket_domain *domain, int may_wait, int *code);
+
+/* The next multicast may be received here, if it is not longer: its data are then here when it is taken. Returns 0 if
+ * there is such an offer already. It is to be withdrawn when one was taken. */
+int hocket_domain_offer(hocket_domain *domain, void *into, size_t bytes);
+void hocket_domain_withdraw(hocket_domain *domain);
+/* Takes the next multicast. Returns 0 if it is not here. */
+int hocket_domain_take(hocket_domain *domain, hocket_multicast *multicast);
+/* This rank has done with it. Returns 0 if it does not have it, or a collective is running over its group. */
+int hocket_domain_release(hocket_domain *domain, uint64_t id);
+/* Writes the name of the algorithm that distributed a multicast which is not released, or "inlined"; returns its whole
+ * length. */
+size_t hocket_domain_distribution(const hocket_domain *domain, uint64_t id, char *text, size_t room);
+
+/* Starts a collective over the group of a multicast that is taken and not released; `size` is that of the multicast,
+ * and the root is a number among the members. One at a time. The transport is called with `user`. Returns 0, or 1 and
+ * one line in *reason. */
+int hocket_domain_start(hocket_domain *domain, uint64_t id, int32_t size, const hocket_call *call, const void *input,
+                        void *result, void *user, const char **reason);
+/* As hocket_advance returns; hocket_domain_advance is what goes on with it. */
+int hocket_domain_collective(hocket_domain *domain, uint64_t id, int *code);
+
 /* Counts of the process, see hocket_log_summary: calls of an MPI function that ran an algorithm, or were left to MPI. */
 void hocket_log_ran(const char *function, const char *algorithm, uint64_t bytes, double time_s);
 void hocket_log_passed(const char *function, const char *reason);

@@ -704,9 +704,10 @@ static int cancel_request(void *state, int is_complete)
     return MPI_SUCCESS;
 }
 
-int shim_may_be_active(void)
+int shim_may_be_active(MPI_Comm comm)
 {
-    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1);
+    int rank, ranks;
+    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1) && shim_place(comm, &rank, &ranks);
 }
 
 int shim_is_active(void)

@@ -1,0 +1,119 @@
+//! Some of the ranks, as if there were no others: programs run among them as they stand.
+
+use std::future::Future;
+
+use crate::{Buffer, Options, Path, Rank, Received, Side, Source, Span, Tag};
+
+/// A rank as a member of a group. Its number is its place among the members.
+pub struct Subgroup<'r, R: Rank> {
+    rank: &'r R,
+    members: &'r [usize],
+    place: usize,
+    /// What the program's input and result are to the rank.
+    input: Span,
+    result: Span,
+    /// Added to the tags of the program's messages.
+    first_tag: Tag,
+}
+
+impl<'r, R: Rank> Subgroup<'r, R> {
+    /// `rank` as one of `members`, which ascend; messages have tags from `first_tag` on.
+    ///
+    /// # Panics
+    /// When it is not one of them: a defect of the calling program.
+    pub fn new(rank: &'r R, members: &'r [usize], (input, result): (Span, Span), first_tag: Tag) -> Self {
+        let place = members.binary_search(&rank.rank()).expect("a member");
+        Self { rank, members, place, input, result, first_tag }
+    }
+
+    fn span(&self, span: Span) -> Span {
+        match span.buffer {
+            Buffer::Input => self.input.part(span.offset, span.len),
+            Buffer::Result => self.result.part(span.offset, span.len),
+            Buffer::Scratch => span,
+        }
+    }
+}
+
+impl<R: Rank> Rank for Subgroup<'_, R> {
+    type Moment = R::Moment;
+
+    fn rank(&self) -> usize {
+        self.place
+    }
+
+    fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    fn scratch(&self, len: usize) -> Span {
+        self.rank.scratch(len)
+    }
+
+    fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
+        let options = Options { tag: self.first_tag + options.tag, ..options };
+        self.rank.send_with(self.members[to], self.span(data), options)
+    }
+
+    async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
+        let from = match from {
+            Source::Rank(member) => Source::Rank(self.members[member as usize] as u32),
+            Source::Any => Source::Any,
+        };
+        let received = self.rank.recv_with(from, self.span(into), self.first_tag + tag).await;
+        let source = self.members.binary_search(&received.source).expect("members send to members");
+        Received { source, ..received }
+    }
+
+    fn combine(&self, source: Span, target: Span, side: Side) -> impl Future<Output = ()> {
+        self.rank.combine(self.span(source), self.span(target), side)
+    }
+
+    fn copy(&self, source: Span, target: Span) -> impl Future<Output = ()> {
+        self.rank.copy(self.span(source), self.span(target))
+    }
+
+    fn compute(&self, time_s: f64) -> impl Future<Output = ()> {
+        self.rank.compute(time_s)
+    }
+
+    fn connect(&self, peer: usize) -> impl Future<Output = ()> {
+        self.rank.connect(self.members[peer])
+    }
+
+    fn disconnect(&self, peer: usize) -> impl Future<Output = ()> {
+        self.rank.disconnect(self.members[peer])
+    }
+
+    fn moment(&self) -> R::Moment {
+        self.rank.moment()
+    }
+
+    fn set_moment(&self, moment: R::Moment) {
+        self.rank.set_moment(moment);
+    }
+
+    fn path(&self) -> Path {
+        self.rank.path()
+    }
+
+    fn set_path(&self, path: Path) {
+        self.rank.set_path(path);
+    }
+
+    fn can_go_on(&self, path: Path) -> bool {
+        self.rank.can_go_on(path)
+    }
+
+    fn wake(&self, path: Path) {
+        self.rank.wake(path);
+    }
+
+    fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
+        self.rank.is_decided(a_ended, b_ended)
+    }
+
+    fn withdraw_branch(&self, has_ended: bool) {
+        self.rank.withdraw_branch(has_ended);
+    }
+}

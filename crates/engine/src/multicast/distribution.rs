@@ -1,0 +1,106 @@
+//! Which program distributes a payload, and which runs over a group: rules by size and members.
+
+use hocket_algorithms::rules::Rules;
+use hocket_algorithms::{CATALOGUE, Entry};
+use hocket_core::{Call, Collective, Result};
+
+/// What measurement on one node made of the distribution, see `docs/multicast.md`: ranks that share memory pay for every
+/// message, and a tree has the fewest.
+const ONE_NODE: &str = "\
+broadcast: binomial
+";
+
+/// What simulation of a dragonfly made of it, see `docs/multicast.md`.
+pub const SIMULATED: &str = "\
+broadcast[size=..128KiB]: binomial
+broadcast[size=..1MiB, ranks=..64]: scatter_doubling_allgather
+broadcast[size=..1MiB]: double_tree, segment=32KiB
+broadcast: double_tree, segment=64KiB
+";
+
+/// What runs over groups, and distributes where no other rule takes a payload.
+const OTHERS: &str = "\
+broadcast: binomial
+allreduce[size=..64KiB]: recursive_doubling
+allreduce: ring
+allreduce: recursive_doubling
+reduce: binomial
+reduce: linear
+allgather[size=..64KiB]: bruck
+allgather: ring
+alltoall[size=..1KiB]: bruck
+alltoall: pairwise_exchange
+gather: binomial
+scatter: binomial
+scan: recursive_doubling
+reduce_scatter: pairwise
+reduce_scatter: recursive_doubling
+barrier: dissemination
+";
+
+/// The paper's rule: up to 8 KB down the tree, beyond that scatter and ring.
+pub const PAPER: &str = "\
+broadcast[size=..8193]: binomial
+broadcast: scatter_ring_allgather
+";
+
+/// The rules of a name, `measured`, `simulated` or `paper`, or of a text of rules; for calls that they have nothing for,
+/// those for every domain.
+///
+/// # Errors
+/// A text that is neither.
+pub fn rules(text: &str) -> Result<Rules> {
+    let text = match text.trim() {
+        "" | "measured" => ONE_NODE,
+        "simulated" => SIMULATED,
+        "paper" => PAPER,
+        other => other,
+    };
+    Rules::parse(text, "rules").and_then(|_| Rules::parse(&format!("{text}\n{OTHERS}"), "rules"))
+}
+
+/// The algorithm that distributes a payload: its number in the catalogue, and the values of its parameters.
+///
+/// # Errors
+/// All rules that fit say something else, or their algorithms refuse.
+pub fn choose(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u64>)> {
+    let (entry, call) = rules.decide(&Call::new(Collective::Broadcast, members, bytes), false)?;
+    let values = entry.about.parameters.iter().map(|parameter| call.parameter(parameter.name)).collect();
+    let is_this = |other: &Entry| other.collective == entry.collective && other.name == entry.name;
+    let number = CATALOGUE.iter().position(is_this).expect("it is of the catalogue");
+    Ok((number as u16, values))
+}
+
+/// The algorithm of a header, and the call as it takes it; none if there is no such algorithm, or it refuses.
+pub fn named(number: u16, values: &[u64], members: usize, bytes: usize) -> Option<(&'static Entry, Call)> {
+    let entry = CATALOGUE.get(number as usize).filter(|entry| entry.collective == Collective::Broadcast)?;
+    let names = entry.about.parameters.iter().map(|parameter| parameter.name.to_owned());
+    let given: Vec<_> = names.zip(values.iter().copied()).collect();
+    Some((entry, entry.accept(&Call::new(Collective::Broadcast, members, bytes), &given).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(text: &str, members: usize, bytes: usize) -> &'static str {
+        let (number, values) = choose(&rules(text).unwrap(), members, bytes).unwrap();
+        named(number, &values, members, bytes).unwrap().0.name
+    }
+
+    #[test]
+    fn the_papers_rule_changes_beyond_8_kb() {
+        for (bytes, name) in [(0, "binomial"), (8192, "binomial"), (8193, "scatter_ring_allgather")] {
+            assert_eq!(chosen("paper", 8, bytes), name);
+        }
+    }
+
+    #[test]
+    fn a_rule_of_the_callers_goes_before_the_measured_ones() {
+        let text = "broadcast[size=1MiB..]: chain, segment=64KiB";
+        let (number, values) = choose(&rules(text).unwrap(), 8, 1 << 20).unwrap();
+        assert_eq!((CATALOGUE[number as usize].name, values), ("chain", vec![65536]));
+        assert_eq!(chosen(text, 8, 1), chosen("measured", 8, 1));
+        assert!(rules("broadcast: no_such").unwrap_err().to_string().starts_with("rules:1: unknown broadcast"));
+    }
+}

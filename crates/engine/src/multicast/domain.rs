@@ -1,0 +1,456 @@
+//! One rank's part in the multicasts of one master.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::c_void;
+use std::rc::Rc;
+
+use hocket_algorithms::multicast::INLINE_BYTES;
+use hocket_algorithms::rules::Rules;
+use hocket_core::{Error, Result as Accepted};
+
+use super::distribution;
+use super::flight::{BAD_HEADER, COMPLETE, Flight, HEADER, NO_MEMORY, PAYLOAD, Place, Sky, tag};
+use super::header::Header;
+use super::members::Members;
+use super::wire::{Event, LANE, Purpose, Wire};
+use crate::engine::{Kind, Request};
+use crate::operation::{Operation, Progress};
+use crate::transport::{Failure, Transport};
+
+/// Multicasts that have tags of their own: the master begins no later one before the earliest of so many is complete.
+pub const IN_FLIGHT: u64 = 256;
+/// Bytes of payload that the master has under way at a time, if they are of more than one multicast; so no member holds
+/// more.
+pub const MOST_BYTES_IN_FLIGHT: usize = 64 << 20;
+/// Memory of payloads that were released, kept for later ones.
+const MOST_BYTES_KEPT: usize = 64 << 20;
+
+/// A multicast that was taken.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its number in the domain, from 1 on.
+    pub id: u64,
+    /// Its payload, until it is released.
+    pub data: *const u8,
+    /// Bytes of the payload.
+    pub bytes: usize,
+    /// This rank's number among the members.
+    pub logical: usize,
+    /// Who got it.
+    pub members: Rc<Members>,
+}
+
+/// What looking for messages has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Something has ended.
+    News,
+    /// Nothing has.
+    Nothing,
+    /// A function of the caller's failed, or a message makes no sense; so does everything from now on.
+    Failed(Failure),
+}
+
+/// A multicast of the master's.
+struct Issue {
+    header: Header,
+    payload: *const u8,
+    message: Box<[u8]>,
+    has_begun: bool,
+    leaving: usize,
+    is_complete: bool,
+}
+
+/// One rank's part; used by one thread at a time.
+pub struct Domain {
+    rank: usize,
+    sky: Sky,
+    rules: Rules,
+    /// Room for the next header, which is always waited for.
+    incoming: Box<[u8]>,
+    flights: BTreeMap<u64, Flight>,
+    /// Multicasts that were taken here, modulo 2^32: the number that the next one has.
+    taken: u32,
+    offer: Option<(*mut u8, usize)>,
+    kept: Vec<Vec<u8>>,
+    failure: Option<Failure>,
+    issues: BTreeMap<u64, Issue>,
+    waiting: VecDeque<u64>,
+    last_id: u64,
+    bytes_in_flight: usize,
+    /// Of the master, for each rank: multicasts that it was sent.
+    sent: Vec<u32>,
+}
+
+impl Domain {
+    /// The part of `rank` of `ranks` in the multicasts of `master`; begins to listen. The functions move bytes when they
+    /// are called with `user`.
+    ///
+    /// # Errors
+    /// The code of a function that failed.
+    pub fn new(
+        (rank, ranks, master): (usize, usize, usize),
+        rules: Rules,
+        transport: Transport,
+        user: *mut c_void,
+    ) -> Result<Self, Failure> {
+        let sky = Sky { wire: Rc::new(Wire::new(transport, user)), ranks, master, in_flight: IN_FLIGHT };
+        let domain = Self {
+            rank,
+            sky,
+            rules,
+            incoming: vec![0; Header::most_bytes(ranks) + INLINE_BYTES].into(),
+            flights: BTreeMap::new(),
+            taken: 0,
+            offer: None,
+            kept: Vec::new(),
+            failure: None,
+            issues: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            last_id: 0,
+            bytes_in_flight: 0,
+            sent: vec![0; if rank == master { ranks } else { 0 }],
+        };
+        domain.listen()?;
+        Ok(domain)
+    }
+
+    fn listen(&self) -> Result<(), Failure> {
+        let room = self.incoming.as_ptr().cast_mut();
+        self.sky.wire.receive(Purpose::Header, room, self.incoming.len(), None, HEADER)
+    }
+
+    // The master
+
+    /// Begins a multicast of `bytes` bytes at `payload`, which stay there until it [has left](Self::has_left). Its number;
+    /// 0, which is always complete, if there are no members.
+    ///
+    /// # Errors
+    /// A rank that is not the master, a bitmap that names no such ranks, an algorithm that refuses.
+    pub fn send(&mut self, bitmap: &[u8], payload: *const u8, bytes: usize) -> Accepted<u64> {
+        let Sky { ranks, master, .. } = self.sky;
+        if self.rank != master {
+            return Err(Error::new(format!("rank {} is not the master of this domain, rank {master} is", self.rank)));
+        }
+        let members = Members::new(bitmap, ranks)
+            .ok_or_else(|| Error::new(format!("members: got ranks beyond {}, the last one", ranks - 1)))?;
+        if members.is_empty() {
+            return Ok(0);
+        }
+        let (algorithm, parameters) = distribution::choose(&self.rules, members.len(), bytes)?;
+        let count = |rank: &u32| {
+            let sent = &mut self.sent[*rank as usize];
+            std::mem::replace(sent, sent.wrapping_add(1))
+        };
+        let earlier = members.ranks().iter().map(count).collect();
+        self.last_id += 1;
+        let header = Header {
+            id: self.last_id,
+            bytes,
+            algorithm,
+            parameters,
+            is_inlined: bytes <= INLINE_BYTES,
+            members: Rc::new(members),
+            earlier,
+        };
+        let inlined = if header.is_inlined { slice(payload, bytes) } else { &[] };
+        let message = header.encode(&header.earlier, ranks, inlined);
+        let issue = Issue { header, payload, message, has_begun: false, leaving: 0, is_complete: false };
+        self.issues.insert(self.last_id, issue);
+        self.waiting.push_back(self.last_id);
+        self.begin_those_that_may();
+        Ok(self.last_id)
+    }
+
+    /// Whether the master's buffer is free again.
+    pub fn has_left(&self, id: u64) -> bool {
+        let is_here = |issue: &Issue| !issue.header.is_inlined && (!issue.has_begun || issue.leaving > 0);
+        !self.issues.get(&id).is_some_and(is_here)
+    }
+
+    /// Whether every member has released it.
+    pub fn is_complete(&self, id: u64) -> bool {
+        !self.issues.contains_key(&id)
+    }
+
+    /// Multicasts of this master that are not complete.
+    pub fn incomplete(&self) -> usize {
+        self.issues.len()
+    }
+
+    fn begin_those_that_may(&mut self) {
+        while let Some(id) = self.waiting.front().copied() {
+            let oldest = *self.issues.keys().next().expect("the waiting one is an issue");
+            let bytes = self.issues[&id].header.bytes;
+            let has_room = self.bytes_in_flight == 0 || self.bytes_in_flight + bytes <= MOST_BYTES_IN_FLIGHT;
+            if id - oldest >= IN_FLIGHT || !has_room {
+                return;
+            }
+            self.waiting.pop_front();
+            self.bytes_in_flight += bytes;
+            let outcome = self.begin(id);
+            self.note(outcome);
+        }
+    }
+
+    /// Hands a multicast to its first member.
+    fn begin(&mut self, id: u64) -> Result<(), Failure> {
+        let issue = self.issues.get_mut(&id).expect("it is an issue");
+        issue.has_begun = true;
+        let Header { bytes, is_inlined, .. } = issue.header;
+        let (first, payload) = (issue.header.members.rank(0), slice(issue.payload, bytes));
+        let wire = &self.sky.wire;
+        wire.receive(Purpose::Complete(id), std::ptr::null_mut(), 0, Some(first), tag(id, COMPLETE, IN_FLIGHT))?;
+        issue.leaving = 1;
+        if first == self.rank {
+            let header = issue.header.clone();
+            return self.arrive(header, payload, true);
+        }
+        wire.send(Purpose::Issued(id), &issue.message, first, HEADER)?;
+        if !is_inlined {
+            issue.leaving = 2;
+            wire.send(Purpose::Issued(id), payload, first, tag(id, PAYLOAD, IN_FLIGHT))?;
+        }
+        Ok(())
+    }
+
+    fn forget_if_over(&mut self, id: u64) {
+        if self.issues.get(&id).is_some_and(|issue| issue.is_complete && issue.leaving == 0) {
+            let issue = self.issues.remove(&id);
+            self.bytes_in_flight -= issue.map_or(0, |issue| issue.header.bytes);
+            self.begin_those_that_may();
+        }
+    }
+
+    // The members
+
+    /// The next multicast may be put here, if it is not longer; until one is taken, or the offer is [taken
+    /// back](Self::withdraw). False if there is an offer already.
+    pub fn offer(&mut self, room: *mut u8, bytes: usize) -> bool {
+        let is_free = self.offer.is_none();
+        if is_free {
+            self.offer = Some((room, bytes));
+        }
+        is_free
+    }
+
+    /// Takes back the offer, if it has not been made use of.
+    pub fn withdraw(&mut self) {
+        self.offer = None;
+    }
+
+    /// The next multicast, if it is here.
+    pub fn take(&mut self) -> Option<Message> {
+        let taken = self.taken;
+        let is_next = |flight: &&mut Flight| flight.is_to_take() && flight.header.earlier[0] == taken;
+        let flight = self.flights.values_mut().find(is_next).filter(|flight| flight.is_here())?;
+        self.taken = taken.wrapping_add(1);
+        let Header { id, bytes, members, .. } = &flight.header;
+        let (id, bytes, members, logical) = (*id, *bytes, members.clone(), flight.logical);
+        Some(Message { id, data: flight.take(), bytes, logical, members })
+    }
+
+    /// Gives a multicast back: this rank has done with it, and acknowledges it. False if it was not taken, or a program
+    /// is running over its group.
+    pub fn release(&mut self, id: u64) -> bool {
+        let Some(memory) = self.flights.get_mut(&id).and_then(Flight::release) else { return false };
+        let kept: usize = self.kept.iter().map(Vec::capacity).sum();
+        if memory.capacity() > 0 && kept + memory.capacity() <= MOST_BYTES_KEPT {
+            self.kept.push(memory);
+        }
+        self.go_on(id);
+        true
+    }
+
+    /// Multicasts that this rank has released, and is still to acknowledge for others.
+    pub fn unacknowledged(&self) -> usize {
+        self.flights.values().filter(|flight| flight.is_released()).count()
+    }
+
+    /// Starts a collective over the group of a multicast that was taken; ranks and roots are logical numbers. One at a
+    /// time.
+    ///
+    /// # Errors
+    /// A multicast that was not taken, or whose group is at work; a call that makes no sense or that the algorithm
+    /// refuses.
+    pub fn start(
+        &mut self,
+        id: u64,
+        request: &Request<'_>,
+        user: *mut c_void,
+        buffers: (*mut u8, *mut u8),
+    ) -> Accepted<()> {
+        let flight = self.flights.get_mut(&id).ok_or_else(|| Error::new(format!("multicast {id} is not taken")))?;
+        let members = flight.header.members.len();
+        let rules = &self.rules;
+        let make = |logical| operation(rules, request, members, logical).map_err(|error| error.to_string());
+        flight.begin(&self.sky, user, buffers, make).map_err(Error::new)?;
+        self.go_on(id);
+        Ok(())
+    }
+
+    /// What the collective over the group of a multicast has come to, or that there is none: done.
+    pub fn collective(&mut self, id: u64) -> Progress {
+        match (self.failure, self.flights.get_mut(&id)) {
+            (Some(failure), _) => Progress::Failed(failure),
+            (None, Some(flight)) => flight.collective().unwrap_or(Progress::Done),
+            (None, None) => Progress::Done,
+        }
+    }
+
+    /// The algorithm that distributed a multicast that was taken.
+    pub fn distribution(&self, id: u64) -> Option<&'static str> {
+        let Header { algorithm, is_inlined, .. } = &self.flights.get(&id)?.header;
+        if *is_inlined { Some("inlined") } else { Some(hocket_algorithms::CATALOGUE[*algorithm as usize].name) }
+    }
+
+    /// A header came, with its payload or to be followed by it; `is_local` if that lies in this rank's memory.
+    fn arrive(&mut self, header: Header, payload: &[u8], is_local: bool) -> Result<(), Failure> {
+        let (id, bytes, is_inlined) = (header.id, header.bytes, header.is_inlined);
+        let place = if is_local { Place::Borrowed(payload.as_ptr()) } else { self.place(&header)? };
+        let at = place.at();
+        let mut flight = Flight::new(&self.sky, self.rank, header, place, if is_inlined { payload } else { &[] })?;
+        if is_inlined && !is_local {
+            fill(at, payload);
+        }
+        if is_inlined || is_local || flight.logical > 0 {
+            flight.distribute(&self.sky)?;
+        } else {
+            let from = Some(self.sky.master);
+            self.sky.wire.receive(Purpose::Payload(id), at, bytes, from, tag(id, PAYLOAD, IN_FLIGHT))?;
+        }
+        if self.flights.insert(id, flight).is_some() {
+            return Err(BAD_HEADER);
+        }
+        self.go_on(id);
+        Ok(())
+    }
+
+    /// The master's own payload, which it has distributed as the first member, is put where it takes it from.
+    fn give_back(&mut self, id: u64) -> Result<(), Failure> {
+        let Some((header, payload)) = self.flights.get(&id).and_then(|f| Some((f.header.clone(), f.borrows()?))) else {
+            return Ok(());
+        };
+        let place = self.place(&header)?;
+        fill(place.at(), slice(payload, header.bytes));
+        if let Some(flight) = self.flights.get_mut(&id) {
+            flight.put(place);
+        }
+        self.has_left_once(id);
+        Ok(())
+    }
+
+    fn has_left_once(&mut self, id: u64) {
+        self.issues.get_mut(&id).into_iter().for_each(|issue| issue.leaving -= 1);
+        self.forget_if_over(id);
+    }
+
+    /// Where the payload goes: into the buffer that was offered, if it is the next one's.
+    fn place(&mut self, header: &Header) -> Result<Place, Failure> {
+        if header.earlier.first() == Some(&self.taken)
+            && let Some((room, _)) = self.offer.take_if(|(_, bytes)| header.bytes <= *bytes)
+        {
+            return Ok(Place::Offered(room));
+        }
+        let fits = |memory: &Vec<u8>| memory.capacity() >= header.bytes && memory.capacity() / 4 <= header.bytes;
+        let mut memory = match self.kept.iter().position(fits) {
+            Some(index) => self.kept.swap_remove(index),
+            None => Vec::new(),
+        };
+        memory.try_reserve_exact(header.bytes.saturating_sub(memory.len())).map_err(|_| NO_MEMORY)?;
+        memory.resize(header.bytes, 0);
+        Ok(Place::Owned(memory))
+    }
+
+    // Progress
+
+    /// Takes messages that have ended and goes on with all multicasts as far as they can. If it `may_wait`, it waits for a
+    /// message when none has ended.
+    pub fn advance(&mut self, may_wait: bool) -> Outcome {
+        if let Some(failure) = self.failure {
+            return Outcome::Failed(failure);
+        }
+        let looked = self.sky.wire.look(may_wait);
+        let has_news = looked.as_ref().is_ok_and(|events| !events.is_empty());
+        let outcome = looked.and_then(|events| events.into_iter().try_for_each(|event| self.handle(event)));
+        self.note(outcome);
+        match self.failure {
+            Some(failure) => Outcome::Failed(failure),
+            None if has_news => Outcome::News,
+            None => Outcome::Nothing,
+        }
+    }
+
+    fn handle(&mut self, Event { purpose, source, count }: Event) -> Result<(), Failure> {
+        match purpose {
+            Purpose::Header => {
+                let message = self.incoming[..count].to_vec();
+                self.listen()?;
+                let (header, payload) = Header::decode(&message, self.sky.ranks).ok_or(BAD_HEADER)?;
+                debug_assert!(header.members.logical(source).is_some() || source == self.sky.master);
+                return self.arrive(header, payload, false);
+            }
+            Purpose::Payload(id) => {
+                if let Some(flight) = self.flights.get_mut(&id) {
+                    flight.distribute(&self.sky)?;
+                }
+                self.go_on(id);
+            }
+            Purpose::Ack(id) => {
+                self.flights.get_mut(&id).into_iter().for_each(Flight::acknowledged);
+                self.go_on(id);
+            }
+            Purpose::Told(id) => {
+                self.flights.get_mut(&id).into_iter().for_each(Flight::has_left);
+                self.go_on(id);
+            }
+            Purpose::Program(lane, ..) => self.go_on(lane.id),
+            Purpose::Complete(id) => {
+                self.issues.get_mut(&id).into_iter().for_each(|issue| issue.is_complete = true);
+                self.forget_if_over(id);
+            }
+            Purpose::Issued(id) => self.has_left_once(id),
+        }
+        Ok(())
+    }
+
+    /// Goes on with one multicast, and forgets it if it is over.
+    fn go_on(&mut self, id: u64) {
+        let Some(flight) = self.flights.get_mut(&id) else { return };
+        let outcome = flight.advance(&self.sky);
+        if flight.is_over() {
+            self.flights.remove(&id);
+        }
+        self.note(outcome);
+        let outcome = self.give_back(id);
+        self.note(outcome);
+    }
+
+    fn note(&mut self, outcome: Result<(), Failure>) {
+        self.failure = self.failure.or(outcome.err());
+    }
+}
+
+/// The algorithm that the rules have for a collective over a group.
+fn operation(rules: &Rules, request: &Request<'_>, members: usize, logical: usize) -> Accepted<Box<Operation>> {
+    let kind = Kind::blocking(request.call(members), request.layout);
+    let (entry, call) = rules.decide(&kind.call, false)?;
+    Ok(Box::new(Operation::new(entry, call, kind, logical, LANE)))
+}
+
+#[allow(unsafe_code)]
+fn slice<'p>(payload: *const u8, bytes: usize) -> &'p [u8] {
+    if bytes == 0 {
+        return &[];
+    }
+    // SAFETY: the caller keeps the payload until it has left.
+    unsafe { std::slice::from_raw_parts(payload, bytes) }
+}
+
+#[allow(unsafe_code)]
+fn fill(place: *mut u8, payload: &[u8]) {
+    if !payload.is_empty() && place.cast_const() != payload.as_ptr() {
+        // SAFETY: a place has room for its payload.
+        unsafe { place.copy_from(payload.as_ptr(), payload.len()) };
+    }
+}

@@ -1,0 +1,304 @@
+//! One multicast at one member, from its header to its last acknowledgement.
+//!
+//! ```text
+//! header ─▶ told the children ─▶ payload is here ─▶ taken ─▶ released ┐
+//!                           └──▶ acknowledged by the children ────────┴─▶ acknowledged to the parent
+//! ```
+
+use std::ffi::c_void;
+use std::rc::Rc;
+
+use hocket_algorithms::pattern::BinomialTree;
+
+use super::distribution;
+use super::header::Header;
+use super::wire::{LANE, Lane, Purpose, Wire};
+use crate::buffers::Layout;
+use crate::engine::Kind;
+use crate::operation::{Operation, Progress};
+use crate::transport::Failure;
+
+/// Tags of one multicast; `IN_FLIGHT` of them follow each other, from `FIRST_TAG` on.
+pub const TAGS: u32 = 64;
+/// The tags of a program of the multicast, and of a program over its group.
+pub const DISTRIBUTION: (u32, u32) = (0, 29);
+pub const COLLECTIVE: (u32, u32) = (32, 29);
+pub const PAYLOAD: u32 = 61;
+const ACK: u32 = 62;
+pub const COMPLETE: u32 = 63;
+/// The tag of headers, which come before anything is known.
+pub const HEADER: u32 = 0;
+/// The first tag of the multicasts.
+pub const FIRST_TAG: u32 = TAGS;
+
+/// What a domain fails with when a header makes no sense, or memory for a payload is not to be had.
+pub const BAD_HEADER: Failure = -2;
+pub const NO_MEMORY: Failure = -4;
+
+/// Payload of bytes.
+const BYTES: Layout = Layout { extent: 1, true_lower_bound: 0, true_extent: 1 };
+
+/// Where a payload lies.
+pub enum Place {
+    /// In the caller's buffer.
+    Offered(*mut u8),
+    /// In memory of its own.
+    Owned(Vec<u8>),
+    /// In the master's buffer, from where the first member distributes it if that is the master.
+    Borrowed(*const u8),
+}
+
+impl Place {
+    pub fn at(&self) -> *mut u8 {
+        match self {
+            Self::Offered(at) => *at,
+            Self::Owned(memory) => memory.as_ptr().cast_mut(),
+            Self::Borrowed(at) => at.cast_mut(),
+        }
+    }
+}
+
+/// How far the payload is.
+enum Stage {
+    /// Under way from the master.
+    Coming,
+    /// Under way among the members.
+    Distributed(Running),
+    /// Here.
+    Here,
+}
+
+/// Whether the caller has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Handed {
+    No,
+    Taken,
+    Released,
+}
+
+/// A program among the members.
+struct Running {
+    operation: Box<Operation>,
+    /// What the operation is called with.
+    _lane: Rc<Lane>,
+}
+
+impl Running {
+    fn start(mut operation: Box<Operation>, lane: Rc<Lane>, input: *mut u8, result: *mut u8) -> Self {
+        operation.start(lane.as_user(), input, result);
+        Self { operation, _lane: lane }
+    }
+}
+
+/// One multicast at one member.
+pub struct Flight {
+    pub header: Header,
+    pub logical: usize,
+    place: Place,
+    /// The rank that this one acknowledges to.
+    parent: usize,
+    stage: Stage,
+    handed: Handed,
+    acks_missing: usize,
+    /// Headers on their way to the children.
+    told: Vec<Box<[u8]>>,
+    leaving: usize,
+    has_acknowledged: bool,
+    /// A program over the group, which the caller began.
+    collective: Option<Running>,
+}
+
+/// The tag of a multicast's messages of one kind.
+pub fn tag(id: u64, kind: u32, in_flight: u64) -> u32 {
+    FIRST_TAG + (id % in_flight) as u32 * TAGS + kind
+}
+
+/// How a domain lets its flights go.
+#[derive(Clone)]
+pub struct Sky {
+    pub wire: Rc<Wire>,
+    pub ranks: usize,
+    pub master: usize,
+    /// How many multicasts have tags of their own.
+    pub in_flight: u64,
+}
+
+impl Sky {
+    fn lane(&self, header: &Header, (first, count): (u32, u32)) -> Rc<Lane> {
+        let first = tag(header.id, first, self.in_flight);
+        Lane::new(header.id, self.wire.clone(), header.members.clone(), (first, count))
+    }
+}
+
+impl Flight {
+    /// A multicast of which `rank` is told by this header, which `payload` came with or will come; tells its children.
+    pub fn new(sky: &Sky, rank: usize, header: Header, place: Place, payload: &[u8]) -> Result<Self, Failure> {
+        let members = header.members.clone();
+        let logical = members.logical(rank).ok_or(BAD_HEADER)?;
+        let tree = BinomialTree::new(logical, 0, members.len());
+        if header.earlier.len() != tree.subtree(logical).len() {
+            return Err(BAD_HEADER);
+        }
+        let parent = tree.parent().map_or(sky.master, |parent| members.rank(parent));
+        let mut flight = Self {
+            header,
+            logical,
+            place,
+            parent,
+            stage: Stage::Coming,
+            handed: Handed::No,
+            acks_missing: 0,
+            told: Vec::new(),
+            leaving: 0,
+            has_acknowledged: false,
+            collective: None,
+        };
+        flight.tell_children(sky, &tree, payload)?;
+        Ok(flight)
+    }
+
+    fn tell_children(&mut self, sky: &Sky, tree: &BinomialTree, payload: &[u8]) -> Result<(), Failure> {
+        let Header { id, members, earlier, .. } = &self.header;
+        for child in tree.children().rev() {
+            let message = self.header.encode(&earlier[tree.subtree(child)], sky.ranks, payload);
+            let to = members.rank(child);
+            sky.wire.receive(Purpose::Ack(*id), std::ptr::null_mut(), 0, Some(to), tag(*id, ACK, sky.in_flight))?;
+            sky.wire.send(Purpose::Told(*id), &message, to, HEADER)?;
+            self.told.push(message);
+            self.leaving += 1;
+            self.acks_missing += 1;
+        }
+        Ok(())
+    }
+
+    /// The payload of the first member, or one that came with its header, is in its place: it is distributed.
+    pub fn distribute(&mut self, sky: &Sky) -> Result<(), Failure> {
+        let Header { algorithm, parameters, members, bytes, is_inlined, .. } = &self.header;
+        if *is_inlined {
+            self.stage = Stage::Here;
+            return Ok(());
+        }
+        let named = distribution::named(*algorithm, parameters, members.len(), *bytes);
+        let (entry, call) = named.ok_or(BAD_HEADER)?;
+        let lane = sky.lane(&self.header, DISTRIBUTION);
+        let kind = Kind::blocking(call.clone(), BYTES);
+        let operation = Box::new(Operation::new(entry, call, kind, self.logical, LANE));
+        self.stage = Stage::Distributed(Running::start(operation, lane, std::ptr::null_mut(), self.place.at()));
+        Ok(())
+    }
+
+    /// Goes on as far as it can.
+    pub fn advance(&mut self, sky: &Sky) -> Result<(), Failure> {
+        if let Stage::Distributed(running) = &mut self.stage {
+            match running.operation.advance(false) {
+                Progress::Waits => {}
+                Progress::Done => self.stage = Stage::Here,
+                Progress::Failed(failure) => return Err(failure),
+            }
+        }
+        if let Some(running) = &mut self.collective
+            && let Progress::Failed(failure) = running.operation.advance(false)
+        {
+            return Err(failure);
+        }
+        if self.handed == Handed::Released && self.acks_missing == 0 && !self.has_acknowledged {
+            self.has_acknowledged = true;
+            self.leaving += 1;
+            let kind = if self.logical == 0 { COMPLETE } else { ACK };
+            let id = self.header.id;
+            sky.wire.send(Purpose::Told(id), &[], self.parent, tag(id, kind, sky.in_flight))?;
+        }
+        Ok(())
+    }
+
+    /// A header or an acknowledgement has left.
+    pub fn has_left(&mut self) {
+        self.leaving -= 1;
+    }
+
+    /// A child and all below it have released it.
+    pub fn acknowledged(&mut self) {
+        self.acks_missing -= 1;
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_over(&self) -> bool {
+        self.has_acknowledged && self.leaving == 0
+    }
+
+    /// Whether the caller has not taken it yet.
+    pub fn is_to_take(&self) -> bool {
+        self.handed == Handed::No
+    }
+
+    /// Whether the caller has given it back.
+    pub fn is_released(&self) -> bool {
+        self.handed == Handed::Released
+    }
+
+    /// Whether the caller can take it.
+    pub fn is_here(&self) -> bool {
+        matches!(self.stage, Stage::Here)
+    }
+
+    /// The master's buffer, once it is not needed any more but to put the payload elsewhere.
+    pub fn borrows(&self) -> Option<*const u8> {
+        match self.place {
+            Place::Borrowed(at) if self.is_here() => Some(at),
+            _ => None,
+        }
+    }
+
+    /// The payload lies elsewhere from now on.
+    pub fn put(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// The caller takes it.
+    pub fn take(&mut self) -> *const u8 {
+        self.handed = Handed::Taken;
+        self.place.at()
+    }
+
+    /// The caller gives it back; its memory, if it is not the caller's. False if the caller does not have it, or a
+    /// program is running over its group.
+    pub fn release(&mut self) -> Option<Vec<u8>> {
+        if self.handed != Handed::Taken || self.collective.is_some() {
+            return None;
+        }
+        self.handed = Handed::Released;
+        match std::mem::replace(&mut self.place, Place::Owned(Vec::new())) {
+            Place::Owned(memory) => Some(memory),
+            Place::Offered(_) | Place::Borrowed(_) => Some(Vec::new()),
+        }
+    }
+
+    /// Starts a program over the group, made by `make` for this member's logical number.
+    pub fn begin(
+        &mut self,
+        sky: &Sky,
+        user: *mut c_void,
+        (input, result): (*mut u8, *mut u8),
+        make: impl FnOnce(usize) -> Result<Box<Operation>, String>,
+    ) -> Result<(), String> {
+        if self.handed != Handed::Taken {
+            return Err(format!("multicast {} is not taken", self.header.id));
+        }
+        if self.collective.is_some() {
+            return Err(format!("a program is running over the group of multicast {}", self.header.id));
+        }
+        let lane = sky.lane(&self.header, COLLECTIVE);
+        lane.set_user(user);
+        self.collective = Some(Running::start(make(self.logical)?, lane, input, result));
+        Ok(())
+    }
+
+    /// What the program over the group has come to; one that is done is gone.
+    pub fn collective(&mut self) -> Option<Progress> {
+        let progress = self.collective.as_mut()?.operation.advance(false);
+        if progress == Progress::Done {
+            self.collective = None;
+        }
+        Some(progress)
+    }
+}

@@ -1,0 +1,28 @@
+//! Dynamic multicast: a master sends to any subset of ranks, which do not know of it, and goes on at once.
+//!
+//! ```text
+//! master ── header (+ payload) ──▶ lowest member ══ headers down a binomial tree, payload by a program ══▶ members
+//! master ◀──────── done ────────── lowest member ◀═══════════════ acks up the tree ══════════════════════ members
+//! ```
+//!
+//! A [`Domain`] is one rank's part: one master, and messages that nobody else receives. Every rank listens for headers
+//! from any rank. A header names the members, the payload's size and the algorithm that distributes it, and for each
+//! member how many multicasts it was sent before: members take them in that order, whatever order they come in. Every
+//! multicast on its way is a [`flight::Flight`] with a program, buffers and tags of its own, so none waits for another.
+//!
+//! Whoever has taken a multicast is in a group with its other members until it releases it, and the catalogue's other
+//! collectives run over that group as well. It acknowledges the multicast when it has released it.
+//!
+//! Source: "dynamic multicast for master-worker MPI programs", see `docs/multicast.md`.
+
+mod distribution;
+mod domain;
+mod ffi;
+mod flight;
+mod header;
+mod members;
+mod wire;
+
+pub use distribution::{PAPER, SIMULATED, rules};
+pub use domain::{Domain, IN_FLIGHT, MOST_BYTES_IN_FLIGHT, Message, Outcome};
+pub use members::Members;

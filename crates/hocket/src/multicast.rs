@@ -1,0 +1,97 @@
+//! Dynamic multicasts in virtual time.
+
+use std::collections::BTreeMap;
+
+use hocket_algorithms::find;
+use hocket_algorithms::multicast::{INLINE_BYTES, Multicast, Multicasts, Way};
+use hocket_core::{Call, Collective, Error, Result};
+use hocket_simulate::{Options, Outcome, Platform};
+use serde::Deserialize;
+
+use crate::request::MachineRequest;
+
+/// Messages from one master to groups of ranks, on a machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MulticastRequest {
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Who sends.
+    pub master: usize,
+    /// The groups, in the order in which they are sent to.
+    pub groups: Vec<Vec<usize>>,
+    /// Bytes of each message.
+    pub size_bytes: usize,
+    /// The broadcast that distributes them.
+    pub algorithm: String,
+    /// Values of its parameters.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, u64>,
+    /// "multicast", "acknowledged", "static" or "created", see [`Way`].
+    pub way: String,
+    /// On which machine.
+    pub machine: MachineRequest,
+}
+
+/// The ways by name.
+const WAYS: [(&str, Way); 4] = [
+    ("multicast", Way::Multicast),
+    ("acknowledged", Way::Acknowledged),
+    ("static", Way::Static),
+    ("created", Way::Created),
+];
+
+impl MulticastRequest {
+    /// The way.
+    ///
+    /// # Errors
+    /// There is no such way.
+    fn way(&self) -> Result<Way> {
+        let found = WAYS.iter().find(|(name, _)| *name == self.way);
+        found.map(|(_, way)| *way).ok_or_else(|| {
+            Error::new(format!("unknown way {:?}, expected one of {}", self.way, WAYS.map(|(name, _)| name).join(", ")))
+        })
+    }
+
+    /// The messages.
+    ///
+    /// # Errors
+    /// Ranks that there are not, a group that does not ascend, an algorithm that does not exist or refuses the call, or a
+    /// communicator whose first rank is not the master.
+    fn multicasts(&self) -> Result<Vec<Multicast>> {
+        let algorithm = find(Collective::Broadcast, &self.algorithm)?;
+        let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
+        let is_led = matches!(self.way()?, Way::Static | Way::Created);
+        let multicast = |members: &Vec<usize>| {
+            let ascend = members.windows(2).all(|pair| pair[0] < pair[1]);
+            if !ascend || members.last().is_none_or(|last| *last >= self.ranks) {
+                return Err(Error::new(format!(
+                    "group: got {members:?}, expected ascending ranks below {}",
+                    self.ranks
+                )));
+            }
+            if is_led && members[0] != self.master {
+                let text = format!("group: got first rank {}, expected the master, {}", members[0], self.master);
+                return Err(Error::new(format!("{text}: it is the root of the communicator")));
+            }
+            let call = Call::new(Collective::Broadcast, members.len(), self.size_bytes);
+            Ok(Multicast { members: members.clone(), call: algorithm.accept(&call, &parameters)?, algorithm })
+        };
+        self.groups.iter().map(multicast).collect()
+    }
+
+    /// Runs them in virtual time.
+    ///
+    /// # Errors
+    /// As [`hocket_simulate::simulate`], or a request that makes no sense.
+    pub fn simulate(&self) -> Result<Outcome> {
+        if self.master >= self.ranks {
+            return Err(Error::new(format!("master: got {}, expected a rank below {}", self.master, self.ranks)));
+        }
+        let platform: Platform = self.machine.platform()?;
+        let program = Multicasts { all: &self.multicasts()?, way: self.way()?, inline_bytes: INLINE_BYTES };
+        let count = self.size_bytes * self.groups.len();
+        let call = Call { root: self.master, ..Call::new(Collective::Broadcast, self.ranks, count) };
+        hocket_simulate::simulate(&program, &call, &platform, Options::default())
+    }
+}

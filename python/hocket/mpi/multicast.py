@@ -1,0 +1,405 @@
+"""Dynamic multicast among the ranks of an mpi4py program: one rank sends to any others, which need not know of it.
+
+```python
+from mpi4py import MPI
+from hocket.mpi.multicast import Domain
+
+with Domain(MPI.COMM_WORLD, master=0) as domain:
+    if MPI.COMM_WORLD.rank == 0:
+        domain.send([3, 5, 8], b"a task")
+    elif MPI.COMM_WORLD.rank in (3, 5, 8):
+        assert domain.recv() == b"a task"
+```
+
+Needs mpi4py, and the compiler wrapper of the MPI that it uses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from hocket._native import Error
+from hocket.mpi.installation import Installation
+from hocket.mpi.preload import NATIVE, kept
+
+__all__ = ["Domain", "Multicast", "Sent", "Status", "build"]
+
+_COLLECTIVES = (
+    "allgather",
+    "allreduce",
+    "alltoall",
+    "barrier",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scan",
+    "scatter",
+)
+"""In the order of `hocket_collective` in `hocket.h`."""
+
+_LEFT, _COMPLETE = 0, 1
+
+
+class _Status(ctypes.Structure):
+    """`hocket_mcast_status`."""
+
+    _fields_ = (
+        ("id", ctypes.c_uint64),
+        ("count", ctypes.c_int64),
+        ("bytes", ctypes.c_size_t),
+        ("rank", ctypes.c_int),
+        ("size", ctypes.c_int),
+    )
+
+
+class _Multicast(ctypes.Structure):
+    """`hocket_multicast`."""
+
+    _fields_ = (
+        ("id", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("bytes", ctypes.c_size_t),
+        ("rank", ctypes.c_int32),
+        ("size", ctypes.c_int32),
+        ("members", ctypes.POINTER(ctypes.c_uint8)),
+        ("ranks", ctypes.POINTER(ctypes.c_uint32)),
+    )
+
+
+@dataclass(frozen=True)
+class Status:
+    """What was received.
+
+    Attributes:
+        id: The multicast's number in its domain, from 1 on.
+        size_bytes: Its length.
+        rank: This rank's number among the members, from 0 on.
+        size: How many members it had.
+    """
+
+    id: int
+    size_bytes: int
+    rank: int
+    size: int
+
+
+def build(mpicc: str | None = None) -> Path:
+    """Return the library for an MPI, by default the one beside this Python; compiled if it is not there yet.
+
+    Raises:
+        Error: There is no such MPI, or the library cannot be compiled.
+    """
+    beside = Path(sys.executable).with_name("mpicc")
+    installation = Installation.find(mpicc or (str(beside) if beside.exists() else None))
+    return kept(installation, "libhocket_multicast.so", [NATIVE / "mcast.c"], ["-shared", "-pthread"])
+
+
+def _loaded(comm: Any, mpicc: str | None) -> ctypes.CDLL:
+    """Load the library; rank 0 compiles it for all."""
+    from mpi4py import MPI
+
+    found: tuple[str, str] = ("", "")
+    if comm.rank == 0:
+        try:
+            found = (str(build(mpicc)), "")
+        except Error as error:
+            found = ("", str(error))
+    path, problem = comm.bcast(found)
+    if problem:
+        raise Error(problem)
+    library = ctypes.CDLL(path if Path(path).exists() else str(build(mpicc)))
+    library.hocket_mcast_error.restype = ctypes.c_char_p
+    library.hocket_mcast_library.restype = ctypes.c_char_p
+    ours, its = library.hocket_mcast_library().decode(), MPI.Get_library_version()
+    if ours.strip("\0\n ") != its.strip("\0\n "):
+        name = its.splitlines()[0]
+        raise Error(f"mpicc: compiles for {ours.splitlines()[0]}, expected that of mpi4py, {name}: name it")
+    return library
+
+
+def _handle(thing: Any) -> Any:
+    """Return a handle of MPI as C takes it: a number or a pointer."""
+    from mpi4py import MPI
+
+    kind = ctypes.c_int if MPI._sizeof(thing) == ctypes.sizeof(ctypes.c_int) else ctypes.c_void_p
+    return kind.from_address(MPI._addressof(thing))
+
+
+def _memory(data: Any, *, is_written: bool = False) -> tuple[Any, int, Any]:
+    """Return the address and the length of what a buffer holds, and what keeps it there."""
+    try:
+        array = np.frombuffer(data, dtype=np.uint8) if len(memoryview(data).cast("B")) else np.empty(0, np.uint8)
+    except (TypeError, ValueError, BufferError) as error:
+        raise Error(f"buffer: got {type(data).__name__}, expected contiguous memory: {error}") from None
+    if is_written and not array.flags.writeable:
+        raise Error(f"buffer: got {type(data).__name__}, which cannot be written, expected one that can")
+    return ctypes.c_void_p(array.ctypes.data), array.nbytes, array
+
+
+class Domain:
+    """One master and the ranks it sends to. All ranks of the communicator make and close it.
+
+    Each rank receives the multicasts of a domain in the order in which the master sent them. A rank forwards for others
+    only while it is in a method of a domain; see `flush`.
+
+    Args:
+        comm: An mpi4py communicator; a private copy of it is used.
+        master: The rank that sends.
+        rules: Which algorithms distribute messages and run over groups: "measured", "simulated", "paper", or rules
+            such as "broadcast[size=1MiB..]: chain, segment=64KiB", the same at all ranks.
+        mpicc: The compiler wrapper of the MPI that mpi4py uses, by default the one beside Python.
+
+    Raises:
+        Error: No such rank or rules, or the library cannot be compiled.
+    """
+
+    def __init__(self, comm: Any, *, master: int = 0, rules: str = "measured", mpicc: str | None = None) -> None:
+        from mpi4py import MPI
+
+        self._library = _loaded(comm, mpicc)
+        self._byte = _handle(MPI.BYTE)
+        self._ranks = comm.size
+        self._sent: dict[int, Any] = {}
+        self._domain = ctypes.c_void_p()
+        self._call("domain_create", _handle(comm), ctypes.c_int(master), rules.encode(), ctypes.byref(self._domain))
+
+    def __enter__(self) -> Domain:
+        """Return the domain."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it, unless something went wrong: other ranks may then not come to their end."""
+        if kind is None:
+            self.close()
+
+    def close(self) -> None:
+        """Wait until all multicasts are complete, and free the domain; all ranks do so."""
+        if self._domain:
+            self._call("domain_free", ctypes.byref(self._domain))
+            self._sent.clear()
+
+    def send(self, members: Iterable[int], data: Any) -> Sent:
+        """Send to some ranks, as the master, and return at once.
+
+        Args:
+            members: The ranks, in any order; none is allowed.
+            data: Contiguous memory (bytes, an array, ...), which must not change until it has left.
+
+        Raises:
+            Error: This rank is not the master, or there is no such rank.
+        """
+        bitmap = bytearray(-(-self._ranks // 8))
+        for rank in members:
+            if not 0 <= rank < self._ranks:
+                raise Error(f"members: got {rank}, expected ranks below {self._ranks}")
+            bitmap[rank // 8] |= 1 << rank % 8
+        address, length, keeper = _memory(data)
+        number = ctypes.c_uint64()
+        bits = (ctypes.c_uint8 * len(bitmap)).from_buffer(bitmap)
+        count = ctypes.c_int64(length)
+        size = ctypes.c_size_t(len(bitmap))
+        self._call("send", self._domain, bits, size, address, count, self._byte, ctypes.byref(number))
+        self._sent = {one: kept for one, kept in self._sent.items() if not self._is(one, _LEFT)}
+        self._sent[number.value] = keeper
+        return Sent(self, number.value)
+
+    def recv(self) -> bytes:
+        """Receive the next multicast, of any length."""
+        with self.take() as multicast:
+            return bytes(multicast.data)
+
+    def recv_into(self, buffer: Any) -> Status:
+        """Receive the next multicast into contiguous memory.
+
+        Raises:
+            Error: It is longer; it is then lost to this rank.
+        """
+        address, length, _keeper = _memory(buffer, is_written=True)
+        status = _Status()
+        self._call("recv", self._domain, address, ctypes.c_int64(length), self._byte, ctypes.byref(status))
+        return Status(status.id, status.bytes, status.rank, status.size)
+
+    def take(self) -> Multicast:
+        """Wait for the next multicast, and hold it until it is released."""
+        held = _Multicast()
+        self._call("take", self._domain, ctypes.byref(held))
+        return Multicast(self, held)
+
+    def poll(self) -> Multicast | None:
+        """Return the next multicast if it is there; it is held until it is released."""
+        held, flag = _Multicast(), ctypes.c_int()
+        self._call("poll", self._domain, ctypes.byref(held), ctypes.byref(flag))
+        return Multicast(self, held) if flag.value else None
+
+    def flush(self) -> None:
+        """Wait until this rank need not acknowledge anything for others any more.
+
+        To be called before this rank waits by other means for one that waits until a multicast is complete.
+        """
+        self._call("flush", self._domain)
+
+    def progress(self) -> None:
+        """Forward for others, without waiting."""
+        self._call("progress")
+
+    def _is(self, number: int, what: int) -> bool:
+        flag = ctypes.c_int()
+        self._call("test", self._domain, ctypes.c_uint64(number), ctypes.c_int(what), ctypes.byref(flag))
+        return bool(flag.value)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        if name not in ("domain_create", "progress") and not self._domain:
+            raise Error("domain: it is closed")
+        if getattr(self._library, f"hocket_mcast_{name}")(*arguments):
+            raise Error(self._library.hocket_mcast_error().decode(errors="replace"))
+
+
+class Sent:
+    """A multicast on its way, as its master sees it. `id` is 0 if it had no members."""
+
+    def __init__(self, domain: Domain, number: int) -> None:
+        self._domain = domain
+        self.id = number
+
+    def wait(self) -> None:
+        """Wait until every member has received and released it."""
+        self._domain._call("wait", self._domain._domain, ctypes.c_uint64(self.id), ctypes.c_int(_COMPLETE))
+
+    def wait_left(self) -> None:
+        """Wait until the memory that was sent may change."""
+        self._domain._call("wait", self._domain._domain, ctypes.c_uint64(self.id), ctypes.c_int(_LEFT))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every member has received and released it."""
+        return self._domain._is(self.id, _COMPLETE)
+
+
+class Multicast:
+    """A multicast that was received and is held: its data, and its group.
+
+    Attributes:
+        id: Its number in the domain, from 1 on.
+        rank: This rank's number among the members, from 0 on.
+        size: How many members there are.
+        ranks: The members, as ranks of the communicator, ascending.
+    """
+
+    def __init__(self, domain: Domain, held: _Multicast) -> None:
+        self._domain, self._held = domain, held
+        self._is_held = True
+        self.id, self.rank, self.size = int(held.id), int(held.rank), int(held.size)
+        self.ranks = tuple(held.ranks[: held.size])
+
+    @property
+    def data(self) -> memoryview:
+        """What was sent, where it lies; gone when the multicast is released."""
+        if not self._is_held:
+            raise Error(f"multicast {self.id} is released")
+        if not self._held.bytes:
+            return memoryview(b"")
+        return memoryview((ctypes.c_uint8 * self._held.bytes).from_address(self._held.data)).cast("B").toreadonly()
+
+    def __enter__(self) -> Multicast:
+        """Return the multicast."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Release it; if something went wrong, as far as that goes."""
+        with nullcontext() if kind is None else suppress(Error):
+            self.release()
+
+    def release(self) -> None:
+        """Have done with it: this rank acknowledges it."""
+        if self._is_held:
+            self._domain._call("release", self._domain._domain, ctypes.c_uint64(self.id))
+            self._is_held = False
+
+    def collective(
+        self,
+        name: str,
+        given: np.ndarray[Any, Any] | None = None,
+        result: np.ndarray[Any, Any] | None = None,
+        *,
+        op: Any = None,
+        root: int = 0,
+    ) -> None:
+        """Run a collective over the group; all members do so, in the same order.
+
+        Args:
+            name: "allreduce", "alltoall", "barrier", ... as `hocket list` has it.
+            given: What this member contributes; None where that lies in `result`, as MPI_IN_PLACE has it.
+            result: Where the result goes; None where this member has none.
+            op: An operation of mpi4py, by default MPI.SUM.
+            root: The root's number among the members.
+
+        Raises:
+            Error: No such collective, arrays that do not fit, or the rules have no algorithm for it.
+        """
+        from mpi4py import MPI
+
+        if name not in _COLLECTIVES:
+            raise Error(f"unknown collective {name!r}, expected one of {', '.join(_COLLECTIVES)}")
+        arrays = [array for array in (given, result) if array is not None]
+        kinds = {array.dtype for array in arrays}
+        if len(kinds) > 1 or any(not array.flags.c_contiguous for array in arrays):
+            raise Error(f"{name}: got arrays of {len(kinds)} types, expected contiguous ones of one type")
+        kind = MPI.Datatype.fromcode(arrays[0].dtype.char) if arrays else MPI.BYTE
+        count = self._count(name, given, result, root)
+        in_place = given is None and name not in ("barrier", "broadcast", "scatter", "gather", "reduce")
+        in_place |= given is None and name in ("gather", "reduce") and self.rank == root
+        address = ctypes.c_void_p(int(MPI.IN_PLACE) if in_place else given.ctypes.data if given is not None else None)
+        into = ctypes.c_void_p(result.ctypes.data if result is not None else None)
+        operator = op if op is not None else MPI.SUM if arrays else MPI.OP_NULL
+        reduces = name in ("allreduce", "reduce", "reduce_scatter", "scan")
+        self._domain._call(
+            "collective",
+            self._domain._domain,
+            ctypes.byref(self._held),
+            ctypes.c_int(_COLLECTIVES.index(name)),
+            address,
+            into,
+            ctypes.c_int64(count),
+            _handle(kind),
+            _handle(operator if reduces else MPI.OP_NULL),
+            ctypes.c_int(root),
+        )
+
+    def _count(
+        self, name: str, given: np.ndarray[Any, Any] | None, result: np.ndarray[Any, Any] | None, root: int
+    ) -> int:
+        """Return the count of the call, as MPI counts: of a block where members have blocks; the arrays must fit."""
+        if name == "barrier":
+            return 0
+        mine, its = (None if array is None else array.size for array in (given, result))
+        gives_all = name in ("alltoall", "reduce_scatter", "scatter")
+        gets_all = name in ("allgather", "alltoall", "gather")
+        if name in ("broadcast", "scatter") and its is not None:
+            count = its
+        elif mine is not None:
+            count = mine // self.size if gives_all else mine
+        elif its is not None:
+            count = its // self.size if gets_all or name == "reduce_scatter" else its
+        else:
+            raise Error(f"{name}: got no array, expected what this member gives or receives")
+        gives, gets = (count * self.size if all_blocks else count for all_blocks in (gives_all, gets_all))
+        needs_input = name not in ("broadcast", "scatter") or (name == "scatter" and self.rank == root)
+        needs_result = name not in ("gather", "reduce") or self.rank == root
+        is_short = needs_input and given is not None and (mine or 0) < gives
+        if is_short or (needs_result and (its is None or its < gets)):
+            raise Error(f"{name}: got arrays of {mine} and {its} elements, expected {gives} and {gets}")
+        return count

@@ -1,0 +1,731 @@
+/* mcast.c: dynamic multicast over MPI; see hocket_mpi.h. It moves what libhocket tells it to. */
+#include "hocket_mpi.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the functions of a transport are called with: whose messages, and of which elements. */
+typedef struct carrier {
+    hocket_mcast_domain *domain;
+    MPI_Datatype type;
+    MPI_Op op;
+    size_t size;   /* bytes of an element's data */
+    ptrdiff_t step; /* bytes from an element to the next */
+    int is_flat;   /* whether elements are bytes without gaps */
+} carrier;
+
+/* A message under way. */
+typedef struct pending {
+    uint32_t slot;
+    size_t size;
+} pending;
+
+/* Data that are packed until they have left. */
+typedef struct packed {
+    uint64_t id;
+    void *data;
+    struct packed *next;
+} packed;
+
+struct hocket_mcast_domain {
+    MPI_Comm comm;
+    int rank, ranks;
+    hocket_domain *domain;
+    carrier bytes;
+    /* Messages under way, and those that have ended and were not asked for yet. */
+    MPI_Request *requests;
+    pending *pendings;
+    int *indices;
+    MPI_Status *statuses;
+    int under_way, room;
+    hocket_ended *ended;
+    size_t ended_first, ended_count, ended_room;
+    packed *packed;
+    hocket_mcast_function *function;
+    void *context;
+    int is_calling;
+    pthread_mutex_t lock;
+    hocket_mcast_domain *next;
+};
+
+/* All domains of the process. */
+static hocket_mcast_domain *domains;
+
+static __thread char error_line[256];
+
+const char *hocket_mcast_error(void) { return error_line; }
+
+const char *hocket_mcast_library(void) {
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    return text;
+}
+
+static int fail(int code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error_line, sizeof error_line, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+static int mpi_failed(int code, const char *what) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+        snprintf(text, sizeof text, "code %d", code);
+    return fail(code, "%s: %s", what, text);
+}
+
+/* Data types */
+
+/* Whether elements of a type are bytes without gaps, in the order of their addresses. */
+static int is_flat(MPI_Datatype type) {
+    int integers, addresses, types, combiner, size;
+    MPI_Aint lower, extent;
+    if (MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
+        return 0;
+    MPI_Type_size(type, &size);
+    MPI_Type_get_extent(type, &lower, &extent);
+    if (combiner == MPI_COMBINER_NAMED)
+        return lower == 0 && extent == size;
+    if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS)
+        return 0;
+    int count, flat, inner_integers, inner_addresses, inner_types;
+    MPI_Datatype inner;
+    if (MPI_Type_get_contents(type, integers, addresses, types, &count, NULL, &inner) != MPI_SUCCESS)
+        return 0;
+    flat = is_flat(inner);
+    MPI_Type_get_envelope(inner, &inner_integers, &inner_addresses, &inner_types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED)
+        MPI_Type_free(&inner);
+    return flat;
+}
+
+/* Elements that one call of MPI takes at once; more go as one element of a type of their own. */
+#define MOST_ELEMENTS ((size_t)1 << 30)
+
+static int large_type(size_t count, const carrier *of, MPI_Datatype *type) {
+    MPI_Datatype parts[2] = {MPI_DATATYPE_NULL, of->type}, many;
+    int lengths[2] = {(int)(count / MOST_ELEMENTS), (int)(count % MOST_ELEMENTS)};
+    MPI_Aint places[2] = {0, (MPI_Aint)(count - count % MOST_ELEMENTS) * of->step};
+    int code = MPI_Type_contiguous((int)MOST_ELEMENTS, of->type, &many);
+    if (code != MPI_SUCCESS)
+        return code;
+    parts[0] = many;
+    code = MPI_Type_create_struct(2, lengths, places, parts, type);
+    MPI_Type_free(&many);
+    return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
+}
+
+static int carrier_of(hocket_mcast_domain *domain, MPI_Datatype type, MPI_Op op, carrier *of) {
+    int size;
+    MPI_Aint lower, extent;
+    int code = MPI_Type_size(type, &size);
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_get_extent(type, &lower, &extent);
+    if (code != MPI_SUCCESS)
+        return mpi_failed(code, "data type");
+    *of = (carrier){domain, type, op, (size_t)size, extent, is_flat(type)};
+    return MPI_SUCCESS;
+}
+
+/* The transport */
+
+static int grow(hocket_mcast_domain *domain) {
+    if (domain->under_way < domain->room)
+        return MPI_SUCCESS;
+    int room = domain->room ? 2 * domain->room : 64;
+    MPI_Request *requests = realloc(domain->requests, (size_t)room * sizeof *requests);
+    domain->requests = requests ? requests : domain->requests;
+    pending *pendings = realloc(domain->pendings, (size_t)room * sizeof *pendings);
+    domain->pendings = pendings ? pendings : domain->pendings;
+    int *indices = realloc(domain->indices, (size_t)room * sizeof *indices);
+    domain->indices = indices ? indices : domain->indices;
+    MPI_Status *statuses = realloc(domain->statuses, (size_t)room * sizeof *statuses);
+    domain->statuses = statuses ? statuses : domain->statuses;
+    if (!requests || !pendings || !indices || !statuses)
+        return HOCKET_NO_MEMORY;
+    domain->room = room;
+    return MPI_SUCCESS;
+}
+
+static int start(carrier *of, uint32_t slot, void *data, size_t count, int peer, uint32_t tag, int is_send) {
+    hocket_mcast_domain *domain = of->domain;
+    int code = grow(domain);
+    if (code != MPI_SUCCESS)
+        return code;
+    MPI_Datatype type = of->type;
+    int is_large = count > MOST_ELEMENTS;
+    if (is_large) {
+        code = large_type(count, of, &type);
+        count = 1;
+    }
+    MPI_Request *request = &domain->requests[domain->under_way];
+    if (code == MPI_SUCCESS)
+        code = is_send ? MPI_Isend(data, (int)count, type, peer, (int)tag, domain->comm, request)
+                       : MPI_Irecv(data, (int)count, type, peer, (int)tag, domain->comm, request);
+    if (is_large && type != of->type)
+        MPI_Type_free(&type);
+    if (code == MPI_SUCCESS)
+        domain->pendings[domain->under_way++] = (pending){slot, of->size};
+    return code;
+}
+
+static int do_send(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag) {
+    return start(user, slot, (void *)data, count, to, tag, 1);
+}
+
+static int do_receive(void *user, uint32_t slot, void *into, size_t count, int32_t from, uint32_t tag) {
+    return start(user, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, 0);
+}
+
+/* Puts messages that have ended into the queue. */
+static int collect(hocket_mcast_domain *domain) {
+    int count = 0;
+    int code = MPI_Testsome(domain->under_way, domain->requests, &count, domain->indices, domain->statuses);
+    if (code != MPI_SUCCESS || count == MPI_UNDEFINED || count == 0)
+        return code;
+    size_t needed = (size_t)count;
+    if (needed > domain->ended_room) {
+        hocket_ended *ended = realloc(domain->ended, needed * sizeof *ended);
+        if (!ended)
+            return HOCKET_NO_MEMORY;
+        domain->ended = ended;
+        domain->ended_room = needed;
+    }
+    domain->ended_first = 0;
+    domain->ended_count = needed;
+    for (int i = 0; i < count; i++) {
+        const pending *one = &domain->pendings[domain->indices[i]];
+        MPI_Count bytes = 0;
+        MPI_Get_elements_x(&domain->statuses[i], MPI_BYTE, &bytes);
+        size_t elements = bytes > 0 && one->size > 0 ? (size_t)bytes / one->size : 0;
+        domain->ended[i] = (hocket_ended){one->slot, (uint32_t)domain->statuses[i].MPI_SOURCE, elements};
+    }
+    int kept = 0;
+    for (int i = 0; i < domain->under_way; i++)
+        if (domain->requests[i] != MPI_REQUEST_NULL) {
+            domain->requests[kept] = domain->requests[i];
+            domain->pendings[kept++] = domain->pendings[i];
+        }
+    domain->under_way = kept;
+    return MPI_SUCCESS;
+}
+
+static int do_test(void *user, int may_wait, hocket_ended *ended, size_t room, size_t *count) {
+    hocket_mcast_domain *domain = ((carrier *)user)->domain;
+    *count = 0;
+    do {
+        if (domain->ended_first == domain->ended_count) {
+            domain->ended_first = domain->ended_count = 0;
+            int code = collect(domain);
+            if (code != MPI_SUCCESS)
+                return code;
+        }
+    } while (may_wait && domain->ended_count == 0);
+    size_t taken = domain->ended_count - domain->ended_first;
+    taken = taken < room ? taken : room;
+    if (taken > 0)
+        memcpy(ended, domain->ended + domain->ended_first, taken * sizeof *ended);
+    domain->ended_first += taken;
+    *count = taken;
+    return MPI_SUCCESS;
+}
+
+static int do_reduce(void *user, const void *source, void *target, size_t count) {
+    const carrier *of = user;
+    int code = MPI_SUCCESS;
+    for (size_t first = 0; first < count && code == MPI_SUCCESS; first += MOST_ELEMENTS) {
+        size_t some = count - first < MOST_ELEMENTS ? count - first : MOST_ELEMENTS;
+        ptrdiff_t offset = (ptrdiff_t)first * of->step;
+        code = MPI_Reduce_local((const char *)source + offset, (char *)target + offset, (int)some, of->type, of->op);
+    }
+    return code;
+}
+
+/* The tag of copies within a rank; libhocket has 0, and those from 64 on. */
+#define COPY_TAG 1
+
+static int do_copy(void *user, const void *source, void *target, size_t count) {
+    const carrier *of = user;
+    if (of->is_flat) {
+        memmove(target, source, count * of->size);
+        return MPI_SUCCESS;
+    }
+    int code = MPI_SUCCESS, rank = of->domain->rank;
+    for (size_t first = 0; first < count && code == MPI_SUCCESS; first += MOST_ELEMENTS) {
+        int some = (int)(count - first < MOST_ELEMENTS ? count - first : MOST_ELEMENTS);
+        ptrdiff_t offset = (ptrdiff_t)first * of->step;
+        code = MPI_Sendrecv((const char *)source + offset, some, of->type, rank, COPY_TAG, (char *)target + offset,
+                            some, of->type, rank, COPY_TAG, of->domain->comm, MPI_STATUS_IGNORE);
+    }
+    return code;
+}
+
+static const hocket_transport transport = {do_send, do_receive, do_test, do_reduce, do_copy};
+
+/* Progress */
+
+static void free_packed(hocket_mcast_domain *domain) {
+    packed **at = &domain->packed;
+    while (*at) {
+        packed *one = *at;
+        if (hocket_domain_has_left(domain->domain, one->id)) {
+            *at = one->next;
+            free(one->data);
+            free(one);
+        } else {
+            at = &one->next;
+        }
+    }
+}
+
+/* Goes on with one domain, which is locked. Returns 1 if there was news, 0 if not, or -1 and the code. */
+static int advance(hocket_mcast_domain *domain, int *code) {
+    int failure = 0, news = hocket_domain_advance(domain->domain, 0, &failure);
+    if (news == HOCKET_FAILED) {
+        const char *why = failure == HOCKET_BAD_HEADER      ? "a message is no header of a multicast"
+                          : failure == HOCKET_NO_MEMORY     ? "no memory for a multicast"
+                          : failure == HOCKET_TOO_MANY_TAGS ? "an algorithm needs more tags than there are"
+                                                            : NULL;
+        *code = why ? fail(HOCKET_ERR_BROKEN, "%s", why) : mpi_failed(failure, "multicast");
+        return -1;
+    }
+    if (domain->packed)
+        free_packed(domain);
+    hocket_multicast multicast;
+    while (domain->function && !domain->is_calling && hocket_domain_take(domain->domain, &multicast)) {
+        hocket_mcast_function *function = domain->function;
+        domain->is_calling = 1;
+        pthread_mutex_unlock(&domain->lock);
+        function(domain, &multicast, domain->context);
+        pthread_mutex_lock(&domain->lock);
+        domain->is_calling = 0;
+        hocket_domain_release(domain->domain, multicast.id);
+        news = 1;
+    }
+    return news;
+}
+
+/* Goes on with all domains but those that another thread is at. Returns 1 if there was news. */
+static int advance_all(void) {
+    int has_news = 0, code;
+    for (hocket_mcast_domain *domain = domains; domain; domain = domain->next)
+        if (pthread_mutex_trylock(&domain->lock) == 0) {
+            has_news |= advance(domain, &code) > 0;
+            pthread_mutex_unlock(&domain->lock);
+        }
+    return has_news;
+}
+
+/* Looks for messages so often before it leaves the processor to others. */
+#define PATIENCE 8
+
+/* What a function waits for: asked with the domain locked. Returns 1 when it is there. */
+typedef int condition(hocket_mcast_domain *domain, void *of, int *code);
+
+static int wait_for(hocket_mcast_domain *domain, condition *is_there, void *of) {
+    int idle = 0;
+    for (;;) {
+        int code = MPI_SUCCESS;
+        pthread_mutex_lock(&domain->lock);
+        int found = is_there(domain, of, &code), news = 0;
+        if (!found && code == MPI_SUCCESS) {
+            news = advance(domain, &code);
+            found = code == MPI_SUCCESS && is_there(domain, of, &code);
+        }
+        pthread_mutex_unlock(&domain->lock);
+        if (found || code != MPI_SUCCESS)
+            return code;
+        if (domains->next)
+            news |= advance_all();
+        idle = news ? 0 : idle + 1;
+        if (idle >= PATIENCE)
+            sched_yield();
+    }
+}
+
+int hocket_mcast_progress(void) {
+    advance_all();
+    return MPI_SUCCESS;
+}
+
+/* Domains */
+
+static uint32_t hash(const char *text) {
+    uint32_t value = 2166136261u;
+    for (; text && *text; text++)
+        value = (value ^ (unsigned char)*text) * 16777619u;
+    return value & 0x7fffffff;
+}
+
+static void discard(hocket_mcast_domain *domain) {
+    free(domain->requests);
+    free(domain->pendings);
+    free(domain->indices);
+    free(domain->statuses);
+    free(domain->ended);
+    pthread_mutex_destroy(&domain->lock);
+    MPI_Comm_free(&domain->comm);
+    free(domain);
+}
+
+/* Ends the receive that waits for the next header, and whatever else a broken domain has. */
+static void stop_listening(hocket_mcast_domain *domain) {
+    for (int i = 0; i < domain->under_way; i++)
+        MPI_Cancel(&domain->requests[i]);
+    MPI_Waitall(domain->under_way, domain->requests, MPI_STATUSES_IGNORE);
+    domain->under_way = 0;
+}
+
+int hocket_mcast_domain_create(MPI_Comm comm, int master, const char *rules, hocket_mcast_domain **domain) {
+    *domain = NULL;
+    if (comm == MPI_COMM_NULL)
+        return fail(HOCKET_ERR_ARGUMENT, "comm: got MPI_COMM_NULL, expected a communicator");
+    int is_inter = 0, code = MPI_Comm_test_inter(comm, &is_inter);
+    if (code == MPI_SUCCESS && is_inter)
+        return fail(HOCKET_ERR_ARGUMENT, "comm: got an intercommunicator, expected one group of ranks");
+    hocket_mcast_domain *made = calloc(1, sizeof *made);
+    if (!made)
+        return fail(HOCKET_ERR_BROKEN, "no memory for a domain");
+    code = code == MPI_SUCCESS ? MPI_Comm_dup(comm, &made->comm) : code;
+    if (code != MPI_SUCCESS) {
+        free(made);
+        return mpi_failed(code, "comm");
+    }
+    MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(made->comm, &made->rank);
+    MPI_Comm_size(made->comm, &made->ranks);
+    made->bytes = (carrier){made, MPI_BYTE, MPI_OP_NULL, 1, 1, 1};
+    pthread_mutex_init(&made->lock, NULL);
+    char why[sizeof error_line] = "";
+    made->domain = hocket_domain_new(made->rank, made->ranks, master, rules, &transport, &made->bytes, why, sizeof why);
+
+    int rule = (int)hash(rules), mine[5] = {made->domain != NULL, master, -master, rule, -rule}, all[5] = {0};
+    code = MPI_Allreduce(mine, all, 5, MPI_INT, MPI_MIN, made->comm);
+    if (code != MPI_SUCCESS)
+        mpi_failed(code, "comm");
+    else if (!made->domain)
+        code = fail(HOCKET_ERR_ARGUMENT, "%s", why);
+    else if (all[1] != -all[2] || all[3] != -all[4])
+        code = fail(HOCKET_ERR_ARGUMENT, "ranks differ in the master or in the rules of a domain");
+    else if (!all[0])
+        code = fail(HOCKET_ERR_ARGUMENT, "another rank could not create the domain");
+    if (code != MPI_SUCCESS) {
+        stop_listening(made);
+        if (made->domain)
+            hocket_domain_free(made->domain);
+        discard(made);
+        return code;
+    }
+    made->next = domains;
+    domains = made;
+    *domain = made;
+    return MPI_SUCCESS;
+}
+
+/* Takes what nobody receives any more; whether the multicasts of this rank are complete. */
+static int has_nothing_left(hocket_mcast_domain *domain, void *of, int *code) {
+    (void)of;
+    (void)code;
+    hocket_multicast multicast;
+    while (hocket_domain_take(domain->domain, &multicast))
+        hocket_domain_release(domain->domain, multicast.id);
+    return hocket_domain_incomplete(domain->domain) == 0;
+}
+
+/* Whether all masters are done, and this rank has only the receive left that waits for the next header. */
+static int all_are_done(hocket_mcast_domain *domain, void *of, int *code) {
+    MPI_Request *barrier = of;
+    has_nothing_left(domain, NULL, code);
+    int done = 0;
+    if (*barrier != MPI_REQUEST_NULL)
+        *code = MPI_Test(barrier, &done, MPI_STATUS_IGNORE);
+    return *barrier == MPI_REQUEST_NULL && domain->under_way <= 1;
+}
+
+int hocket_mcast_domain_free(hocket_mcast_domain **freed) {
+    hocket_mcast_domain *domain = *freed;
+    if (!domain)
+        return MPI_SUCCESS;
+    pthread_mutex_lock(&domain->lock);
+    domain->function = NULL;
+    pthread_mutex_unlock(&domain->lock);
+    int code = wait_for(domain, has_nothing_left, NULL);
+    MPI_Request barrier;
+    int begun = MPI_Ibarrier(domain->comm, &barrier);
+    if (code == MPI_SUCCESS && begun == MPI_SUCCESS)
+        code = wait_for(domain, all_are_done, &barrier);
+    else if (begun == MPI_SUCCESS)
+        MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+    for (hocket_mcast_domain **at = &domains; *at; at = &(*at)->next)
+        if (*at == domain) {
+            *at = domain->next;
+            break;
+        }
+    stop_listening(domain);
+    free_packed(domain);
+    hocket_domain_free(domain->domain);
+    discard(domain);
+    *freed = NULL;
+    return code;
+}
+
+/* The master */
+
+static int pack(hocket_mcast_domain *domain, const void *buffer, MPI_Count count, const carrier *of, void **data) {
+    size_t bytes = (size_t)count * of->size, at = 0;
+    *data = malloc(bytes ? bytes : 1);
+    if (!*data)
+        return fail(HOCKET_ERR_BROKEN, "no memory for %zu B", bytes);
+    size_t most = of->size ? INT_MAX / of->size : INT_MAX;
+    for (size_t first = 0; first < (size_t)count; first += most) {
+        size_t some = (size_t)count - first < most ? (size_t)count - first : most;
+        int position = 0;
+        const char *from = (const char *)buffer + (ptrdiff_t)first * of->step;
+        int code = MPI_Pack(from, (int)some, of->type, (char *)*data + at, (int)(some * of->size), &position,
+                            domain->comm);
+        if (code != MPI_SUCCESS)
+            return mpi_failed(code, "packing");
+        at += (size_t)position;
+    }
+    return MPI_SUCCESS;
+}
+
+static int unpack(hocket_mcast_domain *domain, const void *data, size_t bytes, void *buffer, const carrier *of) {
+    size_t count = of->size ? bytes / of->size : 0, most = of->size ? INT_MAX / of->size : INT_MAX;
+    for (size_t first = 0; first < count; first += most) {
+        size_t some = count - first < most ? count - first : most;
+        int position = 0;
+        int code = MPI_Unpack((const char *)data + first * of->size, (int)(some * of->size), &position,
+                              (char *)buffer + (ptrdiff_t)first * of->step, (int)some, of->type, domain->comm);
+        if (code != MPI_SUCCESS)
+            return mpi_failed(code, "unpacking");
+    }
+    return MPI_SUCCESS;
+}
+
+static int count_fits(MPI_Count count, const carrier *of) {
+    return count >= 0 && (of->size == 0 || (uint64_t)count <= (uint64_t)PTRDIFF_MAX / of->size);
+}
+
+int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members, size_t members_bytes,
+                      const void *buffer, MPI_Count count, MPI_Datatype type, uint64_t *id) {
+    carrier of;
+    int code = carrier_of(domain, type, MPI_OP_NULL, &of);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!count_fits(count, &of))
+        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected 0 or more, and less memory", (long long)count);
+    void *data = NULL;
+    packed *kept = NULL;
+    if (!of.is_flat && count > 0) {
+        code = pack(domain, buffer, count, &of, &data);
+        kept = malloc(sizeof *kept);
+        if (code != MPI_SUCCESS || !kept) {
+            free(data);
+            free(kept);
+            return code != MPI_SUCCESS ? code : fail(HOCKET_ERR_BROKEN, "no memory for a multicast");
+        }
+    }
+    const char *reason = NULL;
+    pthread_mutex_lock(&domain->lock);
+    if (hocket_domain_send(domain->domain, members, members_bytes, data ? data : buffer, (size_t)count * of.size, id,
+                           &reason))
+        code = fail(HOCKET_ERR_ARGUMENT, "%s", reason);
+    if (kept && code == MPI_SUCCESS) {
+        *kept = (packed){*id, data, domain->packed};
+        domain->packed = kept;
+    } else if (kept) {
+        free(data);
+        free(kept);
+    }
+    int failure = MPI_SUCCESS;
+    advance(domain, &failure);
+    pthread_mutex_unlock(&domain->lock);
+    return code != MPI_SUCCESS ? code : failure;
+}
+
+typedef struct issue {
+    uint64_t id;
+    int what;
+} issue;
+
+static int is_so_far(hocket_mcast_domain *domain, void *of, int *code) {
+    (void)code;
+    const issue *one = of;
+    return one->what == HOCKET_MCAST_LEFT ? hocket_domain_has_left(domain->domain, one->id)
+                                          : hocket_domain_is_complete(domain->domain, one->id);
+}
+
+int hocket_mcast_wait(hocket_mcast_domain *domain, uint64_t id, int what) {
+    issue one = {id, what};
+    return wait_for(domain, is_so_far, &one);
+}
+
+int hocket_mcast_test(hocket_mcast_domain *domain, uint64_t id, int what, int *flag) {
+    issue one = {id, what};
+    int code = MPI_SUCCESS;
+    pthread_mutex_lock(&domain->lock);
+    advance(domain, &code);
+    *flag = is_so_far(domain, &one, &code);
+    pthread_mutex_unlock(&domain->lock);
+    return code;
+}
+
+/* The members */
+
+static int takes(hocket_mcast_domain *domain, void *of, int *code) {
+    (void)code;
+    return hocket_domain_take(domain->domain, of);
+}
+
+int hocket_mcast_take(hocket_mcast_domain *domain, hocket_multicast *multicast) {
+    return wait_for(domain, takes, multicast);
+}
+
+int hocket_mcast_poll(hocket_mcast_domain *domain, hocket_multicast *multicast, int *flag) {
+    int code = MPI_SUCCESS;
+    pthread_mutex_lock(&domain->lock);
+    *flag = hocket_domain_take(domain->domain, multicast);
+    if (!*flag) {
+        advance(domain, &code);
+        *flag = code == MPI_SUCCESS && hocket_domain_take(domain->domain, multicast);
+    }
+    pthread_mutex_unlock(&domain->lock);
+    if (domains->next)
+        advance_all();
+    return code;
+}
+
+int hocket_mcast_release(hocket_mcast_domain *domain, uint64_t id) {
+    int code = MPI_SUCCESS;
+    pthread_mutex_lock(&domain->lock);
+    if (hocket_domain_release(domain->domain, id))
+        advance(domain, &code);
+    else
+        code = fail(HOCKET_ERR_ARGUMENT, "multicast %llu is not taken, or its group is at work", (unsigned long long)id);
+    pthread_mutex_unlock(&domain->lock);
+    return code;
+}
+
+/* A receive that waits. */
+typedef struct receive {
+    void *buffer;
+    size_t bytes;
+    carrier of;
+    hocket_mcast_status status;
+} receive;
+
+/* Takes the next multicast into the buffer, and releases it. */
+static int received(hocket_mcast_domain *domain, void *of, int *code) {
+    receive *one = of;
+    hocket_multicast multicast;
+    if (!hocket_domain_take(domain->domain, &multicast))
+        return 0;
+    size_t size = one->of.size;
+    MPI_Count count = size ? (MPI_Count)(multicast.bytes / size) : 0;
+    one->status = (hocket_mcast_status){multicast.id, count, multicast.bytes, multicast.rank, multicast.size};
+    if (multicast.bytes > one->bytes)
+        *code = fail(MPI_ERR_TRUNCATE, "a multicast of %zu B into room for %zu B", multicast.bytes, one->bytes);
+    else if (!one->of.is_flat)
+        *code = unpack(domain, multicast.data, multicast.bytes, one->buffer, &one->of);
+    else if (multicast.data != one->buffer && multicast.bytes > 0)
+        memcpy(one->buffer, multicast.data, multicast.bytes);
+    hocket_domain_release(domain->domain, multicast.id);
+    return 1;
+}
+
+int hocket_mcast_recv(hocket_mcast_domain *domain, void *buffer, MPI_Count count, MPI_Datatype type,
+                      hocket_mcast_status *status) {
+    receive one = {buffer, 0, {0}, {0}};
+    int code = carrier_of(domain, type, MPI_OP_NULL, &one.of);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!count_fits(count, &one.of))
+        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected 0 or more, and less memory", (long long)count);
+    one.bytes = (size_t)count * one.of.size;
+    int has_offered = 0;
+    if (one.of.is_flat) {
+        pthread_mutex_lock(&domain->lock);
+        has_offered = hocket_domain_offer(domain->domain, buffer, one.bytes);
+        pthread_mutex_unlock(&domain->lock);
+    }
+    code = wait_for(domain, received, &one);
+    if (has_offered) {
+        pthread_mutex_lock(&domain->lock);
+        hocket_domain_withdraw(domain->domain);
+        pthread_mutex_unlock(&domain->lock);
+    }
+    if (status)
+        *status = one.status;
+    return code;
+}
+
+static int has_acknowledged(hocket_mcast_domain *domain, void *of, int *code) {
+    (void)of;
+    (void)code;
+    return hocket_domain_unacknowledged(domain->domain) == 0;
+}
+
+int hocket_mcast_flush(hocket_mcast_domain *domain) { return wait_for(domain, has_acknowledged, NULL); }
+
+int hocket_mcast_listen(hocket_mcast_domain *domain, hocket_mcast_function *function, void *context) {
+    pthread_mutex_lock(&domain->lock);
+    domain->function = function;
+    domain->context = context;
+    pthread_mutex_unlock(&domain->lock);
+    return MPI_SUCCESS;
+}
+
+/* Collectives over groups */
+
+static int is_over(hocket_mcast_domain *domain, void *of, int *code) {
+    const uint64_t *id = of;
+    int failure = 0, state = hocket_domain_collective(domain->domain, *id, &failure);
+    if (state == HOCKET_FAILED)
+        *code = failure > 0 ? mpi_failed(failure, "collective") : fail(HOCKET_ERR_BROKEN, "the domain is broken");
+    return state == HOCKET_DONE;
+}
+
+int hocket_mcast_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
+                            const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
+    carrier of;
+    int code = carrier_of(domain, type, op, &of), commutes = 1;
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!count_fits(count, &of) || root < 0 || root >= multicast->size)
+        return fail(HOCKET_ERR_ARGUMENT, "count or root: got %lld, %d, expected 0 or more, and a member's number below %d",
+                    (long long)count, root, multicast->size);
+    if (op != MPI_OP_NULL)
+        code = MPI_Op_commutative(op, &commutes);
+    MPI_Aint lower, extent, true_lower, true_extent;
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_get_extent(type, &lower, &extent);
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_get_true_extent(type, &true_lower, &true_extent);
+    if (code != MPI_SUCCESS)
+        return mpi_failed(code, "collective");
+    int in_place = input == MPI_IN_PLACE;
+    hocket_call call = {.collective = collective,
+                        .root = root,
+                        .in_place = in_place,
+                        .commutative = commutes,
+                        .count = (size_t)count,
+                        .element_bytes = of.size ? of.size : 1,
+                        .layout = {extent, true_lower, (size_t)true_extent}};
+    const char *reason = NULL;
+    uint64_t id = multicast->id;
+    pthread_mutex_lock(&domain->lock);
+    if (hocket_domain_start(domain->domain, id, multicast->size, &call, in_place ? NULL : input, result, &of, &reason))
+        code = fail(HOCKET_ERR_ARGUMENT, "%s", reason);
+    pthread_mutex_unlock(&domain->lock);
+    return code != MPI_SUCCESS ? code : wait_for(domain, is_over, &id);
+}

@@ -1,0 +1,71 @@
+"""Dynamic multicast in virtual time: one rank sends to groups that only it knows, several of them in flight."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hocket import _native
+from hocket.simulation import MachineLike, as_machine
+
+__all__ = ["Delivery", "simulate_multicast"]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What a simulation of multicasts found.
+
+    Attributes:
+        time_s: From the start until the last rank has done its part.
+        messages: Messages of all ranks.
+        message_bytes: Bytes of these messages, headers and acknowledgements included.
+    """
+
+    time_s: float
+    messages: int
+    message_bytes: int
+
+
+def simulate_multicast(
+    groups: Sequence[Sequence[int]],
+    size_bytes: int,
+    *,
+    ranks: int,
+    machine: MachineLike,
+    algorithm: str = "binomial",
+    way: str = "multicast",
+    master: int = 0,
+    parameters: Mapping[str, int] | None = None,
+) -> Delivery:
+    """Simulate messages from a master to groups, all sent as soon as the master can.
+
+    Args:
+        groups: The members of each group, ascending; in the order in which they are sent to.
+        size_bytes: Length of each message. Up to 8192 B it travels with the header.
+        ranks: Number of ranks.
+        machine: The machine, as of `simulate`.
+        algorithm: The broadcast that distributes longer messages.
+        way: "multicast", until the data are there; "acknowledged", until the master knows that they are; or a broadcast
+            over a communicator that is there ("static") or that the members first create ("created").
+        master: The rank that sends; for the last two the first member of each group.
+        parameters: Those of the algorithm.
+
+    Returns:
+        How long it takes.
+
+    Raises:
+        Error: Something that there is not, or an algorithm that refuses a group.
+    """
+    request = {
+        "ranks": ranks,
+        "master": master,
+        "groups": [list(group) for group in groups],
+        "size_bytes": size_bytes,
+        "algorithm": algorithm,
+        "parameters": dict(parameters or {}),
+        "way": way,
+        "machine": as_machine(machine).as_request(),
+    }
+    found = json.loads(_native.simulate_multicast(json.dumps(request)))
+    return Delivery(found["time_s"], found["messages"], found["message_bytes"])

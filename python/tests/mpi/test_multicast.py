@@ -1,0 +1,76 @@
+"""Dynamic multicast under real MPIs: groups that overlap, all in flight."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+
+from hocket.mpi.launch import crowded
+from hocket.mpi.multicast import build
+from hocket.mpi.preload import NATIVE
+
+from .conftest import AS_ROOT, PROGRAMS, ROOT, SECONDS, Mpi
+
+MODES = ("recv", "poll", "listen", "threads")
+
+
+def run(mpi: Mpi, ranks: int, program: Sequence[str]) -> str:
+    """Run a program with no library preloaded; what it prints."""
+    line = [str(mpi.installation.mpiexec), "-n", str(ranks), *program]
+    settings = {**os.environ, **AS_ROOT, **crowded(64), "PYTHONPATH": str(ROOT / "python")}
+    ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def stress(mpi: Mpi) -> str:
+    """Compile the stress test."""
+    library, target = build(str(mpi.installation.mpicc)), mpi.folder / "multicast_stress"
+    if not target.exists():
+        source = PROGRAMS / "multicast_stress.c"
+        link = [library, f"-L{library.parent}", "-lhocket", f"-Wl,-rpath,{library.parent}"]
+        options = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{NATIVE}"]
+        subprocess.run([mpi.installation.mpicc, *options, source, "-o", target, *link], check=True)
+    return str(target)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_overlapping_groups(mpi: Mpi, mode: str) -> None:
+    printed = run(mpi, 4, [stress(mpi), "60", "100000", "3", "measured", mode])
+    assert printed.startswith("ok") or (mode == "threads" and printed.startswith("no threads"))
+
+
+@pytest.mark.real_mpi
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "rules",
+    ["measured", "simulated", "paper", "broadcast: chain, segment=64KiB", "broadcast: double_tree, segment=64KiB"],
+)
+def test_500_overlapping_multicasts_over_16_ranks(mpi: Mpi, mode: str, rules: str) -> None:
+    printed = run(mpi, 16, [stress(mpi), "500", str(4 << 20), "11", rules, mode])
+    assert printed.startswith("ok") or (mode == "threads" and printed.startswith("no threads"))
+
+
+@pytest.mark.real_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8, 9])
+def test_odd_numbers_of_ranks(mpi: Mpi, ranks: int) -> None:
+    for mode in MODES:
+        run(mpi, ranks, [stress(mpi), "200", "50000", "5", "measured", mode])
+
+
+@pytest.mark.parametrize(("ranks", "master"), [(3, 1), pytest.param(1, 0, marks=pytest.mark.real_mpi), (5, 0)])
+def test_python(mpi: Mpi, ranks: int, master: int) -> None:
+    if mpi.python is None:
+        pytest.skip("no mpi4py for this MPI")
+    program = [
+        str(mpi.python),
+        "-m",
+        "mpi4py",
+        str(PROGRAMS / "multicast.py"),
+        str(master),
+        str(mpi.installation.mpicc),
+    ]
+    assert run(mpi, ranks, program).count("ok") == ranks
