@@ -47,8 +47,6 @@ static void reduction(struct call *call, const void *send, void *recv, MPI_Count
         return;
     if (op == MPI_OP_NULL)
         call->reason = "no operator";
-    else if (size_of(type) <= 0)
-        call->reason = "a type without data";
     call->op = op;
     call->in_place = send == MPI_IN_PLACE;
     call->input = (struct view){call->in_place ? NULL : (void *)send, (size_t)total, type};

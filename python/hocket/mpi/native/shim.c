@@ -117,17 +117,30 @@ static char *make_room(struct room *room, size_t bytes)
 
 /* Types */
 
-static int is_dense(MPI_Datatype type, size_t *bytes, hocket_layout *layout)
+/* What a type is like: whether its elements lie one after the other and have no gaps, as those of most named types. */
+struct shape {
+    MPI_Datatype type;
+    int is_named, is_dense;
+    size_t bytes;
+    hocket_layout layout;
+};
+
+static struct shape shape_of(MPI_Datatype type)
 {
+    static _Thread_local struct shape last;
     MPI_Count size, lower, extent, true_lower, true_extent;
     int integers, addresses, types, combiner;
+    if (last.is_named && last.type == type)
+        return last;
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lower, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
     PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    *bytes = (size_t)size;
-    *layout = (hocket_layout){(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent};
-    return combiner == MPI_COMBINER_NAMED && size == extent && true_lower == 0 && true_extent == size;
+    int is_named = combiner == MPI_COMBINER_NAMED;
+    int is_dense = is_named && size == extent && true_lower == 0 && true_extent == size;
+    last = (struct shape){type, is_named, is_dense, (size_t)size,
+                          {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
+    return last;
 }
 
 static char *element(const void *base, size_t index, ptrdiff_t extent)
@@ -138,15 +151,14 @@ static char *element(const void *base, size_t index, ptrdiff_t extent)
 /* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. */
 static int pack(struct view view, char *packed, int unpacks)
 {
-    size_t bytes;
-    hocket_layout layout;
-    is_dense(view.type, &bytes, &layout);
+    struct shape shape = shape_of(view.type);
+    size_t bytes = shape.bytes;
     size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
     step = step ? step : 1;
     for (size_t first = 0; first < view.count; first += step) {
         int count = (int)(view.count - first < step ? view.count - first : step);
         int size = (int)((size_t)count * bytes), position = 0;
-        char *at = element(view.address, first, layout.extent);
+        char *at = element(view.address, first, shape.layout.extent);
         int code = unpacks ? PMPI_Unpack(packed + first * bytes, size, &position, at, count, view.type, MPI_COMM_SELF)
                            : PMPI_Pack(at, count, view.type, packed + first * bytes, size, &position, MPI_COMM_SELF);
         if (code != MPI_SUCCESS)
@@ -460,12 +472,10 @@ static void keep_operation(struct operation *operation)
 /* Where the engine finds a view's bytes: there, or packed. */
 static int bytes_of(struct view *view, struct room *room, int is_read, void **at)
 {
-    size_t bytes;
-    hocket_layout layout;
     *at = view->address;
-    if (view->count == 0 || is_dense(view->type, &bytes, &layout))
+    if (view->count == 0 || shape_of(view->type).is_dense)
         return MPI_SUCCESS;
-    *at = make_room(room, view->count * bytes);
+    *at = make_room(room, view->count * shape_of(view->type).bytes);
     return is_read ? pack(*view, *at, 0) : MPI_SUCCESS;
 }
 
@@ -474,14 +484,13 @@ static int pack_own_part(struct operation *operation, char *packed)
 {
     struct call *call = &operation->call;
     struct view own = call->result;
-    size_t bytes;
-    hocket_layout layout;
-    if (own.count == 0 || is_dense(own.type, &bytes, &layout))
+    if (own.count == 0 || shape_of(own.type).is_dense)
         return MPI_SUCCESS;
     if (call->collective == HOCKET_ALLGATHER || call->collective == HOCKET_GATHER) {
+        struct shape shape = shape_of(own.type);
         own.count /= (size_t)operation->comm->ranks;
-        own.address = element(own.address, own.count * (size_t)operation->comm->rank, layout.extent);
-        packed += own.count * bytes * (size_t)operation->comm->rank;
+        own.address = element(own.address, own.count * (size_t)operation->comm->rank, shape.layout.extent);
+        packed += own.count * shape.bytes * (size_t)operation->comm->rank;
     }
     return pack(own, packed, 0);
 }
@@ -498,9 +507,12 @@ static void describe(struct operation *operation)
     operation->is_dense = 1;
     if (call->op != MPI_OP_NULL) {
         PMPI_Op_commutative(call->op, &description->commutative);
+        struct shape shape = shape_of(call->result.type);
         operation->type = call->result.type;
-        operation->is_dense = is_dense(operation->type, &operation->type_bytes, &description->layout);
-        description->element_bytes = operation->type_bytes;
+        operation->is_dense = shape.is_dense;
+        operation->type_bytes = description->element_bytes = shape.bytes;
+        description->layout = shape.layout;
+        call->reason = shape.bytes ? NULL : "a type without data";
     }
 }
 
@@ -509,6 +521,8 @@ static int prepare(struct operation *operation)
 {
     struct communicator *state = operation->comm;
     describe(operation);
+    if (operation->call.reason)
+        return 0;
     pthread_mutex_lock(&state->lock);
     operation->program = hocket_prepare(state->engine, &operation->description, &operation->call.reason);
     operation->has_started = 0;
@@ -550,12 +564,8 @@ static int advance(struct operation *operation, int may_wait)
     if (call->code != MPI_SUCCESS)
         return 1;
     int state = hocket_advance(operation->program, may_wait, &call->code);
-    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count) {
-        size_t bytes;
-        hocket_layout layout;
-        if (!is_dense(call->result.type, &bytes, &layout))
-            call->code = pack(call->result, operation->packed_result.bytes, 1);
-    }
+    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count && !shape_of(call->result.type).is_dense)
+        call->code = pack(call->result, operation->packed_result.bytes, 1);
     return state != HOCKET_WAITS;
 }
 
@@ -631,7 +641,7 @@ static struct operation *operation_for(struct call *call)
             operation->call.input.type = held(call->input.type);
             operation->call.result.type = held(call->result.type);
         }
-        operation->start_s = PMPI_Wtime();
+        operation->start_s = shim.log_summary ? PMPI_Wtime() : 0;
         if (prepare(operation))
             return operation;
         call->reason = operation->call.reason;
