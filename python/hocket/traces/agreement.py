@@ -111,7 +111,7 @@ def _sends(rank: RankTrace) -> Iterator[tuple[int, int, int]]:
 
 
 def _receives(rank: RankTrace) -> Iterator[tuple[Call, int, int, int]]:
-    """Give what was received, but for matched probes, whose receives do not say their communicator."""
+    """Give what was received: the call that tells, communicator, source and tag."""
     waiting: dict[int, Call] = {}
     for call in rank.calls:
         function = FUNCTIONS[call.function]

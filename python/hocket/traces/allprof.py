@@ -94,12 +94,13 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
     elif call.function == "MPI_Finalize":
         yield f"MPI_Finalize:{start}:{end}"
     elif "tries" not in call.arguments and call.arguments.get("peer") != NOBODY:
-        arguments = _ARGUMENTS.get(_blocking(call.function))
+        name = _TOLD_AS.get(call.function, call.function)
+        arguments = _ARGUMENTS.get(_blocking(name))
         if arguments is not None:
             texts = [_TEXTS[name](number, rank, call) for name in arguments.split()]
             if function.is_started:
                 texts.append(str(_address(call["request"])))
-            yield ":".join([call.function, str(start), *texts, str(end)])
+            yield ":".join([name, str(start), *texts, str(end)])
 
 
 def _blocking(name: str) -> str:
@@ -137,6 +138,9 @@ _TEXTS: dict[str, Callable[[int, RankTrace, Call], str]] = {
     "op": lambda _number, _rank, call: str(_OPERATORS.get(call["op"], 0)),
     **{name: _value(name) for name in ("count", "recv_count", "peer", "tag", "recv_peer", "recv_tag", "root")},
 }
+
+_TOLD_AS = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv"}
+"""Receives of messages that a probe matched, which liballprof does not know."""
 
 _MESSAGE = "buffer count type peer tag comm"
 _ARGUMENTS = {

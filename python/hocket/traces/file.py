@@ -22,8 +22,8 @@ __all__ = ["compressed", "read", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
 _GZIP = b"\x1f\x8b"
-_MOST_RANKS = 1 << 24
-_LONGEST_LINE = 1 << 28  # characters
+_MOST_RANKS = 1 << 20
+_LONGEST_LINE = 1 << 24  # bytes: room for a communicator of so many ranks
 _COMPRESSION = 6
 
 
@@ -103,7 +103,8 @@ class _Reader:
             raise self._error(f"got version {_shown(header.get('version'))}, expected {_VERSION}")
         count = self._whole(header, "ranks", 1, _MOST_RANKS)
         texts = {key: self._text(header, key) for key in ("program", "mpi", "date")}
-        ranks = tuple(self._rank_trace(number, count) for number in range(count))
+        world = Communicator(tuple(range(count)))
+        ranks = tuple(self._rank_trace(number, world) for number in range(count))
         self._rank = None
         if self._lines.readline(1):
             self._line += 1
@@ -112,9 +113,9 @@ class _Reader:
         check_agreement(trace)
         return trace
 
-    def _rank_trace(self, number: int, ranks: int) -> RankTrace:
+    def _rank_trace(self, number: int, world: Communicator) -> RankTrace:
         self._rank = number
-        header = self._object(f"rank {number} of {ranks}")
+        header = self._object(f"rank {number} of {len(world.ranks)}")
         if header.get("rank") != number or isinstance(header.get("rank"), bool):
             raise self._error(f'got {_shown(header)}, expected {{"rank": {number}, ..}}')
         count = self._whole(header, "calls", 2, 1 << 60)
@@ -122,7 +123,7 @@ class _Reader:
         if not (isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_number, offsets))):
             raise self._error(f"clock_offset_s: got {_shown(offsets)}, expected two times in seconds")
         host = self._text(header, "host")
-        state = _State(number, ranks, self._error)
+        state = _State(number, world, self._error)
         calls = tuple(self._call(state, index, count) for index in range(count))
         return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
 
@@ -213,9 +214,9 @@ class _State:
     once, and shared.
     """
 
-    def __init__(self, rank: int, ranks: int, error: Callable[[str], Error]) -> None:
-        self.communicators = {WORLD: Communicator(tuple(range(ranks))), SELF: Communicator((rank,))}
-        self._rank, self._ranks = rank, ranks
+    def __init__(self, rank: int, world: Communicator, error: Callable[[str], Error]) -> None:
+        self.communicators = {WORLD: world, SELF: Communicator((rank,))}
+        self._rank, self._ranks = rank, len(world.ranks)
         self._error = error
         self._seen = Counter(communicator.both_sides for communicator in self.communicators.values())
         self._freed: set[int] = set()

@@ -18,7 +18,6 @@ class Kind(Enum):
     RECEIVE = auto()
     EXCHANGE = auto()
     PROBE = auto()
-    MATCHED_RECEIVE = auto()
     START = auto()
     COMPLETE = auto()
     NAME = auto()
@@ -106,14 +105,12 @@ FUNCTIONS: dict[str, Function] = dict(
             is_started=True,
             is_persistent=True,
         ),
-        *_of(Kind.RECEIVE, "Recv", _MESSAGE | _GOT),
-        *_of(Kind.RECEIVE, "Irecv", _MESSAGE | _REQUEST, is_started=True),
+        *_of(Kind.RECEIVE, "Recv Mrecv", _MESSAGE | _GOT),
+        *_of(Kind.RECEIVE, "Irecv Imrecv", _MESSAGE | _REQUEST, is_started=True),
         *_of(Kind.RECEIVE, "Recv_init", _MESSAGE | _REQUEST, is_started=True, is_persistent=True),
         *_of(Kind.EXCHANGE, "Sendrecv Sendrecv_replace", _MESSAGE | _RECV_PEER | _data("recv_") | _GOT),
         *_of(Kind.PROBE, "Probe Mprobe", {"comm", "peer", "tag", "got"}),
         *_of(Kind.PROBE, "Iprobe Improbe", {"comm", "peer", "tag", "got"}, is_looking=True),
-        *_of(Kind.MATCHED_RECEIVE, "Mrecv", _data() | _GOT),
-        *_of(Kind.MATCHED_RECEIVE, "Imrecv", _data() | _REQUEST, is_started=True),
         *_of(Kind.START, "Start Startall", {"requests"}),
         *_of(Kind.COMPLETE, "Wait Waitall Waitany Waitsome", {"requests", "got"}),
         *_of(Kind.COMPLETE, "Test Testall Testany Testsome", {"requests", "got"}, is_looking=True),

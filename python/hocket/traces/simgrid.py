@@ -88,8 +88,6 @@ class _Rank:
         elif kind is Kind.COMPLETE:
             for number in call.arguments.get("requests", ()):
                 yield from self._wait(number)
-        elif kind is Kind.MATCHED_RECEIVE:
-            raise self._error(call, "receives of matched messages")
         elif kind is Kind.COLLECTIVE:
             yield self._collective(call)
 

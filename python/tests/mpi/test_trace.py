@@ -49,6 +49,8 @@ def test_a_trace_tells_what_was_called(
         assert sorted(completed) == sorted(
             [[left, 7, 20], [left, 10, 8], [left, 11, 8], [left, 30, 32], [left, 30, 32]]
         )
+        matched = next(call for call in rank.calls if call.function == "MPI_Mrecv")
+        assert (matched["comm"], matched["peer"], matched["tag"], matched["got"]) == (0, left, 21, [left, 21, 24])
         half = tuple(range(number % 2, ranks, 2))
         splits = [rank.communicators[call["new"]].ranks for call in rank.calls if call.function == "MPI_Comm_split"]
         assert splits == [half, tuple(reversed(range(ranks)))]

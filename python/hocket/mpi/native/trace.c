@@ -27,6 +27,12 @@ struct request {
     struct request *next;
 };
 
+struct message {
+    MPI_Message handle;
+    struct matched matched;
+    struct message *next;
+};
+
 static struct {
     int is_on, rank, ranks;
     MPI_Comm comm;
@@ -38,6 +44,7 @@ static struct {
     double origin_s, offset_s;
     FILE *lines, *file;
     struct request *open[BUCKETS], *unused;
+    struct message *messages;
     pthread_mutex_t lock;
 } trace = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -493,6 +500,43 @@ void keep_requests(int count, struct known *known, const MPI_Request *requests)
             keep(requests[i], known[i]);
     pthread_mutex_unlock(&trace.lock);
     free(known);
+}
+
+/* Messages that a probe matched: few at a time. */
+
+void keep_message(MPI_Message handle, MPI_Comm comm, const MPI_Status *status)
+{
+    if (handle == MPI_MESSAGE_NO_PROC)
+        return;
+    int is_known;
+    struct message *message = memory(sizeof *message);
+    *message = (struct message){handle, {number_of(comm, &is_known), status->MPI_SOURCE, status->MPI_TAG}, trace.messages};
+    trace.messages = message;
+}
+
+struct matched take_message(MPI_Message handle)
+{
+    struct matched matched = {0, NOBODY, ANY};
+    if (!trace.is_on || depth != 0)
+        return matched;
+    pthread_mutex_lock(&trace.lock);
+    for (struct message **place = &trace.messages; *place; place = &(*place)->next)
+        if ((*place)->handle == handle) {
+            struct message *found = *place;
+            matched = found->matched;
+            *place = found->next;
+            free(found);
+            break;
+        }
+    pthread_mutex_unlock(&trace.lock);
+    return matched;
+}
+
+void matched_fields(struct matched matched)
+{
+    field("comm", matched.comm);
+    field("peer", matched.peer);
+    field("tag", matched.tag);
 }
 
 void named_fields(int count, const MPI_Request *requests)

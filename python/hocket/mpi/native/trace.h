@@ -71,6 +71,14 @@ void completed_fields(int count, struct known *known, const MPI_Request *before,
 void keep_requests(int count, struct known *known, const MPI_Request *requests);
 /* Tells the numbers of requests that are only named. */
 void named_fields(int count, const MPI_Request *requests);
+/* Of a message that a probe matched: where it comes from, until it is received. */
+struct matched {
+    int comm, peer, tag;
+};
+
+void keep_message(MPI_Message message, MPI_Comm comm, const MPI_Status *status);
+struct matched take_message(MPI_Message message);
+void matched_fields(struct matched matched);
 /* What a receive got: "got": [source, tag, bytes] */
 void got_field(const MPI_Status *status);
 

@@ -114,13 +114,15 @@ static const struct known a_persistent_receive = {.is_receive = 1, .is_persisten
     int MPI_Mrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)         \
     {                                                                                                                  \
         STATUS;                                                                                                        \
+        struct matched matched = take_message(*message);                                                               \
         TRACED("MPI_Mrecv", PMPI_Mrecv##large(into, count, type, message, seen),                                       \
-               (data_fields("", count, type), got_field(seen)));                                                       \
+               (matched_fields(matched), data_fields("", count, type), got_field(seen)));                              \
     }                                                                                                                  \
     int MPI_Imrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)      \
     {                                                                                                                  \
+        struct matched matched = take_message(*message);                                                               \
         TRACED("MPI_Imrecv", PMPI_Imrecv##large(into, count, type, message, request),                                  \
-               (data_fields("", count, type), request_field(*request, a_receive)));                                    \
+               (matched_fields(matched), data_fields("", count, type), request_field(*request, a_receive)));           \
     }                                                                                                                  \
     int MPI_Sendrecv##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, void *into,             \
                             COUNT room, MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,                 \
@@ -158,7 +160,8 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
 int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     STATUS;
-    TRACED("MPI_Mprobe", PMPI_Mprobe(from, tag, comm, message, seen), probe(comm, from, tag, seen));
+    TRACED("MPI_Mprobe", PMPI_Mprobe(from, tag, comm, message, seen),
+           (probe(comm, from, tag, seen), keep_message(*message, comm, seen)));
 }
 
 /* A call that may find nothing, as `flag` says. */
@@ -184,7 +187,8 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 int MPI_Improbe(int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
     STATUS;
-    LOOKS("MPI_Improbe", PMPI_Improbe(from, tag, comm, flag, message, seen), probe(comm, from, tag, seen));
+    LOOKS("MPI_Improbe", PMPI_Improbe(from, tag, comm, flag, message, seen),
+          (probe(comm, from, tag, seen), keep_message(*message, comm, seen)));
 }
 
 /* Requests */

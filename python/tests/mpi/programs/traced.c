@@ -41,6 +41,11 @@ int main(int argc, char **argv)
     MPI_Probe(MPI_ANY_SOURCE, 20, MPI_COMM_WORLD, &status);
     MPI_Recv(room, 2, MPI_DOUBLE, status.MPI_SOURCE, 20, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Message message;
+    MPI_Isend(data, 3, MPI_DOUBLE, right, 21, MPI_COMM_WORLD, &requests[0]);
+    MPI_Mprobe(MPI_ANY_SOURCE, 21, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(room, 8, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
 
     /* Persistent requests, twice. */
     MPI_Recv_init(room, 4, MPI_DOUBLE, left, 30, MPI_COMM_WORLD, &requests[0]);
