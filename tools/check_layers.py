@@ -32,7 +32,7 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 MODULES = (
     ("_native", "call", "models", "parallel", "typing", "version"),
     ("files", "machine", "units"),
-    ("library",),
+    ("library", "traces"),
     ("requests",),
     ("topology",),
     ("authoring", "memory", "rules", "schedule", "verification"),

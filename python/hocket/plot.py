@@ -1,19 +1,21 @@
-"""A comparison as a picture: time over size, one line for each algorithm."""
+"""A comparison, simulated or measured, as a picture: time over size, one line for each algorithm."""
 
 from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.comparison import Comparison
+from hocket.mpi.benchmark import Bench, Prediction
 from hocket.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["FORMATS", "chart", "encode", "render"]
+__all__ = ["FORMATS", "bench_chart", "chart", "encode", "render"]
 
 FORMATS = (".png", ".html")
 """The endings of picture files."""
@@ -66,20 +68,90 @@ def chart(comparison: Comparison) -> alt.LayerChart:
     rows = _rows(comparison)
     if not rows:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    algorithms = list(comparison.algorithms)
-    base = alt.Chart({"values": rows}).encode(
-        x=alt.X("size_bytes:Q", title="size of the message")
-        .scale(type="log", base=2, nice=False)
-        .axis(values=_size_ticks(rows), labelExpr=_SIZE_LABEL),
-        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(values=_time_ticks(rows), labelExpr=_TIME_LABEL),
-        color=alt.Color("algorithm:N").scale(domain=algorithms),
-    )
-    points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        shape=alt.Shape("algorithm:N").scale(domain=algorithms), tooltip=["algorithm:N", "size:N", "time:N"]
-    )
-    return alt.LayerChart(layer=[base.mark_line(), points]).properties(
+    base = _over_size(rows, list(comparison.algorithms))
+    return alt.LayerChart(layer=[base.mark_line(), _points(base, list(comparison.algorithms))]).properties(
         width=_WIDTH, height=_HEIGHT, title=_title(comparison)
     )
+
+
+def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | None) -> alt.LayerChart:
+    """Return measured medians with their intervals, and dashed what a machine says of them.
+
+    Raises:
+        Error: Nothing has a size above zero.
+    """
+    import altair as alt
+
+    rows = [
+        {
+            "algorithm": one.algorithm,
+            "size_bytes": one.size_bytes,
+            "time_s": one.median_s,
+            "low_s": one.low_s,
+            "high_s": one.high_s,
+            "size": format_bytes(one.size_bytes),
+            "time": f"{format_time(one.median_s)} ({format_time(one.low_s)} to {format_time(one.high_s)})",
+        }
+        for one in bench.measurements
+        if one.size_bytes > 0 and one.low_s > 0
+    ]
+    said = [
+        {
+            "algorithm": one.algorithm,
+            "size_bytes": one.size_bytes,
+            "time_s": one.time_s,
+            "size": format_bytes(one.size_bytes),
+            "time": f"{format_time(one.time_s)} simulated",
+        }
+        for one in predictions
+        if one.size_bytes > 0 and one.time_s > 0
+    ]
+    if not rows:
+        raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
+    names = list(bench.algorithms)
+    base = _over_size(rows, names, [*rows, *said])
+    layers = [
+        base.mark_area(fillOpacity=0.2).encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
+        base.mark_line(),
+        _points(base, names),
+    ]
+    if said:
+        layers.append(_over_size(said, names, [*rows, *said]).mark_line(strokeDash=[4, 4], opacity=0.7))
+    subtitle = ["medians of measured times with their 95 % intervals"]
+    if said:
+        subtitle.append(f"dashed: simulated on {machine}")
+    return alt.LayerChart(layer=layers).properties(
+        width=_WIDTH,
+        height=_HEIGHT,
+        title=alt.TitleParams(
+            f"{bench.collective} on {bench.ranks} ranks, {' '.join(bench.mpi.partition(',')[0].split())}",
+            subtitle=subtitle,
+            anchor="start",
+        ),
+    )
+
+
+def _over_size(rows: list[dict[str, Any]], names: list[str], all_rows: list[dict[str, Any]] | None = None) -> alt.Chart:
+    """Return time over size, both logarithmic; ticks fit all rows."""
+    import altair as alt
+
+    ticked = all_rows or rows
+    return alt.Chart({"values": rows}).encode(
+        x=alt.X("size_bytes:Q", title="size of the message")
+        .scale(type="log", base=2, nice=False)
+        .axis(values=_size_ticks(ticked), labelExpr=_SIZE_LABEL),
+        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(values=_time_ticks(ticked), labelExpr=_TIME_LABEL),
+        color=alt.Color("algorithm:N").scale(domain=names),
+    )
+
+
+def _points(base: alt.Chart, names: list[str]) -> alt.Chart:
+    import altair as alt
+
+    points: alt.Chart = base.mark_point(filled=True, size=45, opacity=1).encode(
+        shape=alt.Shape("algorithm:N").scale(domain=names), tooltip=["algorithm:N", "size:N", "time:N"]
+    )
+    return points
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:

@@ -80,6 +80,8 @@ pub struct Engine {
     rank: usize,
     ranks: usize,
     transport: Transport,
+    /// The rules that were asked last.
+    rules: Option<&'static Rules>,
     /// Operations that are not running, the one used last at the end.
     idle: Vec<Box<Operation>>,
     /// Calls that are left to MPI, and why.
@@ -92,7 +94,7 @@ const MOST_KEPT: usize = 32;
 impl Engine {
     /// An engine of rank `rank` of `ranks`.
     pub fn new(rank: usize, ranks: usize, transport: Transport) -> Self {
-        Self { rank, ranks, transport, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
+        Self { rank, ranks, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
     }
 
     /// Number of ranks.
@@ -100,11 +102,17 @@ impl Engine {
         self.ranks
     }
 
-    /// The algorithm that `rules` have for the call, not yet started.
+    /// The algorithm that `rules` have for the call, not yet started. With other rules than before, what was kept of
+    /// earlier calls is dropped.
     ///
     /// # Errors
     /// The reason why MPI has to do it.
-    pub fn prepare(&mut self, rules: &Rules, request: &Request<'_>) -> Result<Box<Operation>, &CString> {
+    pub fn prepare(&mut self, rules: &'static Rules, request: &Request<'_>) -> Result<Box<Operation>, &CString> {
+        if self.rules.is_none_or(|last| !std::ptr::eq(last, rules)) {
+            self.rules = Some(rules);
+            self.idle.clear();
+            self.passed.clear();
+        }
         if let Some(index) = self.idle.iter().rposition(|operation| request.is_like(&operation.kind)) {
             return Ok(self.idle.remove(index));
         }

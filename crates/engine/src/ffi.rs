@@ -2,14 +2,17 @@
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::Collective;
 
 use crate::{Engine, Layout, Log, Operation, Progress, Request, Transport};
 
-static RULES: OnceLock<Rules> = OnceLock::new();
+/// The rules set last: they are never dropped, as engines know them by their place.
+static RULES: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
+static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
 static LOG: Mutex<Log> = Mutex::new(Log::new());
 
 /// `hocket_call`.
@@ -33,6 +36,11 @@ const COLLECTIVES: [Collective; 10] = Collective::ALL;
 #[unsafe(no_mangle)]
 pub extern "C" fn hocket_interface() -> c_int {
     1
+}
+
+fn rules() -> &'static Rules {
+    // SAFETY: what is stored there is never dropped.
+    unsafe { RULES.load(Ordering::Acquire).as_ref() }.unwrap_or_else(|| LazyLock::force(&NO_RULES))
 }
 
 /// Writes a text, cut off where there is no room; its whole length.
@@ -66,20 +74,24 @@ pub unsafe extern "C" fn hocket_set_rules(
 ) -> c_int {
     // SAFETY: as the header asks.
     let (rules, file) = unsafe { (text(rules), text(file)) };
-    let set = Rules::parse(&rules, &file).map_err(|error| error.to_string());
-    let problem = set.and_then(|rules| RULES.set(rules).map_err(|_| "rules are set once".to_owned())).err();
-    if let Some(problem) = &problem {
-        // SAFETY: as the header asks.
-        unsafe { write(problem, error, room) };
+    match Rules::parse(&rules, &file) {
+        Ok(rules) => {
+            RULES.store(Box::into_raw(Box::new(rules)), Ordering::Release);
+            0
+        }
+        Err(problem) => {
+            // SAFETY: as the header asks.
+            unsafe { write(&problem.to_string(), error, room) };
+            1
+        }
     }
-    problem.is_some().into()
 }
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_int {
     let named = COLLECTIVES.get(collective as usize).copied();
-    RULES.get().is_some_and(|rules| rules.mention(named, is_nonblocking != 0)).into()
+    rules().mention(named, is_nonblocking != 0).into()
 }
 
 /// See `hocket.h`.
@@ -137,7 +149,7 @@ pub unsafe extern "C" fn hocket_prepare(
     // SAFETY: as the header asks: an engine, a call and its counts, one per rank.
     let (engine, request) = unsafe { (&mut *engine, request(&*call, (*engine).ranks())) };
     let request = request.expect("the header names the collectives");
-    match engine.prepare(RULES.get_or_init(Rules::default), &request) {
+    match engine.prepare(rules(), &request) {
         Ok(operation) => Box::into_raw(operation),
         Err(why) => {
             // SAFETY: as the header asks.

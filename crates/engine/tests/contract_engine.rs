@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use hocket::cases;
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Counts, Side};
+use hocket_core::{Call, Collective, Counts, Side};
 use hocket_engine::{ANY_SOURCE, Ended, Engine, Layout, Operation, Progress, Request, Transport};
 use hocket_memory::{Operator, operator};
 
@@ -174,7 +174,7 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
     let inputs = inputs(&call);
     let expected = hocket::run(entry, &accepted, Some(operator), &inputs).expect("runs in memory");
     let values: String = parameters.iter().map(|(name, value)| format!(", {name}={value}")).collect();
-    let rules = Rules::parse(&format!("{}: {}{values}", entry.collective, entry.name), "rule").expect("a rule");
+    let rules = rules(&format!("{}: {}{values}", entry.collective, entry.name));
     let extent = call.element_bytes + gap;
     let world = World { operator, extent, state: RefCell::default() };
     {
@@ -201,7 +201,7 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
                 element_bytes: call.element_bytes,
                 layout: Layout { extent: extent as isize, true_lower_bound: 0, true_extent: call.element_bytes },
             };
-            let mut operation = engines[rank].prepare(&rules, &request).expect("accepted");
+            let mut operation = engines[rank].prepare(rules, &request).expect("accepted");
             let (input, result) = &mut buffers[rank];
             let user = std::ptr::from_ref(&users[rank]).cast_mut().cast();
             operation.start(user, input.as_mut_ptr(), result.as_mut_ptr());
@@ -252,5 +252,47 @@ fn every_algorithm_gives_under_the_engine_what_it_gives_in_memory() {
             }
         }
         assert!(accepted > 0, "{entry} refused every call");
+    }
+}
+
+/// Rules as engines take them: never dropped.
+fn rules(text: &str) -> &'static Rules {
+    Box::leak(Box::new(Rules::parse(text, "rules").expect("good rules")))
+}
+
+#[test]
+fn other_rules_choose_anew() {
+    let (ring, doubling, native) =
+        (rules("allreduce: ring"), rules("allreduce: recursive_doubling"), rules("allreduce: native"));
+    let mut engine = Engine::new(0, 4, TRANSPORT);
+    let layout = Layout { extent: 8, true_lower_bound: 0, true_extent: 8 };
+    let request = Request {
+        collective: Collective::Allreduce,
+        is_nonblocking: false,
+        root: 0,
+        count: 16,
+        counts: None,
+        in_place: false,
+        commutative: true,
+        element_bytes: 8,
+        layout,
+    };
+    for (rules, expected) in [
+        (ring, Some("ring")),
+        (ring, Some("ring")),
+        (doubling, Some("recursive_doubling")),
+        (native, None),
+        (ring, Some("ring")),
+    ] {
+        match engine.prepare(rules, &request) {
+            Ok(operation) => {
+                assert_eq!(Some(operation.entry.name), expected);
+                engine.keep(operation);
+            }
+            Err(reason) => {
+                assert_eq!(None, expected);
+                assert_eq!(reason.to_str(), Ok("a rule says native"));
+            }
+        }
     }
 }

@@ -9,16 +9,15 @@ from typing import Any
 import click
 
 from hocket import files
-from hocket._native import Error
 from hocket.cli.options import (
     CallOptions,
-    Read,
     as_json_option,
     call_options,
     engine_option,
     jobs_option,
     load_option,
     machine_option,
+    plot_option,
     ranks_option,
     required,
     seed_option,
@@ -31,18 +30,12 @@ from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.parallel import workers
-from hocket.plot import FORMATS, render
+from hocket.plot import render
 from hocket.simulation import Engine, Trials
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 
 __all__ = ["compare"]
-
-
-def _picture_file(path: str) -> str:
-    if Path(path).suffix not in FORMATS:
-        raise Error(f'got "{path}", expected a file that ends in {" or ".join(FORMATS)}')
-    return files.writable(path)
 
 
 @click.command()
@@ -55,11 +48,7 @@ def _picture_file(path: str) -> str:
 @engine_option
 @trials_option
 @seed_option
-@click.option(
-    "--plot",
-    type=Read(_picture_file, name="FILE"),
-    help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.",
-)
+@plot_option
 @load_option
 @jobs_option
 @as_json_option

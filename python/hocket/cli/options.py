@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
@@ -16,6 +17,7 @@ from hocket.call import Call
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
+from hocket.plot import FORMATS
 from hocket.requests import GAP
 from hocket.rules import AUTO
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
@@ -34,6 +36,7 @@ __all__ = [
     "machine_option",
     "output_option",
     "parameter_option",
+    "plot_option",
     "rank_counts_option",
     "ranks_option",
     "required",
@@ -166,6 +169,12 @@ def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
         raise Error(f"parameter {name}: {error}") from None
 
 
+def _picture_file(path: str) -> str:
+    if Path(path).suffix not in FORMATS:
+        raise Error(f'got "{path}", expected a file that ends in {" or ".join(FORMATS)}')
+    return writable(path)
+
+
 def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
     return library(paths, base=catalogue())
 
@@ -194,6 +203,11 @@ links_option = click.option(
     "--links",
     type=Read(writable, name="FILE"),
     help="Also write what each link carried, as CSV, on a machine where messages meet.",
+)
+plot_option = click.option(
+    "--plot",
+    type=Read(_picture_file, name="FILE"),
+    help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.",
 )
 output_option = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise."

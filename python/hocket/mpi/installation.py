@@ -64,8 +64,8 @@ def _program(name: str, option: str, what: str) -> Path:
 
 def _beside(mpicc: Path) -> str:
     """Return the launcher that belongs to a wrapper: `mpicc.openmpi` goes with `mpiexec.openmpi`."""
-    launcher = mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec"))
-    return str(launcher) if launcher.exists() else "mpiexec"
+    beside = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
+    return next((str(launcher) for launcher in beside if launcher.exists()), "mpiexec")
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation, compiled
 
-__all__ = ["NATIVE", "build", "cache_folder", "kept"]
+__all__ = ["NATIVE", "build", "cache_folder", "kept", "library_flag"]
 
 NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
@@ -33,7 +33,7 @@ def build(installation: Installation) -> Path:
     Raises:
         Error: It cannot be compiled, or written.
     """
-    flags = ["-shared", "-pthread", f'-DHOCKET_MPI_LIBRARY="{_escaped(installation.library)}"']
+    flags = ["-shared", "-pthread", library_flag(installation)]
     return kept(installation, "libhocket_mpi.so", [NATIVE / name for name in _SOURCES], flags)
 
 
@@ -68,5 +68,7 @@ def _key(installation: Installation, files: list[Path], flags: list[str]) -> str
     return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()[:16]
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def library_flag(installation: Installation) -> str:
+    """Return the flag that tells a library which MPI it is compiled for."""
+    escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
+    return f'-DHOCKET_MPI_LIBRARY="{escaped}"'

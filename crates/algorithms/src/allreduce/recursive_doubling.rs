@@ -16,13 +16,11 @@ use hocket_core::{Call, Rank, Span};
 use crate::About;
 use crate::pattern::Fold;
 
-pub const ABOUT: About = About::new(COST, MESSAGES).exact_when(|_| true);
-
-/// Costs of combining whole vectors at all ranks.
-pub const COST: &str =
-    "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)";
-/// Messages of the same.
-pub const MESSAGES: &str = "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))";
+pub const ABOUT: About = About::new(
+    "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
+    "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
+)
+.exact_when(|_| true);
 
 pub async fn program(r: &impl Rank, c: &Call) {
     r.copy(c.input(r), c.result(r)).await;

@@ -14,13 +14,13 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::allreduce::recursive_doubling::{COST, MESSAGES, combine_everywhere};
+use crate::allreduce::recursive_doubling as allreduce;
 
-pub const ABOUT: About = About::new(COST, MESSAGES).exact_when(|_| true);
+pub const ABOUT: About = About::new(allreduce::ABOUT.cost, allreduce::ABOUT.messages).exact_when(|_| true);
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let vector = r.scratch(c.total());
     r.copy(c.input(r), vector).await;
-    combine_everywhere(r, vector).await;
+    allreduce::combine_everywhere(r, vector).await;
     r.copy(c.block(vector, r.rank()), c.result(r)).await;
 }

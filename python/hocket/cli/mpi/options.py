@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ import click
 from hocket.mpi import Installation
 from hocket.mpi.launch import LOGS
 
-__all__ = ["installation_options", "rule_options"]
+__all__ = ["installation_options", "rule_options", "working"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,6 +27,15 @@ def installation_options(command: F) -> F:
         return command(*arguments, installation=Installation.find(mpicc, mpiexec), **more)
 
     return found  # type: ignore[return-value]
+
+
+@contextmanager
+def working(label: str) -> Iterator[None]:
+    """Say on stderr what goes on, if that is a terminal."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(label):
+        yield
 
 
 def rule_options(command: F) -> F:

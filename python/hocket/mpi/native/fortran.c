@@ -1,7 +1,9 @@
 /* Names that Fortran programs call and whose implementation calls PMPI_*, past the C names: all of them under Open MPI;
- * under MPICH those of the module mpi_f08 that have no buffer.
+ * under MPICH those of the module mpi_f08 that have no buffer. The standard ABI has no Fortran.
  */
 #include "shim.h"
+
+#ifndef MPI_ABI
 
 #include <stddef.h>
 
@@ -86,5 +88,7 @@ FORTRAN(gather, ROOTED,
         MPI_Gather(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
 FORTRAN(scatter, ROOTED,
         MPI_Scatter(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
+
+#endif
 
 #endif

@@ -91,8 +91,9 @@ typedef struct hocket_call {
 typedef struct hocket_engine hocket_engine;
 typedef struct hocket_operation hocket_operation;
 
-/* Sets the rules that all engines choose by, once, before the first call; `file` names them in errors. Returns 0, or 1 and
- * one line in `error`. */
+/* Sets the rules that all engines choose by, in place of those set before; `file` names them in errors. Nothing that an engine
+ * started is running meanwhile. All ranks set the same ones between the same calls. Returns 0, or 1 and one line in `error`;
+ * the rules are then those of before. */
 int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
 /* Whether some rule has an algorithm for such calls of a collective, or, if that is HOCKET_ANY, of any. */
 #define HOCKET_ANY (-1)

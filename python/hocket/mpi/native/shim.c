@@ -8,10 +8,12 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Tags that the messages of one operation have. */
 enum { TAGS_PER_OPERATION = 64 };
@@ -54,11 +56,9 @@ struct operation {
     int has_started;
     unsigned sequence;
     struct room packed_input, packed_result, copying;
-    /* Of each slot, and room for those that have ended. */
+    /* Of each slot. */
     MPI_Request *requests;
-    MPI_Status *statuses;
-    int *ended;
-    int slots, ended_count, ended_taken;
+    int slots;
     double start_s;
     /* Of a call that was started: its request, and the next such call. */
     MPI_Request generalized;
@@ -69,16 +69,21 @@ static struct {
     int is_ready;
     const char *off;
     int log_calls, log_summary, world_rank;
+    /* Whether there are more ranks here than processors: one that waits lets others go on. */
+    int is_crowded;
     int keyval;
     unsigned most_operations;
     pthread_mutex_t lock;
     /* Calls that were started and are under way. */
     struct operation *active;
     int active_count;
+    /* Those whose requests are gone. */
+    struct operation *ended;
+    pthread_mutex_t ended_lock;
     /* Operators that were freed meanwhile: they are freed when nothing is under way. */
     MPI_Op *freed_ops;
     int freed_count;
-} shim = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
+} shim = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER, .ended_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print_line(const char *format, ...)
@@ -174,18 +179,15 @@ static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
 
 /* Functions that the engine calls */
 
-static int reserve_slot(struct operation *operation, uint32_t slot)
+static void reserve_slot(struct operation *operation, uint32_t slot)
 {
     if ((int)slot < operation->slots)
-        return 1;
+        return;
     int slots = 2 * ((int)slot + 8);
     operation->requests = grown(operation->requests, sizeof(MPI_Request) * (size_t)slots);
-    operation->statuses = grown(operation->statuses, sizeof(MPI_Status) * (size_t)slots);
-    operation->ended = grown(operation->ended, sizeof(int) * (size_t)slots);
     for (int i = operation->slots; i < slots; i++)
         operation->requests[i] = MPI_REQUEST_NULL;
     operation->slots = slots;
-    return 1;
 }
 
 static int tag_of(const struct operation *operation, uint32_t tag)
@@ -242,32 +244,38 @@ static int transport_receive(void *user, uint32_t slot, void *into, size_t count
 #endif
 }
 
-static int transport_test(void *user, int may_wait, hocket_ended *ended, size_t room, size_t *count)
+/* Takes those messages that have ended. One by one, since an error of several goes to the handler of MPI_COMM_WORLD. */
+static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
 {
-    struct operation *operation = user;
-    *count = 0;
-    if (operation->ended_taken == operation->ended_count) {
-        int found;
-        int (*look)(int, MPI_Request *, int *, int *, MPI_Status *) = may_wait ? PMPI_Waitsome : PMPI_Testsome;
-        int code = look(operation->slots, operation->requests, &found, operation->ended, operation->statuses);
-        if (code == MPI_ERR_IN_STATUS)
-            for (int i = 0; i < found; i++)
-                if (operation->statuses[i].MPI_ERROR != MPI_SUCCESS)
-                    return operation->statuses[i].MPI_ERROR;
+    for (int slot = 0; slot < operation->slots && *count < room; slot++) {
+        MPI_Request *request = &operation->requests[slot];
+        MPI_Status status;
+        MPI_Count bytes = 0;
+        int flag = 0;
+        if (*request == MPI_REQUEST_NULL)
+            continue;
+        int code = PMPI_Test(request, &flag, &status);
         if (code != MPI_SUCCESS)
             return code;
-        operation->ended_count = found == MPI_UNDEFINED ? 0 : found;
-        operation->ended_taken = 0;
-    }
-    while (*count < room && operation->ended_taken < operation->ended_count) {
-        int index = operation->ended_taken++;
-        MPI_Status *status = &operation->statuses[index];
-        MPI_Count bytes = 0;
-        PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+        if (!flag)
+            continue;
+        PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
         size_t elements = bytes > 0 ? (size_t)bytes / operation->type_bytes : 0;
-        ended[(*count)++] = (hocket_ended){(uint32_t)operation->ended[index], (uint32_t)status->MPI_SOURCE, elements};
+        ended[(*count)++] = (hocket_ended){(uint32_t)slot, (uint32_t)status.MPI_SOURCE, elements};
     }
     return MPI_SUCCESS;
+}
+
+static int transport_test(void *user, int may_wait, hocket_ended *ended, size_t room, size_t *count)
+{
+    *count = 0;
+    for (;;) {
+        int code = look(user, ended, room, count);
+        if (code != MPI_SUCCESS || *count || !may_wait)
+            return code;
+        if (shim.is_crowded)
+            sched_yield();
+    }
 }
 
 static int transport_reduce(void *user, const void *source, void *target, size_t count)
@@ -341,8 +349,6 @@ static void release_communicator(struct communicator *state)
         free(operation->packed_result.bytes);
         free(operation->copying.bytes);
         free(operation->requests);
-        free(operation->statuses);
-        free(operation->ended);
         free(operation);
     }
     if (state->engine)
@@ -555,7 +561,9 @@ static int advance(struct operation *operation, int may_wait)
 
 static size_t bytes_moved(const struct operation *operation)
 {
-    return operation->description.count * operation->description.element_bytes;
+    const hocket_call *call = &operation->description;
+    size_t elements = call->counts ? operation->call.result.count : call->count;
+    return elements * call->element_bytes;
 }
 
 static void log_ran(struct operation *operation)
@@ -581,9 +589,26 @@ static void passed(const struct call *call)
         print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
 }
 
+/* Keeps the operations whose requests are gone. */
+static void reap(void)
+{
+    pthread_mutex_lock(&shim.ended_lock);
+    struct operation *next, *operation = shim.ended;
+    shim.ended = NULL;
+    pthread_mutex_unlock(&shim.ended_lock);
+    for (; operation; operation = next) {
+        struct communicator *comm = operation->comm;
+        next = operation->next;
+        if (operation->call.code == MPI_SUCCESS)
+            keep_operation(operation);
+        release_communicator(comm);
+    }
+}
+
 /* An operation with an algorithm for the call; NULL if it is left to MPI. A nonblocking one holds the caller's types. */
 static struct operation *operation_for(struct call *call)
 {
+    reap();
     if (!call->reason && !shim.is_ready)
         call->reason = "MPI_Init was not seen";
     if (!call->reason)
@@ -621,8 +646,11 @@ int shim_run(struct call *call)
     struct operation *operation = operation_for(call);
     if (!operation)
         return 0;
-    while (!advance(operation, !shim_is_active()))
+    while (!advance(operation, !shim_is_active())) {
         shim_progress();
+        if (shim.is_crowded)
+            sched_yield();
+    }
     log_ran(operation);
     call->code = operation->call.code;
     if (call->code != MPI_SUCCESS)
@@ -659,13 +687,14 @@ static int query_request(void *state, MPI_Status *status)
     return operation->call.code;
 }
 
+/* MPI must not be called from here: what is to be freed waits. */
 static int free_request(void *state)
 {
     struct operation *operation = state;
-    struct communicator *comm = operation->comm;
-    if (operation->call.code == MPI_SUCCESS)
-        keep_operation(operation);
-    release_communicator(comm);
+    pthread_mutex_lock(&shim.ended_lock);
+    operation->next = shim.ended;
+    shim.ended = operation;
+    pthread_mutex_unlock(&shim.ended_lock);
     return MPI_SUCCESS;
 }
 
@@ -675,9 +704,10 @@ static int cancel_request(void *state, int is_complete)
     return MPI_SUCCESS;
 }
 
-int shim_may_be_active(void)
+int shim_may_be_active(MPI_Comm comm)
 {
-    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1);
+    int rank, ranks;
+    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1) && shim_place(comm, &rank, &ranks);
 }
 
 int shim_is_active(void)
@@ -743,6 +773,7 @@ void shim_settle(MPI_Comm comm)
         PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
     while (found && is_in_use(state))
         shim_progress();
+    reap();
 }
 
 int shim_free_op(MPI_Op *op)
@@ -823,6 +854,21 @@ static void read_rules(char *problem, size_t room)
     free(text);
 }
 
+void hocket_count_calls(int are_counted)
+{
+    shim.log_summary = are_counted;
+}
+
+static int is_crowded(void)
+{
+    MPI_Comm here;
+    int ranks;
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    PMPI_Comm_size(here, &ranks);
+    PMPI_Comm_free(&here);
+    return ranks > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 void shim_begin(void)
 {
     static char problem[512];
@@ -830,6 +876,7 @@ void shim_begin(void)
     if (shim.is_ready)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
+    shim.is_crowded = is_crowded();
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &shim.keyval, NULL);
@@ -852,6 +899,7 @@ void shim_end(void)
         return;
     while (shim_is_active())
         shim_progress();
+    reap();
     MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     for (int i = 0; i < 2; i++) {
         void *state;

@@ -43,6 +43,9 @@ void shim_begin(void);
 /* Ends what is under way and prints the summary; before MPI is finalised. */
 void shim_end(void);
 
+/* Whether calls are counted from here on, as with HOCKET_LOG=summary: for programs that look for it, such as bench.c. */
+void hocket_count_calls(int are_counted);
+
 /* Runs a call; 0 if it is left to MPI. */
 int shim_run(struct call *call);
 /* Starts a call; 0 if it is left to MPI. */
@@ -52,8 +55,9 @@ size_t *shim_counts(MPI_Comm comm);
 /* Rank and ranks of a communicator; 0 where MPI has to say what is wrong with it. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
 
-/* Whether the rules have algorithms for nonblocking calls: the same on all ranks. */
-int shim_may_be_active(void);
+/* Whether the rules have algorithms for nonblocking calls, and the communicator is none between groups, whose nonblocking
+ * calls MPICH 5.0.2 gets wrong: the same on all ranks. */
+int shim_may_be_active(MPI_Comm comm);
 /* Whether calls that were started are under way, on this rank. */
 int shim_is_active(void);
 /* Goes on with them. */

@@ -1,0 +1,111 @@
+//! A call like an earlier one allocates no memory.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout as Memory, System};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hocket_algorithms::rules::Rules;
+use hocket_core::Collective;
+use hocket_engine::{Ended, Engine, Layout, Progress, Request, Transport};
+
+/// Counts what is allocated.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(memory) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, memory: Memory) {
+        unsafe { System.dealloc(at, memory) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+thread_local! {
+    /// Slots of messages that have ended: here, all of them at once.
+    static ENDED: RefCell<VecDeque<u32>> = RefCell::new(VecDeque::with_capacity(64));
+}
+
+unsafe extern "C" fn send(_: *mut c_void, slot: u32, _: *const c_void, _: usize, _: i32, _: u32) -> c_int {
+    ENDED.with_borrow_mut(|ended| ended.push_back(slot));
+    0
+}
+
+unsafe extern "C" fn receive(_: *mut c_void, slot: u32, _: *mut c_void, _: usize, _: i32, _: u32) -> c_int {
+    ENDED.with_borrow_mut(|ended| ended.push_back(slot));
+    0
+}
+
+unsafe extern "C" fn test(_: *mut c_void, _: c_int, into: *mut Ended, _: usize, count: *mut usize) -> c_int {
+    let slot = ENDED.with_borrow_mut(VecDeque::pop_front);
+    unsafe {
+        *count = slot.is_some().into();
+        if let Some(slot) = slot {
+            *into = Ended { slot, source: 0, count: 0 };
+        }
+    }
+    0
+}
+
+unsafe extern "C" fn combine(_: *mut c_void, _: *const c_void, _: *mut c_void, _: usize) -> c_int {
+    0
+}
+
+unsafe extern "C" fn copy(_: *mut c_void, _: *const c_void, _: *mut c_void, _: usize) -> c_int {
+    0
+}
+
+#[test]
+fn a_call_like_an_earlier_one_allocates_nothing() {
+    let transport = Transport { send, receive, test, reduce: combine, copy };
+    let cases = [
+        (Collective::Allreduce, "recursive_doubling"),
+        (Collective::Allreduce, "rabenseifner"),
+        (Collective::Allreduce, "ring"),
+        (Collective::Broadcast, "binomial"),
+        (Collective::Reduce, "binomial"),
+        (Collective::Allgather, "ring"),
+        (Collective::Allgather, "recursive_doubling"),
+        (Collective::Alltoall, "pairwise_exchange"),
+        (Collective::Barrier, "dissemination"),
+        (Collective::ReduceScatter, "ring"),
+        (Collective::Scan, "recursive_doubling"),
+    ];
+    for (collective, name) in cases {
+        let rules: &Rules =
+            Box::leak(Box::new(Rules::parse(&format!("{collective}: {name}"), "rule").expect("a rule")));
+        let mut engine = Engine::new(5, 16, transport);
+        let (mut input, mut result) = (vec![0u8; 4096], vec![0u8; 4096]);
+        let request = Request {
+            collective,
+            is_nonblocking: false,
+            root: 0,
+            count: if collective == Collective::Barrier { 0 } else { 8 },
+            counts: None,
+            in_place: false,
+            commutative: true,
+            element_bytes: 8,
+            layout: Layout { extent: 8, true_lower_bound: 0, true_extent: 8 },
+        };
+        let mut call = || {
+            let mut operation = engine.prepare(rules, &request).expect("accepted");
+            operation.start(std::ptr::null_mut(), input.as_mut_ptr(), result.as_mut_ptr());
+            while operation.advance(false) == Progress::Waits {}
+            engine.keep(operation);
+        };
+        (0..3).for_each(|_| call());
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        (0..10).for_each(|_| call());
+        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0, "{collective} {name}");
+    }
+}

@@ -1,0 +1,129 @@
+"""`hocket mpi noise`: what the operating system takes from programs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from hocket import files
+from hocket._native import Error
+from hocket.cli.mpi.options import working
+from hocket.cli.options import Read, as_json_option
+from hocket.cli.output import print_facts, print_json, print_table
+from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
+from hocket.units import format_time, parse_ranks, parse_time
+
+__all__ = ["noise"]
+
+
+def _processors(text: str) -> tuple[int, ...]:
+    usable = os.sched_getaffinity(0)
+    numbers = tuple(sorted({number - 1 for number in parse_ranks(_one_more(text))}))
+    missing = set(numbers) - usable
+    if missing:
+        raise Error(f'got "{text}", expected processors of {", ".join(map(str, sorted(usable)))}')
+    return numbers
+
+
+def _one_more(text: str) -> str:
+    """Return a list of processors, which begin with 0, as a list of rank counts, which begin with 1."""
+    parts = (part.split("-") for part in text.split(","))
+    if not all(number.isdecimal() for part in parts for number in part):
+        raise Error(f'got "{text}", expected processors such as 0-3 or 0,2')
+    return ",".join("-".join(str(int(number) + 1) for number in part.split("-")) for part in text.split(","))
+
+
+@click.command()
+@click.option(
+    "--time",
+    "length_s",
+    type=Read(parse_time, name="TIME"),
+    default="10 s",
+    show_default=True,
+    help="How long to watch.",
+)
+@click.option(
+    "--threshold",
+    "threshold_s",
+    type=Read(parse_time, name="TIME"),
+    default="1 us",
+    show_default=True,
+    help="The shortest interruption.",
+)
+@click.option(
+    "--processors",
+    type=Read(_processors, name="LIST"),
+    help="Their numbers, such as 0-3 or 0,2; all that this program may use otherwise.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=Read(files.writable, name="FILE"),
+    help='Also write a noise trace, for `model = "trace"` of a machine file.',
+)
+@as_json_option
+def noise(
+    length_s: float, threshold_s: float, processors: tuple[int, ...] | None, output: str | None, as_json: bool
+) -> None:
+    """Record what interrupts programs on every processor of this machine."""
+    if not 0 < length_s <= 3600:
+        raise click.UsageError(f"--time: got {format_time(length_s)}, expected more than 0 s and no more than an hour")
+    with working("recording"):
+        recordings = record(processors or sorted(os.sched_getaffinity(0)), length_s=length_s, threshold_s=threshold_s)
+    kinds = by_duration(recordings)
+    text, all_s = noise_trace(recordings)
+    if output is not None:
+        files.write(output, text)
+    if as_json:
+        print_json(
+            {
+                "processors": [
+                    {**asdict(one), "share": one.share, "period_s": one.period_s, "events": len(one.events)}
+                    for one in recordings
+                ],
+                "kinds": [{**asdict(one), "most_s": min(one.most_s, length_s)} for one in kinds],
+                "trace": output,
+                "length_s": all_s,
+            }
+        )
+    else:
+        _print(recordings, kinds, output, all_s)
+
+
+def _print(recordings: tuple[Recording, ...], kinds: tuple[Kinds, ...], output: str | None, all_s: float) -> None:
+    rows = [
+        [
+            str(one.processor),
+            str(len(one.events)),
+            format_time(one.period_s) if one.period_s else "-",
+            format_time(sum(duration for _, duration in one.events) / max(len(one.events), 1)),
+            format_time(max((duration for _, duration in one.events), default=0.0)),
+            f"{one.share:.3%}",
+        ]
+        for one in recordings
+    ]
+    columns = ["processor", "events", "period", "duration", "longest", "share"]
+    print_table(columns, rows, right=columns[1:])
+    click.echo()
+    rows = [
+        [
+            f"up to {format_time(one.most_s)}" if one.most_s < float("inf") else f"from {format_time(one.least_s)}",
+            str(one.events),
+            format_time(one.period_s),
+            format_time(one.duration_s),
+            f"{one.share:.3%}",
+        ]
+        for one in kinds
+    ]
+    columns = ["interruptions", "events", "period", "duration", "share"]
+    print_table(columns, rows, right=columns[1:])
+    if output is not None:
+        click.echo()
+        print_facts([("trace", output)])
+        click.echo(
+            f'in a machine file beside it:\n[noise.os]\nmodel = "trace"\nfile = "{Path(output).name}"\n'
+            f'length = "{all_s:.9f} s"'
+        )

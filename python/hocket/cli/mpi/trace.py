@@ -1,0 +1,104 @@
+"""`hocket mpi trace`: what a program calls, when, and on what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from os.path import basename
+from typing import Any
+
+import click
+
+from hocket import files, traces
+from hocket.cli.mpi.options import installation_options
+from hocket.cli.options import Read, as_json_option
+from hocket.cli.output import print_facts, print_json, print_table
+from hocket.mpi import Installation
+from hocket.mpi.tracing import trace as trace_program
+from hocket.traces import Trace
+from hocket.units import format_bytes, format_time
+
+__all__ = ["trace"]
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
+@click.option(
+    "--output",
+    "-o",
+    type=Read(files.writable, name="FILE"),
+    help="Where to write the trace; PROGRAM.hktrace otherwise.",
+)
+@click.option("--simgrid", type=click.Path(file_okay=False), help="Also write SimGrid's time-independent traces, here.")
+@click.option("--allprof", type=click.Path(file_okay=False), help="Also write logs as of liballprof, here.")
+@installation_options
+@as_json_option
+@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+def trace(
+    ranks: int,
+    installation: Installation,
+    output: str | None,
+    simgrid: str | None,
+    allprof: str | None,
+    as_json: bool,
+    program: tuple[str, ...],
+) -> int:
+    """Run PROGRAM under mpiexec, and write a trace of its MPI calls.
+
+    Put -- before the program, so that its options are not taken for those of this command.
+    """
+    if not program:
+        raise click.UsageError("no program, expected one after --")
+    path = output or files.writable(f"{basename(program[0])}.hktrace")
+    found, status = trace_program(installation, ranks, program, path)
+    written = {"trace": path}
+    if simgrid is not None:
+        written["simgrid"] = str(traces.write_simgrid(simgrid, found))
+    if allprof is not None:
+        written["allprof"] = str(traces.write_allprof(allprof, found))
+    if as_json:
+        print_json({**_summary(found), **written, "exit_status": status})
+    else:
+        _print(found, written)
+    return status
+
+
+def _summary(trace: Trace) -> dict[str, Any]:
+    functions: dict[str, dict[str, float]] = defaultdict(lambda: {"calls": 0, "time_s": 0.0, "bytes": 0})
+    for rank in trace.ranks:
+        for call in rank.calls:
+            row = functions[call.function]
+            row["calls"] += call.arguments.get("tries", 1)
+            row["time_s"] += call.end_s - call.start_s
+            row["bytes"] += call.size_bytes() or call.size_bytes("recv_")
+    ends_s = [rank.on_rank_0_s(rank.end_s) for rank in trace.ranks]
+    return {
+        "program": trace.program,
+        "mpi": trace.mpi,
+        "ranks": len(trace.ranks),
+        "calls": trace.calls,
+        "time_s": max(ends_s),
+        "mpi_share": sum(rank.mpi_s for rank in trace.ranks) / max(sum(rank.end_s for rank in trace.ranks), 1e-9),
+        "clock_offset_s": max(abs(offset) for rank in trace.ranks for offset in rank.clock_offset_s),
+        "functions": dict(sorted(functions.items(), key=lambda item: -item[1]["time_s"])),
+    }
+
+
+def _print(trace: Trace, written: dict[str, str]) -> None:
+    summary = _summary(trace)
+    click.secho(f"{summary['program']}, {summary['ranks']} ranks, {summary['calls']} calls", bold=True)
+    print_facts(
+        [
+            ("mpi", summary["mpi"]),
+            ("time", f"{format_time(summary['time_s'])} from MPI_Init to the last MPI_Finalize"),
+            ("inside MPI", f"{summary['mpi_share']:.1%}, mean over the ranks"),
+            ("clocks", f"at most {format_time(summary['clock_offset_s'])} apart"),
+        ]
+    )
+    rows = [
+        [name, f"{row['calls']:.0f}", format_time(row["time_s"]), format_bytes(int(row["bytes"]))]
+        for name, row in summary["functions"].items()
+        if name not in ("MPI_Init", "MPI_Finalize")
+    ]
+    print_table(["function", "calls", "time", "data"], rows, right=["calls", "time", "data"])
+    click.echo()
+    print_facts(written.items())

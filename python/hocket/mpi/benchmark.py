@@ -1,0 +1,247 @@
+"""Collectives timed under a real MPI: algorithms in turn, in one program, until their medians are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+from statistics import median
+from typing import Any
+
+from hocket._native import Error
+from hocket.call import Call
+from hocket.library import Algorithm
+from hocket.machine import Machine
+from hocket.mpi.installation import Installation
+from hocket.mpi.jobs import lines_of
+from hocket.mpi.launch import command, crowded, environment
+from hocket.mpi.preload import NATIVE, kept
+from hocket.requests import declared_by
+from hocket.simulation import simulate
+
+__all__ = ["NATIVE_NAME", "Bench", "Measurement", "NotMeasured", "Prediction", "bench", "predict"]
+
+NATIVE_NAME = "native"
+"""The MPI's own algorithm."""
+
+REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "scan")
+_DOUBLE_BYTES = 8
+_Z = 1.96  # of 95 %
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One algorithm at one size.
+
+    Attributes:
+        algorithm: Its name, or "native".
+        size_bytes: The size of the call.
+        median_s: The median of the samples.
+        low_s: Where its 95 % confidence interval begins, by order statistics.
+        high_s: Where it ends.
+        calls: How many calls a sample is the mean of.
+        samples_s: The samples, in the order in which they were taken.
+    """
+
+    algorithm: str
+    size_bytes: int
+    median_s: float
+    low_s: float
+    high_s: float
+    calls: int
+    samples_s: tuple[float, ...]
+
+    @staticmethod
+    def of(algorithm: str, size_bytes: int, calls: int, samples_s: Sequence[float]) -> Measurement:
+        """Return what samples say."""
+        ordered, count = sorted(samples_s), len(samples_s)
+        reach = ceil(_Z * sqrt(count) / 2)
+        low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
+        return Measurement(algorithm, size_bytes, median(ordered), low, high, calls, tuple(samples_s))
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """Why an algorithm was not timed at a size."""
+
+    algorithm: str
+    size_bytes: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a machine file says of an algorithm at a size.
+
+    Attributes:
+        algorithm: Its name.
+        size_bytes: The size.
+        time_s: The simulation's time.
+        formula_s: The closed form's, where there is one for the machine.
+        is_exact: Whether that is exact for the call, or an upper bound.
+    """
+
+    algorithm: str
+    size_bytes: int
+    time_s: float
+    formula_s: float | None
+    is_exact: bool | None
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What was measured.
+
+    Attributes:
+        collective: The collective.
+        ranks: Number of ranks.
+        mpi: What the MPI calls itself.
+        algorithms: Names, in the order asked for.
+        measurements: Each algorithm at each size that it took.
+        not_measured: The others, and why.
+        counted: For each algorithm, how many proving calls the library itself counted.
+    """
+
+    collective: str
+    ranks: int
+    mpi: str
+    algorithms: tuple[str, ...]
+    measurements: tuple[Measurement, ...]
+    not_measured: tuple[NotMeasured, ...]
+    counted: Mapping[str, int]
+
+    @property
+    def sizes_bytes(self) -> list[int]:
+        """The sizes at which something was measured."""
+        return sorted({one.size_bytes for one in self.measurements})
+
+    def at(self, size_bytes: int, algorithm: str) -> Measurement | None:
+        """Return one measurement, if there is one."""
+        found = (one for one in self.measurements if (one.size_bytes, one.algorithm) == (size_bytes, algorithm))
+        return next(found, None)
+
+
+def bench(
+    installation: Installation,
+    candidates: Sequence[Algorithm | None],
+    call: Call,
+    sizes_bytes: Iterable[int],
+    *,
+    share: float,
+    limit_s: float,
+    on_done: Callable[[], object] = lambda: None,
+) -> Bench:
+    """Time algorithms, `None` being the MPI's own, in one program under `mpiexec`.
+
+    Args:
+        installation: The MPI.
+        candidates: The algorithms, all for one collective.
+        call: Ranks, root and parameters; each algorithm takes the parameters that it declares.
+        sizes_bytes: The sizes.
+        share: How far the 95 % confidence interval of a median may reach from it, as a share of it.
+        limit_s: Seconds for each size, if ten rounds take no longer.
+        on_done: Called when an algorithm is done with a size.
+
+    Raises:
+        Error: The program fails, or a result is wrong.
+    """
+    collective = next(one.collective for one in candidates if one is not None)
+    sizes = sorted(set(sizes_bytes))
+    _check_sizes(collective, sizes, call.ranks)
+    names = tuple(one.name if one else NATIVE_NAME for one in candidates)
+    rules = [_rule(collective, one, call) for one in candidates]
+    flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
+    program = kept(installation, "hocket-bench", [NATIVE / "bench.c"], flags)
+    proofs: list[dict[str, Any]] = []
+    found: list[Measurement] = []
+
+    def take(text: str) -> None:
+        try:
+            value = json.loads(text)
+        except ValueError:
+            raise Error(f"{program.name}: got {text[:60]!r}, expected a measurement") from None
+        name = names[value["rule"]]
+        if "samples_s" in value:
+            found.append(Measurement.of(name, value["size"], value["calls"], value["samples_s"]))
+            on_done()
+            return
+        if not value["is_right"]:
+            raise Error(f"{collective} {name}, {value['size']} B: the result is wrong")
+        if not value["has_run"]:
+            on_done()
+        proofs.append(value)
+
+    arguments = [collective, str(call.root), f"{share:g}", f"{limit_s:g}", ",".join(map(str, sizes)), *rules]
+    line = command(installation, call.ranks, [str(program), *arguments], environment(installation, None))
+    lines_of(line, crowded(call.ranks), take)
+    refused = [
+        NotMeasured(names[proof["rule"]], proof["size"], _reason(proof)) for proof in proofs if not proof["has_run"]
+    ]
+    if not found:
+        raise Error(refused[0].sentence if refused else f"{program.name}: there are no measurements")
+    counted = {
+        name: sum(proof["has_run"] for proof in proofs if proof["rule"] == number) for number, name in enumerate(names)
+    }
+    return Bench(collective, call.ranks, installation.library, names, tuple(found), tuple(refused), counted)
+
+
+def _check_sizes(collective: str, sizes: Sequence[int], ranks: int) -> None:
+    unit = _DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
+    odd = [size for size in sizes if collective in REDUCTIONS and size % unit]
+    if odd:
+        raise Error(f"--sizes: got {odd[0]} B, expected multiples of {unit} B: {collective} adds doubles")
+    if sizes and sizes[-1] >= 2**31:
+        raise Error(f"--sizes: got {sizes[-1]} B, expected less than 2 GiB")
+
+
+def _rule(collective: str, algorithm: Algorithm | None, call: Call) -> str:
+    if algorithm is None:
+        return f"{collective}: {NATIVE_NAME}"
+    values = "".join(f", {name}={value}" for name, value in declared_by(algorithm, call.parameters).items())
+    return f"{collective}: {algorithm.name}{values}"
+
+
+def _reason(proof: Mapping[str, Any]) -> str:
+    """Return why MPI did it: what the library counts once more."""
+    before = _passed(proof["before"])
+    new = [reason for reason, calls in _passed(proof["after"]).items() if calls > before.get(reason, 0)]
+    return new[0] if new else "another algorithm ran"
+
+
+def _passed(summary: str) -> dict[str, int]:
+    found = {}
+    for line in summary.splitlines():
+        counts, is_there, reason = line.partition(" left to MPI: ")
+        if is_there:
+            found[reason] = int(counts.split()[0])
+    return found
+
+
+def predict(
+    found: Bench, candidates: Iterable[Algorithm | None], call: Call, machine: Machine
+) -> tuple[Prediction, ...]:
+    """Return what a machine says of what was measured: simulated, and by closed forms.
+
+    Raises:
+        Error: The machine has no room for the ranks.
+    """
+    by_name = {one.name: one for one in candidates if one is not None}
+    predictions = []
+    for one in found.measurements:
+        algorithm = by_name.get(one.algorithm)
+        if algorithm is None:
+            continue
+        mine = replace(
+            call,
+            size_bytes=one.size_bytes,
+            element_bytes=_DOUBLE_BYTES if found.collective in REDUCTIONS else 1,
+            parameters=declared_by(algorithm, call.parameters),
+        )
+        simulated = simulate(algorithm, mine, machine=machine)
+        predictions.append(
+            Prediction(
+                algorithm.name, one.size_bytes, simulated.time_s.mean, simulated.formula_s, simulated.formula_is_exact
+            )
+        )
+    return tuple(predictions)

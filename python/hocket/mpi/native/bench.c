@@ -1,0 +1,330 @@
+/* Times a collective by several rules, in turn, at several sizes: lines of JSON.
+ *
+ *     bench COLLECTIVE ROOT SHARE SECONDS SIZE,SIZE,.. RULE RULE ..
+ *
+ * It runs with the library preloaded. For each size, each rule is set once, one call is made with the library's count on, and
+ * its result checked: {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}, where has_run says whether the
+ * library counts one call more of the rule's algorithm, and the texts are its counts. Then come rounds, each of which takes a
+ * sample by each rule that had its way, until the 95 % confidence intervals of all medians reach no farther than SHARE of them,
+ * or SECONDS have passed: {"size":S,"rule":R,"calls":N,"samples_s":[..]}. A sample begins with a barrier; it is the time of N
+ * calls of the rank that took longest, divided by N. N is 1 where ranks could run ahead.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_ROUNDS = 10, MOST_ROUNDS = 2000, MOST_CALLS = 50, MOST_RULES = 64 };
+#define SAMPLE_S 200e-6
+
+static int rank, ranks, root;
+static const char *collective;
+static size_t bytes;
+static char *input, *result;
+static int (*set_rules)(const char *, const char *, char *, size_t);
+static size_t (*log_summary)(char *, size_t);
+static void (*count_calls)(int);
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "hocket bench: %s: %s\n", what, why);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static void *function(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    if (!found)
+        fail(name, "is not there, expected the library to be preloaded");
+    return found;
+}
+
+static int is(const char *name)
+{
+    return strcmp(collective, name) == 0;
+}
+
+static int is_reduction(void)
+{
+    return is("allreduce") || is("reduce") || is("scan") || is("reduce_scatter");
+}
+
+/* Calls, with data that can be checked */
+
+static void call(void)
+{
+    int count = (int)(is_reduction() ? bytes / sizeof(double) : bytes);
+    if (is("allreduce"))
+        MPI_Allreduce(input, result, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    else if (is("reduce"))
+        MPI_Reduce(input, result, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    else if (is("scan"))
+        MPI_Scan(input, result, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    else if (is("reduce_scatter"))
+        MPI_Reduce_scatter_block(input, result, count / ranks, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    else if (is("broadcast"))
+        MPI_Bcast(rank == root ? input : result, count, MPI_BYTE, root, MPI_COMM_WORLD);
+    else if (is("allgather"))
+        MPI_Allgather(input, count, MPI_BYTE, result, count, MPI_BYTE, MPI_COMM_WORLD);
+    else if (is("alltoall"))
+        MPI_Alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, MPI_COMM_WORLD);
+    else if (is("gather"))
+        MPI_Gather(input, count, MPI_BYTE, result, count, MPI_BYTE, root, MPI_COMM_WORLD);
+    else if (is("scatter"))
+        MPI_Scatter(input, count, MPI_BYTE, result, count, MPI_BYTE, root, MPI_COMM_WORLD);
+    else if (is("barrier"))
+        MPI_Barrier(MPI_COMM_WORLD);
+    else
+        fail(collective, "is no collective");
+}
+
+/* What rank `from` has at a place of its input. */
+static double number(int from, size_t place)
+{
+    return (double)((from + 1) * (int)(place % 97 + 1));
+}
+
+static char byte(int from, size_t place)
+{
+    return (char)(31 * from + (int)(place % 251));
+}
+
+static void fill(void)
+{
+    double *numbers = (double *)input;
+    if (is_reduction())
+        for (size_t i = 0; i < bytes / sizeof(double); i++)
+            numbers[i] = number(rank, i);
+    else
+        for (size_t i = 0; i < bytes * (size_t)ranks; i++)
+            input[i] = byte(rank, i);
+    memset(result, 0x55, bytes * (size_t)ranks);
+}
+
+/* The first `count` numbers are sums of what ranks 0 to `last` have from `place` on. */
+static int are_sums(size_t place, size_t count, int last)
+{
+    const double *numbers = (const double *)result;
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] != number(0, place + i) * (last + 1) * (last + 2) / 2)
+            return 0;
+    return 1;
+}
+
+/* Block `block` of the result is what rank `from` has from `place` on. */
+static int is_block(size_t block, int from, size_t place)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (result[block * bytes + i] != byte(from, place + i))
+            return 0;
+    return 1;
+}
+
+static int is_right(void)
+{
+    size_t count = bytes / sizeof(double), own = count / (size_t)ranks;
+    int right = 1;
+    if (is("allreduce") || (is("reduce") && rank == root))
+        right = are_sums(0, count, ranks - 1);
+    else if (is("scan"))
+        right = are_sums(0, count, rank);
+    else if (is("reduce_scatter"))
+        right = are_sums(own * (size_t)rank, own, ranks - 1);
+    else if (is("broadcast") && rank != root)
+        right = is_block(0, root, 0);
+    else if (is("scatter"))
+        right = is_block(0, root, bytes * (size_t)rank);
+    for (int from = 0; from < ranks; from++) {
+        if (is("allgather") || (is("gather") && rank == root))
+            right = right && is_block((size_t)from, from, 0);
+        else if (is("alltoall"))
+            right = right && is_block((size_t)from, from, bytes * (size_t)rank);
+    }
+    int all;
+    PMPI_Allreduce(&right, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return all;
+}
+
+/* Samples */
+
+static void set_rule(const char *rule)
+{
+    char problem[512];
+    PMPI_Barrier(MPI_COMM_WORLD);
+    if (set_rules(rule, "rule", problem, sizeof problem))
+        fail(rule, problem);
+}
+
+/* Nobody is done before all have begun. */
+static int keeps_together(void)
+{
+    return is("allreduce") || is("allgather") || is("alltoall") || is("reduce_scatter") || is("barrier");
+}
+
+static double sample_s(int calls)
+{
+    PMPI_Barrier(MPI_COMM_WORLD);
+    double start_s = PMPI_Wtime();
+    for (int i = 0; i < calls; i++)
+        call();
+    double own_s = (PMPI_Wtime() - start_s) / calls, longest_s;
+    PMPI_Allreduce(&own_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return longest_s;
+}
+
+static void print_text(const char *text)
+{
+    for (; *text; text++)
+        if (*text == '\n')
+            fputs("\\n", stdout);
+        else if (*text == '"' || *text == '\\')
+            printf("\\%c", *text);
+        else
+            putchar(*text);
+}
+
+static char *summary(void)
+{
+    size_t length = log_summary(NULL, 0);
+    char *text = malloc(length + 1);
+    if (text)
+        log_summary(text, length + 1);
+    return text;
+}
+
+/* How many calls a summary has of what a line ends with. */
+static long calls_of(const char *summary, const char *end)
+{
+    const char *found = strstr(summary, end);
+    while (found && found > summary && found[-1] != '\n')
+        found--;
+    return found ? atol(found) : 0;
+}
+
+/* How the line of a rule's algorithm ends. */
+static void expect(const char *rule, char *end, size_t room)
+{
+    const char *name = strchr(rule, ':') + 2;
+    if (strcmp(name, "native") == 0)
+        snprintf(end, room, " left to MPI: no rule for it\n");
+    else
+        snprintf(end, room, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
+}
+
+/* One call by a rule, counted and checked; whether the rule had its way. */
+static int prove(const char *rule, int number)
+{
+    char end[256];
+    set_rule(rule);
+    expect(rule, end, sizeof end);
+    char *before = summary();
+    fill();
+    count_calls(1);
+    call();
+    count_calls(0);
+    int right = is_right(), has_run = 0;
+    char *after = summary();
+    if (rank == 0 && before && after) {
+        has_run = calls_of(after, end) == calls_of(before, end) + 1;
+        printf("{\"size\":%zu,\"rule\":%d,\"is_right\":%s,\"has_run\":%s,\"before\":\"", bytes, number,
+               right ? "true" : "false", has_run ? "true" : "false");
+        print_text(before);
+        printf("\",\"after\":\"");
+        print_text(after);
+        printf("\"}\n");
+        fflush(stdout);
+    }
+    free(before);
+    free(after);
+    PMPI_Bcast(&has_run, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return right && has_run;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double difference = *(const double *)a - *(const double *)b;
+    return (difference > 0) - (difference < 0);
+}
+
+/* Whether the interval of the median, between order statistics, is closed. */
+static int is_closed(const double *samples, int count, double share)
+{
+    static double sorted[MOST_ROUNDS];
+    memcpy(sorted, samples, sizeof *samples * (size_t)count);
+    qsort(sorted, (size_t)count, sizeof *sorted, by_value);
+    int reach = (int)ceil(1.96 * sqrt(count) / 2), low = count / 2 - reach, high = count / 2 + reach;
+    if (low < 0 || high >= count)
+        return 0;
+    double median = sorted[count / 2];
+    return sorted[high] - median <= share * median && median - sorted[low] <= share * median;
+}
+
+static void measure(int count, char *rules[], double share, double limit_s)
+{
+    static double samples[MOST_RULES][MOST_ROUNDS];
+    int takes_part[MOST_RULES], calls[MOST_RULES], rounds = 0, goes_on = 1;
+    for (int i = 0; i < count; i++)
+        takes_part[i] = prove(rules[i], i);
+    double start_s = PMPI_Wtime();
+    while (goes_on) {
+        for (int turn = 0; turn < count; turn++) {
+            int i = (turn + rounds) % count;
+            if (!takes_part[i])
+                continue;
+            set_rule(rules[i]);
+            double first_s = sample_s(1);
+            if (rounds == 0) {
+                first_s = sample_s(1);
+                calls[i] = !keeps_together() || first_s >= SAMPLE_S ? 1 : (int)(SAMPLE_S / first_s) + 1;
+                calls[i] = calls[i] > MOST_CALLS ? MOST_CALLS : calls[i];
+                PMPI_Bcast(&calls[i], 1, MPI_INT, 0, MPI_COMM_WORLD);
+            }
+            samples[i][rounds] = sample_s(calls[i]);
+        }
+        rounds++;
+        int is_open = rounds < LEAST_ROUNDS;
+        for (int i = 0; i < count && !is_open; i++)
+            is_open = takes_part[i] && !is_closed(samples[i], rounds, share);
+        goes_on = is_open && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || PMPI_Wtime() - start_s < limit_s);
+        PMPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    for (int i = 0; rank == 0 && i < count; i++) {
+        if (!takes_part[i])
+            continue;
+        printf("{\"size\":%zu,\"rule\":%d,\"calls\":%d,\"samples_s\":[", bytes, i, calls[i]);
+        for (int k = 0; k < rounds; k++)
+            printf(k ? ",%.4e" : "%.4e", samples[i][k]);
+        printf("]}\n");
+    }
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc < 7 || argc - 6 > MOST_RULES)
+        fail("arguments", "expected COLLECTIVE ROOT SHARE SECONDS SIZES and up to 64 rules");
+    collective = argv[1];
+    root = atoi(argv[2]);
+    *(void **)&set_rules = function("hocket_set_rules");
+    *(void **)&log_summary = function("hocket_log_summary");
+    *(void **)&count_calls = function("hocket_count_calls");
+    count_calls(0);
+    for (char *size = strtok(argv[5], ","); size; size = strtok(NULL, ",")) {
+        bytes = strtoull(size, NULL, 10);
+        input = malloc(bytes * (size_t)ranks + 8);
+        result = malloc(bytes * (size_t)ranks + 8);
+        if (!input || !result)
+            fail(size, "out of memory");
+        measure(argc - 6, argv + 6, atof(argv[3]), atof(argv[4]));
+        free(input);
+        free(result);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,256 @@
+/* Measures messages between rank 0 and each other rank, and what a process computes with: a line of JSON per sample.
+ *
+ *     calibrate SECONDS MOST_BYTES
+ *
+ * Rounds go through all kinds and sizes, so that what disturbs the machine for a while disturbs all of them alike; there are
+ * as many as fit the time, and at least MIN_ROUNDS. Ranks that do not take part sleep. A sample is
+ *
+ *     {"kind": KIND, "peer": RANK, "bytes": BYTES, "time_s": SECONDS}
+ *
+ * half_round_trip  half of a ping-pong of blocking sends and receives
+ * exchange         both send and receive at once, as in most collectives
+ * send             how long MPI_Isend keeps the processor, some time after the message before: o of the sender
+ * receive          how long MPI_Recv keeps it for a message that is there: o of the receiver
+ * gap              per message of several that follow each other closely, until the last one is received: g + (n-1) G
+ * reduce           MPI_Reduce_local, MPI_SUM of doubles
+ * copy             memcpy
+ *
+ * after T. Hoefler, A. Lichei, W. Rehm, "Low-overhead LogGP parameter assessment for modern interconnection networks",
+ * IPDPS 2007.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MIN_ROUNDS = 10, TAG = 1, CONTROL = 2, LOCAL_BYTES_LEAST = 1 << 12 };
+
+static char *data, *room;
+static int rank;
+
+static double now_s(void)
+{
+    return MPI_Wtime();
+}
+
+static void rest_s(double time_s)
+{
+    double end_s = now_s() + time_s;
+    while (now_s() < end_s)
+        ;
+}
+
+static void tell(const char *kind, int peer, long bytes, double time_s)
+{
+    printf("{\"kind\":\"%s\",\"peer\":%d,\"bytes\":%ld,\"time_s\":%.4e}\n", kind, peer, bytes, time_s);
+}
+
+static void send(int to, long bytes)
+{
+    MPI_Send(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+}
+
+static void receive(int from, long bytes)
+{
+    MPI_Recv(room, (int)bytes, MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Each of these is called by both sides; rank 0 tells. */
+
+static void half_round_trip(int peer, long bytes)
+{
+    int trips = bytes < 16384 ? 10 : bytes < 262144 ? 3 : 1;
+    send(peer, 0);
+    receive(peer, 0);
+    double start_s = now_s();
+    for (int i = 0; i < trips; i++) {
+        if (rank == 0) {
+            send(peer, bytes);
+            receive(peer, bytes);
+        } else {
+            receive(peer, bytes);
+            send(peer, bytes);
+        }
+    }
+    if (rank == 0)
+        tell("half_round_trip", peer, bytes, (now_s() - start_s) / (2 * trips));
+}
+
+/* Both send and receive at once. */
+static void exchange(int peer, long bytes)
+{
+    int times = bytes < 16384 ? 10 : bytes < 262144 ? 3 : 1;
+    send(peer, 0);
+    receive(peer, 0);
+    double start_s = now_s();
+    for (int i = 0; i < times; i++) {
+        MPI_Request requests[2];
+        MPI_Irecv(room, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    if (rank == 0)
+        tell("exchange", peer, bytes, (now_s() - start_s) / times);
+}
+
+/* The receiver is there first, and answers when it has the message. */
+static void send_overhead(int peer, long bytes, double trip_s)
+{
+    if (rank == 0) {
+        MPI_Request request;
+        receive(peer, 0);
+        rest_s(trip_s);
+        double start_s = now_s();
+        MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request);
+        double end_s = now_s();
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        receive(peer, 0);
+        tell("send", peer, bytes, end_s - start_s);
+    } else {
+        send(0, 0);
+        receive(0, bytes);
+        send(0, 0);
+    }
+}
+
+/* Rank 0 receives so much later than the message was sent that it is there. */
+static void receive_overhead(int peer, long bytes, double trip_s)
+{
+    if (rank == 0) {
+        send(peer, 0);
+        rest_s(3 * trip_s);
+        double start_s = now_s();
+        receive(peer, bytes);
+        tell("receive", peer, bytes, now_s() - start_s);
+    } else {
+        receive(0, 0);
+        send(0, bytes);
+    }
+}
+
+static double burst_s(int peer, long bytes, int messages)
+{
+    double start_s = now_s();
+    if (rank == 0) {
+        for (int i = 0; i < messages; i++)
+            send(peer, bytes);
+        receive(peer, 0);
+    } else {
+        for (int i = 0; i < messages; i++)
+            receive(0, bytes);
+        send(0, 0);
+    }
+    return now_s() - start_s;
+}
+
+static void gap(int peer, long bytes)
+{
+    int messages = bytes <= 65536 ? 16 : 4;
+    double one_s = burst_s(peer, bytes, 1), many_s = burst_s(peer, bytes, messages);
+    if (rank == 0 && many_s > one_s)
+        tell("gap", peer, bytes, (many_s - one_s) / (messages - 1));
+}
+
+static void local(long bytes)
+{
+    int times = (int)((1 << 20) / bytes) + 1;
+    double start_s = now_s();
+    for (int i = 0; i < times; i++)
+        MPI_Reduce_local(data, room, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM);
+    tell("reduce", 0, bytes, (now_s() - start_s) / times);
+    start_s = now_s();
+    for (int i = 0; i < times; i++) {
+        memcpy(room, data, (size_t)bytes);
+        __asm__ volatile("" ::"r"(room) : "memory");
+    }
+    tell("copy", 0, bytes, (now_s() - start_s) / times);
+}
+
+/* 0, 1, 2, 3, 4, 6, 8, 12, ...: the sizes after `bytes`. */
+static long next_size(long bytes)
+{
+    if (bytes < 4)
+        return bytes + 1;
+    return (bytes & (bytes - 1)) ? bytes / 3 * 4 : bytes / 2 * 3;
+}
+
+static void one_round(int peer, long most_bytes)
+{
+    static double trip_s = 20e-6;
+    double start_s = now_s();
+    burst_s(peer, 0, 1);
+    double seen_s = now_s() - start_s;
+    MPI_Sendrecv(&seen_s, 1, MPI_DOUBLE, peer, TAG, &start_s, 1, MPI_DOUBLE, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0 && seen_s < trip_s)
+        trip_s = seen_s;
+    for (long bytes = 0; bytes <= most_bytes; bytes = next_size(bytes)) {
+        half_round_trip(peer, bytes);
+        exchange(peer, bytes);
+        gap(peer, bytes);
+        if (bytes <= 65536) {
+            send_overhead(peer, bytes, trip_s);
+            receive_overhead(peer, bytes, trip_s + (double)bytes * 1e-9);
+        }
+        if (rank == 0 && peer == 1 && bytes >= LOCAL_BYTES_LEAST)
+            local(bytes);
+    }
+}
+
+/* Waits for a word of rank 0 without taking the processor from others. */
+static int next_word(void)
+{
+    int word, flag = 0;
+    while (!flag) {
+        MPI_Iprobe(0, CONTROL, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        if (!flag)
+            nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    MPI_Recv(&word, 1, MPI_INT, 0, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return word;
+}
+
+int main(int argc, char **argv)
+{
+    int ranks, goes_on = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 3 || ranks < 2) {
+        fprintf(stderr, "expected calibrate SECONDS MOST_BYTES on 2 or more ranks\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    double limit_s = atof(argv[1]), start_s = now_s();
+    long most_bytes = atol(argv[2]);
+    char host[MPI_MAX_PROCESSOR_NAME];
+    int length;
+    data = calloc(1, (size_t)most_bytes + 8);
+    room = calloc(1, (size_t)most_bytes + 8);
+    MPI_Get_processor_name(host, &length);
+    if (rank != 0)
+        MPI_Send(host, length + 1, MPI_CHAR, 0, CONTROL, MPI_COMM_WORLD);
+    else
+        for (int peer = 0; peer < ranks; peer++) {
+            if (peer)
+                MPI_Recv(host, sizeof host, MPI_CHAR, peer, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            printf("{\"rank\":%d,\"host\":\"%s\"}\n", peer, host);
+        }
+    for (int round = 0; rank == 0 && goes_on; round++) {
+        for (int peer = 1; peer < ranks; peer++) {
+            MPI_Send(&goes_on, 1, MPI_INT, peer, CONTROL, MPI_COMM_WORLD);
+            one_round(peer, most_bytes);
+        }
+        fflush(stdout);
+        goes_on = round + 1 < MIN_ROUNDS || now_s() - start_s < limit_s;
+    }
+    if (rank == 0)
+        for (int peer = 1; peer < ranks; peer++)
+            MPI_Send(&goes_on, 1, MPI_INT, peer, CONTROL, MPI_COMM_WORLD);
+    else
+        while (next_word())
+            one_round(0, most_bytes);
+    free(data);
+    free(room);
+    MPI_Finalize();
+    return 0;
+}

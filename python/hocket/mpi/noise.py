@@ -1,0 +1,138 @@
+"""What the operating system takes from programs on this machine: recorded on every processor."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hocket._native import Error
+from hocket.mpi.installation import Installation
+from hocket.mpi.jobs import end
+from hocket.mpi.preload import NATIVE, kept
+
+__all__ = ["Kinds", "Recording", "by_duration", "noise_trace", "record"]
+
+_BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
+"""Timer interrupts, kernel work, daemons, and other programs are a power of ten or so apart."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What interrupted a program on one processor.
+
+    Attributes:
+        processor: Its number.
+        length_s: How long it was watched.
+        quantum_s: The shortest time of the work between two looks at the clock: what is shorter is not seen.
+        events: Start and duration of each interruption, in seconds, in order.
+    """
+
+    processor: int
+    length_s: float
+    quantum_s: float
+    events: tuple[tuple[float, float], ...]
+
+    @property
+    def share(self) -> float:
+        """The share of time that interruptions took."""
+        return sum(duration for _, duration in self.events) / self.length_s
+
+    @property
+    def period_s(self) -> float | None:
+        """The mean time from one interruption to the next."""
+        return self.length_s / len(self.events) if self.events else None
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Interruptions of about the same duration, on all processors.
+
+    Attributes:
+        least_s: The shortest duration that is meant.
+        most_s: The longest, itself not meant.
+        events: How many there are.
+        period_s: The mean time from one to the next on a processor.
+        duration_s: Their mean duration.
+        share: The share of time that they took.
+    """
+
+    least_s: float
+    most_s: float
+    events: int
+    period_s: float
+    duration_s: float
+    share: float
+
+
+def record(processors: Sequence[int], *, length_s: float, threshold_s: float) -> tuple[Recording, ...]:
+    """Watch some processors at the same time.
+
+    Args:
+        processors: Their numbers.
+        length_s: For how long.
+        threshold_s: How much longer than the shortest a quantum of work has to take to count as interrupted.
+
+    Raises:
+        Error: There is no C compiler, or a processor cannot be used.
+    """
+    program = str(_program())
+    arguments = [f"{length_s:g}", f"{threshold_s * 1e9:.0f}"]
+    jobs = [
+        subprocess.Popen([program, str(number), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for number in processors
+    ]
+    try:
+        return tuple(_recording(*job.communicate(), job.returncode) for job in jobs)
+    finally:
+        for job in jobs:
+            end(job)
+
+
+def _program() -> Path:
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        raise Error("there is no C compiler, expected cc, or what the environment variable CC names")
+    return kept(Installation(Path(compiler), Path(compiler), "none"), "hocket-noise", [NATIVE / "noise.c"], [])
+
+
+def _recording(out: str, errors: str, status: int) -> Recording:
+    if status:
+        raise Error(errors.strip() or f"hocket-noise ended with status {status}")
+    *events, last = map(json.loads, out.splitlines())
+    return Recording(
+        last["processor"],
+        last["length_s"],
+        last["quantum_s"],
+        tuple((event["start_s"], event["duration_s"]) for event in events),
+    )
+
+
+def by_duration(recordings: Sequence[Recording]) -> tuple[Kinds, ...]:
+    """Return what interrupts, by its duration."""
+    watched_s = sum(one.length_s for one in recordings)
+    durations = [duration for one in recordings for _, duration in one.events]
+    kinds = []
+    for least_s, most_s in zip((0.0, *_BOUNDS_S), _BOUNDS_S, strict=False):
+        own = [duration for duration in durations if least_s <= duration < most_s]
+        if own:
+            taken_s = sum(own)
+            kinds.append(
+                Kinds(least_s, most_s, len(own), watched_s / len(own), taken_s / len(own), taken_s / watched_s)
+            )
+    return tuple(kinds)
+
+
+def noise_trace(recordings: Sequence[Recording]) -> tuple[str, float]:
+    """Return the noise trace that the simulator takes, and its length: the processors' recordings one after another."""
+    lines = ["# start  duration, in seconds: recorded by hocket mpi noise"]
+    begin_s = 0.0
+    for one in recordings:
+        lines.append(f"# processor {one.processor}, {one.length_s:.6f} s from {begin_s:.6f} s on")
+        lines += [f"{begin_s + start_s:.9f} {duration_s:.9f}" for start_s, duration_s in one.events]
+        begin_s += one.length_s
+    return "\n".join(lines) + "\n", begin_s

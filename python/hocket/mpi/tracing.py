@@ -1,0 +1,55 @@
+"""Tracing an MPI program: a library is preloaded that writes a line per call."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hocket import files, traces
+from hocket._native import Error
+from hocket.mpi.installation import Installation
+from hocket.mpi.jobs import wait_for
+from hocket.mpi.launch import command, crowded
+from hocket.mpi.preload import NATIVE, kept, library_flag
+from hocket.traces import Trace
+from hocket.traces.file import compressed
+
+__all__ = ["build_tracer", "trace"]
+
+_SOURCES = ("trace.c", "trace_calls.c", "trace_fortran.c")
+
+
+def build_tracer(installation: Installation) -> Path:
+    """Return the library that traces under an MPI; it is compiled if it is not there yet.
+
+    Raises:
+        Error: It cannot be compiled, or written.
+    """
+    flags = ["-shared", "-pthread", "-Wl,--as-needed", library_flag(installation)]
+    return kept(installation, "libhocket_trace.so", [NATIVE / name for name in _SOURCES], flags)
+
+
+def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:
+    """Run a program, and write a trace of its calls; return the trace and the program's exit status.
+
+    Raises:
+        Error: The program leaves no trace: it failed, or never reached MPI_Finalize of this MPI.
+    """
+    preload = " ".join([str(build_tracer(installation)), *os.environ.get("LD_PRELOAD", "").split()])
+    with tempfile.TemporaryDirectory(dir=Path(path).absolute().parent, prefix=".hocket-trace-") as folder:
+        raw = Path(folder, "trace.jsonl")
+        variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
+        status = wait_for(command(installation, ranks, program, variables), crowded(ranks))
+        if not raw.exists() or not raw.stat().st_size:
+            did = (
+                f"ended with status {status}"
+                if status
+                else f"did not pass MPI_Init and MPI_Finalize of {installation.library}"
+            )
+            raise Error(f"{program[0]} {did}: there is no trace")
+        found = replace(traces.read(raw), file=path)
+        files.write(path, compressed(raw.read_bytes()))
+    return found, status

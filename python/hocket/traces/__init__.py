@@ -1,0 +1,31 @@
+"""Traces of MPI programs: what each rank called, when, and on what; read, written and exported.
+
+`hocket mpi trace` records them. The format is described in docs/traces.md.
+"""
+
+from __future__ import annotations
+
+from hocket.traces.allprof import write_allprof
+from hocket.traces.file import read, write
+from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.simgrid import write_simgrid
+from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
+
+__all__ = [
+    "ANY",
+    "FUNCTIONS",
+    "NOBODY",
+    "SELF",
+    "THIS_ROOT",
+    "WORLD",
+    "Call",
+    "Communicator",
+    "Function",
+    "Kind",
+    "RankTrace",
+    "Trace",
+    "read",
+    "write",
+    "write_allprof",
+    "write_simgrid",
+]

@@ -1,0 +1,156 @@
+"""Logs in the manner of liballprof, which LogGOPSim's Schedgen reads.
+
+A line per call: its name, the start in microseconds, the arguments in the order of MPI's C function, and the end,
+separated by colons. A type is told as number,size,extent; a communicator as number,rank,size; a request by an address.
+Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010; liballprof and Schedgen of its repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+
+from hocket import files
+from hocket.traces.functions import FUNCTIONS, Kind
+from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
+
+__all__ = ["write_allprof"]
+
+_TYPES = {
+    "MPI_INT": 1,
+    "MPI_INTEGER": 2,
+    "MPI_LONG": 3,
+    "MPI_SHORT": 4,
+    "MPI_UNSIGNED": 5,
+    "MPI_UNSIGNED_LONG": 6,
+    "MPI_UNSIGNED_SHORT": 7,
+    "MPI_FLOAT": 8,
+    "MPI_REAL": 9,
+    "MPI_DOUBLE": 10,
+    "MPI_DOUBLE_PRECISION": 11,
+    "MPI_LONG_DOUBLE": 12,
+    "MPI_BYTE": 13,
+    "MPI_FLOAT_INT": 14,
+    "MPI_DOUBLE_INT": 15,
+    "MPI_LONG_INT": 16,
+    "MPI_2INT": 17,
+    "MPI_SHORT_INT": 18,
+    "MPI_LONG_DOUBLE_INT": 19,
+    "MPI_LOGICAL": 20,
+    "MPI_CHARACTER": 21,
+    "MPI_COMPLEX": 21,
+    "MPI_DOUBLE_COMPLEX": 22,
+}
+_OPERATORS = {
+    "MPI_MIN": 1,
+    "MPI_MAX": 2,
+    "MPI_SUM": 3,
+    "MPI_PROD": 4,
+    "MPI_LAND": 5,
+    "MPI_BAND": 6,
+    "MPI_LOR": 7,
+    "MPI_BOR": 8,
+    "MPI_LXOR": 9,
+    "MPI_BXOR": 10,
+    "MPI_MINLOC": 11,
+    "MPI_MAXLOC": 12,
+}
+"""The numbers of types and operators in liballprof's numbers.h; others are told as 0."""
+_REQUEST_BYTES = 8
+_NO_ADDRESS = 0
+
+
+def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
+    """Write a log for each rank, `pmpi-trace-rank-N.txt`; the first one is what Schedgen is given.
+
+    Times are rounded to microseconds, as liballprof has them. A wait for several requests is told as waits for each.
+    Looks that found nothing, and messages from and to nobody, are left out.
+
+    Raises:
+        Error: A file cannot be written.
+    """
+    target = Path(folder)
+    for number, rank in enumerate(trace.ranks):
+        head = (
+            f"# htor's PMPI Tracer Output File, as written by Hocket\n# time: {trace.date}\n# hostname: {rank.host}\n"
+            f"# clockdiff: {rank.clock_offset_s[0]:.6f} s (relative to rank 0)\n\n"
+        )
+        lines = "".join(f"{line}\n" for call in rank.calls for line in _lines(number, rank, call))
+        files.write(target / f"pmpi-trace-rank-{number}.txt", f"{head}{lines}")
+    return target / "pmpi-trace-rank-0.txt"
+
+
+def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
+    function = FUNCTIONS[call.function]
+    start, end = round(call.start_s * 1e6), round(call.end_s * 1e6)
+    if function.kind is Kind.COMPLETE:
+        for request in call.arguments.get("requests", ()):
+            yield f"MPI_Wait:{start}:{_address(request)}:{_NO_ADDRESS}:{end}"
+            start = end
+        return
+    if call.function == "MPI_Init":
+        yield f"MPI_Init:{start}:{_NO_ADDRESS}:{_NO_ADDRESS}:{end}"
+    elif call.function == "MPI_Finalize":
+        yield f"MPI_Finalize:{start}:{end}"
+    elif "tries" not in call.arguments and call.arguments.get("peer") != NOBODY:
+        arguments = _ARGUMENTS.get(_blocking(call.function))
+        if arguments is not None:
+            texts = [_TEXTS[name](number, rank, call) for name in arguments.split()]
+            if function.is_started:
+                texts.append(str(_address(call["request"])))
+            yield ":".join([call.function, str(start), *texts, str(end)])
+
+
+def _blocking(name: str) -> str:
+    """Return the collective that a function starts: `MPI_Iallreduce` has the arguments of `MPI_Allreduce`."""
+    return name if name in _ARGUMENTS else f"MPI_{name.removeprefix('MPI_I').capitalize()}"
+
+
+def _address(request: int) -> int:
+    """Return the address of a request; 0 would be none."""
+    return (request + 1) * _REQUEST_BYTES
+
+
+def _type(prefix: str) -> Callable[[int, RankTrace, Call], str]:
+    def text(_number: int, _rank: RankTrace, call: Call) -> str:
+        size = call.arguments.get(f"{prefix}type_bytes", 0)
+        return f"{_TYPES.get(call.arguments.get(f'{prefix}type', ''), 0)},{size},{size}"
+
+    return text
+
+
+def _value(name: str) -> Callable[[int, RankTrace, Call], str]:
+    return lambda _number, _rank, call: str(call.arguments.get(name, 0))
+
+
+def _communicator(number: int, rank: RankTrace, call: Call) -> str:
+    ranks = rank.communicators[call["comm"]].ranks
+    return f"{call['comm']},{ranks.index(number)},{len(ranks)}"
+
+
+_TEXTS: dict[str, Callable[[int, RankTrace, Call], str]] = {
+    "buffer": lambda _number, _rank, _call: str(_NO_ADDRESS),
+    "comm": _communicator,
+    "type": _type(""),
+    "recv_type": _type("recv_"),
+    "op": lambda _number, _rank, call: str(_OPERATORS.get(call["op"], 0)),
+    **{name: _value(name) for name in ("count", "recv_count", "peer", "tag", "recv_peer", "recv_tag", "root")},
+}
+
+_MESSAGE = "buffer count type peer tag comm"
+_ARGUMENTS = {
+    **dict.fromkeys(("MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend"), _MESSAGE),
+    "MPI_Recv": f"{_MESSAGE} buffer",
+    "MPI_Sendrecv": "buffer count type peer tag buffer recv_count recv_type recv_peer recv_tag comm buffer",
+    "MPI_Barrier": "comm",
+    "MPI_Bcast": "buffer count type root comm",
+    "MPI_Reduce": "buffer buffer count type op root comm",
+    **dict.fromkeys(
+        ("MPI_Allreduce", "MPI_Scan", "MPI_Exscan", "MPI_Reduce_scatter_block"), "buffer buffer count type op comm"
+    ),
+    **dict.fromkeys(("MPI_Allgather", "MPI_Alltoall"), "buffer count type buffer recv_count recv_type comm"),
+    **dict.fromkeys(("MPI_Gather", "MPI_Scatter"), "buffer count type buffer recv_count recv_type root comm"),
+    **dict.fromkeys(("MPI_Isend", "MPI_Ibsend", "MPI_Issend", "MPI_Irsend", "MPI_Irecv"), _MESSAGE),
+}
+"""The arguments of functions in the order of C; others are not told, and the time that they take is computation."""

@@ -1,0 +1,402 @@
+"""Trace files: lines of JSON, compressed by gzip, as docs/traces.md describes them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from os import PathLike, fspath
+from typing import Any
+
+from hocket import files
+from hocket._native import Error
+from hocket.traces.agreement import check_agreement
+from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
+
+__all__ = ["compressed", "read", "write"]
+
+_FORMAT, _VERSION = "hocket-trace", 1
+_GZIP = b"\x1f\x8b"
+_MOST_RANKS = 1 << 24
+_LONGEST_LINE = 1 << 28  # characters
+_COMPRESSION = 6
+
+
+def read(path: str | PathLike[str]) -> Trace:
+    """Read a trace, compressed or not.
+
+    Raises:
+        Error: It cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line,
+            what was expected.
+    """
+    name = fspath(path)
+    try:
+        with open(name, "rb") as plain:
+            is_compressed = plain.read(2) == _GZIP
+            plain.seek(0)
+            with gzip.open(plain, "rb") if is_compressed else plain as lines:
+                return _Reader(name, lines).trace()
+    except EOFError:
+        raise Error(f"{name}: cut off, expected more compressed data") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise Error(f"{name}: not a trace: {error}") from None
+    except OSError as error:
+        raise Error(f"{name}: {error.strerror}") from None
+
+
+def write(path: str | PathLike[str], trace: Trace) -> None:
+    """Write a trace, compressed; equal traces are equal files.
+
+    Raises:
+        Error: The file cannot be written.
+    """
+    text = "".join(f"{line}\n" for line in _lines(trace))
+    files.write(path, compressed(text.encode()))
+
+
+def compressed(text: bytes) -> bytes:
+    """Return the lines of a trace as its file has them; equal texts are equal files."""
+    return gzip.compress(text, _COMPRESSION, mtime=0)
+
+
+def _lines(trace: Trace) -> Iterator[str]:
+    yield _json(
+        {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "ranks": len(trace.ranks),
+            "program": trace.program,
+            "mpi": trace.mpi,
+            "date": trace.date,
+        }
+    )
+    for number, rank in enumerate(trace.ranks):
+        offsets = list(rank.clock_offset_s)
+        yield _json({"rank": number, "calls": len(rank.calls), "clock_offset_s": offsets, "host": rank.host})
+        for call in rank.calls:
+            yield _json({"call": call.function, "start_s": call.start_s, "end_s": call.end_s, **call.arguments})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+class _Reader:
+    """Reads lines, and knows which one it is at."""
+
+    def __init__(self, name: str, lines: Any) -> None:
+        self._name = name
+        self._lines = lines
+        self._line = 0
+        self._rank: int | None = None
+
+    def trace(self) -> Trace:
+        header = self._object("a header")
+        if header.get("format") != _FORMAT:
+            raise self._error(f'got {_shown(header)}, expected {{"format": "{_FORMAT}", ..}}')
+        if header.get("version") != _VERSION:
+            raise self._error(f"got version {_shown(header.get('version'))}, expected {_VERSION}")
+        count = self._whole(header, "ranks", 1, _MOST_RANKS)
+        texts = {key: self._text(header, key) for key in ("program", "mpi", "date")}
+        ranks = tuple(self._rank_trace(number, count) for number in range(count))
+        self._rank = None
+        if self._lines.readline(1):
+            self._line += 1
+            raise self._error(f"expected the end of the file after {count} ranks")
+        trace = Trace(**texts, ranks=ranks, file=self._name)
+        check_agreement(trace)
+        return trace
+
+    def _rank_trace(self, number: int, ranks: int) -> RankTrace:
+        self._rank = number
+        header = self._object(f"rank {number} of {ranks}")
+        if header.get("rank") != number or isinstance(header.get("rank"), bool):
+            raise self._error(f'got {_shown(header)}, expected {{"rank": {number}, ..}}')
+        count = self._whole(header, "calls", 2, 1 << 60)
+        offsets = header.get("clock_offset_s")
+        if not (isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_number, offsets))):
+            raise self._error(f"clock_offset_s: got {_shown(offsets)}, expected two times in seconds")
+        host = self._text(header, "host")
+        state = _State(number, ranks, self._error)
+        calls = tuple(self._call(state, index, count) for index in range(count))
+        return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
+
+    def _call(self, state: _State, index: int, count: int) -> Call:
+        text = self._next(f"call {index + 1} of {count}")
+        alike = _alike(text)
+        if alike and (known := state.call_like(*alike, text)):
+            return Call(known[0], alike[1], alike[2], known[1], self._line)
+        line = self._parsed(text, f"call {index + 1} of {count}")
+        name, start_s, end_s = line.pop("call", None), line.pop("start_s", None), line.pop("end_s", None)
+        function = FUNCTIONS.get(name) if isinstance(name, str) else None
+        if function is None:
+            raise self._error(f"call: got {_shown(name)}, expected an MPI function that traces tell of")
+        if not (_is_number(start_s) and _is_number(end_s) and 0 <= start_s <= end_s):
+            raise self._error(f"got times {_shown(start_s)} and {_shown(end_s)}, expected 0 <= start_s <= end_s")
+        for kind, at in ((Kind.INIT, 0), (Kind.FINALIZE, count - 1)):
+            if (function.kind is kind) != (index == at):
+                what = "first" if at == 0 else "last"
+                raise self._error(f"got {name} as call {index + 1} of {count}, expected MPI_{kind.name.title()} {what}")
+        state.take(str(name), function, line, start_s, end_s)
+        if alike:
+            state.remember(alike[0], text, str(name), function, line)
+        return Call(str(name), start_s, end_s, line, self._line)
+
+    def _object(self, what: str) -> dict[str, Any]:
+        return self._parsed(self._next(what), what)
+
+    def _next(self, what: str) -> bytes:
+        line: bytes = self._lines.readline(_LONGEST_LINE)
+        self._line += 1
+        if not line:
+            raise self._error(f"the file ends, expected {what}")
+        return line
+
+    def _parsed(self, line: bytes, what: str) -> dict[str, Any]:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            raise self._error(f"got {line[:40]!r}, expected {what}: an object of JSON") from None
+        if not isinstance(value, dict):
+            raise self._error(f"got {_shown(value)}, expected {what}: an object of JSON")
+        return value
+
+    def _whole(self, value: Mapping[str, Any], key: str, least: int, most: int) -> int:
+        number = value.get(key)
+        if not (isinstance(number, int) and not isinstance(number, bool) and least <= number <= most):
+            raise self._error(f"{key}: got {_shown(number)}, expected a whole number from {least} to {most}")
+        return number
+
+    def _text(self, value: Mapping[str, Any], key: str) -> str:
+        text = value.get(key)
+        if not isinstance(text, str):
+            raise self._error(f"{key}: got {_shown(text)}, expected a text")
+        return text
+
+    def _error(self, message: str) -> Error:
+        rank = f", rank {self._rank}" if self._rank is not None else ""
+        return Error(f"{self._name}{rank}, line {self._line}: {message}")
+
+
+_CREATES = frozenset({"new_ranks", "new_remote_ranks"})
+_MEETS = frozenset({"thread", "ranks", "remote_ranks"})
+_LOOKED = frozenset({"tries", "thread"})
+
+
+_NUMBER = rb"((?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+_HEAD = re.compile(rb'\{"call":"(\w+)","start_s":' + _NUMBER + rb',"end_s":' + _NUMBER)
+_REQUEST = b',"request":'
+
+
+def _alike(line: bytes) -> tuple[tuple[bytes, bytes], float, float] | None:
+    """Return what lines have in common that differ in times and request only, and the times, as programs write them."""
+    head = _HEAD.match(line)
+    if head is None:
+        return None
+    rest, request, _ = line[head.end() :].partition(_REQUEST)
+    return (head[1], rest + request), float(head[2]), float(head[3])
+
+
+_OF_THIS_LINE = frozenset({"requests", "ranks", "new", "thread"})
+"""Values that make a line unlike others."""
+
+
+class _State:
+    """What is open at a point of a rank's calls: communicators, requests, the time.
+
+    Most lines of a trace are like others but for their times and their request: what they hold is parsed and checked
+    once, and shared.
+    """
+
+    def __init__(self, rank: int, ranks: int, error: Callable[[str], Error]) -> None:
+        self.communicators = {WORLD: Communicator(tuple(range(ranks))), SELF: Communicator((rank,))}
+        self._rank, self._ranks = rank, ranks
+        self._error = error
+        self._seen = Counter(communicator.both_sides for communicator in self.communicators.values())
+        self._freed: set[int] = set()
+        self._requests: dict[int, bool] = {}
+        self._next_request = 0
+        self._ends_s: dict[int, float] = {}
+        self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
+
+    def call_like(
+        self, common: tuple[bytes, bytes], start_s: float, end_s: float, line: bytes
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Return the function and the values of a line like an earlier one, if it is, and go on."""
+        known = self._like.get(common)
+        if known is None or not self._ends_s.get(0, 0.0) <= start_s <= end_s < math.inf:
+            return None
+        name, function, values = known
+        if function.is_started:
+            if not line.endswith(b"%b%d}\n" % (_REQUEST, self._next_request)):
+                return None
+            values = {**values, "request": self._next_request}
+            self._request(name, function, values)
+        self._ends_s[0] = end_s
+        return name, values
+
+    def remember(
+        self, common: tuple[bytes, bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
+    ) -> None:
+        """Note what a line holds that was taken, for others like it."""
+        if function.kind in (Kind.INIT, Kind.FINALIZE) or not _OF_THIS_LINE.isdisjoint(values):
+            return
+        if function.is_started and not line.endswith(b"%b%d}\n" % (_REQUEST, values["request"])):
+            return
+        if function.kind is Kind.FREE_COMMUNICATOR:
+            self._like.clear()
+        else:
+            shared = {key: value for key, value in values.items() if key != "request"}
+            self._like[common] = name, function, shared
+
+    def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
+        """Check the values of a call, and go on."""
+        if "tries" in values and function.is_looking:
+            self._names(values, frozenset({"tries"}), _LOOKED, name)
+        else:
+            self._names(values, function.needs, function.needs | function.may_have | _MEETS | _CREATES, name)
+        are_many = function.kind is Kind.COMPLETE
+        for key, value in values.items():
+            check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else (_CHECKS[key], _MEANING[key])
+            if not check(value):
+                raise self._error(f"{key}: got {_shown(value)}, expected {meaning}")
+        thread = values.get("thread", 0)
+        if start_s < self._ends_s.get(thread, 0.0):
+            raise self._error(f"start_s: got {start_s}, expected no less than the end of the call before")
+        self._ends_s[thread] = end_s
+        if "comm" in values:
+            self._communicator(function, values)
+        self._request(name, function, values)
+
+    def _names(self, values: Mapping[str, Any], needs: frozenset[str], knows: frozenset[str], name: str) -> None:
+        missing, unknown = needs - values.keys(), values.keys() - knows
+        if missing:
+            raise self._error(f"{name}: {min(missing)} is missing")
+        if unknown:
+            raise self._error(f"{name}: got {min(unknown)}, expected only {', '.join(sorted(knows)) or 'times'}")
+
+    def _communicator(self, function: Function, values: dict[str, Any]) -> None:
+        number = values["comm"]
+        if "ranks" in values:
+            self._define(number, "ranks", values)
+        if number not in self.communicators or number in self._freed:
+            raise self._error(f"comm: got {number}, expected a communicator that is there, or its ranks")
+        if "new_ranks" in values and "new" in values:
+            self._define(values["new"], "new_ranks", values)
+        elif "new_ranks" in values or "new" in values:
+            raise self._error("got one of new and new_ranks, expected both")
+        communicator = self.communicators[number]
+        for key in ("peer", "recv_peer", "root"):
+            peer = values.get(key, 0)
+            least = {"peer": NOBODY, "recv_peer": NOBODY}.get(key, THIS_ROOT if communicator.remote_ranks else 0)
+            if not least <= peer < len(communicator.peers):
+                raise self._error(f"{key}: got {peer}, expected a rank of a communicator of {len(communicator.peers)}")
+        for key in ("counts", "recv_counts"):
+            if key in values and len(values[key]) != len(communicator.peers):
+                got = len(values[key])
+                raise self._error(f"{key}: got {got} numbers, expected {len(communicator.peers)}, one per rank")
+        if function.kind is Kind.FREE_COMMUNICATOR:
+            self._freed.add(number)
+
+    def _define(self, number: int, key: str, values: Mapping[str, Any]) -> None:
+        ranks = tuple(values[key])
+        remote = tuple(values.get(key.replace("ranks", "remote_ranks"), ()))
+        if number in self.communicators:
+            raise self._error(f"got communicator {number}, expected a number that is not in use")
+        if self._rank not in ranks or len({*ranks, *remote}) != len(ranks) + len(remote):
+            raise self._error(f"{key}: got {_shown(ranks)}, expected different ranks, {self._rank} among them")
+        if max(*ranks, *remote, 0) >= self._ranks:
+            raise self._error(f"{key}: got rank {max(*ranks, *remote, 0)}, expected less than {self._ranks}")
+        made = Communicator(ranks, remote)
+        occurrence = self._seen[made.both_sides]
+        self._seen[made.both_sides] += 1
+        self.communicators[number] = Communicator(ranks, remote, occurrence)
+
+    def _request(self, name: str, function: Function, values: Mapping[str, Any]) -> None:
+        if function.is_started:
+            number = values["request"]
+            if number != self._next_request:
+                raise self._error(f"request: got {number}, expected {self._next_request}, the next one")
+            self._requests[number] = function.is_persistent
+            self._next_request += 1
+        if "requests" not in values:
+            return
+        for number in values["requests"]:
+            if number not in self._requests:
+                raise self._error(f"requests: got {number}, expected requests that are there")
+            is_freed = name == "MPI_Request_free"
+            if is_freed or (function.kind is Kind.COMPLETE and not self._requests[number]):
+                del self._requests[number]
+        if function.kind is Kind.COMPLETE and len(values["got"]) != len(values["requests"]):
+            raise self._error(f"got: {len(values['got'])} entries, expected one per request")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_whole(value: Any, least: int = 0) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_tag(value: Any) -> bool:
+    return _is_whole(value, ANY)
+
+
+def _is_peer(value: Any) -> bool:
+    return _is_whole(value, THIS_ROOT)
+
+
+def _are_whole(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_whole, value))
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and _is_whole(value[0], NOBODY)
+        and _is_tag(value[1])
+        and _is_whole(value[2])
+    )
+
+
+def _is_got(value: Any) -> bool:
+    return value is None or _is_message(value)
+
+
+def _are_got(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_got, value))
+
+
+_VALUES: Iterable[tuple[str, Callable[[Any], bool], str]] = (
+    ("comm new request count type_bytes recv_count recv_type_bytes thread tries", _is_whole, "a whole number"),
+    ("peer recv_peer root", _is_peer, "a rank, or one of -1, -2, -3"),
+    ("tag recv_tag", _is_tag, "a tag, or -1"),
+    ("type recv_type op", _is_text, "a text"),
+    ("commutative in_place", _is_flag, "true or false"),
+    ("counts recv_counts requests", _are_whole, "a list of whole numbers"),
+    ("ranks remote_ranks new_ranks new_remote_ranks", _are_whole, "a list of ranks of MPI_COMM_WORLD"),
+    ("got", _is_got, "[source, tag, bytes], or null"),
+)
+_GOT_MANY = "a list of [source, tag, bytes] or null"
+_CHECKS = {name: check for names, check, _ in _VALUES for name in names.split()}
+_MEANING = {name: meaning for names, _, meaning in _VALUES for name in names.split()}
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."

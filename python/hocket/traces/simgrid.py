@@ -1,0 +1,192 @@
+"""Time-independent traces of SimGrid: what its `smpirun -replay` reads.
+
+Source: the actions of SimGrid 3.25 and newer, https://simgrid.org/doc/latest (smpi_replay). Sizes are told in bytes,
+as MPI_BYTE. Such a trace knows one communicator only, MPI_COMM_WORLD, and no collectives that are only started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+
+from hocket import files
+from hocket._native import Error
+from hocket.traces.functions import FUNCTIONS, Kind
+from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
+
+__all__ = ["write_simgrid"]
+
+_BYTE = 6  # SimGrid's number of MPI_BYTE
+_FLOPS_PER_S = 1e9
+
+
+def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: float = _FLOPS_PER_S) -> Path:
+    """Write a file of actions for each rank, and one that lists them, which is what SimGrid is given.
+
+    Messages of any communicator are told by ranks of MPI_COMM_WORLD. A receive from any rank is told as one from the
+    rank whose message it got.
+
+    Args:
+        folder: Where to write.
+        trace: The trace.
+        flops_per_s: How fast the host is that SimGrid is told of: computing for one second is so many flops.
+
+    Raises:
+        Error: A collective is on a part of the ranks, or only started: file, rank, line.
+    """
+    target = Path(folder)
+    texts = {
+        f"rank-{number}.txt": "".join(
+            f"{number} {action}\n" for action in _Rank(trace, number, rank, flops_per_s).actions()
+        )
+        for number, rank in enumerate(trace.ranks)
+    }
+    for name, text in texts.items():
+        files.write(target / name, text)
+    index = target / "trace.txt"
+    files.write(index, "".join(f"{name}\n" for name in texts))
+    return index
+
+
+class _Rank:
+    def __init__(self, trace: Trace, number: int, rank: RankTrace, flops_per_s: float) -> None:
+        self._trace, self._number, self._rank = trace, number, rank
+        self._flops_per_s = flops_per_s
+        self._requests: dict[int, Call] = {}
+        self._sources = dict(_sources(rank))
+
+    def actions(self) -> Iterator[str]:
+        end_s = 0.0
+        for call in self._rank.calls:
+            if call.thread:
+                raise self._error(call, "calls of several threads")
+            if call.start_s > end_s:
+                yield f"compute {round((call.start_s - end_s) * self._flops_per_s)}"
+            end_s = call.end_s
+            yield from self._call(call)
+
+    def _call(self, call: Call) -> Iterator[str]:
+        function = FUNCTIONS[call.function]
+        kind = function.kind
+        if kind in (Kind.INIT, Kind.FINALIZE):
+            yield call.function.removeprefix("MPI_").lower()
+        elif kind in (Kind.SEND, Kind.RECEIVE) and function.is_started:
+            self._requests[call["request"]] = call
+            if not function.is_persistent:
+                yield from self._started(call, call["request"])
+        elif kind is Kind.SEND and call["peer"] != NOBODY:
+            yield f"send {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
+        elif kind is Kind.RECEIVE and call["got"] and call["got"][0] != NOBODY:
+            source, tag, size_bytes = call["got"]
+            yield f"recv {self._world(call, source)} {tag} {size_bytes} {_BYTE}"
+        elif kind is Kind.EXCHANGE:
+            yield from self._exchange(call)
+        elif kind is Kind.START:
+            for number in call["requests"]:
+                yield from self._started(self._requests[number], number)
+        elif kind is Kind.COMPLETE:
+            for number in call.arguments.get("requests", ()):
+                yield from self._wait(number)
+        elif kind is Kind.MATCHED_RECEIVE:
+            raise self._error(call, "receives of matched messages")
+        elif kind is Kind.COLLECTIVE:
+            yield self._collective(call)
+
+    def _started(self, call: Call, number: int) -> Iterator[str]:
+        if FUNCTIONS[call.function].kind is Kind.SEND:
+            if call["peer"] != NOBODY:
+                yield f"isend {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
+        elif number in self._sources:
+            source, tag, size_bytes = self._sources[number]
+            yield f"irecv {self._world(call, source)} {tag} {size_bytes} {_BYTE}"
+
+    def _wait(self, number: int) -> Iterator[str]:
+        call = self._requests.get(number)
+        if call is None:
+            return
+        if FUNCTIONS[call.function].kind is Kind.SEND:
+            if call["peer"] != NOBODY:
+                yield f"wait {self._number} {self._world(call, call['peer'])} {call['tag']}"
+        elif number in self._sources:
+            source, tag, _ = self._sources[number]
+            yield f"wait {self._world(call, source)} {self._number} {tag}"
+
+    def _exchange(self, call: Call) -> Iterator[str]:
+        got = call["got"] if call["got"] and call["got"][0] != NOBODY else None
+        if got:
+            yield f"irecv {self._world(call, got[0])} {got[1]} {got[2]} {_BYTE}"
+        if call["peer"] != NOBODY:
+            yield f"send {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
+        if got:
+            yield f"wait {self._world(call, got[0])} {self._number} {got[1]}"
+
+    def _collective(self, call: Call) -> str:
+        ranks = self._communicator(call).ranks
+        if ranks != tuple(range(len(self._trace.ranks))) or self._communicator(call).remote_ranks:
+            raise self._error(call, f"collectives on a part of the ranks, as this one on {len(ranks)}")
+        if FUNCTIONS[call.function].is_started:
+            raise self._error(call, "collectives that are only started")
+        name = call.function.removeprefix("MPI_").lower()
+        sent, received = call.size_bytes(), call.size_bytes("recv_")
+        if call.arguments.get("in_place"):
+            sent, received = sent or received, received or sent
+        root = call.arguments.get("root", 0)
+        return _COLLECTIVES[name].format(
+            sent=sent,
+            received=received,
+            root=root,
+            counts=_bytes_of(call, "", len(ranks)),
+            recv_counts=_bytes_of(call, "recv_", len(ranks)),
+            type=_BYTE,
+        )
+
+    def _communicator(self, call: Call) -> Communicator:
+        return self._rank.communicators[call["comm"]]
+
+    def _world(self, call: Call, peer: int) -> int:
+        return self._communicator(call).peers[peer]
+
+    def _error(self, call: Call, what: str) -> Error:
+        return Error(f"{self._trace.where(self._number, call)}: {call.function}: SimGrid's traces know no {what}")
+
+
+_COLLECTIVES: Mapping[str, str] = {
+    "barrier": "barrier",
+    "bcast": "bcast {sent} {root} {type}",
+    "reduce": "reduce {sent} 0 {root} {type}",
+    "allreduce": "allreduce {sent} 0 {type}",
+    "scan": "scan {sent} 0 {type}",
+    "exscan": "exscan {sent} 0 {type}",
+    "gather": "gather {sent} {received} {root} {type} {type}",
+    "scatter": "scatter {sent} {received} {root} {type} {type}",
+    "allgather": "allgather {sent} {received} {type} {type}",
+    "alltoall": "alltoall {sent} {received} {type} {type}",
+    "gatherv": "gatherv {sent} {recv_counts} {root} {type} {type}",
+    "scatterv": "scatterv {counts} {received} {root} {type} {type}",
+    "allgatherv": "allgatherv {sent} {recv_counts} {type}",
+    "alltoallv": "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}",
+    "alltoallw": "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}",
+    "reduce_scatter": "reducescatter {counts} 0 {type}",
+    "reduce_scatter_block": "reducescatter {counts} 0 {type}",
+}
+"""Reductions compute 0 flops: how long one takes is not in the trace."""
+
+
+def _bytes_of(call: Call, prefix: str, ranks: int) -> str:
+    """Return the bytes of each rank's block; nothing where this rank does not tell, which is not the root."""
+    size = call.arguments.get(f"{prefix}type_bytes", 0)
+    if call.function == "MPI_Reduce_scatter_block":
+        counts = [call["count"]] * ranks
+    else:
+        counts = call.arguments.get(f"{prefix}counts", [0] * ranks)
+    return " ".join(str(count * size) for count in counts)
+
+
+def _sources(rank: RankTrace) -> Iterator[tuple[int, tuple[int, int, int]]]:
+    """Give what each receive that was started got in the end."""
+    for call in rank.calls:
+        if FUNCTIONS[call.function].kind is Kind.COMPLETE:
+            for number, got in zip(call.arguments.get("requests", ()), call.arguments.get("got", ()), strict=True):
+                if got is not None and got[0] != NOBODY:
+                    yield number, (got[0], got[1], got[2])

@@ -1,0 +1,92 @@
+"""`hocket mpi bench`: the algorithm that was asked for ran, with a right result, and its median is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hocket
+from hocket.library import COLLECTIVES
+from hocket.mpi.benchmark import Measurement
+from tests.conftest import Ran
+
+from .conftest import Mpi
+
+pytestmark = pytest.mark.usefixtures("as_root")
+
+
+def test_a_median_and_its_interval() -> None:
+    samples = [float(k) for k in range(101)]
+    found = Measurement.of("ring", 8, 1, samples[::-1])
+    # The order statistics at 50 +- 1.96 sqrt(101) / 2.
+    assert (found.median_s, found.low_s, found.high_s) == (50, 40, 60)
+    assert Measurement.of("ring", 8, 1, [2.0, 1.0, 3.0]).low_s == 1.0
+
+
+def run(mpi: Mpi, hocket_command: Callable[..., Ran], words: str) -> Ran:
+    return hocket_command(*f"mpi bench --mpicc {mpi.installation.mpicc} --time-limit 0 {words}".split())
+
+
+def check(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: int) -> None:
+    sizes = "" if collective == "barrier" else f"--sizes {8 * ranks},{1024 * ranks}"
+    found = run(mpi, hocket_command, f"{collective} -n {ranks} {sizes} --json").json
+    names = [algorithm.name for algorithm in hocket.algorithms(collective)]
+    assert found["algorithms"] == [*names, "native"]
+    measured = {(one["algorithm"], one["size_bytes"]) for one in found["measurements"]}
+    refused = {(one["algorithm"], one["size_bytes"]) for one in found["not_measured"]}
+    assert ("native", found["measurements"][0]["size_bytes"]) in measured
+    assert len(measured) + len(refused) == len(found["algorithms"]) * (1 if collective == "barrier" else 2)
+    assert not measured & refused
+    for one in found["measurements"]:
+        assert 0 < one["low_s"] <= one["median_s"] <= one["high_s"]
+        assert len(one["samples_s"]) >= 10
+    for name, calls in found["counted"].items():
+        assert calls == sum(name == algorithm for algorithm, _ in measured)
+    for one in found["not_measured"]:
+        assert one["sentence"].startswith(f"{collective} {one['algorithm']} "), one
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "alltoall"])
+def test_every_algorithm_is_timed(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str) -> None:
+    check(mpi, hocket_command, collective, 3)
+
+
+@pytest.mark.real_mpi
+@pytest.mark.parametrize("ranks", [2, 5, 8])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_collective_is_timed(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: int) -> None:
+    check(mpi, hocket_command, collective, ranks)
+
+
+def test_a_machine_is_compared_drawn_and_recorded(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    machine = tmp_path / "quiet.toml"
+    machine.write_text(
+        'name = "quiet"\n[network]\nmodel = "hockney"\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
+        '[node]\nreduce_bandwidth = "1 GB/s"\n'
+    )
+    plot, output = tmp_path / "out.png", tmp_path / "out.json"
+    words = f"allreduce -n 2 --algorithms ring,native --sizes 800B --machine {machine} --plot {plot} --output {output}"
+    out = run(mpi, hocket_command, words).out
+    assert "time over that of the MPI's own" in out and "time over that of quiet, simulated / by formula" in out
+    assert "the library counted one proving call per size: ring 1, native 1" in out
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    (predicted,) = json.loads(output.read_text())["predictions"]
+    # Two exchanges of half the vector, and a reduction of half of it: 2 (1 + 0.4) + 0.4 us.
+    assert predicted["time_s"] == pytest.approx(3.2e-6) and predicted["formula_s"] == pytest.approx(3.2e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("allreduce -n 2 --sizes 12B", "--sizes: got 12 B, expected multiples of 8 B: allreduce adds doubles"),
+        ("allreduce -n 2 --sizes 8B --algorithms native", '--algorithms: got "native", expected algorithms of'),
+        ("allreduce -n 2 --sizes 8B --algorithms rign", 'unknown allreduce algorithm "rign", nearest: ring'),
+        ("broadcast -n 2 --sizes 8B --root 2", "--root: got 2, expected a rank of 2"),
+        ("allreduce -n 2", "--sizes is missing, expected sizes such as 8B..8MiB"),
+    ],
+)
+def test_bad_input_is_one_line(mpi: Mpi, bad_input: Callable[..., str], words: str, expected: str) -> None:
+    assert bad_input(*f"mpi bench --mpicc {mpi.installation.mpicc} {words}".split()).startswith(expected)
