@@ -83,6 +83,7 @@ pub struct Engine {
     /// The rules that were asked last.
     rules: Option<&'static Rules>,
     /// Operations that are not running, the one used last at the end.
+    #[allow(clippy::vec_box)] // They are handed out as they are boxed.
     idle: Vec<Box<Operation>>,
     /// Calls that are left to MPI, and why.
     passed: Vec<(Kind, CString)>,

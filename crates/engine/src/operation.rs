@@ -58,7 +58,7 @@ impl Operation {
             if has_news || is_computing {
                 self.resume();
             }
-            if !has_news && !(is_computing && may_wait) {
+            if !(has_news || is_computing && may_wait) {
                 break;
             }
         }
