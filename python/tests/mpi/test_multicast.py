@@ -26,11 +26,11 @@ def run(mpi: Mpi, ranks: int, program: Sequence[str]) -> str:
     return ran.stdout
 
 
-def stress(mpi: Mpi) -> str:
-    """Compile the stress test."""
-    library, target = build(str(mpi.installation.mpicc)), mpi.folder / "multicast_stress"
+def compiled(mpi: Mpi, name: str) -> str:
+    """Compile a program of the tests."""
+    library, target = build(str(mpi.installation.mpicc)), mpi.folder / name
     if not target.exists():
-        source = PROGRAMS / "multicast_stress.c"
+        source = PROGRAMS / f"{name}.c"
         link = [library, f"-L{library.parent}", "-lhocket", f"-Wl,-rpath,{library.parent}"]
         options = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{NATIVE}"]
         subprocess.run([mpi.installation.mpicc, *options, source, "-o", target, *link], check=True)
@@ -39,7 +39,7 @@ def stress(mpi: Mpi) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_overlapping_groups(mpi: Mpi, mode: str) -> None:
-    printed = run(mpi, 4, [stress(mpi), "60", "100000", "3", "measured", mode])
+    printed = run(mpi, 4, [compiled(mpi, "multicast_stress"), "60", "100000", "3", "measured", mode])
     assert printed.startswith("ok") or (mode == "threads" and printed.startswith("no threads"))
 
 
@@ -50,7 +50,7 @@ def test_overlapping_groups(mpi: Mpi, mode: str) -> None:
     ["measured", "simulated", "paper", "broadcast: chain, segment=64KiB", "broadcast: double_tree, segment=64KiB"],
 )
 def test_500_overlapping_multicasts_over_16_ranks(mpi: Mpi, mode: str, rules: str) -> None:
-    printed = run(mpi, 16, [stress(mpi), "500", str(4 << 20), "11", rules, mode])
+    printed = run(mpi, 16, [compiled(mpi, "multicast_stress"), "500", str(4 << 20), "11", rules, mode])
     assert printed.startswith("ok") or (mode == "threads" and printed.startswith("no threads"))
 
 
@@ -58,7 +58,17 @@ def test_500_overlapping_multicasts_over_16_ranks(mpi: Mpi, mode: str, rules: st
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8, 9])
 def test_odd_numbers_of_ranks(mpi: Mpi, ranks: int) -> None:
     for mode in MODES:
-        run(mpi, ranks, [stress(mpi), "200", "50000", "5", "measured", mode])
+        run(mpi, ranks, [compiled(mpi, "multicast_stress"), "200", "50000", "5", "measured", mode])
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_data_types(mpi: Mpi, ranks: int) -> None:
+    assert run(mpi, ranks, [compiled(mpi, "multicast_types")]) == "ok\n"
+
+
+@pytest.mark.real_mpi
+def test_more_than_2_gib(mpi: Mpi) -> None:
+    assert run(mpi, 2, [compiled(mpi, "multicast_types"), "large"]) == "ok\n"
 
 
 @pytest.mark.parametrize(("ranks", "master"), [(3, 1), pytest.param(1, 0, marks=pytest.mark.real_mpi), (5, 0)])
