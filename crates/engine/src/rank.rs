@@ -34,7 +34,7 @@ pub struct EngineRank {
 }
 
 /// Room for operations that have ended, per look.
-const ENDED_AT_A_LOOK: usize = 64;
+const ENDED_AT_A_LOOK: usize = 8;
 
 impl EngineRank {
     /// A rank that waits for its first call.
