@@ -69,17 +69,18 @@ class Mpi:
         python = self.installation.mpicc.with_name("python")
         return python if python.exists() and self.installation.mpicc.name == "mpicc" else None
 
-    def compiled(self, name: str) -> str:
+    def compiled(self, name: str, *flags: str) -> str:
         """Compile a program of the tests."""
         source = PROGRAMS / name
-        target = self.folder / source.stem
+        target = self.folder / "".join([source.stem, *flags])
         wrapper = self.installation.mpicc
-        if source.suffix == ".f90":
+        if source.suffix in (".f90", ".F90"):
             wrapper = wrapper.with_name(wrapper.name.replace("mpicc", "mpif90"))
         if not target.exists():
             if not wrapper.exists():
                 pytest.skip(f"{wrapper} is not there")
-            subprocess.run([wrapper, "-O1", "-pthread", source, "-o", target], check=True, capture_output=True)
+            line = [wrapper, "-O1", "-pthread", *flags, source, "-o", target]
+            subprocess.run(line, check=True, capture_output=True)
         return str(target)
 
     def run(

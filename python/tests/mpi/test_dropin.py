@@ -101,9 +101,9 @@ def test_calls_that_are_left_to_mpi_do_not_wait_for_those_that_are_not(mpi: Mpi,
     assert "mixed: right" in ran.output, ran.output + ran.errors
 
 
-@pytest.mark.parametrize("program", ["fortran.f90", "fortran_2008.f90"])
-def test_fortran(mpi: Mpi, program: str) -> None:
-    ran = mpi.run(3, [mpi.compiled(program)], TAKE_ALL)
+@pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
+def test_fortran(mpi: Mpi, module: str) -> None:
+    ran = mpi.run(3, [mpi.compiled("fortran.F90", f"-DMODULE={module}")], TAKE_ALL)
     assert ran.output.strip() == "fortran: right", ran.errors
     assert ran.algorithms[("MPI_Allreduce", "allreduce recursive_doubling")] == 2
     assert ran.algorithms[("MPI_Allgather", "allgather ring")] == 1

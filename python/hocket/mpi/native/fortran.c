@@ -5,13 +5,9 @@
 
 #ifndef MPI_ABI
 
-#include <stddef.h>
+#include "fortran.h"
 
-static void set(MPI_Fint *error, int code)
-{
-    if (error) /* optional in mpi_f08 */
-        *error = (MPI_Fint)code;
-}
+#include <stddef.h>
 
 #define FUNCTION(name, parameters, call)                                                                               \
     void name parameters;                                                                                              \
@@ -38,19 +34,6 @@ EXPANDED(mpi_init_, INIT)
 EXPANDED(mpi_init_thread_, INIT_THREAD)
 EXPANDED(mpi_finalize_, FINALIZE)
 EXPANDED(mpi_barrier_, BARRIER)
-
-/* MPI_IN_PLACE and MPI_BOTTOM are addresses. */
-extern int mpi_fortran_in_place_ __attribute__((weak));
-extern int mpi_fortran_bottom_ __attribute__((weak));
-
-static void *address(void *given)
-{
-    if (&mpi_fortran_in_place_ && given == (void *)&mpi_fortran_in_place_)
-        return MPI_IN_PLACE;
-    if (&mpi_fortran_bottom_ && given == (void *)&mpi_fortran_bottom_)
-        return MPI_BOTTOM;
-    return given;
-}
 
 /* mpi_<name>_ for mpif.h and the module mpi, mpi_<name>_f08_ for the module mpi_f08. Calls that start a collective are
  * not here: Open MPI's own mpi_wait_ would not let it go on. */

@@ -6,25 +6,9 @@
 
 #ifdef OPEN_MPI
 
+#include "fortran.h"
+
 #include <stdlib.h>
-
-extern int mpi_fortran_in_place_ __attribute__((weak));
-extern int mpi_fortran_bottom_ __attribute__((weak));
-
-static void *address(void *given)
-{
-    if (&mpi_fortran_in_place_ && given == (void *)&mpi_fortran_in_place_)
-        return MPI_IN_PLACE;
-    if (&mpi_fortran_bottom_ && given == (void *)&mpi_fortran_bottom_)
-        return MPI_BOTTOM;
-    return given;
-}
-
-static void set(MPI_Fint *error, int code)
-{
-    if (error) /* optional in mpi_f08 */
-        *error = (MPI_Fint)code;
-}
 
 static int is_ignored(const MPI_Fint *status)
 {

@@ -1,6 +1,6 @@
-! The same by the module mpi_f08; prints "fortran: right" when all results are.
-program fortran_2008
-  use mpi_f08
+! Collectives called from Fortran, by the module mpi or mpi_f08, as MODULE says; prints "fortran: right" when all results are.
+program fortran
+  use MODULE
   implicit none
   integer :: rank, ranks, error, i
   integer :: own(4), total(4)
