@@ -75,4 +75,5 @@ def command(installation: Installation, ranks: int, program: Sequence[str], vari
     if not program:
         raise Error("no program, expected one after --")
     settings = [f"{name}={value}" for name, value in variables.items()]
-    return [str(installation.mpiexec), "-n", str(ranks), "env", *settings, *program]
+    by_shell = ["sh", "-c", 'exec "$0" "$@"'] if "=" in program[0] else []  # which env takes for a variable
+    return [str(installation.mpiexec), "-n", str(ranks), "env", *settings, *by_shell, *program]
