@@ -248,4 +248,23 @@ mod tests {
             assert!(error.starts_with(&format!("my.rules:2: {expected}")), "{line}: {error}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_rules_or_one_line_that_names_the_file(
+            parts in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "allreduce", "iallreduce", "broadcast", "ring", "chain", "native", ":", "[", "]", ",", "=", "size", "ranks",
+                    "segment", "..", "64KiB", "1", "-1", "18446744073709551616", "#", "\n", " ", "\u{e9}", "i",
+                ]),
+                0..24,
+            ),
+        ) {
+            let text = parts.concat();
+            if let Err(error) = Rules::parse(&text, "some.rules") {
+                let error = error.to_string();
+                proptest::prop_assert!(error.starts_with("some.rules:") && error.lines().count() == 1, "{}", error);
+            }
+        }
+    }
 }
