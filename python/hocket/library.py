@@ -39,7 +39,7 @@ COLLECTIVES = (
     "scan",
     "scatter",
 )
-"""The collectives, named as in MPI."""
+"""The collectives, named as in MPI, in the order of `hocket_collective` in `hocket.h`."""
 
 Refuses = Callable[[Call], "str | None"]
 """A precondition: the sentence to refuse a call with, or nothing."""

@@ -28,24 +28,11 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
+from hocket.library import COLLECTIVES
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import NATIVE, kept
 
 __all__ = ["Domain", "Multicast", "Sent", "Status", "build"]
-
-_COLLECTIVES = (
-    "allgather",
-    "allreduce",
-    "alltoall",
-    "barrier",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scan",
-    "scatter",
-)
-"""In the order of `hocket_collective` in `hocket.h`."""
 
 _LEFT, _COMPLETE = 0, 1
 
@@ -352,8 +339,8 @@ class Multicast:
         """
         from mpi4py import MPI
 
-        if name not in _COLLECTIVES:
-            raise Error(f"unknown collective {name!r}, expected one of {', '.join(_COLLECTIVES)}")
+        if name not in COLLECTIVES:
+            raise Error(f"unknown collective {name!r}, expected one of {', '.join(COLLECTIVES)}")
         arrays = [array for array in (given, result) if array is not None]
         kinds = {array.dtype for array in arrays}
         if len(kinds) > 1 or any(not array.flags.c_contiguous for array in arrays):
@@ -370,7 +357,7 @@ class Multicast:
             "collective",
             self._domain._domain,
             ctypes.byref(self._held),
-            ctypes.c_int(_COLLECTIVES.index(name)),
+            ctypes.c_int(COLLECTIVES.index(name)),
             address,
             into,
             ctypes.c_int64(count),

@@ -20,8 +20,6 @@ enum { TAGS_PER_OPERATION = 64 };
 /* Bytes and elements that one call of MPI is given at most. */
 enum { MOST_AT_ONCE = 1 << 30 };
 
-struct operation;
-
 struct communicator {
     MPI_Comm private_comm;
     MPI_Request duplication;
@@ -167,7 +165,6 @@ static int pack(struct view view, char *packed, int unpacks)
     return MPI_SUCCESS;
 }
 
-#ifndef HAS_LARGE_COUNTS
 /* A type of so many elements, more than an int holds. */
 static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
 {
@@ -187,7 +184,6 @@ static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
     PMPI_Type_free(&many);
     return code;
 }
-#endif
 
 /* Functions that the engine calls */
 
@@ -202,58 +198,39 @@ static void reserve_slot(struct operation *operation, uint32_t slot)
     operation->slots = slots;
 }
 
-static int tag_of(const struct operation *operation, uint32_t tag)
+/* Starts to send to a peer, or to receive from it. */
+static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
+                         uint32_t tag)
 {
-    return (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
+    MPI_Datatype type = operation->type, large = MPI_DATATYPE_NULL;
+    if (tag >= TAGS_PER_OPERATION)
+        return MPI_ERR_TAG;
+    if (count > INT_MAX) {
+        int code = large_type(count, type, &large);
+        if (code != MPI_SUCCESS)
+            return code;
+        type = large;
+        count = 1;
+    }
+    reserve_slot(operation, slot);
+    MPI_Request *request = &operation->requests[slot];
+    MPI_Comm comm = operation->comm->private_comm;
+    int mpi_tag = (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
+    int code = sends ? PMPI_Isend(at, (int)count, type, peer, mpi_tag, comm, request)
+                     : PMPI_Irecv(at, (int)count, type, peer, mpi_tag, comm, request);
+    if (large != MPI_DATATYPE_NULL)
+        PMPI_Type_free(&large);
+    return code;
 }
 
 static int transport_send(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag)
 {
-    struct operation *operation = user;
-    if (tag >= TAGS_PER_OPERATION)
-        return MPI_ERR_TAG;
-    reserve_slot(operation, slot);
-    MPI_Request *request = &operation->requests[slot];
-    MPI_Comm comm = operation->comm->private_comm;
-    int mpi_tag = tag_of(operation, tag);
-    if (count <= INT_MAX)
-        return PMPI_Isend(data, (int)count, operation->type, to, mpi_tag, comm, request);
-#ifdef HAS_LARGE_COUNTS
-    return PMPI_Isend_c(data, (MPI_Count)count, operation->type, to, mpi_tag, comm, request);
-#else
-    MPI_Datatype large;
-    int code = large_type(count, operation->type, &large);
-    if (code == MPI_SUCCESS) {
-        code = PMPI_Isend(data, 1, large, to, mpi_tag, comm, request);
-        PMPI_Type_free(&large);
-    }
-    return code;
-#endif
+    return start_message(user, 1, slot, (void *)data, count, to, tag);
 }
 
 static int transport_receive(void *user, uint32_t slot, void *into, size_t count, int32_t from, uint32_t tag)
 {
-    struct operation *operation = user;
-    if (tag >= TAGS_PER_OPERATION)
-        return MPI_ERR_TAG;
-    reserve_slot(operation, slot);
-    MPI_Request *request = &operation->requests[slot];
-    MPI_Comm comm = operation->comm->private_comm;
-    int source = from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from;
-    int mpi_tag = tag_of(operation, tag);
-    if (count <= INT_MAX)
-        return PMPI_Irecv(into, (int)count, operation->type, source, mpi_tag, comm, request);
-#ifdef HAS_LARGE_COUNTS
-    return PMPI_Irecv_c(into, (MPI_Count)count, operation->type, source, mpi_tag, comm, request);
-#else
-    MPI_Datatype large;
-    int code = large_type(count, operation->type, &large);
-    if (code == MPI_SUCCESS) {
-        code = PMPI_Irecv(into, 1, large, source, mpi_tag, comm, request);
-        PMPI_Type_free(&large);
-    }
-    return code;
-#endif
+    return start_message(user, 0, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag);
 }
 
 /* Takes those messages that have ended. One by one, since an error of several goes to the handler of MPI_COMM_WORLD. */
@@ -323,7 +300,7 @@ static const hocket_transport transport = {transport_send, transport_receive, tr
 
 static const char *reason_against(MPI_Comm comm)
 {
-    int is_inter, ranks, worlds_ranks;
+    int is_inter, ranks;
     PMPI_Comm_test_inter(comm, &is_inter);
     if (is_inter)
         return "an intercommunicator";
@@ -331,7 +308,6 @@ static const char *reason_against(MPI_Comm comm)
     PMPI_Comm_group(comm, &group);
     PMPI_Comm_group(MPI_COMM_WORLD, &world);
     PMPI_Group_size(group, &ranks);
-    PMPI_Group_size(world, &worlds_ranks);
     int *numbers = grown(NULL, sizeof(int) * 2 * (size_t)ranks), *translated = numbers + ranks;
     for (int i = 0; i < ranks; i++)
         numbers[i] = i;
