@@ -21,7 +21,7 @@ rank that was held up. Where o = 0 no exchange does harm, and T = K.
   P(N >= m) of a rank after a step is u_m + p (u_{m-1} - u_m), with u = 1 - (1 - P(N >= m))^2 before it.
 
 How large the segments of Trinaryx3 should be: those of the least time by the closed forms of its model, see
-`hocket.models.best_segment_bytes`, on machines that have the keys `software_latency` and `link_bandwidth`.
+`hocket.models.trinaryx3.best_segment_bytes`, on machines that have the keys `software_latency` and `link_bandwidth`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm
 from hocket.machine import Machine
-from hocket.models import best_segment_bytes
+from hocket.models.trinaryx3 import best_segment_bytes
 from hocket.requests import GAP, accepted
 from hocket.topology import Topology
 from hocket.units import parse_bytes_per_s, parse_time

@@ -1,11 +1,14 @@
 """Closed forms of published performance models."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.models import (
+from hocket.models import optical
+from hocket.models.trinaryx3 import (
     best_segment_bytes,
     tree_broadcast_s,
     tree_reduce_s,
@@ -69,3 +72,39 @@ def test_the_best_segment_grows_with_the_message_on_the_k_computer() -> None:
     # sqrt(N L BWc / H) until 3 L BWc
     assert best_segment_bytes("broadcast", 1 << 20, **BOTH) == pytest.approx((2**20 * 1.27e-6 * 11.6e9 / 3 / 84) ** 0.5)
     assert best_segment_bytes("broadcast", GIB, **BOTH) == pytest.approx(1.27e-6 * 11.6e9)
+
+
+ALPHA, BETA, GAMMA = Fraction(1, 10**4), Fraction(8, 10**9), Fraction(1, 100)
+OPTICAL = {"latency_s": 1e-4, "s_per_byte": 8e-9, "reconfiguration_s": 1e-2}
+
+
+@pytest.mark.parametrize("ports", range(1, 9))
+@pytest.mark.parametrize("steps", range(1, 11))
+@pytest.mark.parametrize("size", [1, 1000, 10**6])
+def test_optical_is_the_papers_equations(steps: int, size: int, ports: int) -> None:
+    ranks, message, batches = 1 << steps, ALPHA + size * BETA, -(-steps // ports)
+    equations = {
+        optical.linear_naive_s(ranks, size, **OPTICAL): (ranks - 1) * (message + GAMMA),
+        optical.linear_ahead_s(ranks, size, ports, **OPTICAL): (ranks - 1) * message + -(-(ranks - 1) // ports) * GAMMA,
+        optical.ring_naive_s(ranks, size, **OPTICAL): 2 * (ranks - 1) * (message + GAMMA),
+        optical.ring_ahead_s(ranks, size, **OPTICAL): (ranks - 1) * message + GAMMA,
+        optical.recursive_doubling_naive_s(ranks, size, **OPTICAL): steps * (ALPHA + GAMMA) + (ranks - 1) * size * BETA,
+        optical.recursive_doubling_ahead_s(ranks, size, ports, **OPTICAL): steps * ALPHA
+        + (ranks - 1) * size * BETA
+        + batches * GAMMA,
+        optical.binomial_naive_s(ranks, size, **OPTICAL): steps * (message + GAMMA),
+        optical.binomial_ahead_s(ranks, size, ports, **OPTICAL): steps * message + batches * GAMMA,
+    }
+    for found, expected in equations.items():
+        assert abs(Fraction(float(found)) / expected - 1) < 1e-12
+
+
+def test_the_last_release_costs_one_more_where_it_is_waited_for() -> None:
+    for ranks, more_s in ((16, 1e-2), (1, 0)):
+        merged = optical.binomial_ahead_s(ranks, 8, 4, **OPTICAL)
+        waited = optical.binomial_ahead_s(ranks, 8, 4, **OPTICAL, final_release="waited")
+        assert float(waited - merged) == pytest.approx(more_s)
+
+
+def test_optical_models_take_arrays() -> None:
+    assert optical.linear_ahead_s(32, np.arange(1, 5)[:, None], np.array([2, 3]), **OPTICAL).shape == (4, 2)

@@ -3,7 +3,7 @@
 import pytest
 
 import hocket
-from hocket.models import best_segment_bytes
+from hocket.models.trinaryx3 import best_segment_bytes
 from hocket.rules import trinaryx3_segment
 
 QUIET = """

@@ -24,7 +24,7 @@ from typing import Any
 from hocket.call import Call
 from hocket.library import find
 from hocket.machine import Machine
-from hocket.models import trinaryx3_broadcast_s, trinaryx3_reduce_s
+from hocket.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.parallel import do_all
 from hocket.simulation import Simulation, simulate
 from hocket.studies import trinaryx3_pictures as pictures

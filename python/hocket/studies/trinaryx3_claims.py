@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hocket.models import trinaryx3_broadcast_s, trinaryx3_reduce_s
+from hocket.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.studies.study import Claim, Rows, judge
 from hocket.studies.trinaryx3_pictures import best
 from hocket.units import format_bytes

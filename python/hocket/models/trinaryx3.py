@@ -1,8 +1,8 @@
-"""Closed forms of published performance models.
+"""Trinaryx3 on a torus, by the study of the allreduce of the K computer.
 
-Trinaryx3 on a torus, by the study of the allreduce of the K computer (see the trinaryx3 page of the docs): N bytes go
-along trees of height H in segments of SS bytes; a hop takes L for the software and SS / BWc for the link, and a
-processor combines BWo bytes per second. The three trees take N / 3 each, while one thread prepares the messages of all:
+N bytes go along trees of height H in segments of SS bytes; a hop takes L for the software and SS / BWc for the link,
+and a processor combines BWo bytes per second. The three trees take N / 3 each, while one thread prepares the messages
+of all (see the trinaryx3 page of the docs):
 
     tree broadcast         T    = H (L + SS/BWc) + (N/SS) max(L, SS/BWc) + L                             (1)
     tree reduce            T    = H (L + SS/BWc + SS/BWo) + (N/SS) max(L + SS/BWo, SS/BWc) + L           (2)

@@ -1,0 +1,1 @@
+"""Closed forms of published performance models: a module per paper."""
