@@ -163,6 +163,21 @@ class LinkUse:
 
 
 @dataclass(frozen=True)
+class Circuits:
+    """What happened to circuits in the first trial, on a machine that has them.
+
+    Attributes:
+        set_ups: How many were set up, or began to be.
+        refused: How often `connect` was refused.
+        cut: How often a message lost its circuit on the way, and began anew.
+    """
+
+    set_ups: int
+    refused: int
+    cut: int
+
+
+@dataclass(frozen=True)
 class Simulation:
     """What a simulation found, and what it was given.
 
@@ -187,6 +202,7 @@ class Simulation:
         in_place: Whether the input lies in the result buffer.
         rank_time_s: Over the ranks, when each ended: "min", "mean" and "max"; each a mean over the trials.
         links: What links carried; None where messages do not meet.
+        circuits: What happened to circuits; None where there are none.
         steps: Of an algorithm with steps, on a machine with a topology: for each "overlap", how many messages share the
             busiest link, and "gap_packets", the gap between two packets of a message.
         times_s: When the last rank ended, in each trial.
@@ -212,6 +228,7 @@ class Simulation:
     in_place: bool
     rank_time_s: dict[str, float]
     links: Links | None
+    circuits: Circuits | None
     steps: tuple[dict[str, float], ...]
     times_s: tuple[float, ...] = field(repr=False)
 
@@ -226,8 +243,8 @@ class Event:
 
     Attributes:
         rank: The rank that did it.
-        kind: "send", "recv", "reduce", "copy" or "compute".
-        peer: The other rank of a message; the rank itself otherwise.
+        kind: "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect".
+        peer: The other rank of a message or circuit; the rank itself otherwise.
         tag: The message's tag.
         bytes: Bytes moved or combined.
         start_s: When the verb was reached.

@@ -89,6 +89,10 @@ class Rank(Protocol):
     def size(self) -> int:
         """Number of ranks."""
 
+    @property
+    def ports(self) -> int | None:
+        """How many circuits to open ahead of messages; None where they come by themselves, or there are none."""
+
     def scratch(self, length: int) -> Span:
         """Return `length` fresh elements of working memory; their values are undefined."""
 
@@ -117,10 +121,13 @@ class Rank(Protocol):
         """Compute for `time_s` seconds."""
 
     def connect(self, peer: int) -> Step:
-        """Open a circuit to `peer` ahead of the messages to it; free where the network has no circuits."""
+        """Open a circuit to `peer` ahead of the messages to it; gives whether it is open.
+
+        It is not when it was refused: then messages get theirs as they come. Free where the network has no circuits.
+        """
 
     def disconnect(self, peer: int) -> Step:
-        """Close the circuit to `peer`; free where the network has no circuits."""
+        """Do without the circuit to `peer`; done when it is released. Free where the network has no circuits."""
 
     def join(self, *branches: Step) -> Step:
         """Do all of these side by side; done when all are. Gives a list of what each got."""

@@ -2,6 +2,7 @@
 //! catalogue when its name stands there, and everything else (verification, simulation, command line, docs) follows.
 
 mod about;
+pub mod circuits;
 mod cost;
 pub mod multicast;
 pub mod pattern;
@@ -18,7 +19,7 @@ pub use registry::{CATALOGUE, Entry, Visitor, complete, find, run, with_program}
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
-    alltoall as Alltoall: bruck, linear, pairwise_exchange;
+    alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     gather as Gather: binomial, linear;

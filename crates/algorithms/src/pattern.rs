@@ -49,6 +49,21 @@ impl BinomialTree {
         (0..bits).map(|k| self.relative + (1 << k)).filter(|v| *v < self.ranks).map(|v| self.rank_at(v))
     }
 
+    /// Number of levels: 2^levels is the first power of two that is no less than P.
+    pub fn levels(&self) -> u32 {
+        self.ranks.next_power_of_two().ilog2()
+    }
+
+    /// The parent or the child at a distance of 2^level, if there is one.
+    pub fn peer(&self, level: u32) -> Option<usize> {
+        let distance = 1 << level;
+        if distance == self.reach() {
+            return self.parent();
+        }
+        let child = self.relative + distance;
+        (distance < self.reach() && child < self.ranks).then(|| self.rank_at(child))
+    }
+
     /// The subtree of `rank`, which is this rank or below it, as distances from this rank.
     pub fn subtree(&self, rank: usize) -> Range<usize> {
         let tree = Self::new(rank, self.root, self.ranks);
@@ -59,6 +74,44 @@ impl BinomialTree {
     /// Room for the subtree if P were a power of two: the lowest set bit, or all ranks for the root.
     fn reach(&self) -> usize {
         if self.relative == 0 { self.ranks.next_power_of_two() } else { 1 << self.relative.trailing_zeros() }
+    }
+}
+
+/// A root that has to do with every other rank, one in each step, in the order of their numbers; as one of the ranks sees it.
+pub struct Star {
+    rank: usize,
+    root: usize,
+    ranks: usize,
+}
+
+impl Star {
+    /// The star as `rank` sees it.
+    pub fn new(rank: usize, root: usize, ranks: usize) -> Self {
+        Self { rank, root, ranks }
+    }
+
+    /// Number of ranks besides the root: one for each step.
+    pub fn others(&self) -> usize {
+        self.ranks - 1
+    }
+
+    /// The other rank of a step.
+    pub fn other(&self, step: usize) -> usize {
+        step + usize::from(step >= self.root)
+    }
+
+    /// The steps of this rank.
+    pub fn steps(&self) -> Range<usize> {
+        let own = self.rank - usize::from(self.rank > self.root);
+        if self.rank == self.root { 0..self.others() } else { own..own + 1 }
+    }
+
+    /// With whom this rank has to do in a step.
+    pub fn peer(&self, step: usize) -> Option<usize> {
+        match self.other(step) {
+            other if self.rank == self.root => Some(other),
+            other => (self.rank == other).then_some(self.root),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use crate::wire::Error;
 
@@ -43,7 +44,7 @@ impl PythonProgram {
 impl Program for PythonProgram {
     async fn run(&self, r: &impl Rank, c: &Call) {
         let scratch = Arc::new(ScratchRequests::default());
-        let rank = PythonRank { rank: r.rank(), size: r.size(), scratch: scratch.clone() };
+        let rank = PythonRank { rank: r.rank(), size: r.size(), ports: r.ports(), scratch: scratch.clone() };
         let started = Python::attach(|py| self.function.call1(py, (rank, PythonCall(c.clone()))));
         match started {
             Ok(generator) => {
@@ -165,7 +166,10 @@ impl<'a, R: Rank> Driver<'a, R> {
             Act::Combine { source, target, side } => r.combine(source, target, side).await,
             Act::Copy { source, target } => r.copy(source, target).await,
             Act::Compute { time_s } => r.compute(time_s).await,
-            Act::Connect { peer } => r.connect(peer).await,
+            Act::Connect { peer } => {
+                let is_open = r.connect(peer).await;
+                return Python::attach(|py| boolean(py, is_open));
+            }
             Act::Disconnect { peer } => r.disconnect(peer).await,
             Act::Join(steps) => {
                 let values = r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await;
@@ -237,6 +241,10 @@ fn none() -> Py<PyAny> {
 fn received(received: Received) -> Py<PyAny> {
     let Received { source, len } = received;
     Python::attach(|py| Py::new(py, PythonReceived { source, length: len }).map_or_else(|_| py.None(), Py::into_any))
+}
+
+fn boolean(py: Python<'_>, value: bool) -> Py<PyAny> {
+    PyBool::new(py, value).to_owned().into_any().unbind()
 }
 
 fn list(py: Python<'_>, values: Vec<Py<PyAny>>) -> Py<PyAny> {
@@ -399,6 +407,8 @@ pub struct PythonRank {
     rank: usize,
     #[pyo3(get)]
     size: usize,
+    #[pyo3(get)]
+    ports: Option<usize>,
     scratch: Arc<ScratchRequests>,
 }
 

@@ -132,13 +132,19 @@ pub trait Rank: Sized {
     fn copy(&self, source: Span, target: Span) -> impl Future<Output = ()>;
     /// Computes for `time_s` seconds.
     fn compute(&self, time_s: f64) -> impl Future<Output = ()>;
-    /// Opens a circuit to `peer` ahead of the messages to it. Free where the network has no circuits.
-    fn connect(&self, _peer: usize) -> impl Future<Output = ()> {
-        ready(())
+    /// Opens a circuit to `peer` ahead of the messages to it; done when it is open, or refused: false, and messages get
+    /// theirs as they come. Free where the network has no circuits, and then true.
+    fn connect(&self, _peer: usize) -> impl Future<Output = bool> {
+        ready(true)
     }
-    /// Closes the circuit to `peer`. Free where the network has no circuits.
+    /// Does without the circuit to `peer` from here on; done when it is released. Free where the network has no circuits.
     fn disconnect(&self, _peer: usize) -> impl Future<Output = ()> {
         ready(())
+    }
+    /// How many circuits a program should open ahead of its messages, the same on all ranks. None where circuits come by
+    /// themselves, or there are none.
+    fn ports(&self) -> Option<usize> {
+        None
     }
     /// The result of this rank is complete, and nothing in it will change: the collective returns to its caller. What
     /// the program does from here on only serves other ranks. A program that does not say it is complete at its end.

@@ -77,12 +77,16 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
         self.rank.compute(time_s)
     }
 
-    fn connect(&self, peer: usize) -> impl Future<Output = ()> {
+    fn connect(&self, peer: usize) -> impl Future<Output = bool> {
         self.rank.connect(self.members[peer])
     }
 
     fn disconnect(&self, peer: usize) -> impl Future<Output = ()> {
         self.rank.disconnect(self.members[peer])
+    }
+
+    fn ports(&self) -> Option<usize> {
+        self.rank.ports()
     }
 
     fn moment(&self) -> R::Moment {

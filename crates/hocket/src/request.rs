@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Result};
 use hocket_machine::{Machine, Topology};
-use hocket_simulate::{Ends, Engine, Fabric, Kind, LinkUse, Many, Platform, Record, Trials};
+use hocket_simulate::{CircuitCounts, Ends, Engine, Fabric, Kind, LinkUse, Many, Platform, Record, Trials};
 use serde::{Deserialize, Serialize};
 
 use crate::pacing::{Gap, Step};
@@ -257,8 +257,26 @@ pub struct SimulateResult {
     pub trace: Vec<TraceRow>,
     /// What the links carried in the first trial, where messages meet.
     pub links: Option<LinksResult>,
+    /// What happened to circuits in the first trial, where there are any.
+    pub circuits: Option<CircuitsResult>,
     /// The steps of an algorithm that has steps, where messages meet.
     pub steps: Vec<Step>,
+}
+
+/// What happened to circuits, see [`CircuitCounts`].
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct CircuitsResult {
+    pub set_ups: u64,
+    pub refused: u64,
+    pub cut: u64,
+}
+
+impl From<CircuitCounts> for CircuitsResult {
+    fn from(counts: CircuitCounts) -> Self {
+        let CircuitCounts { set_ups, refused, cut } = counts;
+        Self { set_ups, refused, cut }
+    }
 }
 
 /// What the links of a network carried.
@@ -361,6 +379,7 @@ impl SimulateResult {
             formula_is_exact: predicted.is_some_and(|p| p.is_exact),
             trace: many.trace.iter().map(TraceRow::from).collect(),
             links: platform.network.fabric().map(links),
+            circuits: many.circuits.map(CircuitsResult::from),
             steps: Vec::new(),
         }
     }

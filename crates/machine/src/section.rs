@@ -230,6 +230,17 @@ impl Section {
         Ok(sizes)
     }
 
+    /// A list of texts, each read by `read`; empty when the key is absent.
+    ///
+    /// # Errors
+    /// Something else, or a text that cannot be read.
+    pub fn optional_list<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
+        let Some(item) = self.take(key) else { return Ok(Vec::new()) };
+        let texts: Option<Vec<_>> = item.as_array().and_then(|list| list.iter().map(|value| value.as_str()).collect());
+        let texts = texts.ok_or_else(|| self.refuse(key, item, "a list of texts in quotes"))?;
+        texts.into_iter().map(|text| read(text).map_err(|e| e.at(self.place(key, item)))).collect()
+    }
+
     /// A text.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! operations that are done at one time. A message is bound to its receive in the
 //! order in which it was sent when the receive names its source, and in the order of arrival when it takes any.
 //! Where messages meet in the network, it keeps a time of its own: what happens there at a time comes after the messages
-//! that leave then, and before all else.
+//! that leave then, and before all else; who gets which circuit is decided when all else at that time has happened.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -13,8 +13,8 @@ use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{Call, Error, Path, Program, Ranks, ReadyRanks, Received, Result, Source, Tag, Woken};
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
-use crate::network::{Flight, LinkUse, Milestone, Network, Traffic};
-use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank};
+use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Switching, Traffic};
+use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank, Switch};
 use crate::timetable::{self, Timetable};
 use crate::{Node, Options, interrupted};
 
@@ -48,14 +48,18 @@ pub fn run<N: Network>(
         has_taken_from_any: Cell::new(false),
         ready: ReadyRanks::none(call.ranks),
         progress: Cell::default(),
+        has_circuits: Cell::default(),
+        ports: Cell::default(),
+        is_deciding: Cell::default(),
     };
+    events.look_for_circuits();
     let ranks = SimulatedRank::all(&shared, &events, trial.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
     for rank in 0..call.ranks {
         programs.resume(rank);
     }
     let mut steps: u64 = 0;
-    while let Some(event) = events.next() {
+    while let Some(event) = events.next().or_else(|| events.give_way()) {
         events.happen(&event);
         if !events.has_another_like(&event) {
             while let Some(rank) = events.ready.pop() {
@@ -70,7 +74,7 @@ pub fn run<N: Network>(
     }
     match (0..call.ranks).find(|rank| !programs.has_ended(*rank)) {
         Some(rank) => Err(events.deadlock(rank)),
-        None => Ok(Run { links: events.links(), ..shared.run(&ranks) }),
+        None => Ok(Run { links: events.links(), circuits: events.circuit_counts(), ..shared.run(&ranks) }),
     }
 }
 
@@ -78,7 +82,7 @@ pub fn run<N: Network>(
 type Event = timetable::Event<Action>;
 
 /// Bits of an event's key below its kind: its sequence number.
-const SEQUENCE_BITS: u32 = 62;
+const SEQUENCE_BITS: u32 = 61;
 
 enum Action {
     /// A message leaves its node, and meets others on its way.
@@ -95,6 +99,8 @@ enum Action {
     Deliver { rank: u32, slot: u32, from: u32, len: usize },
     /// A message is there that receives from any source may take.
     Probe { rank: u32 },
+    /// The network decides who gets which circuit.
+    Decide,
 }
 
 impl Action {
@@ -105,6 +111,7 @@ impl Action {
             Self::Advance => 1,
             Self::Complete { .. } | Self::Inject { .. } => 2,
             Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => 3,
+            Self::Decide => 4,
         }
     }
 }
@@ -205,6 +212,11 @@ struct Events<'a, N: Network> {
     ready: ReadyRanks,
     /// Room for what the network reports.
     progress: Cell<Vec<(u32, Milestone)>>,
+    /// Whether the network has circuits, and how many programs should open ahead.
+    has_circuits: Cell<bool>,
+    ports: Cell<Option<usize>>,
+    /// Whether who gets which circuit will be decided at this time.
+    is_deciding: Cell<bool>,
 }
 
 /// Messages on their way, by number.
@@ -297,6 +309,7 @@ impl<N: Network> Events<'_, N> {
                 self.at(end.time_s, Action::Complete { rank, slot, from, len });
             }
             Action::Probe { rank } => self.match_arrived(rank as usize, event.time_s),
+            Action::Decide => self.decide(event.time_s),
         }
     }
 
@@ -350,6 +363,7 @@ impl<N: Network> Events<'_, N> {
         let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank as usize));
         let gap_packets = f64::from(gap_packets);
         traffic.borrow_mut().inject(now_s, Flight { id: flight, from, to, bytes: self.bytes(len), gap_packets });
+        self.decide_later(now_s);
     }
 
     /// Lets happen what happens next in the network.
@@ -358,6 +372,12 @@ impl<N: Network> Events<'_, N> {
         if let Some(traffic) = &self.traffic {
             traffic.borrow_mut().advance(&mut progress);
         }
+        self.report(now_s, progress);
+        self.decide_later(now_s);
+    }
+
+    /// Tells ranks what happened in the network.
+    fn report(&self, now_s: f64, mut progress: Vec<(u32, Milestone)>) {
         for (flight, milestone) in progress.drain(..) {
             match milestone {
                 Milestone::Sent => {
@@ -373,9 +393,56 @@ impl<N: Network> Events<'_, N> {
                     let passage = Passage::transfer(from as usize, position, to as usize, now_s - left_s);
                     self.at(self.trial.delayed_s(passage, left_s, now_s), Action::Arrive { flight });
                 }
+                Milestone::Answered(is_open) => {
+                    let Flying { envelope, sender_slot, .. } = self.flights.borrow_mut().remove(flight);
+                    let Envelope { from: rank, to, .. } = envelope;
+                    if let Some(slot) = sender_slot {
+                        self.at(now_s, Action::Complete { rank, slot, from: to, len: is_open.into() });
+                    }
+                }
             }
         }
         self.progress.set(progress);
+    }
+
+    /// Finds out whether the network has circuits.
+    fn look_for_circuits(&self) {
+        let ports = self.with_circuits(|circuits| circuits.ports());
+        self.has_circuits.set(ports.is_some());
+        self.ports.set(ports.flatten());
+    }
+
+    /// Does something with the circuits of the network, if it has any.
+    fn with_circuits<T>(&self, act: impl FnOnce(&mut dyn Switching) -> T) -> Option<T> {
+        self.traffic.as_ref().and_then(|traffic| traffic.borrow_mut().circuits().map(act))
+    }
+
+    /// What happened to circuits.
+    fn circuit_counts(&self) -> Option<CircuitCounts> {
+        self.with_circuits(|circuits| circuits.counts())
+    }
+
+    /// Has who gets which circuit decided when all else at this time has happened.
+    fn decide_later(&self, now_s: f64) {
+        let is_undecided = self.has_circuits.get() && !self.is_deciding.get();
+        if is_undecided && self.with_circuits(|circuits| circuits.is_undecided()) == Some(true) {
+            self.is_deciding.set(true);
+            self.at(now_s, Action::Decide);
+        }
+    }
+
+    fn decide(&self, now_s: f64) {
+        let mut progress = self.progress.take();
+        self.is_deciding.set(false);
+        self.with_circuits(|circuits| circuits.decide(now_s, &mut progress));
+        self.report(now_s, progress);
+        self.decide_later(now_s);
+    }
+
+    /// Nothing will happen any more: somebody who waits for a circuit goes on without.
+    fn give_way(&self) -> Option<Event> {
+        let time_s = self.with_circuits(|circuits| circuits.give_way())??;
+        Some(Event { time_s, key: Action::Decide.kind() << SEQUENCE_BITS, what: Action::Decide })
     }
 
     /// A message that met others is there: it is delivered if its receive is there, and else waits for it.
@@ -527,6 +594,31 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let end = self.network.work(node, now, |start| self.trial.pass(passage, start));
         let rank = rank as u32;
         self.at(end.time_s, Action::Complete { rank, slot, from: rank, len: 0 });
+        Progress::Waits(slot)
+    }
+
+    fn has_circuits(&self) -> bool {
+        self.has_circuits.get()
+    }
+
+    fn ports(&self) -> Option<usize> {
+        self.ports.get()
+    }
+
+    fn switch(&self, rank: usize, now: Placed, change: &Switch) -> Progress<Placed> {
+        let Switch { peer, connects } = *change;
+        let slot = self.outcomes.borrow_mut().open();
+        let (rank, position) = (rank as u32, now.position());
+        let envelope = Envelope { from: rank, to: peer, len: 0, position, gap_packets: 0.0, is_posted: false };
+        let id = self.flights.borrow_mut().add(Flying::new(envelope, now.time_s, Some(slot), None));
+        let placement = self.network.shared().map(|shared| &shared.fabric().placement);
+        let nodes = [rank, peer].map(|rank| placement.map_or(0, |placement| placement.node_of(rank as usize)));
+        let ask = Ask { id, ranks: [rank, peer], nodes };
+        self.with_circuits(|circuits| match connects {
+            true => circuits.connect(now.time_s, ask),
+            false => circuits.disconnect(now.time_s, ask),
+        });
+        self.decide_later(now.time_s);
         Progress::Waits(slot)
     }
 

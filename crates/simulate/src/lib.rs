@@ -14,7 +14,9 @@ mod timetable;
 mod trace;
 mod trials;
 
-pub use network::{Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Shared, Traffic};
+pub use network::{
+    Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Shared, Switching, Traffic,
+};
 pub use plan::Ends;
 pub use trace::{Kind, Record};
 pub use trials::{Many, Trials, simulate_trials};
@@ -91,6 +93,8 @@ pub struct Outcome {
     pub trace: Vec<Record>,
     /// What each link of the network carried; empty where messages do not meet.
     pub links: Vec<LinkUse>,
+    /// What happened to circuits; none where the network has no circuits.
+    pub circuits: Option<CircuitCounts>,
 }
 
 impl Outcome {
@@ -102,6 +106,7 @@ impl Outcome {
             message_bytes: run.message_bytes,
             trace: run.trace,
             links: run.links,
+            circuits: run.circuits,
         }
     }
 

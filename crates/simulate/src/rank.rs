@@ -9,7 +9,7 @@ use hocket_core::{Buffer, Options, Path, Rank, Received, Side, Source, Span, Tag
 
 use crate::Node;
 use crate::clock::Clock;
-use crate::network::LinkUse;
+use crate::network::{CircuitCounts, LinkUse};
 use crate::trace::{Kind, Record};
 
 /// What an engine says to an operation: done at this time, or known under this slot until it is.
@@ -38,6 +38,18 @@ pub trait Clockwork {
     fn recv(&self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Progress<Self::Clock>;
     /// `rank` is asked at `now` to work for `duration_s`.
     fn work(&self, rank: usize, now: Self::Clock, duration_s: f64) -> Progress<Self::Clock>;
+    /// Whether the network has circuits that programs can ask for.
+    fn has_circuits(&self) -> bool {
+        false
+    }
+    /// How many circuits a program should open ahead of its messages.
+    fn ports(&self) -> Option<usize> {
+        None
+    }
+    /// `rank` connects at `now`, or disconnects, where there are circuits. The outcome has a length of 1 if there is one.
+    fn switch(&self, _rank: usize, now: Self::Clock, change: &Switch) -> Progress<Self::Clock> {
+        Progress::Done((now, Received { source: change.peer as usize, len: 1 }))
+    }
     /// The outcome of an operation that waited, once it is known.
     fn take(&self, slot: u32) -> Option<Arrival<Self::Clock>>;
     /// This branch waits for that outcome.
@@ -89,6 +101,7 @@ impl Shared {
             message_bytes: self.message_bytes.get(),
             trace,
             links: Vec::new(),
+            circuits: None,
         }
     }
 }
@@ -102,6 +115,8 @@ pub struct Run<T> {
     pub trace: Vec<Record>,
     /// What each link of the network carried, where messages meet.
     pub links: Vec<LinkUse>,
+    /// What happened to circuits, where there are any.
+    pub circuits: Option<CircuitCounts>,
 }
 
 /// One rank under the engine `C`.
@@ -268,6 +283,28 @@ impl Verb for Recv {
     }
 }
 
+/// A rank connects to a peer, or disconnects.
+pub struct Switch {
+    pub peer: u32,
+    pub connects: bool,
+}
+
+impl Verb for Switch {
+    type Output = bool;
+
+    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
+        rank.clockwork.switch(rank.rank, now, self)
+    }
+
+    fn output(&self, received: Received) -> bool {
+        received.len > 0
+    }
+
+    fn describe(&self, _: usize, _: Received) -> (Kind, usize, Tag, usize) {
+        (if self.connects { Kind::Connect } else { Kind::Disconnect }, self.peer as usize, 0, 0)
+    }
+}
+
 struct Work {
     kind: Kind,
     len: usize,
@@ -330,6 +367,20 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
 
     fn compute(&self, time_s: f64) -> impl Future<Output = ()> {
         self.start(Work { kind: Kind::Compute, len: 0, duration_s: time_s })
+    }
+
+    async fn connect(&self, peer: usize) -> bool {
+        !self.clockwork.has_circuits() || self.start(Switch { peer: peer as u32, connects: true }).await
+    }
+
+    async fn disconnect(&self, peer: usize) {
+        if self.clockwork.has_circuits() {
+            self.start(Switch { peer: peer as u32, connects: false }).await;
+        }
+    }
+
+    fn ports(&self) -> Option<usize> {
+        self.clockwork.ports()
     }
 
     fn complete(&self) {

@@ -13,6 +13,10 @@ pub enum Kind {
     Copy,
     /// Computing.
     Compute,
+    /// Waiting for a circuit to the peer.
+    Connect,
+    /// Waiting until the circuit to the peer is released.
+    Disconnect,
 }
 
 impl Kind {
@@ -24,6 +28,8 @@ impl Kind {
             Self::Reduce => "reduce",
             Self::Copy => "copy",
             Self::Compute => "compute",
+            Self::Connect => "connect",
+            Self::Disconnect => "disconnect",
         }
     }
 }
@@ -35,7 +41,7 @@ pub struct Record {
     pub rank: usize,
     /// What it did.
     pub kind: Kind,
-    /// The other rank of a message; the rank itself otherwise.
+    /// The other rank of a message or circuit; the rank itself otherwise.
     pub peer: usize,
     /// The message's tag.
     pub tag: u32,

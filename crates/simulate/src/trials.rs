@@ -10,7 +10,7 @@ use hocket_machine::Noise;
 
 use crate::clock::{Clock, Placed, Trial};
 use crate::dataflow::{self, Failure, Order};
-use crate::network::{self, LinkUse, Network};
+use crate::network::{self, CircuitCounts, LinkUse, Network};
 use crate::plan::{Ends, LANES, Plan};
 use crate::rank::Run;
 use crate::tape::{Recording, Symbol, Tape, Winners};
@@ -54,6 +54,8 @@ pub struct Many {
     pub trace: Vec<Record>,
     /// What each link of the network carried in the first trial; empty where messages do not meet.
     pub links: Vec<LinkUse>,
+    /// What happened to circuits in the first trial; none where the network has no circuits.
+    pub circuits: Option<CircuitCounts>,
 }
 
 /// Runs `program` on `platform` in virtual time, once per trial; without noise, where all trials are alike, just once.
@@ -69,10 +71,10 @@ pub fn simulate_trials(
 ) -> Result<Many> {
     let Platform { network, node, noise, .. } = platform;
     if noise.is_quiet() {
-        let Outcome { engine, rank_times_s, messages, message_bytes, trace, links } =
+        let Outcome { engine, rank_times_s, messages, message_bytes, trace, links, circuits } =
             simulate(program, call, platform, options)?;
         let ends = vec![Ends::of(rank_times_s.into_iter()); trials.count as usize];
-        return Ok(Many { engine, ends, messages, message_bytes, trace, links });
+        return Ok(Many { engine, ends, messages, message_bytes, trace, links, circuits });
     }
     let many = network.visit(Repeated { program, call, node: *node, noise, trials, options })?;
     check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
@@ -104,23 +106,31 @@ impl<P: Program> Repeated<'_, P> {
     fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
         let (plan, messages, message_bytes) = self.plan(network, Winners::First)?;
         let ends = self.enough(|trials| self.evaluate(&plan, trials)).map_err(Failure::Other)?;
-        Ok(Many { engine: "dataflow", ends, messages, message_bytes, trace: Vec::new(), links: Vec::new() })
+        Ok(Many {
+            engine: "dataflow",
+            ends,
+            messages,
+            message_bytes,
+            trace: Vec::new(),
+            links: Vec::new(),
+            circuits: None,
+        })
     }
 
     fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
-        let (mut messages, mut message_bytes, mut links) = (0, 0, Vec::new());
+        let (mut messages, mut message_bytes, mut links, mut circuits) = (0, 0, Vec::new(), None);
         let ends = self.enough(|trials| {
             let one = |trial| {
                 let run = self.event_run(network, trial, false)?;
                 (messages, message_bytes) = (run.messages, run.message_bytes);
                 if trial == self.trials.first {
-                    links = run.links;
+                    (links, circuits) = (run.links, run.circuits);
                 }
                 Ok(Ends::of(run.ends.iter().map(|end| end.seconds())))
             };
             trials.map(one).collect()
         })?;
-        Ok(Many { engine: "events", ends, messages, message_bytes, trace: Vec::new(), links })
+        Ok(Many { engine: "events", ends, messages, message_bytes, trace: Vec::new(), links, circuits })
     }
 
     /// As many trials as were asked for, in rounds that `run` runs.

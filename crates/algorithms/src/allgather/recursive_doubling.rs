@@ -14,6 +14,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_power_of_two;
+use crate::circuits::Circuits;
 use crate::pattern::group_start;
 
 pub const ABOUT: About =
@@ -22,9 +23,13 @@ pub const ABOUT: About =
 pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, result) = (r.rank(), c.result(r));
     r.copy(c.input(r), c.block(result, rank)).await;
-    for step in 0..r.size().ilog2() {
+    let steps = r.size().ilog2() as usize;
+    let mut circuits = Circuits::new(r, 1, steps, |step| Some(rank ^ (1 << step)));
+    for step in 0..steps {
+        circuits.step(step).await;
         let (group, peer) = (1 << step, rank ^ (1 << step));
         let blocks_of = |rank: usize| c.blocks(result, group_start(rank, group), group);
         r.sendrecv(peer, blocks_of(rank), peer, blocks_of(peer)).await;
     }
+    circuits.close().await;
 }

@@ -2,6 +2,8 @@
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005); MPICH, `allgather_intra_ring.c`.
+//! Where circuits are opened ahead and a node has one port, even ranks send first and odd ranks receive first: "MPI
+//! collectives on circuit-switched optical networks", equation (3).
 //! Needs: nothing.
 //! Counts: P-1 rounds of one block; messages go to the right neighbour only.
 //!
@@ -13,6 +15,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::circuits::Circuits;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
 
@@ -21,7 +24,19 @@ pub async fn program(r: &impl Rank, c: &Call) {
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     let block = |i: usize| c.block(result, i % size);
     r.copy(c.input(r), block(rank)).await;
+    let mut circuits = Circuits::new(r, 2, 1, |_| [right, left]);
     for step in 0..size - 1 {
-        r.sendrecv(right, block(rank + size - step), left, block(rank + 2 * size - step - 1)).await;
+        circuits.step(0).await;
+        let (outgoing, arriving) = (block(rank + size - step), block(rank + 2 * size - step - 1));
+        if r.ports() != Some(1) {
+            r.sendrecv(right, outgoing, left, arriving).await;
+        } else if rank.is_multiple_of(2) {
+            r.send(right, outgoing).await;
+            r.recv(left, arriving).await;
+        } else {
+            r.recv(left, arriving).await;
+            r.send(right, outgoing).await;
+        }
     }
+    circuits.close().await;
 }

@@ -14,6 +14,7 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
+use crate::circuits::Circuits;
 use crate::pattern::Fold;
 
 pub const ABOUT: About = About::new(
@@ -32,10 +33,15 @@ pub async fn combine_everywhere(r: &impl Rank, vector: Span) {
     let fold = Fold::new(r.size());
     let scratch = r.scratch(vector.len);
     let Some(me) = fold.enter(r, vector, scratch).await else { return };
-    for step in 0..fold.active().ilog2() {
-        let peer = fold.rank_of(me ^ (1 << step));
+    let steps = fold.active().ilog2() as usize;
+    let peer = |step: usize| fold.rank_of(me ^ (1 << step));
+    let mut circuits = Circuits::new(r, 1, steps, |step| Some(peer(step)));
+    for step in 0..steps {
+        circuits.step(step).await;
+        let peer = peer(step);
         r.sendrecv(peer, vector, peer, scratch).await;
         r.reduce(peer, scratch, vector).await;
     }
     fold.leave(r, vector).await;
+    circuits.close().await;
 }

@@ -14,6 +14,7 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
+use crate::circuits::Circuits;
 use crate::pattern::Fold;
 
 pub const ABOUT: About = About::new(
@@ -24,9 +25,14 @@ pub const ABOUT: About = About::new(
 pub async fn program(r: &impl Rank, _: &Call) {
     let fold = Fold::new(r.size());
     let Some(me) = fold.enter(r, Span::EMPTY, Span::EMPTY).await else { return };
-    for step in 0..fold.active().ilog2() {
-        let peer = fold.rank_of(me ^ (1 << step));
+    let steps = fold.active().ilog2() as usize;
+    let peer = |step: usize| fold.rank_of(me ^ (1 << step));
+    let mut circuits = Circuits::new(r, 1, steps, |step| Some(peer(step)));
+    for step in 0..steps {
+        circuits.step(step).await;
+        let peer = peer(step);
         r.sendrecv(peer, Span::EMPTY, peer, Span::EMPTY).await;
     }
     fold.leave(r, Span::EMPTY).await;
+    circuits.close().await;
 }

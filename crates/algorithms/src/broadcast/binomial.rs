@@ -14,17 +14,23 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::circuits::Circuits;
 use crate::pattern::BinomialTree;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exact_when(|_| true);
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let tree = BinomialTree::new(r.rank(), c.root, r.size());
-    let result = c.result(r);
-    if let Some(parent) = tree.parent() {
-        r.recv(parent, result).await;
+    let (levels, result) = (tree.levels(), c.result(r));
+    let peer = |round: usize| tree.peer(levels - 1 - round as u32);
+    let mut circuits = Circuits::new(r, 1, levels as usize, peer);
+    for (round, peer) in (0..levels as usize).filter_map(|round| Some((round, peer(round)?))) {
+        circuits.step(round).await;
+        if Some(peer) == tree.parent() {
+            r.recv(peer, result).await;
+        } else {
+            r.send(peer, result).await;
+        }
     }
-    for child in tree.children().rev() {
-        r.send(child, result).await;
-    }
+    circuits.close().await;
 }

@@ -14,6 +14,7 @@
 use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
+use crate::circuits::Circuits;
 use crate::about::needs_root_0_or_commutative;
 use crate::pattern::BinomialTree;
 
@@ -31,12 +32,17 @@ pub async fn program(r: &impl Rank, c: &Call) {
 /// Reduces the ranks' vectors `total` into that of `root`; the other ranks are left with the sum of their subtree.
 pub async fn reduce_to(r: &impl Rank, root: usize, total: Span) {
     let tree = BinomialTree::new(r.rank(), root, r.size());
-    let arrived = r.scratch(total.len);
-    for child in tree.children() {
-        r.recv(child, arrived).await;
-        r.combine(arrived, total, Side::Right).await;
+    let (rounds, arrived) = (tree.levels() as usize, r.scratch(total.len));
+    let peer = |round: usize| tree.peer(round as u32);
+    let mut circuits = Circuits::new(r, 1, rounds, peer);
+    for (round, peer) in (0..rounds).filter_map(|round| Some((round, peer(round)?))) {
+        circuits.step(round).await;
+        if Some(peer) == tree.parent() {
+            r.send(peer, total).await;
+        } else {
+            r.recv(peer, arrived).await;
+            r.combine(arrived, total, Side::Right).await;
+        }
     }
-    if let Some(parent) = tree.parent() {
-        r.send(parent, total).await;
-    }
+    circuits.close().await;
 }

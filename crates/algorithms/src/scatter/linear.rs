@@ -11,17 +11,24 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::circuits::Circuits;
+use crate::pattern::Star;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P-1");
 
 pub async fn program(r: &impl Rank, c: &Call) {
-    let (rank, input, result) = (r.rank(), c.input(r), c.result(r));
-    if rank != c.root {
-        r.recv(c.root, result).await;
-        return;
+    let (star, input, result) = (Star::new(r.rank(), c.root, r.size()), c.input(r), c.result(r));
+    let mut circuits = Circuits::new(r, 1, star.others(), |step| star.peer(step));
+    for step in star.steps() {
+        circuits.step(step).await;
+        if r.rank() == c.root {
+            r.send(star.other(step), c.block(input, star.other(step))).await;
+        } else {
+            r.recv(c.root, result).await;
+        }
     }
-    for peer in (0..r.size()).filter(|peer| *peer != rank) {
-        r.send(peer, c.block(input, peer)).await;
+    if r.rank() == c.root {
+        r.copy(c.block(input, c.root), result).await;
     }
-    r.copy(c.block(input, rank), result).await;
+    circuits.close().await;
 }

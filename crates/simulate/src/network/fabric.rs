@@ -128,6 +128,50 @@ pub trait Traffic {
     fn links(&self) -> Vec<LinkUse>;
     /// Why messages are under way and nothing will happen any more, if so: who waits for whom, or [`ENDLESS`].
     fn deadlock(&self) -> Option<String>;
+    /// The circuits, where there are any.
+    fn circuits(&mut self) -> Option<&mut dyn Switching> {
+        None
+    }
+}
+
+/// Circuits that programs can ask for.
+pub trait Switching {
+    /// How many a program should open ahead of its messages; none where they come by themselves.
+    fn ports(&self) -> Option<usize>;
+    /// A program asks for a circuit; [`Milestone::Answered`] says whether it is open.
+    fn connect(&mut self, now_s: f64, ask: Ask);
+    /// A program does without a circuit; [`Milestone::Answered`] says when it is released.
+    fn disconnect(&mut self, now_s: f64, ask: Ask);
+    /// Whether there is something to decide at the end of this moment.
+    fn is_undecided(&self) -> bool;
+    /// Everything at this moment has happened: decides who gets what, and appends what programs are answered.
+    fn decide(&mut self, now_s: f64, progress: &mut Vec<(u32, Milestone)>);
+    /// Nothing will happen any more: refuses one of those who wait. When that was; none if nobody could be refused.
+    fn give_way(&mut self) -> Option<f64>;
+    /// What has happened to circuits so far.
+    fn counts(&self) -> CircuitCounts;
+}
+
+/// A program connects or disconnects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// What to call it in [`Traffic::advance`]; unique among the messages under way, too.
+    pub id: u32,
+    /// The rank that asks, and its peer.
+    pub ranks: [u32; 2],
+    /// The nodes of these.
+    pub nodes: [usize; 2],
+}
+
+/// What happened to circuits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CircuitCounts {
+    /// Circuits that were set up, or began to be.
+    pub set_ups: u64,
+    /// Calls of `connect` that were refused.
+    pub refused: u64,
+    /// Messages that lost their circuit while it carried them, each time.
+    pub cut: u64,
 }
 
 /// Why messages are under way for ever that do not wait for each other.
@@ -163,6 +207,8 @@ pub enum Milestone {
     Sent,
     /// Its last byte is there.
     Arrived,
+    /// It was no message but an [`Ask`], and is done: a circuit is open, or refused; or it is released.
+    Answered(bool),
 }
 
 /// What a link carried.

@@ -2,7 +2,7 @@
 
 mod fabric;
 
-pub use fabric::{Fabric, Flight, LinkUse, Milestone, Shared, Traffic};
+pub use fabric::{Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Shared, Switching, Traffic};
 
 use fabric::Meeting;
 
@@ -132,5 +132,5 @@ macro_rules! networks {
 
 networks! {
     apart: hockney: Hockney, loggp: Loggp;
-    shared: links: Links, packets: Packets;
+    shared: circuits: Circuits, links: Links, packets: Packets;
 }

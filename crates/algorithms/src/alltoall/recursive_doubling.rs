@@ -1,0 +1,45 @@
+//! Recursive doubling: in step k every rank exchanges the blocks whose destination differs from it in bit k with the rank
+//! whose number does.
+//!
+//! Source: S. L. Johnsson, C.-T. Ho, "Optimum broadcasting and personalized communication in hypercubes", IEEE Trans.
+//! Computers 38 (1989): all-to-all personalised communication, standard exchange with store and forward.
+//! Needs: a power of two of ranks.
+//! Counts: log2 P exchanges of P/2 blocks.
+//!
+//! ```text
+//! the block from rank 1 to rank 6 of 8 has 1 XOR 6 = 111 (binary) to go:    1 ──bit 0──▶ 0 ──bit 1──▶ 2 ──bit 2──▶ 6
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::needs_power_of_two;
+use crate::circuits::Circuits;
+
+pub const ABOUT: About = About::new("log2(P)*(alpha + P/2*n*beta)", "P*log2(P)").refusing(needs_power_of_two);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
+    let [travelling, outgoing, arrived] = [(); 3].map(|()| r.scratch(c.total()));
+    for way in 0..size {
+        r.copy(c.block(input, rank ^ way), c.block(travelling, way)).await;
+    }
+    let steps = size.ilog2() as usize;
+    let mut circuits = Circuits::new(r, 1, steps, |step| Some(rank ^ (1 << step)));
+    for step in 0..steps {
+        circuits.step(step).await;
+        let (bit, peer) = (1 << step, rank ^ (1 << step));
+        let moving = || (0..size).filter(|way| way & bit != 0).enumerate();
+        for (i, way) in moving() {
+            r.copy(c.block(travelling, way), c.block(outgoing, i)).await;
+        }
+        r.sendrecv(peer, c.blocks(outgoing, 0, size / 2), peer, c.blocks(arrived, 0, size / 2)).await;
+        for (i, way) in moving() {
+            r.copy(c.block(arrived, i), c.block(travelling, way)).await;
+        }
+    }
+    circuits.close().await;
+    for way in 0..size {
+        r.copy(c.block(travelling, way), c.block(result, rank ^ way)).await;
+    }
+}

@@ -1,0 +1,136 @@
+//! ReTri: in phase i all blocks whose way to go has the balanced ternary digit +1 or -1 in place i travel 3^i ranks to the
+//! right or to the left, in one message each, both at once.
+//!
+//! Source: A. Juerss, S. Schmid, "Revisiting Bruck: Phase-Efficient All-to-All Communication in Reconfigurable Networks",
+//! arXiv:2605.26930 (2026): the schedule of messages, and circuits to both neighbours of a phase, changed between phases. That
+//! circuits of the next phase are set up on half of the ports while the others carry this one: C. Wu et al., "SWOT: Enabling
+//! Reconfiguration-Communication Overlap for Collective Communication in Optical Networks", arXiv:2510.19322 (2025).
+//! Where circuits are opened ahead: with 2 or 3 ports, a phase at a time; from 4 on half of the ports for each of two groups
+//! of phases in turn. What these papers say of when not to reconfigure is not here.
+//! Needs: nothing.
+//! Counts: ceil(log3 P) phases of about 2 P/3 blocks, half of them each way.
+//!
+//! ```text
+//! the block from rank 1 to rank 6 of 9 has 5 - 9 = -4 = -3 - 1 to go:    1 ──-1──▶ 0 ──-3──▶ 6
+//! ```
+
+use hocket_core::{Call, Rank, Span, Tag};
+
+use crate::About;
+use crate::circuits::{Circuits, change, distinct};
+use crate::pattern::exchange;
+
+pub const ABOUT: About = About::new("phases*alpha + blocks*n*beta", "P*sends").exact_when(|_| true).completing(counts);
+
+pub async fn program(r: &impl Rank, c: &Call) {
+    let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
+    let blocks = Blocks { travelling: r.scratch(c.total()), packed: [(); 4].map(|()| r.scratch(c.total())) };
+    for way in 0..size {
+        r.copy(c.block(input, (rank + way) % size), c.block(blocks.travelling, way)).await;
+    }
+    let (phases, group) = (phases(size), r.ports().map_or(0, |ports| ports / 4));
+    if group == 0 {
+        let mut circuits = Circuits::new(r, 2, phases, |phase| neighbours(r, phase));
+        for phase in 0..phases {
+            circuits.step(phase).await;
+            blocks.travel(r, c, phase).await;
+        }
+        circuits.close().await;
+    } else {
+        overlapped(r, c, &blocks, phases, group).await;
+    }
+    for way in 0..size {
+        r.copy(c.block(blocks.travelling, way), c.block(result, (rank + size - way) % size)).await;
+    }
+}
+
+/// All phases, so many of them in a group: circuits of the next group are set up while those of one carry its messages.
+async fn overlapped(r: &impl Rank, c: &Call, blocks: &Blocks, phases: usize, group: usize) {
+    let peers = |first: usize| distinct((first..phases.min(first + group)).flat_map(|phase| neighbours(r, phase)));
+    let mut open = peers(0);
+    change(r, &[], &open).await;
+    for first in (0..phases).step_by(group) {
+        let needed = distinct([peers(first), peers(first + group)].concat());
+        let messages = async {
+            for phase in first..phases.min(first + group) {
+                blocks.travel(r, c, phase).await;
+            }
+        };
+        r.join(messages, change(r, &open, &needed)).await;
+        open = needed;
+    }
+    change(r, &open, &[]).await;
+}
+
+/// The blocks that are at a rank, by their way to go, and room to pack some: to the right, to the left, and what comes.
+struct Blocks {
+    travelling: Span,
+    packed: [Span; 4],
+}
+
+impl Blocks {
+    async fn travel(&self, r: &impl Rank, c: &Call, phase: usize) {
+        let [right, left] = neighbours(r, phase);
+        let there = self.move_those_of(r, c, (right, left), (phase, 1));
+        let back = self.move_those_of(r, c, (left, right), (phase, -1));
+        r.join(there, back).await;
+    }
+
+    /// Sends the blocks with that digit to one rank, and puts those that come from the other rank into their places.
+    async fn move_those_of(&self, r: &impl Rank, c: &Call, (to, from): (usize, usize), digit: (usize, i64)) {
+        let moving: Vec<_> = moving(c.ranks, digit).collect();
+        if moving.is_empty() {
+            return;
+        }
+        let side = usize::from(digit.1 < 0);
+        let (outgoing, arrived) = (self.packed[side], self.packed[2 + side]);
+        for (i, way) in moving.iter().enumerate() {
+            r.copy(c.block(self.travelling, *way), c.block(outgoing, i)).await;
+        }
+        let packed = |span| c.blocks(span, 0, moving.len());
+        exchange(r, (to, packed(outgoing)), (from, packed(arrived)), side as Tag).await;
+        for (i, way) in moving.iter().enumerate() {
+            r.copy(c.block(arrived, i), c.block(self.travelling, *way)).await;
+        }
+    }
+}
+
+/// ceil(log3 P)
+fn phases(ranks: usize) -> usize {
+    (0..).find(|phases| 3_usize.saturating_pow(*phases) >= ranks).unwrap_or(0) as usize
+}
+
+/// The ranks 3^phase to the right and to the left.
+fn neighbours(r: &impl Rank, phase: usize) -> [usize; 2] {
+    let distance = 3_usize.pow(phase as u32) % r.size();
+    [(r.rank() + distance) % r.size(), (r.rank() + r.size() - distance) % r.size()]
+}
+
+/// Ways to go that have this digit in that place; the shorter way round, and of two equal ones that to the right.
+fn moving(ranks: usize, (place, digit): (usize, i64)) -> impl Iterator<Item = usize> {
+    (0..ranks).filter(move |way| {
+        let way = *way as i64;
+        let signed = if 2 * way > ranks as i64 { way - ranks as i64 } else { way };
+        digits(signed).nth(place) == Some(digit)
+    })
+}
+
+/// Balanced ternary digits of a number, the last one first.
+fn digits(number: i64) -> impl Iterator<Item = i64> {
+    std::iter::successors(Some(number), |left| Some((left - digit(*left)) / 3)).map(digit)
+}
+
+/// The last balanced ternary digit.
+fn digit(number: i64) -> i64 {
+    (number + 1).rem_euclid(3) - 1
+}
+
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let both = |phase: usize| [1, -1].map(|digit| moving(c.ranks, (phase, digit)).count() as u64);
+    let (mut blocks, mut sends) = (0, 0);
+    for [right, left] in (0..phases(c.ranks)).map(both) {
+        blocks += right.max(left);
+        sends += u64::from(right > 0) + u64::from(left > 0);
+    }
+    vec![("phases", phases(c.ranks) as u64), ("blocks", blocks), ("sends", sends)]
+}

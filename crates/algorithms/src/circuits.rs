@@ -1,0 +1,67 @@
+//! Circuits of programs that know their peers ahead: they tell them, a few steps at a time.
+//!
+//! Source: "MPI collectives on circuit-switched optical networks", equations (2), (4), (6) and (8).
+
+use hocket_core::Rank;
+
+/// The circuits of a program that goes step by step, and of whose ranks each has some peers in a step. Where nodes have k
+/// ports (see [`Rank::ports`]), steps are taken in batches, the same at all ranks, of as many as k circuits are enough for.
+/// With its first step of a batch a rank opens its circuits of the whole batch, and closes those of the batch before.
+///
+/// Where there are no ports, or too few for one step, circuits come with the messages.
+pub struct Circuits<'r, R: Rank, P> {
+    rank: &'r R,
+    /// Steps of a batch; 0 where circuits come by themselves.
+    batch: usize,
+    steps: usize,
+    peers: P,
+    /// The step that is taken, if any is.
+    step: Option<usize>,
+    open: Vec<usize>,
+}
+
+impl<'r, R: Rank, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Circuits<'r, R, P> {
+    /// None as yet: `peers` are those of this rank in a step, `width` of them at most.
+    pub fn new(rank: &'r R, width: usize, steps: usize, peers: P) -> Self {
+        let batch = rank.ports().map_or(0, |ports| ports / width);
+        Self { rank, batch, steps, peers, step: None, open: Vec::new() }
+    }
+
+    /// This rank takes that step, which comes after those before.
+    pub async fn step(&mut self, step: usize) {
+        let is_new = self.batch > 0 && self.step.is_none_or(|last| last / self.batch != step / self.batch);
+        self.step = Some(step);
+        if is_new {
+            let first = step - step % self.batch;
+            let last = first.saturating_add(self.batch).min(self.steps);
+            let peers = distinct((first..last).flat_map(&self.peers));
+            Box::pin(change(self.rank, &self.open, &peers)).await;
+            self.open = peers;
+        }
+    }
+
+    /// This rank has taken its last step. Done when its circuits are released, also those that came by themselves.
+    pub async fn close(self) {
+        if self.batch > 0 {
+            return Box::pin(change(self.rank, &self.open, &[])).await;
+        }
+        for peer in self.step.into_iter().flat_map(&self.peers) {
+            self.rank.disconnect(peer).await;
+        }
+    }
+}
+
+/// Each of them once.
+pub fn distinct(peers: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let mut peers: Vec<_> = peers.into_iter().collect();
+    peers.sort_unstable();
+    peers.dedup();
+    peers
+}
+
+/// Closes the circuits to `old` peers and opens those to `new` ones, all at once; one to a peer of both stays.
+pub async fn change(r: &impl Rank, old: &[usize], new: &[usize]) {
+    let closing = old.iter().filter(|peer| !new.contains(peer)).map(|peer| r.disconnect(*peer));
+    let opening = new.iter().filter(|peer| !old.contains(peer)).map(|peer| r.connect(*peer));
+    r.join(r.join_all(closing), r.join_all(opening)).await;
+}

@@ -1,0 +1,47 @@
+//! Ports and wavelengths that come and go: the key `changes`.
+
+use hocket_core::{Error, Result, units};
+
+/// What the network has from some time on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When, in seconds from the common start.
+    pub time_s: f64,
+    /// What.
+    pub what: Supply,
+}
+
+/// So many working ports, or wavelengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// Of one node, or of every node.
+    Ports { node: Option<usize>, ports: usize },
+    /// Of every link.
+    Wavelengths(usize),
+}
+
+const EXPECTED: &str =
+    "a time and what there is from then on, such as \"3 ms: node 5 has 1 port\", \"3 ms: nodes have 2 ports\" or \
+     \"2 ms: 2 wavelengths\"";
+
+impl Change {
+    /// Reads a text such as "3 ms: node 5 has 1 port".
+    ///
+    /// # Errors
+    /// Something else: one line.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refused = || Error::new(format!("got {text:?}, expected {EXPECTED}"));
+        let (time, what) = text.split_once(':').ok_or_else(refused)?;
+        let time_s = units::parse_time_s(time.trim()).map_err(|_| refused())?;
+        let number = |word: &str| word.parse::<usize>().map_err(|_| refused());
+        let what = match *what.split_whitespace().collect::<Vec<_>>() {
+            ["node", node, "has", ports, "port" | "ports"] => {
+                Supply::Ports { node: Some(number(node)?), ports: number(ports)? }
+            }
+            ["nodes", "have", ports, "port" | "ports"] => Supply::Ports { node: None, ports: number(ports)? },
+            [count, "wavelength" | "wavelengths"] => Supply::Wavelengths(number(count)?),
+            _ => return Err(refused()),
+        };
+        Ok(Self { time_s, what })
+    }
+}

@@ -1,0 +1,168 @@
+//! Circuits: optical circuit switching. A message needs a circuit between its nodes, and to set one up takes long.
+//!
+//! Source: "MPI collectives on circuit-switched optical networks", the model and the equations (1) to (8).
+//!
+//! Keys of `[network]`, besides those of the [`Fabric`]: `latency` alpha; `bandwidth` B; `ports` k; `reconfiguration` gamma,
+//! or both `set_up` and `release`; `policy`; `final_release` = "merged" (the default) or "waited"; `requests` = "waits"
+//! (the default) or "refused"; `wavelengths` W (as many as are wanted when absent); `changes`.
+//!
+//! - *A circuit* joins two nodes, whichever two, and takes one port of each. It is full duplex, and carries one message at a
+//!   time in each direction, first come first served. A message of n bytes takes alpha + n / B, and has left and arrived
+//!   at the end of that. One to the own node takes as long and needs no circuit.
+//! - *Requests.* Two nodes between which there are messages and no circuit want one; so do two that asked for one, as the
+//!   policy says. All that is wanted waits in one queue in the order of asking. At the end of every moment at which
+//!   something is asked for, or has become free, the queue is looked through from its beginning, and whatever can be
+//!   granted is. A circuit gets all that it needs at once, or nothing.
+//! - *Time.* With `reconfiguration`, a circuit is open gamma after it was granted, and what a closed circuit leaves is free at
+//!   once: its release and the next set-up are one reconfiguration. With `set_up` and `release`, it is open `set_up` after it
+//!   was granted, and leaves its ports and its wavelength `release` after it was closed. A circuit for which another one
+//!   is closed takes over what that one leaves; then it is open `release` and `set_up` later.
+//! - *Policies* say which circuits are set up ahead and which stay: [`policy`].
+//! - *Connect* is done when the circuit is open, or refused. A request without messages that cannot be granted is refused
+//!   to both ends with `requests` = "refused"; with "waits" it waits, but it is refused when one of its ends itself keeps
+//!   as many circuits that it asked for as it has working ports, as it would wait for itself. When nothing else can happen
+//!   any more, the request that has waited longest is refused.
+//! - *Disconnect* is done when no circuit joins the two nodes any more; with `final_release` = "waited", gamma (or `release`)
+//!   after the last one was closed.
+//! - *Eviction.* Where a policy lets a circuit go for another one, those go first that no program asked for, and of these the
+//!   least recently used. One with messages on it or queued for it never goes.
+//! - *Wavelengths.* A circuit takes one wavelength, the same on every link of its route there and of its route back: the
+//!   first one that is free on all of them (first fit).
+//! - *Changes.* When a node loses ports, as many of its circuits go as it now has too many: those that carry nothing first,
+//!   then those that are being set up, then those that carry; of each the least recently used. When wavelengths go, so do the
+//!   circuits on those with the highest numbers. A message that was cut is sent again from its beginning.
+//!
+//! What the model says of a link ([`LinkUse`](super::LinkUse)): the bytes of messages that have arrived; how long it carried
+//! at least one message; and how long messages that were to cross it waited for their circuit or in its queue.
+
+mod changes;
+mod deadlock;
+mod grants;
+pub mod policy;
+mod requests;
+mod switch;
+#[cfg(test)]
+mod tests;
+mod wavelengths;
+
+use hocket_core::Result;
+use hocket_machine::{Machine, Section, Topology};
+
+use super::{Fabric, Shared, Traffic};
+use changes::{Change, Supply};
+use policy::PolicyName;
+use switch::Switch;
+
+/// The model's parameters, keys of `[network]` besides those of the fabric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Circuits {
+    fabric: Fabric,
+    /// `latency`: alpha, in seconds.
+    pub latency_s: f64,
+    /// `bandwidth`: B, in bytes per second.
+    pub bytes_per_s: f64,
+    /// `ports`: k, of each node.
+    pub ports: usize,
+    /// What set-up and release take, as the policy has it.
+    pub times: Times,
+    /// `policy`.
+    pub policy: PolicyName,
+    /// `requests`: whether one that cannot be granted at once is refused.
+    pub is_refusing: bool,
+    /// `wavelengths` of each link in each direction.
+    pub wavelengths: Option<usize>,
+    /// `changes`, in the order of time.
+    changes: Vec<Change>,
+}
+
+/// What it takes to change circuits, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// From the grant to the open circuit.
+    pub set_up_s: f64,
+    /// How long a closed circuit keeps its ports and its wavelength.
+    pub release_s: f64,
+    /// How long a program that disconnects waits after the circuit was closed.
+    pub final_release_s: f64,
+}
+
+/// Wavelengths of a link, at most.
+const MOST_WAVELENGTHS: usize = 4096;
+
+impl Circuits {
+    pub(super) fn read(machine: &Machine) -> Result<Self> {
+        let fabric = Fabric::read(machine)?;
+        let section = &machine.network;
+        if machine.node.contains("engines") {
+            return Err(machine.node.reject("engines", "none: a node of this network has ports"));
+        }
+        let policy = section.required_choice("policy", PolicyName::ALL)?;
+        let wavelengths = section.contains("wavelengths");
+        let wavelengths = section.count_up_to("wavelengths", MOST_WAVELENGTHS, MOST_WAVELENGTHS).map(|count| wavelengths.then_some(count))?;
+        let mut changes = section.optional_list("changes", Change::parse)?;
+        for change in &changes {
+            check(section, *change, fabric.topology.nodes(), wavelengths.is_some())?;
+        }
+        changes.sort_by(|a, b| a.time_s.total_cmp(&b.time_s));
+        Ok(Self {
+            fabric,
+            latency_s: section.time_s("latency")?,
+            bytes_per_s: section.bytes_per_s("bandwidth")?,
+            ports: section.count("ports")?,
+            times: policy.rules().times(times(section)?),
+            policy,
+            is_refusing: section.choice("requests", &[("waits", false), ("refused", true)])?,
+            wavelengths,
+            changes,
+        })
+    }
+
+    /// How long a message is on an open circuit.
+    fn duration_s(&self, bytes: f64) -> f64 {
+        self.latency_s + bytes / self.bytes_per_s
+    }
+}
+
+fn times(section: &Section) -> Result<Times> {
+    let is_waited = section.choice("final_release", &[("merged", false), ("waited", true)])?;
+    let final_s = |release_s: f64| if is_waited { release_s } else { 0.0 };
+    match section.optional_time_s("reconfiguration")? {
+        Some(_) if section.contains("set_up") || section.contains("release") => {
+            Err(section.reject("reconfiguration", "either this, or set_up and release"))
+        }
+        Some(gamma_s) => Ok(Times { set_up_s: gamma_s, release_s: 0.0, final_release_s: final_s(gamma_s) }),
+        None if !section.contains("set_up") && !section.contains("release") => {
+            Err(section.reject("reconfiguration", "a time such as \"10 ms\", or else set_up and release"))
+        }
+        None => {
+            let (set_up_s, release_s) = (section.time_s("set_up")?, section.time_s("release")?);
+            Ok(Times { set_up_s, release_s, final_release_s: final_s(release_s) })
+        }
+    }
+}
+
+/// Refuses a change of what the network does not have.
+fn check(section: &Section, change: Change, nodes: usize, has_wavelengths: bool) -> Result<()> {
+    match change.what {
+        Supply::Ports { node: Some(node), .. } if node >= nodes => {
+            Err(section.reject("changes", &format!("nodes below {nodes}, not node {node}")))
+        }
+        Supply::Wavelengths(_) if !has_wavelengths => {
+            Err(section.reject("changes", "no wavelengths, as there is no key wavelengths"))
+        }
+        Supply::Wavelengths(count) if count > MOST_WAVELENGTHS => {
+            Err(section.reject("changes", &format!("at most {MOST_WAVELENGTHS} wavelengths")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Shared for Circuits {
+    fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    fn traffic(&self) -> Box<dyn Traffic + '_> {
+        Box::new(Switch::new(self))
+    }
+}

@@ -1,0 +1,24 @@
+//! Keep: every circuit stays until another one needs its port or its wavelength; the least recently used one goes first. A
+//! program that connects opens one early, and one that disconnects closes it early.
+
+use super::Policy;
+
+pub struct Keep;
+
+impl Policy for Keep {
+    fn opens(&self, asked: [bool; 2]) -> bool {
+        asked.contains(&true)
+    }
+
+    fn keeps(&self, _is_asked_for: bool) -> bool {
+        true
+    }
+
+    fn closes_early(&self) -> bool {
+        true
+    }
+
+    fn evicts(&self, _for_messages: bool) -> bool {
+        true
+    }
+}

@@ -1,0 +1,72 @@
+//! Policies: when circuits are set up, and how long they stay. One file each, and a line in the registry below.
+
+use super::Times;
+
+/// What a policy decides. Every message gets a circuit in any case.
+pub trait Policy: Sync {
+    /// How many circuits a program should open ahead of its messages, for nodes of so many ports; none where circuits come
+    /// by themselves.
+    fn ports(&self, _ports: usize) -> Option<usize> {
+        None
+    }
+
+    /// What set-up and release take, given what the machine says.
+    fn times(&self, given: Times) -> Times {
+        given
+    }
+
+    /// Whether a circuit is set up because of what programs at its two ends asked for.
+    fn opens(&self, _asked: [bool; 2]) -> bool {
+        false
+    }
+
+    /// Whether a circuit that carries nothing stays open, asked for by programs or not.
+    fn keeps(&self, _is_asked_for: bool) -> bool {
+        false
+    }
+
+    /// Whether one program's `disconnect` closes a circuit that carries nothing, whatever others want.
+    fn closes_early(&self) -> bool {
+        false
+    }
+
+    /// Whether a circuit that carries nothing is closed for the sake of another one, which has messages or is just asked for.
+    fn evicts(&self, _for_messages: bool) -> bool {
+        false
+    }
+}
+
+macro_rules! policies {
+    ($($name:ident: $Policy:ident),+ $(,)?) => {
+        $(
+            mod $name;
+            use $name::$Policy;
+        )+
+
+        /// A policy by name.
+        #[allow(missing_docs)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum PolicyName {
+            $($Policy,)+
+        }
+
+        impl PolicyName {
+            /// All of them, by their names in machine files.
+            pub const ALL: &[(&str, Self)] = &[$((stringify!($name), Self::$Policy)),+];
+
+            /// What it decides.
+            pub fn rules(self) -> &'static dyn Policy {
+                match self {
+                    $(Self::$Policy => &$Policy,)+
+                }
+            }
+        }
+    };
+}
+
+policies! {
+    ahead: Ahead,
+    keep: Keep,
+    naive: Naive,
+    oracle: Oracle,
+}

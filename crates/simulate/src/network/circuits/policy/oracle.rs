@@ -1,0 +1,11 @@
+//! Oracle: as naive, but set-up and release take no time, as if somebody had known everything before.
+
+use super::{Policy, Times};
+
+pub struct Oracle;
+
+impl Policy for Oracle {
+    fn times(&self, _given: Times) -> Times {
+        Times { set_up_s: 0.0, release_s: 0.0, final_release_s: 0.0 }
+    }
+}

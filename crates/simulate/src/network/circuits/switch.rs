@@ -1,0 +1,581 @@
+//! The circuits of a run: messages on them, and what happens to them when.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hocket_machine::{Hop, Topology};
+use rustc_hash::FxHashMap;
+
+use super::super::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Switching, Traffic};
+use super::changes::Supply;
+use super::policy::Policy;
+use super::wavelengths::Wavelengths;
+use super::{Circuits, Times};
+use crate::timetable::{Event, Timetable};
+
+/// All circuits of a run.
+pub struct Switch<'a> {
+    pub(super) network: &'a Circuits,
+    pub(super) rules: &'static dyn Policy,
+    pub(super) times: Times,
+    pub(super) now_s: f64,
+    timetable: Timetable<Step>,
+    sequence: u64,
+    pub(super) nodes: Vec<Node>,
+    /// Circuits that are, or are wanted, or asked for; and places among these that are free.
+    pub(super) circuits: Vec<Circuit>,
+    vacant: Vec<u32>,
+    pub(super) by_pair: FxHashMap<[u32; 2], u32>,
+    pub(super) wavelengths: Wavelengths,
+    links: Vec<Line>,
+    /// What circuits leave that are being released.
+    pub(super) releases: FxHashMap<u64, Release>,
+    /// When the last circuit between two nodes was closed, where programs wait for that.
+    pub(super) closed_s: FxHashMap<[u32; 2], f64>,
+    /// Nodes at which something has changed for those that wait.
+    pub(super) stirred: Vec<u32>,
+    /// What programs asked for and is decided.
+    pub(super) answers: Vec<(u32, bool)>,
+    /// Requests so far, and times at which some circuit was used.
+    pub(super) requests: u64,
+    uses: u64,
+    pub(super) counts: CircuitCounts,
+    /// Messages on their way.
+    under_way: usize,
+}
+
+/// What happens; at one time in this order.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    /// A message of a circuit, in one direction, is there.
+    Carried { circuit: u32, epoch: u32, direction: u8 },
+    /// A message to the own node is there.
+    Local { id: u32 },
+    /// A circuit is open.
+    Opened { circuit: u32, epoch: u32 },
+    /// What a closed circuit left is free.
+    Released { release: u64 },
+    /// A program learns that its circuit is released.
+    Answer { id: u32 },
+    /// The network changes.
+    Change { index: u32 },
+}
+
+impl Step {
+    fn kind(self) -> u64 {
+        match self {
+            Self::Carried { .. } | Self::Local { .. } => 0,
+            Self::Opened { .. } => 1,
+            Self::Released { .. } => 2,
+            Self::Answer { .. } => 3,
+            Self::Change { .. } => 4,
+        }
+    }
+}
+
+/// Bits of an event's key below its kind: its sequence number.
+const SEQUENCE_BITS: u32 = 61;
+
+#[derive(Default)]
+pub(super) struct Node {
+    /// Ports that work.
+    pub ports: usize,
+    /// Ports that are taken, also by circuits that are being released.
+    pub taken: usize,
+    /// Circuits that are open or being set up.
+    pub circuits: Vec<u32>,
+    /// Circuits that are wanted, by the numbers of the requests.
+    pub waiting: BTreeMap<u64, u32>,
+}
+
+impl Node {
+    pub fn has_free_port(&self) -> bool {
+        self.taken < self.ports
+    }
+}
+
+/// How far a circuit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    #[default]
+    Closed,
+    /// It is wanted, under this number.
+    Wanted(u64),
+    SettingUp,
+    Open,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Message {
+    id: u32,
+    bytes: f64,
+    /// When it left its sender.
+    left_s: f64,
+}
+
+/// A program that asked for a circuit: itself, and for whom.
+pub(super) type Asker = [u32; 2];
+
+/// A circuit between two nodes, or the wish for one.
+#[derive(Default)]
+pub(super) struct Circuit {
+    /// The two nodes, the lower one first; directions are numbered by the node that they lead away from.
+    pub ends: [u32; 2],
+    pub stage: Stage,
+    /// How many circuits have been closed here; what was to happen to these does not.
+    epoch: u32,
+    pub queues: [VecDeque<Message>; 2],
+    is_carrying: [bool; 2],
+    /// Who at each end asked for it.
+    pub askers: [Vec<Asker>; 2],
+    /// Whether it was set up, or stays, because programs asked for it.
+    pub is_agreed: bool,
+    /// Whether it goes as soon as it carries nothing.
+    pub is_leaving: bool,
+    /// Programs that wait until it is open, and that wait until it is closed.
+    pub opening: Vec<(u32, Asker)>,
+    pub closing: Vec<(u32, Asker)>,
+    /// When it was last used, in order.
+    pub used: u64,
+    pub wavelength: u32,
+    /// Links there and back, and how many lead there.
+    pub route: Vec<u32>,
+    there: usize,
+}
+
+impl Circuit {
+    pub fn is_live(&self) -> bool {
+        matches!(self.stage, Stage::SettingUp | Stage::Open)
+    }
+
+    pub fn has_messages(&self) -> bool {
+        self.queues.iter().any(|queue| !queue.is_empty())
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.stage == Stage::Open && !self.has_messages()
+    }
+
+    pub fn asked(&self) -> [bool; 2] {
+        [0, 1].map(|end| !self.askers[end].is_empty())
+    }
+
+    pub fn is_asked_for(&self) -> bool {
+        self.is_agreed && self.asked().contains(&true)
+    }
+
+    fn links(&self, direction: usize) -> &[u32] {
+        if direction == 0 { &self.route[..self.there] } else { &self.route[self.there..] }
+    }
+
+    /// Whether nobody knows of it any more.
+    fn is_forgotten(&self) -> bool {
+        let is_asked = self.asked().contains(&true) || !self.opening.is_empty() || !self.closing.is_empty();
+        self.stage == Stage::Closed && !self.has_messages() && !is_asked
+    }
+}
+
+/// What a closed circuit has not left yet.
+pub(super) struct Release {
+    pub nodes: Vec<u32>,
+    pub links: Vec<u32>,
+    pub wavelength: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Line {
+    carried: LinkUse,
+    /// Messages on it, and since when there have been any.
+    messages: usize,
+    since_s: f64,
+}
+
+impl<'a> Switch<'a> {
+    pub fn new(network: &'a Circuits) -> Self {
+        let topology = &network.fabric.topology;
+        let node = |_| Node { ports: network.ports, ..Node::default() };
+        let mut switch = Self {
+            network,
+            rules: network.policy.rules(),
+            times: network.times,
+            now_s: 0.0,
+            timetable: Timetable::new(),
+            sequence: 0,
+            nodes: (0..topology.nodes()).map(node).collect(),
+            circuits: Vec::new(),
+            vacant: Vec::new(),
+            by_pair: FxHashMap::default(),
+            wavelengths: Wavelengths::new(network.wavelengths, topology.links()),
+            links: vec![Line::default(); topology.links()],
+            releases: FxHashMap::default(),
+            closed_s: FxHashMap::default(),
+            stirred: Vec::new(),
+            answers: Vec::new(),
+            requests: 0,
+            uses: 0,
+            counts: CircuitCounts::default(),
+            under_way: 0,
+        };
+        for (index, change) in (0..).zip(&network.changes) {
+            switch.at(change.time_s, Step::Change { index });
+        }
+        switch
+    }
+
+    pub(super) fn at(&mut self, time_s: f64, step: Step) -> u64 {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.timetable.push(Event { time_s, key: step.kind() << SEQUENCE_BITS | sequence, what: step });
+        sequence
+    }
+
+    pub(super) fn circuit(&mut self, index: u32) -> &mut Circuit {
+        &mut self.circuits[index as usize]
+    }
+
+    /// The circuit between two nodes, of which there may be nothing but the wish as yet.
+    pub(super) fn between(&mut self, a: usize, b: usize) -> u32 {
+        let ends = [a.min(b) as u32, a.max(b) as u32];
+        if let Some(index) = self.by_pair.get(&ends) {
+            return *index;
+        }
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.circuits.push(Circuit::default());
+            self.circuits.len() as u32 - 1
+        });
+        self.by_pair.insert(ends, index);
+        let mut hops: Vec<Hop> = Vec::new();
+        let topology = &self.network.fabric.topology;
+        topology.route(ends[0] as usize, ends[1] as usize, &mut hops);
+        let there = hops.len();
+        topology.route(ends[1] as usize, ends[0] as usize, &mut hops);
+        let circuit = &mut self.circuits[index as usize];
+        (circuit.ends, circuit.there) = (ends, there);
+        circuit.route.clear();
+        circuit.route.extend(hops.iter().map(|hop| hop.link));
+        index
+    }
+
+    /// Gives the place of a circuit to another one, if nobody knows of it any more.
+    pub(super) fn forget(&mut self, index: u32) {
+        let circuit = &self.circuits[index as usize];
+        if circuit.is_forgotten() && self.by_pair.remove(&circuit.ends).is_some() {
+            self.vacant.push(index);
+        }
+    }
+
+    /// The circuit was used just now.
+    pub(super) fn touch(&mut self, index: u32) {
+        self.uses += 1;
+        self.circuit(index).used = self.uses;
+    }
+
+    /// The next message in that direction starts, if there is one.
+    fn start(&mut self, index: u32, direction: usize) {
+        let circuit = &mut self.circuits[index as usize];
+        let Some(message) = circuit.queues[direction].front() else { return };
+        circuit.is_carrying[direction] = true;
+        let (now_s, waited_s) = (self.now_s, self.now_s - message.left_s);
+        let end_s = now_s + self.network.duration_s(message.bytes);
+        for link in circuit.links(direction) {
+            let line = &mut self.links[*link as usize];
+            line.carried.waiting_s += waited_s;
+            line.since_s = if line.messages == 0 { now_s } else { line.since_s };
+            line.messages += 1;
+        }
+        let epoch = circuit.epoch;
+        self.at(end_s, Step::Carried { circuit: index, epoch, direction: direction as u8 });
+    }
+
+    /// The links of that direction no longer carry a message, of which so many bytes have arrived.
+    fn stop(&mut self, index: u32, direction: usize, bytes: f64) {
+        let circuit = &mut self.circuits[index as usize];
+        circuit.is_carrying[direction] = false;
+        for link in circuit.links(direction) {
+            let line = &mut self.links[*link as usize];
+            line.messages -= 1;
+            line.carried.bytes += bytes;
+            if line.messages == 0 {
+                line.carried.busy_s += self.now_s - line.since_s;
+            }
+        }
+    }
+
+    fn carried(&mut self, index: u32, direction: usize, progress: &mut Vec<(u32, Milestone)>) {
+        let Some(message) = self.circuit(index).queues[direction].pop_front() else { return };
+        self.under_way -= 1;
+        self.stop(index, direction, message.bytes);
+        progress.extend([(message.id, Milestone::Sent), (message.id, Milestone::Arrived)]);
+        self.touch(index);
+        self.start(index, direction);
+        self.rest(index);
+    }
+
+    fn opened(&mut self, index: u32) {
+        self.touch(index);
+        let circuit = self.circuit(index);
+        circuit.stage = Stage::Open;
+        if circuit.is_agreed {
+            self.answer_opening(index, true);
+        }
+        self.start(index, 0);
+        self.start(index, 1);
+        self.rest(index);
+    }
+
+    /// Every program that waits for the circuit to open has this answer.
+    pub(super) fn answer_opening(&mut self, index: u32, is_open: bool) {
+        let opening = std::mem::take(&mut self.circuits[index as usize].opening);
+        self.answers.extend(opening.iter().map(|(id, _)| (*id, is_open)));
+    }
+
+    /// Closes the circuit if it is open, carries nothing, and nothing keeps it.
+    pub(super) fn rest(&mut self, index: u32) {
+        let circuit = &self.circuits[index as usize];
+        if !circuit.is_idle() {
+            return;
+        }
+        if circuit.is_leaving || !self.rules.keeps(circuit.is_asked_for()) {
+            self.close(index);
+        } else {
+            self.stir(circuit.ends);
+        }
+    }
+
+    /// Closes the circuit; the number of its release, if that takes time.
+    pub(super) fn close(&mut self, index: u32) -> Option<u64> {
+        let circuit = &mut self.circuits[index as usize];
+        let (ends, wavelength) = (circuit.ends, circuit.wavelength);
+        (circuit.stage, circuit.is_agreed, circuit.is_leaving) = (Stage::Closed, false, false);
+        circuit.epoch += 1;
+        let closing = if circuit.has_messages() { Vec::new() } else { std::mem::take(&mut circuit.closing) };
+        let release = Release { nodes: ends.to_vec(), links: circuit.route.clone(), wavelength };
+        let Times { release_s, final_release_s, .. } = self.times;
+        for node in ends {
+            self.nodes[node as usize].circuits.retain(|other| *other != index);
+        }
+        if final_release_s > 0.0 {
+            self.closed_s.insert(ends, self.now_s);
+        }
+        for (id, _) in closing {
+            self.answer_at(id, self.now_s + final_release_s);
+        }
+        self.forget(index);
+        if release_s == 0.0 {
+            self.free(&release);
+            return None;
+        }
+        self.wavelengths.release(&release.links, wavelength);
+        let number = self.sequence;
+        self.at(self.now_s + release_s, Step::Released { release: number });
+        self.releases.insert(number, release);
+        Some(number)
+    }
+
+    /// A program that disconnected learns at that time that its circuit is released.
+    pub(super) fn answer_at(&mut self, id: u32, time_s: f64) {
+        if time_s > self.now_s {
+            self.at(time_s, Step::Answer { id });
+        } else {
+            self.answers.push((id, true));
+        }
+    }
+
+    fn free(&mut self, release: &Release) {
+        for node in &release.nodes {
+            self.nodes[*node as usize].taken -= 1;
+        }
+        self.wavelengths.free(&release.links, release.wavelength);
+        self.stir_all_of(&release.nodes);
+    }
+
+    /// Something has changed for those that wait at two nodes.
+    pub(super) fn stir(&mut self, ends: [u32; 2]) {
+        self.stir_all_of(&ends);
+    }
+
+    /// As [`Switch::stir`]: wavelengths are wanted everywhere.
+    fn stir_all_of(&mut self, nodes: &[u32]) {
+        if self.wavelengths.limit.is_some() {
+            self.stirred.clear();
+            self.stirred.extend(0..self.nodes.len() as u32);
+        } else {
+            self.stirred.extend_from_slice(nodes);
+        }
+    }
+
+    fn change(&mut self, index: u32) {
+        match self.network.changes[index as usize].what {
+            Supply::Ports { node: Some(node), ports } => self.set_ports(node, ports),
+            Supply::Ports { node: None, ports } => (0..self.nodes.len()).for_each(|node| self.set_ports(node, ports)),
+            Supply::Wavelengths(count) => self.set_wavelengths(count),
+        }
+    }
+
+    fn set_ports(&mut self, node: usize, ports: usize) {
+        self.nodes[node].ports = ports;
+        while self.nodes[node].circuits.len() > ports {
+            let circuits = self.nodes[node].circuits.iter();
+            let Some(victim) = circuits.copied().min_by_key(|index| self.loss(*index)) else { break };
+            self.cut(victim);
+        }
+        self.stir_all_of(&[node as u32]);
+    }
+
+    fn set_wavelengths(&mut self, count: usize) {
+        self.wavelengths.limit = Some(count);
+        let is_beyond = |circuit: &Circuit| circuit.is_live() && circuit.wavelength as usize >= count;
+        let mut victims: Vec<_> = (0..self.circuits.len() as u32).collect();
+        victims.retain(|index| is_beyond(&self.circuits[*index as usize]));
+        victims.sort_by_key(|index| self.loss(*index));
+        victims.into_iter().for_each(|victim| self.cut(victim));
+        self.stir_all_of(&[]);
+    }
+
+    /// What is lost with a circuit: the least first.
+    fn loss(&self, index: u32) -> (u8, u64) {
+        let circuit = &self.circuits[index as usize];
+        let rank = match circuit.stage {
+            Stage::SettingUp => 1,
+            _ if circuit.has_messages() => 2,
+            _ => 0,
+        };
+        (rank, circuit.used)
+    }
+
+    /// The circuit is lost: messages on it begin anew on another one, for which those who waited for this one wait, too.
+    fn cut(&mut self, index: u32) {
+        for direction in [0, 1] {
+            if self.circuit(index).is_carrying[direction] {
+                self.counts.cut += 1;
+                self.stop(index, direction, 0.0);
+                let now_s = self.now_s;
+                let cut = self.circuit(index).queues[direction].front_mut();
+                cut.into_iter().for_each(|message| message.left_s = now_s);
+            }
+        }
+        self.close(index);
+        self.want(index);
+    }
+
+    /// Appends what programs are to learn.
+    pub(super) fn report(&mut self, progress: &mut Vec<(u32, Milestone)>) {
+        progress.extend(self.answers.drain(..).map(|(id, is_open)| (id, Milestone::Answered(is_open))));
+    }
+
+    /// Whether messages are under way that will never be there, though nothing is in their way.
+    pub(super) fn is_endless(&self) -> bool {
+        let is_waiting = self.nodes.iter().any(|node| !node.waiting.is_empty());
+        self.under_way > 0 && !is_waiting
+    }
+}
+
+impl Traffic for Switch<'_> {
+    fn inject(&mut self, now_s: f64, flight: Flight) {
+        self.now_s = now_s;
+        self.under_way += 1;
+        let Flight { id, from, to, bytes, .. } = flight;
+        if from == to {
+            self.at(now_s + self.network.duration_s(bytes), Step::Local { id });
+            return;
+        }
+        let (index, direction) = (self.between(from, to), usize::from(from > to));
+        let circuit = self.circuit(index);
+        circuit.queues[direction].push_back(Message { id, bytes, left_s: now_s });
+        circuit.is_leaving = false;
+        match circuit.stage {
+            Stage::Open if !circuit.is_carrying[direction] => self.start(index, direction),
+            Stage::Wanted(_) => {
+                let ends = circuit.ends;
+                self.stir(ends);
+            }
+            Stage::Closed => self.want(index),
+            Stage::Open | Stage::SettingUp => (),
+        }
+    }
+
+    fn next_s(&self) -> f64 {
+        self.timetable.first_s()
+    }
+
+    fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
+        let Some(event) = self.timetable.pop_until(f64::MAX) else { return };
+        self.now_s = event.time_s;
+        let is_current = |circuit: u32, epoch| self.circuits[circuit as usize].epoch == epoch;
+        match event.what {
+            Step::Carried { circuit, epoch, direction } if is_current(circuit, epoch) => {
+                self.carried(circuit, direction.into(), progress);
+            }
+            Step::Opened { circuit, epoch } if is_current(circuit, epoch) => self.opened(circuit),
+            Step::Carried { .. } | Step::Opened { .. } => (),
+            Step::Local { id } => {
+                self.under_way -= 1;
+                progress.extend([(id, Milestone::Sent), (id, Milestone::Arrived)]);
+            }
+            Step::Released { release } => {
+                if let Some(release) = self.releases.remove(&release) {
+                    self.free(&release);
+                }
+            }
+            Step::Answer { id } => self.answers.push((id, true)),
+            Step::Change { index } => self.change(index),
+        }
+        self.report(progress);
+    }
+
+    fn links(&self) -> Vec<LinkUse> {
+        self.links.iter().map(|line| line.carried).collect()
+    }
+
+    fn deadlock(&self) -> Option<String> {
+        self.who_waits()
+    }
+
+    fn circuits(&mut self) -> Option<&mut dyn Switching> {
+        Some(self)
+    }
+}
+
+impl Switching for Switch<'_> {
+    fn ports(&self) -> Option<usize> {
+        self.rules.ports(self.network.ports)
+    }
+
+    fn connect(&mut self, now_s: f64, ask: Ask) {
+        self.now_s = now_s;
+        self.ask_for(ask);
+    }
+
+    fn disconnect(&mut self, now_s: f64, ask: Ask) {
+        self.now_s = now_s;
+        self.do_without(ask);
+    }
+
+    fn is_undecided(&self) -> bool {
+        !self.stirred.is_empty() || !self.answers.is_empty()
+    }
+
+    fn decide(&mut self, now_s: f64, progress: &mut Vec<(u32, Milestone)>) {
+        self.now_s = now_s;
+        self.look_through();
+        self.report(progress);
+    }
+
+    fn give_way(&mut self) -> Option<f64> {
+        self.refuse_oldest().then_some(self.now_s)
+    }
+
+    fn counts(&self) -> CircuitCounts {
+        self.counts
+    }
+}
+
+impl Switch<'_> {
+    /// A circuit was granted: it is open at that time.
+    pub(super) fn open_at(&mut self, index: u32, time_s: f64) {
+        let circuit = self.circuit(index);
+        circuit.stage = Stage::SettingUp;
+        let epoch = circuit.epoch;
+        self.counts.set_ups += 1;
+        self.at(time_s, Step::Opened { circuit: index, epoch });
+    }
+}

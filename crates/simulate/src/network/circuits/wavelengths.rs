@@ -1,0 +1,80 @@
+//! Which circuit has which wavelength of which link.
+
+/// Nobody's wavelength.
+const FREE: u32 = u32::MAX;
+/// Of a circuit that is being released.
+const RELEASING: u32 = u32::MAX - 1;
+
+/// For each link, the circuit on each of its wavelengths.
+pub struct Wavelengths {
+    /// How many there are; none when as many as are wanted.
+    pub limit: Option<usize>,
+    links: Vec<Vec<u32>>,
+}
+
+/// A wavelength for a circuit, and the circuits that have to go for it.
+pub struct Choice {
+    pub wavelength: u32,
+    pub victims: Vec<u32>,
+}
+
+impl Wavelengths {
+    pub fn new(limit: Option<usize>, links: usize) -> Self {
+        Self { limit, links: vec![Vec::new(); if limit.is_some() { links } else { 0 }] }
+    }
+
+    fn holder(&self, link: u32, wavelength: usize) -> u32 {
+        self.links[link as usize].get(wavelength).copied().unwrap_or(FREE)
+    }
+
+    /// The first wavelength that is free on all links, those of `leaving` being as good as free. If there is none, the one
+    /// whose holders may all go, and of those have been `used` least recently; `used` gives none for one that may not.
+    pub fn choose(&self, links: &[u32], leaving: &[u32], used: impl Fn(u32) -> Option<u64>) -> Option<Choice> {
+        let Some(limit) = self.limit else { return Some(Choice { wavelength: 0, victims: Vec::new() }) };
+        let holders = |wavelength: usize| {
+            let held = links.iter().map(move |link| self.holder(*link, wavelength));
+            held.filter(|holder| *holder != FREE && !leaving.contains(holder))
+        };
+        if let Some(wavelength) = (0..limit).find(|wavelength| holders(*wavelength).next().is_none()) {
+            return Some(Choice { wavelength: wavelength as u32, victims: Vec::new() });
+        }
+        let last_used = |wavelength: usize| -> Option<u64> {
+            let used = |holder: u32| if holder == RELEASING { None } else { used(holder) };
+            holders(wavelength).map(used).collect::<Option<Vec<_>>>().map(|used| used.into_iter().max().unwrap_or(0))
+        };
+        let possible = (0..limit).filter_map(|wavelength| Some((last_used(wavelength)?, wavelength)));
+        let (_, wavelength) = possible.min()?;
+        let mut victims: Vec<_> = holders(wavelength).collect();
+        victims.sort_unstable();
+        victims.dedup();
+        Some(Choice { wavelength: wavelength as u32, victims })
+    }
+
+    /// The circuit has this wavelength of these links.
+    pub fn take(&mut self, links: &[u32], wavelength: u32, circuit: u32) {
+        self.set(links, wavelength, circuit);
+    }
+
+    /// Nobody can have this wavelength of these links as yet.
+    pub fn release(&mut self, links: &[u32], wavelength: u32) {
+        self.set(links, wavelength, RELEASING);
+    }
+
+    /// This wavelength of these links is free.
+    pub fn free(&mut self, links: &[u32], wavelength: u32) {
+        self.set(links, wavelength, FREE);
+    }
+
+    fn set(&mut self, links: &[u32], wavelength: u32, holder: u32) {
+        if self.limit.is_none() {
+            return;
+        }
+        for link in links {
+            let holders = &mut self.links[*link as usize];
+            if holders.len() <= wavelength as usize {
+                holders.resize(wavelength as usize + 1, FREE);
+            }
+            holders[wavelength as usize] = holder;
+        }
+    }
+}
