@@ -124,14 +124,19 @@ class _Reader:
             raise self._error(f"clock_offset_s: got {_shown(offsets)}, expected two times in seconds")
         host = self._text(header, "host")
         state = _State(number, world, self._error)
-        calls = tuple(self._call(state, index, count) for index in range(count))
-        return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
+        calls = [self._call(state, index, count) for index in range(count)]
+        return RankTrace(host, (offsets[0], offsets[1]), tuple(calls), state.communicators)
 
     def _call(self, state: _State, index: int, count: int) -> Call:
-        text = self._next(f"call {index + 1} of {count}")
-        alike = _alike(text)
-        if alike and (known := state.call_like(*alike, text)):
-            return Call(known[0], alike[1], alike[2], known[1], self._line)
+        text: bytes = self._lines.readline(_LONGEST_LINE)
+        self._line += 1
+        if match := _ALIKE.fullmatch(text):
+            name, start, end, values, request = match.groups()
+            start_s, end_s = float(start), float(end)
+            if known := state.call_like((name, values), start_s, end_s, request):
+                return Call(known[0], start_s, end_s, known[1], self._line)
+        if not text:
+            raise self._error(f"the file ends, expected call {index + 1} of {count}")
         line = self._parsed(text, f"call {index + 1} of {count}")
         name, start_s, end_s = line.pop("call", None), line.pop("start_s", None), line.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
@@ -144,8 +149,8 @@ class _Reader:
                 what = "first" if at == 0 else "last"
                 raise self._error(f"got {name} as call {index + 1} of {count}, expected MPI_{kind.name.title()} {what}")
         state.take(str(name), function, line, start_s, end_s)
-        if alike:
-            state.remember(alike[0], text, str(name), function, line)
+        if match:
+            state.remember((match[1], match[4]), match[5], str(name), function, line)
         return Call(str(name), start_s, end_s, line, self._line)
 
     def _object(self, what: str) -> dict[str, Any]:
@@ -190,17 +195,10 @@ _LOOKED = frozenset({"tries", "thread"})
 
 
 _NUMBER = rb"((?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-_HEAD = re.compile(rb'\{"call":"(\w+)","start_s":' + _NUMBER + rb',"end_s":' + _NUMBER)
-_REQUEST = b',"request":'
-
-
-def _alike(line: bytes) -> tuple[tuple[bytes, bytes], float, float] | None:
-    """Return what lines have in common that differ in times and request only, and the times, as programs write them."""
-    head = _HEAD.match(line)
-    if head is None:
-        return None
-    rest, request, _ = line[head.end() :].partition(_REQUEST)
-    return (head[1], rest + request), float(head[2]), float(head[3])
+_ALIKE = re.compile(
+    rb'\{"call":"(\w+)","start_s":' + _NUMBER + rb',"end_s":' + _NUMBER + rb'(.*?)(?:,"request":(0|[1-9]\d*))?\}\n'
+)
+"""A line as programs write it: its function, its times, other values, and its request."""
 
 
 _OF_THIS_LINE = frozenset({"requests", "ranks", "new", "thread"})
@@ -226,7 +224,7 @@ class _State:
         self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
 
     def call_like(
-        self, common: tuple[bytes, bytes], start_s: float, end_s: float, line: bytes
+        self, common: tuple[bytes, bytes], start_s: float, end_s: float, request: bytes | None
     ) -> tuple[str, dict[str, Any]] | None:
         """Return the function and the values of a line like an earlier one, if it is, and go on."""
         known = self._like.get(common)
@@ -234,20 +232,26 @@ class _State:
             return None
         name, function, values = known
         if function.is_started:
-            if not line.endswith(b"%b%d}\n" % (_REQUEST, self._next_request)):
+            if request is None or int(request) != self._next_request:
                 return None
             values = {**values, "request": self._next_request}
-            self._request(name, function, values)
+            self._requests[self._next_request] = function.is_persistent
+            self._next_request += 1
         self._ends_s[0] = end_s
         return name, values
 
     def remember(
-        self, common: tuple[bytes, bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
+        self,
+        common: tuple[bytes, bytes],
+        request: bytes | None,
+        name: str,
+        function: Function,
+        values: Mapping[str, Any],
     ) -> None:
         """Note what a line holds that was taken, for others like it."""
         if function.kind in (Kind.INIT, Kind.FINALIZE) or not _OF_THIS_LINE.isdisjoint(values):
             return
-        if function.is_started and not line.endswith(b"%b%d}\n" % (_REQUEST, values["request"])):
+        if function.is_started and request is None:
             return
         if function.kind is Kind.FREE_COMMUNICATOR:
             self._like.clear()
