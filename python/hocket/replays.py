@@ -12,8 +12,7 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.simulation import ONE_TRIAL, Event, Links, MachineLike, Statistics, Trials, as_machine
-from hocket.traces.agreement import check_agreement
-from hocket.traces.file import read
+from hocket.traces.file import read_unchecked
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 from hocket.version import version
@@ -177,10 +176,8 @@ def _replay(
     known = as_machine(machine)
     if not 0 <= scale_compute < float("inf"):
         raise Error(f"scale_compute: got {scale_compute}, expected a factor, at least 0")
-    if isinstance(trace, Trace):
-        check_agreement(trace)
-    else:
-        trace = read(trace)
+    if not isinstance(trace, Trace):
+        trace = read_unchecked(trace)
     texts = {"rules": rules} if isinstance(rules, str) else rules
     encoder = _Encoder(trace)
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]
