@@ -13,6 +13,7 @@ from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.machine import Machine, presets
 from hocket.memory import run
 from hocket.multicast import Delivery, simulate_multicast
+from hocket.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
 from hocket.schedule import Schedule, record
 from hocket.simulation import (
     Links,
@@ -33,15 +34,19 @@ from hocket.verification import Verdict, verify, verify_all
 
 __all__ = [
     "Algorithm",
+    "AlgorithmUse",
     "Call",
     "Comparison",
     "Delivery",
     "Error",
+    "FunctionUse",
     "Grid",
     "LinkUse",
     "Links",
     "Machine",
     "Parameter",
+    "RankUse",
+    "Replay",
     "Row",
     "Schedule",
     "Simulation",
@@ -61,6 +66,8 @@ __all__ = [
     "load",
     "presets",
     "record",
+    "replay",
+    "replay_events",
     "run",
     "simulate",
     "simulate_multicast",

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from hocket.simulation import Event, Trace
 
-__all__ = ["timeline"]
+__all__ = ["events_timeline", "timeline"]
 
 _PS_PER_NS = 1000
 _PS_PER_US = 1_000_000
@@ -23,9 +23,14 @@ _PS_PER_US = 1_000_000
 
 def timeline(trace: Trace) -> str:
     """Return a trace as JSON text: a process for each rank, an arrow for each message."""
-    bars = [bar for _, events in groupby(trace.events, key=lambda e: e.rank) for bar in _lay_out(events)]
+    return events_timeline(trace.events, trace.simulation.as_dict())
+
+
+def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
+    """Return events, in order of rank and time, as JSON text, and with them `other` data."""
+    bars = [bar for _, own in groupby(events, key=lambda e: e.rank) for bar in _lay_out(own)]
     rows = [*_names(bars), *(_slice(bar) for bar in bars), *_arrows(bars)]
-    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": trace.simulation.as_dict()}) + "\n"
+    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": other}) + "\n"
 
 
 @dataclass(frozen=True)

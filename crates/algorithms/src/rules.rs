@@ -60,6 +60,12 @@ impl Rules {
         Ok(Self(rules))
     }
 
+    /// These rules, and others that are tried after them.
+    pub fn followed_by(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
     /// Whether a rule for these calls, of one collective or of any, may choose an algorithm.
     pub fn mention(&self, collective: Option<Collective>, is_nonblocking: bool) -> bool {
         let fits = |rule: &Rule| {

@@ -1,6 +1,7 @@
 //! The one place where Rust meets Python: JSON requests in, JSON results out.
 
 mod program;
+mod replay;
 mod runnable;
 mod topology;
 mod wire;
@@ -424,6 +425,8 @@ mod _native {
         record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast,
         simulate_schedule, simulate_step, steps, verify,
     };
+    #[pymodule_export]
+    use crate::replay::{replay, replay_rules};
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]

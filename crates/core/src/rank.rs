@@ -54,6 +54,9 @@ pub struct Options {
     pub tag: Tag,
     /// The sender goes on as soon as its processor is free of the message; the data must not change before it has left.
     pub is_posted: bool,
+    /// Done no earlier than its receive has been posted, as a rendezvous, however short it is. Worlds without time take it
+    /// for any other message.
+    pub is_synchronous: bool,
     /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
     pub gap_packets: f64,
     /// The port or path the message should take, where the network offers several.
@@ -149,6 +152,10 @@ pub trait Rank: Sized {
     /// The result of this rank is complete, and nothing in it will change: the collective returns to its caller. What
     /// the program does from here on only serves other ranks. A program that does not say it is complete at its end.
     fn complete(&self) {}
+    /// The time of the branch that is running, in seconds by the rank's clock; none in a world without one.
+    fn time_s(&self) -> Option<f64> {
+        None
+    }
     /// The moment of the branch that is running.
     fn moment(&self) -> Self::Moment;
     /// Continues the running branch at `moment`.

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use crate::{Buffer, Options, Path, Rank, Received, Side, Source, Span, Tag};
 
-/// A rank as a member of a group. Its number is its place among the members.
+/// A rank as a member of a group. Its number is its place among the members, which may be in any order.
 pub struct Subgroup<'r, R: Rank> {
     rank: &'r R,
     members: &'r [usize],
@@ -14,6 +14,8 @@ pub struct Subgroup<'r, R: Rank> {
     result: Span,
     /// Added to the tags of the program's messages.
     first_tag: Tag,
+    /// How many of the rank's elements one of the program's is.
+    element: usize,
 }
 
 impl<'r, R: Rank> Subgroup<'r, R> {
@@ -23,14 +25,27 @@ impl<'r, R: Rank> Subgroup<'r, R> {
     /// When it is not one of them: a defect of the calling program.
     pub fn new(rank: &'r R, members: &'r [usize], (input, result): (Span, Span), first_tag: Tag) -> Self {
         let place = members.binary_search(&rank.rank()).expect("a member");
-        Self { rank, members, place, input, result, first_tag }
+        Self::at(rank, (members, place), (input, result), first_tag, 1)
+    }
+
+    /// `rank` as the one of `members` that stands at `place`, whatever their order; messages have tags from `first_tag` on,
+    /// and an element of the program is `element` elements of the rank.
+    pub fn at(
+        rank: &'r R,
+        (members, place): (&'r [usize], usize),
+        (input, result): (Span, Span),
+        first_tag: Tag,
+        element: usize,
+    ) -> Self {
+        Self { rank, members, place, input, result, first_tag, element }
     }
 
     fn span(&self, span: Span) -> Span {
+        let (offset, len) = (span.offset * self.element, span.len * self.element);
         match span.buffer {
-            Buffer::Input => self.input.part(span.offset, span.len),
-            Buffer::Result => self.result.part(span.offset, span.len),
-            Buffer::Scratch => span,
+            Buffer::Input => self.input.part(offset, len),
+            Buffer::Result => self.result.part(offset, len),
+            Buffer::Scratch => Span { offset, len, ..span },
         }
     }
 }
@@ -47,7 +62,8 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
     }
 
     fn scratch(&self, len: usize) -> Span {
-        self.rank.scratch(len)
+        let all = self.rank.scratch((len + 1) * self.element - 1);
+        Span { offset: all.offset.div_ceil(self.element), len, ..all }
     }
 
     fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
@@ -56,13 +72,17 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
     }
 
     async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
-        let from = match from {
+        let sender = match from {
             Source::Rank(member) => Source::Rank(self.members[member as usize] as u32),
             Source::Any => Source::Any,
         };
-        let received = self.rank.recv_with(from, self.span(into), self.first_tag + tag).await;
-        let source = self.members.binary_search(&received.source).expect("members send to members");
-        Received { source, ..received }
+        let received = self.rank.recv_with(sender, self.span(into), self.first_tag + tag).await;
+        let place = || self.members.iter().position(|member| *member == received.source);
+        let source = match from {
+            Source::Rank(member) => member as usize,
+            Source::Any => place().expect("members send to members"),
+        };
+        Received { source, len: received.len / self.element }
     }
 
     fn combine(&self, source: Span, target: Span, side: Side) -> impl Future<Output = ()> {
@@ -87,6 +107,10 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
 
     fn ports(&self) -> Option<usize> {
         self.rank.ports()
+    }
+
+    fn time_s(&self) -> Option<f64> {
+        self.rank.time_s()
     }
 
     fn moment(&self) -> R::Moment {

@@ -4,6 +4,7 @@ pub mod cases;
 pub mod multicast;
 pub mod pacing;
 mod price;
+pub mod replay;
 pub mod request;
 mod verification;
 

@@ -374,14 +374,14 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     const IN_ORDER_OF_TIME: bool = false;
 
     fn send(&self, rank: usize, now: T::Clock, message: &Send) -> Progress<T::Clock> {
-        let Send { to, tag, len, .. } = *message;
+        let Send { to, tag, len, is_synchronous, .. } = *message;
         let to = to as usize;
         if !self.goes_on() {
             return self.never();
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank, len };
-        let is_eager = self.network.is_eager(self.bytes(len));
+        let is_eager = !is_synchronous && self.network.is_eager(self.bytes(len));
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");
         }

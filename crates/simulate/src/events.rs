@@ -540,11 +540,11 @@ impl<N: Network> Clockwork for Events<'_, N> {
     const PROGRAM: Path = Path::ROOT;
 
     fn send(&self, rank: usize, now: Placed, message: &Send) -> Progress<Placed> {
-        let Send { to, tag, is_posted, gap_packets, len } = *message;
+        let Send { to, tag, is_posted, is_synchronous, gap_packets, len } = *message;
         let slot = self.outcomes.borrow_mut().open();
         let envelope = Envelope { from: rank as u32, to, len, position: now.position(), gap_packets, is_posted };
         let now = now.time_s;
-        let message = if self.network.is_eager(self.bytes(len)) {
+        let message = if !is_synchronous && self.network.is_eager(self.bytes(len)) {
             self.inject(now, slot, envelope)
         } else {
             Message { envelope, time_s: self.network.request(now), state: State::Rendezvous(slot) }

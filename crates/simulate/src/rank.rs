@@ -234,6 +234,7 @@ pub struct Send {
     pub to: u32,
     pub tag: Tag,
     pub is_posted: bool,
+    pub is_synchronous: bool,
     pub gap_packets: f32,
     /// Number of elements.
     pub len: usize,
@@ -346,8 +347,9 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
     }
 
     fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
-        let Options { tag, is_posted, gap_packets, .. } = options;
-        self.start(Send { to: to as u32, tag, is_posted, gap_packets: gap_packets as f32, len: data.len })
+        let Options { tag, is_posted, is_synchronous, gap_packets, .. } = options;
+        let gap_packets = gap_packets as f32;
+        self.start(Send { to: to as u32, tag, is_posted, is_synchronous, gap_packets, len: data.len })
     }
 
     fn recv_with(&self, from: Source, _into: Span, tag: Tag) -> impl Future<Output = Received> {
@@ -385,6 +387,10 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
 
     fn complete(&self) {
         self.completed.set(Some(self.clock.get()));
+    }
+
+    fn time_s(&self) -> Option<f64> {
+        Some(self.clock.get().seconds()).filter(|seconds| !seconds.is_nan())
     }
 
     fn moment(&self) -> C::Clock {

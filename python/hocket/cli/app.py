@@ -13,6 +13,7 @@ from hocket.cli.list import list_algorithms
 from hocket.cli.machines import machines
 from hocket.cli.mpi import mpi
 from hocket.cli.record import record
+from hocket.cli.replay import replay
 from hocket.cli.show import show
 from hocket.cli.simulate import simulate
 from hocket.cli.study import study
@@ -63,5 +64,5 @@ def hocket(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (compare, list_algorithms, machines, mpi, record, show, simulate, study, sweep, verify):
+for command in (compare, list_algorithms, machines, mpi, record, replay, show, simulate, study, sweep, verify):
     hocket.add_command(command)

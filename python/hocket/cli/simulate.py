@@ -33,6 +33,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_facts, print_json
 from hocket.library import Algorithm
 from hocket.machine import Machine
+from hocket.replays import Replay
 from hocket.schedule import Schedule
 from hocket.simulation import (
     Engine,
@@ -50,7 +51,7 @@ from hocket.simulation import simulate as simulate_call
 from hocket.timeline import timeline as timeline_text
 from hocket.units import format_bytes, format_time
 
-__all__ = ["simulate"]
+__all__ = ["MOST_TRIALS", "described", "simulate", "spread"]
 
 
 @click.command()
@@ -92,7 +93,7 @@ def simulate(
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
     if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
         raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
-    repeated = Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
+    repeated = Trials(trials if trials > 1 or until_ci is None else MOST_TRIALS, seed, until_ci)
     contents: dict[str, str] = {}  # nothing is written before all is known
     if links is not None:
         contents[links] = _as_csv(subject.link_uses(machine=machine, trials=repeated))
@@ -114,7 +115,7 @@ def simulate(
             click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
 
 
-_MOST_TRIALS = 1_000_000  # with --until-ci, unless --trials says otherwise
+MOST_TRIALS = 1_000_000  # with --until-ci, unless --trials says otherwise
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
     click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
     facts = [
         ("time", f"{format_time(found.time_s.mean)} until the last rank ends"),
-        *_spread(found),
+        *spread(found),
         ("first rank ends", format_time(found.rank_time_s["min"])),
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),
@@ -177,19 +178,20 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
     if found.size_bytes:
         facts.insert(0, ("size", format_bytes(found.size_bytes)))
     if found.links:
-        facts.append(("links", _links(found.links)))
+        facts.append(("links", described(found.links)))
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)
 
 
-def _links(links: Links) -> str:
+def described(links: Links) -> str:
+    """Return what links carried, in words."""
     share = f"{links.waited / max(links.used, 1):.2%}"
     most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
     return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
 
 
-def _spread(found: Simulation) -> list[tuple[str, str]]:
+def spread(found: Simulation | Replay) -> list[tuple[str, str]]:
     """Return what many trials say beyond the mean."""
     if found.trials == 1:
         return []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
+import io
 import json
 import math
 import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Any
 
@@ -18,12 +21,13 @@ from hocket.traces.agreement import check_agreement
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
 
-__all__ = ["compressed", "read", "write"]
+__all__ = ["compressed", "read", "read_unchecked", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
 _GZIP = b"\x1f\x8b"
 _MOST_RANKS = 1 << 20
 _LONGEST_LINE = 1 << 24  # bytes: room for a communicator of so many ranks
+_BUFFER = 1 << 20
 _COMPRESSION = 6
 
 
@@ -34,19 +38,42 @@ def read(path: str | PathLike[str]) -> Trace:
         Error: It cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line,
             what was expected.
     """
+    trace = read_unchecked(path)
+    check_agreement(trace)
+    return trace
+
+
+def read_unchecked(path: str | PathLike[str]) -> Trace:
+    """Read a trace, compressed or not, without a look at whether its ranks agree.
+
+    Raises:
+        Error: It cannot be read, is malformed or cut off: file, rank, line, what was expected.
+    """
     name = fspath(path)
     try:
-        with open(name, "rb") as plain:
+        with open(name, "rb") as plain, _without_collections():
             is_compressed = plain.read(2) == _GZIP
             plain.seek(0)
             with gzip.open(plain, "rb") if is_compressed else plain as lines:
-                return _Reader(name, lines).trace()
+                return _Reader(name, io.BufferedReader(lines, _BUFFER)).trace()
     except EOFError:
         raise Error(f"{name}: cut off, expected more compressed data") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise Error(f"{name}: not a trace: {error}") from None
     except OSError as error:
         raise Error(f"{name}: {error.strerror}") from None
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Millions of new objects, none of them garbage: looks for garbage would take longer than all else."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def write(path: str | PathLike[str], trace: Trace) -> None:
@@ -109,9 +136,7 @@ class _Reader:
         if self._lines.readline(1):
             self._line += 1
             raise self._error(f"expected the end of the file after {count} ranks")
-        trace = Trace(**texts, ranks=ranks, file=self._name)
-        check_agreement(trace)
-        return trace
+        return Trace(**texts, ranks=ranks, file=self._name)
 
     def _rank_trace(self, number: int, world: Communicator) -> RankTrace:
         self._rank = number
@@ -128,10 +153,18 @@ class _Reader:
         return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
 
     def _call(self, state: _State, index: int, count: int) -> Call:
-        text = self._next(f"call {index + 1} of {count}")
-        alike = _alike(text)
-        if alike and (known := state.call_like(*alike, text)):
-            return Call(known[0], alike[1], alike[2], known[1], self._line)
+        text: bytes = self._lines.readline(_LONGEST_LINE)
+        self._line += 1
+        head = _HEAD.match(text)
+        if head:
+            name, start, end = head.groups()
+            alike, own = _split(name, text[head.end() :])
+            start_s, end_s = float(start), float(end)
+            known = state.call_like(alike, start_s, end_s, own)
+            if known:
+                return Call(known[0], start_s, end_s, known[1], self._line)
+        if not text:
+            raise self._error(f"the file ends, expected call {index + 1} of {count}")
         line = self._parsed(text, f"call {index + 1} of {count}")
         name, start_s, end_s = line.pop("call", None), line.pop("start_s", None), line.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
@@ -144,8 +177,8 @@ class _Reader:
                 what = "first" if at == 0 else "last"
                 raise self._error(f"got {name} as call {index + 1} of {count}, expected MPI_{kind.name.title()} {what}")
         state.take(str(name), function, line, start_s, end_s)
-        if alike:
-            state.remember(alike[0], text, str(name), function, line)
+        if head:
+            state.remember(alike, own, str(name), function, line)
         return Call(str(name), start_s, end_s, line, self._line)
 
     def _object(self, what: str) -> dict[str, Any]:
@@ -191,27 +224,30 @@ _LOOKED = frozenset({"tries", "thread"})
 
 _NUMBER = rb"((?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _HEAD = re.compile(rb'\{"call":"(\w+)","start_s":' + _NUMBER + rb',"end_s":' + _NUMBER)
-_REQUEST = b',"request":'
+_REQUEST, _REQUESTS = b',"request":', b',"requests":['
 
 
-def _alike(line: bytes) -> tuple[tuple[bytes, bytes], float, float] | None:
-    """Return what lines have in common that differ in times and request only, and the times, as programs write them."""
-    head = _HEAD.match(line)
-    if head is None:
-        return None
-    rest, request, _ = line[head.end() :].partition(_REQUEST)
-    return (head[1], rest + request), float(head[2]), float(head[3])
+def _split(name: bytes, rest: bytes) -> tuple[tuple[bytes, bytes], bytes]:
+    """Split what follows the times of a line, as programs write it, into what others have as well and what they do not.
+
+    Only the latter holds its request, which is the last value, or its requests, which are the first.
+    """
+    if rest.startswith(_REQUESTS):
+        requests, end, rest = rest[len(_REQUESTS) :].partition(b"]")
+        return (name, end + rest), requests
+    rest, request, number = rest.partition(_REQUEST)
+    return (name, rest + request), number
 
 
-_OF_THIS_LINE = frozenset({"requests", "ranks", "new", "thread"})
+_OF_THIS_LINE = frozenset({"ranks", "new", "thread"})
 """Values that make a line unlike others."""
 
 
 class _State:
     """What is open at a point of a rank's calls: communicators, requests, the time.
 
-    Most lines of a trace are like others but for their times and their request: what they hold is parsed and checked
-    once, and shared.
+    Most lines of a trace are like others but for their times and their requests: what else they hold is parsed and
+    checked once, and shared.
     """
 
     def __init__(self, rank: int, world: Communicator, error: Callable[[str], Error]) -> None:
@@ -226,7 +262,7 @@ class _State:
         self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
 
     def call_like(
-        self, common: tuple[bytes, bytes], start_s: float, end_s: float, line: bytes
+        self, common: tuple[bytes, bytes], start_s: float, end_s: float, own: bytes
     ) -> tuple[str, dict[str, Any]] | None:
         """Return the function and the values of a line like an earlier one, if it is, and go on."""
         known = self._like.get(common)
@@ -234,26 +270,34 @@ class _State:
             return None
         name, function, values = known
         if function.is_started:
-            if not line.endswith(b"%b%d}\n" % (_REQUEST, self._next_request)):
+            if own != b"%d}\n" % self._next_request:
                 return None
             values = {**values, "request": self._next_request}
+            self._requests[self._next_request] = function.is_persistent
+            self._next_request += 1
+        elif "requests" in values:
+            requests = _whole_numbers(own)
+            if requests is None:
+                return None
+            values = {**values, "requests": requests}
             self._request(name, function, values)
         self._ends_s[0] = end_s
         return name, values
 
     def remember(
-        self, common: tuple[bytes, bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
+        self, common: tuple[bytes, bytes], own: bytes, name: str, function: Function, values: Mapping[str, Any]
     ) -> None:
         """Note what a line holds that was taken, for others like it."""
         if function.kind in (Kind.INIT, Kind.FINALIZE) or not _OF_THIS_LINE.isdisjoint(values):
             return
-        if function.is_started and not line.endswith(b"%b%d}\n" % (_REQUEST, values["request"])):
+        if function.is_started and own != b"%d}\n" % values["request"]:
+            return
+        if "requests" in values and _whole_numbers(own) != values["requests"]:
             return
         if function.kind is Kind.FREE_COMMUNICATOR:
             self._like.clear()
         else:
-            shared = {key: value for key, value in values.items() if key != "request"}
-            self._like[common] = name, function, shared
+            self._like[common] = name, function, dict(values)
 
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
         """Check the values of a call, and go on."""
@@ -335,6 +379,16 @@ class _State:
                 del self._requests[number]
         if function.kind is Kind.COMPLETE and len(values["got"]) != len(values["requests"]):
             raise self._error(f"got: {len(values['got'])} entries, expected one per request")
+
+
+def _whole_numbers(text: bytes) -> list[int] | None:
+    """Return numbers as programs write them, separated by commas."""
+    if not text.replace(b",", b"").isdigit():
+        return None
+    try:
+        return list(map(int, text.split(b",")))
+    except ValueError:  # nothing between two commas, or a number beyond what Python reads
+        return None
 
 
 def _is_number(value: Any) -> bool:

@@ -1,0 +1,152 @@
+//! What a replay's calls took, and for how long of it ranks waited for others.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::application::{Action, Application, BLOCKING};
+use super::program::Times;
+
+/// What the calls of one function took, added up over all ranks.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionUse {
+    /// The MPI function.
+    pub function: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// How long ranks were in it, in seconds.
+    pub time_s: f64,
+    /// For how long of that they waited for others, in seconds.
+    pub waiting_s: f64,
+}
+
+/// How one rank spent its time.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct RankUse {
+    /// When it came to its end, in seconds.
+    pub time_s: f64,
+    /// How long it was in MPI calls, in seconds.
+    pub mpi_s: f64,
+    /// For how long of that it waited for others, in seconds.
+    pub waiting_s: f64,
+}
+
+/// How long an algorithm was used.
+#[derive(Clone, Debug, Serialize)]
+pub struct AlgorithmUse {
+    /// The collective.
+    pub collective: &'static str,
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// For how many calls of a communicator.
+    pub calls: u64,
+}
+
+/// When the others had done their part: each message was sent, and the last member had come to each collective call.
+struct Others {
+    sent_s: Vec<f64>,
+    together_s: Vec<f64>,
+}
+
+impl Others {
+    fn new(application: &Application, times_s: &Times) -> Self {
+        let mut others = Self {
+            sent_s: vec![0.0; application.messages.len()],
+            together_s: vec![0.0; application.collectives.instances.len()],
+        };
+        for (rank, times_s) in times_s.iter().enumerate() {
+            for (call, [start_s, _]) in application.ranks[rank].calls.iter().zip(times_s) {
+                application.actions(rank, call).iter().for_each(|action| others.note(action, *start_s));
+            }
+        }
+        others
+    }
+
+    fn note(&mut self, action: &Action, start_s: f64) {
+        match *action {
+            Action::Send { message, .. } | Action::Exchange { sent: message, .. } => {
+                self.sent_s[message as usize] = start_s;
+            }
+            Action::Collective { instance, .. } => {
+                let together_s = &mut self.together_s[instance as usize];
+                *together_s = together_s.max(start_s);
+            }
+            _ => {}
+        }
+    }
+
+    /// When the others had done their part for an action.
+    fn ready_s(&self, action: &Action) -> Option<f64> {
+        match *action {
+            Action::Receive { message, .. } | Action::Exchange { received: message, .. } => {
+                Some(self.sent_s[message as usize])
+            }
+            Action::Collective { instance, .. } => Some(self.together_s[instance as usize]),
+            _ => None,
+        }
+    }
+}
+
+/// What was found of calls and ranks.
+pub fn uses(application: &Application, times_s: &Times) -> (Vec<FunctionUse>, Vec<RankUse>) {
+    let others = Others::new(application, times_s);
+    let function =
+        |function: &String| FunctionUse { function: function.clone(), calls: 0, time_s: 0.0, waiting_s: 0.0 };
+    let mut functions: Vec<_> = application.functions.iter().map(function).collect();
+    let mut ranks = Vec::new();
+    for (rank, times_s) in times_s.iter().enumerate() {
+        let mut found = RankUse::default();
+        let mut started = FxHashMap::default();
+        for (call, [start_s, end_s]) in application.ranks[rank].calls.iter().zip(times_s) {
+            let waiting_s =
+                (ready_s(application, rank, &others, &mut started, call) - start_s).clamp(0.0, end_s - start_s);
+            let of = &mut functions[call.function as usize];
+            of.calls += 1;
+            of.time_s += end_s - start_s;
+            of.waiting_s += waiting_s;
+            found.mpi_s += end_s - start_s;
+            found.waiting_s += waiting_s;
+            found.time_s = *end_s;
+        }
+        ranks.push(found);
+    }
+    functions.retain(|of| of.calls > 0);
+    (functions, ranks)
+}
+
+/// When the others had done all that a call waits for.
+fn ready_s(
+    application: &Application,
+    rank: usize,
+    others: &Others,
+    started: &mut FxHashMap<u32, f64>,
+    call: &super::application::Call,
+) -> f64 {
+    let mut latest_s = 0.0_f64;
+    for action in application.actions(rank, call) {
+        match *action {
+            Action::Wait { first, count } => {
+                let requests = application.requests(rank, first, count).iter();
+                latest_s = requests.filter_map(|request| started.remove(request)).fold(latest_s, f64::max);
+            }
+            Action::Receive { request, .. } | Action::Collective { request, .. } if request != BLOCKING => {
+                started.extend(others.ready_s(action).map(|ready_s| (request, ready_s)));
+            }
+            _ => latest_s = others.ready_s(action).map_or(latest_s, |ready_s| latest_s.max(ready_s)),
+        }
+    }
+    latest_s
+}
+
+/// Which algorithms did the collective calls.
+pub fn algorithms(application: &Application) -> Vec<AlgorithmUse> {
+    let mut found: Vec<AlgorithmUse> = Vec::new();
+    for instance in &application.collectives.instances {
+        let (collective, algorithm) = application.collectives.ways[instance.way as usize].names();
+        match found.iter_mut().find(|known| (known.collective, known.algorithm) == (collective, algorithm)) {
+            Some(known) => known.calls += 1,
+            None => found.push(AlgorithmUse { collective, algorithm, calls: 1 }),
+        }
+    }
+    found.sort_by_key(|known| (known.collective, known.algorithm));
+    found
+}

@@ -1,0 +1,123 @@
+//! An application's calls in a compact form: what each rank does, message by message.
+
+use hocket_core::Tag;
+
+use super::collectives::Collectives;
+
+/// What every rank of an application does.
+pub struct Application {
+    /// The file it was read from.
+    pub file: String,
+    /// The names of its functions.
+    pub functions: Vec<String>,
+    pub ranks: Vec<RankCalls>,
+    pub messages: Vec<Message>,
+    /// The members of each communicator, in their order.
+    pub communicators: Vec<Vec<usize>>,
+    pub collectives: Collectives,
+}
+
+/// What one rank does.
+#[derive(Default)]
+pub struct RankCalls {
+    pub calls: Vec<Call>,
+    /// What calls do that start several operations.
+    pub parts: Vec<Action>,
+    /// The requests that calls wait for.
+    pub requests: Vec<u32>,
+}
+
+/// One call of a rank.
+pub struct Call {
+    /// How long it computes before, in seconds.
+    pub compute_s: f64,
+    pub action: Action,
+    /// Which of the application's functions it is.
+    pub function: u32,
+    /// The line of the trace, 0 where there is none.
+    pub line: u32,
+}
+
+/// What a call does. Started operations have a request, [`BLOCKING`] ones have none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    Nothing,
+    Send {
+        message: u32,
+        request: u32,
+    },
+    Receive {
+        message: u32,
+        request: u32,
+    },
+    Exchange {
+        sent: u32,
+        received: u32,
+    },
+    /// Starts those of the rank's parts from the first on.
+    Start {
+        first: u32,
+        count: u32,
+    },
+    /// Waits for those of the rank's requests from the first on.
+    Wait {
+        first: u32,
+        count: u32,
+    },
+    Collective {
+        instance: u32,
+        place: u32,
+        request: u32,
+    },
+}
+
+/// The request of what is done before the call returns.
+pub const BLOCKING: u32 = u32::MAX;
+
+/// A message from one rank to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Message {
+    pub from: u32,
+    pub to: u32,
+    /// Of its communicator and its tag.
+    pub channel: Tag,
+    pub bytes: u64,
+    pub mode: Mode,
+    pub is_received: bool,
+}
+
+/// How a message is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Standard,
+    /// Not before its receive has been posted.
+    Synchronous,
+    /// Its sender does not wait for anything.
+    Buffered,
+}
+
+impl Application {
+    /// How errors name a line of the trace.
+    pub fn place(&self, rank: usize, line: u32) -> String {
+        let line = if line > 0 { format!(", line {line}") } else { String::new() };
+        format!("{}, rank {rank}{line}", self.file)
+    }
+
+    /// How errors name a call.
+    pub fn told(&self, rank: usize, call: &Call) -> String {
+        format!("{}: {}", self.place(rank, call.line), self.functions[call.function as usize])
+    }
+
+    /// What a call does, one thing after the other.
+    pub fn actions<'a>(&'a self, rank: usize, call: &'a Call) -> &'a [Action] {
+        match call.action {
+            Action::Start { first, count } => &self.ranks[rank].parts[first as usize..(first + count) as usize],
+            _ => std::slice::from_ref(&call.action),
+        }
+    }
+
+    /// The requests from the first on.
+    pub fn requests(&self, rank: usize, first: u32, count: u32) -> &[u32] {
+        &self.ranks[rank].requests[first as usize..(first + count) as usize]
+    }
+}

@@ -1,0 +1,324 @@
+//! The collective calls of an application: what each rank says of them, put together, and the algorithms that do them.
+
+use std::collections::HashMap;
+
+use hocket_algorithms::rules::Rules;
+use hocket_algorithms::{Entry, run};
+use hocket_core::{Buffer, Call, Collective, Counts, Error, Options, Rank, Result, Source, Span, Subgroup, Tag};
+use serde::Deserialize;
+
+/// The algorithms of calls that no rule of the user's decides, much as MPICH chooses them; the last rule of each collective
+/// takes any call.
+pub const DEFAULT_RULES: &str = "\
+allgather[size=..8KiB]: recursive_doubling
+allgather[size=..8KiB]: bruck
+allgather: ring
+allreduce[size=..2KiB]: recursive_doubling
+allreduce[ranks=5..]: rabenseifner
+allreduce: recursive_doubling
+alltoall[size=..256, ranks=8..]: bruck
+alltoall[size=..32KiB]: linear
+alltoall: pairwise_exchange
+alltoall: linear
+barrier: dissemination
+broadcast[size=..12KiB]: binomial
+broadcast[ranks=..8]: binomial
+broadcast[size=..512KiB]: scatter_doubling_allgather
+broadcast: scatter_ring_allgather
+gather: binomial
+reduce: binomial
+reduce: linear
+reduce_scatter[size=..512KiB]: recursive_halving
+reduce_scatter: pairwise
+reduce_scatter: recursive_doubling
+scan: recursive_doubling
+scatter: binomial
+";
+
+/// What one rank says of a collective call; the names are those of traces.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct Said {
+    /// The MPI function that does it before it returns.
+    pub function: String,
+    pub root: usize,
+    pub count: u64,
+    pub counts: Option<Vec<u64>>,
+    pub type_bytes: u64,
+    pub recv_count: u64,
+    pub recv_counts: Option<Vec<u64>>,
+    pub recv_type_bytes: u64,
+    pub commutative: bool,
+    pub in_place: bool,
+}
+
+impl Said {
+    /// Elements of the block that goes to a rank, or of its own if all are alike.
+    fn sent(&self, rank: usize) -> u64 {
+        self.counts.as_ref().map_or(self.count, |counts| counts[rank])
+    }
+
+    fn received(&self, rank: usize) -> u64 {
+        self.recv_counts.as_ref().map_or(self.recv_count, |counts| counts[rank])
+    }
+
+    fn sent_bytes(&self, rank: usize) -> u64 {
+        self.sent(rank).saturating_mul(self.type_bytes)
+    }
+
+    fn received_bytes(&self, rank: usize) -> u64 {
+        self.received(rank).saturating_mul(self.recv_type_bytes)
+    }
+}
+
+/// The collective calls of an application.
+#[derive(Default)]
+pub struct Collectives {
+    pub instances: Vec<Instance>,
+    pub ways: Vec<Way>,
+}
+
+/// One call of all ranks of a communicator.
+pub struct Instance {
+    pub communicator: u32,
+    /// Which way it is done.
+    pub way: u32,
+    pub first_tag: Tag,
+}
+
+/// How a call is done.
+pub enum Way {
+    /// By an algorithm of the catalogue.
+    Listed(&'static Entry, Call),
+    /// In exchanges of pairs, with what each rank sends to each: row by row, in bytes.
+    Exchanges(Vec<u64>),
+}
+
+impl Way {
+    /// The collective and the algorithm.
+    pub fn names(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Listed(entry, _) => (entry.collective.name(), entry.name),
+            Self::Exchanges(_) => ("alltoallv", "pairwise_exchange"),
+        }
+    }
+}
+
+impl Collectives {
+    /// What the rank at `place` does in a call.
+    pub async fn run(&self, r: &impl Rank, communicators: &[Vec<usize>], instance: u32, place: u32) {
+        let Instance { communicator, way, first_tag } = self.instances[instance as usize];
+        let (members, place) = (&*communicators[communicator as usize], place as usize);
+        match &self.ways[way as usize] {
+            Way::Listed(entry, call) => {
+                // Nothing lies in the buffers, whatever their size.
+                let [input, result] = [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX));
+                let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
+                run(entry, &group, call).await;
+            }
+            Way::Exchanges(bytes) => exchange(r, (members, place), bytes, first_tag).await,
+        }
+    }
+}
+
+/// Exchanges blocks with one pair of ranks after the other; blocks without elements are not sent.
+///
+/// ```text
+/// step 1   0 ─▶ 1 ─▶ 2 ─▶ 3 ─▶ 0
+/// step 2   0 ─▶ 2    1 ─▶ 3    ..
+/// ```
+async fn exchange(r: &impl Rank, (members, place): (&[usize], usize), bytes: &[u64], tag: Tag) {
+    let size = members.len();
+    let block = |from: usize, to: usize| bytes[from * size + to] as usize;
+    let options = Options { tag, ..Options::default() };
+    let own = block(place, place);
+    r.copy(Span::new(Buffer::Input, own), Span::new(Buffer::Result, own)).await;
+    for step in 1..size {
+        let (to, from) = ((place + step) % size, (place + size - step) % size);
+        let send = async {
+            if block(place, to) > 0 {
+                r.send_with(members[to], Span::new(Buffer::Input, block(place, to)), options).await;
+            }
+        };
+        let receive = async {
+            if block(from, place) > 0 {
+                let into = Span::new(Buffer::Result, block(from, place));
+                r.recv_with(Source::Rank(members[from] as u32), into, tag).await;
+            }
+        };
+        r.join(send, receive).await;
+    }
+}
+
+/// Puts together what ranks say of calls, and chooses their algorithms.
+pub struct Resolver<'a> {
+    said: &'a [Said],
+    rules: &'a Rules,
+    defaults: Rules,
+    known: HashMap<(bool, usize, Box<[u32]>), u32>,
+    pub ways: Vec<Way>,
+}
+
+/// Two members that do not agree, and in what.
+pub struct Disagreement {
+    pub places: (usize, usize),
+    /// What the second was expected to say, what it says.
+    pub expected: String,
+    pub got: String,
+}
+
+/// Why a call cannot be done.
+pub enum Trouble {
+    Members(Disagreement),
+    Call(Error),
+}
+
+impl<'a> Resolver<'a> {
+    /// For calls of which ranks say one of `said`.
+    ///
+    /// # Errors
+    /// The default rules are wrong: a defect.
+    pub fn new(said: &'a [Said], rules: &'a Rules) -> Result<Self> {
+        let defaults = Rules::parse(DEFAULT_RULES, "default rules")?;
+        Ok(Self { said, rules, defaults, known: HashMap::new(), ways: Vec::new() })
+    }
+
+    /// The way of a call of which the members say these.
+    ///
+    /// # Errors
+    /// They do not agree, or the call is too large.
+    pub fn way(&mut self, members: &[u32], is_started: bool) -> std::result::Result<u32, Trouble> {
+        let are_alike = members.iter().all(|said| *said == members[0]);
+        let key = (is_started, members.len(), if are_alike { members[..1].into() } else { members.into() });
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let all: Vec<_> = members.iter().map(|said| &self.said[*said as usize]).collect();
+        check(&all).map_err(Trouble::Members)?;
+        let way = self.choose(&all, is_started).map_err(Trouble::Call)?;
+        self.ways.push(way);
+        let number = (self.ways.len() - 1) as u32;
+        self.known.insert(key, number);
+        Ok(number)
+    }
+
+    fn choose(&self, all: &[&Said], is_started: bool) -> Result<Way> {
+        let Some(collective) = collective(&all[0].function) else { return exchanges(all) };
+        let call = call(collective, all)?;
+        let chosen = self.rules.decide(&call, is_started).or_else(|_| self.defaults.decide(&call, false));
+        chosen.map(|(entry, call)| Way::Listed(entry, call))
+    }
+}
+
+/// The collective that a function is; none for those whose blocks differ from pair to pair.
+fn collective(function: &str) -> Option<Collective> {
+    Some(match function {
+        "MPI_Allgather" | "MPI_Allgatherv" => Collective::Allgather,
+        "MPI_Allreduce" => Collective::Allreduce,
+        "MPI_Alltoall" => Collective::Alltoall,
+        "MPI_Barrier" => Collective::Barrier,
+        "MPI_Bcast" => Collective::Broadcast,
+        "MPI_Gather" | "MPI_Gatherv" => Collective::Gather,
+        "MPI_Reduce" => Collective::Reduce,
+        "MPI_Reduce_scatter" | "MPI_Reduce_scatter_block" => Collective::ReduceScatter,
+        "MPI_Scan" | "MPI_Exscan" => Collective::Scan,
+        "MPI_Scatter" | "MPI_Scatterv" => Collective::Scatter,
+        _ => return None,
+    })
+}
+
+/// Whether the members agree on the function, its root, and how much data goes from whom to whom.
+fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
+    let agree = |first: usize, other: usize, expected: String, got: String| {
+        if expected == got { Ok(()) } else { Err(Disagreement { places: (first, other), expected, got }) }
+    };
+    let bytes = |bytes: u64| format!("{bytes} B");
+    let list = |said: &Said, of: fn(&Said, usize) -> u64| {
+        (0..all.len()).map(|rank| of(said, rank).to_string()).collect::<Vec<_>>().join(", ") + " B"
+    };
+    let collective = collective(&all[0].function);
+    let root = all[0].root;
+    for (place, said) in all.iter().enumerate() {
+        let first = all[0];
+        let told = |said: &Said| match collective {
+            Some(collective) if collective.has_root() => format!("{} with root {}", said.function, said.root),
+            _ => said.function.clone(),
+        };
+        agree(0, place, told(first), told(said))?;
+        match collective {
+            Some(Collective::Barrier) => {}
+            Some(Collective::Allgather | Collective::Alltoall) => {
+                agree(0, place, list(first, Said::received_bytes), list(said, Said::received_bytes))?;
+            }
+            Some(Collective::Gather) if place != root => {
+                agree(root, place, bytes(all[root].received_bytes(place)), bytes(said.sent_bytes(place)))?;
+            }
+            Some(Collective::Scatter) if place != root => {
+                agree(root, place, bytes(all[root].sent_bytes(place)), bytes(said.received_bytes(place)))?;
+            }
+            Some(Collective::Gather | Collective::Scatter) => {}
+            Some(_) => agree(0, place, list(first, Said::sent_bytes), list(said, Said::sent_bytes))?,
+            None => {
+                for (other, from) in all.iter().enumerate() {
+                    let sent = pair_bytes(from, place);
+                    agree(other, place, bytes(sent), bytes(said.received_bytes(other)))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a rank sends to another where blocks differ from pair to pair. In place, it sends as much as it receives.
+fn pair_bytes(from: &Said, to: usize) -> u64 {
+    if from.in_place { from.received_bytes(to) } else { from.sent_bytes(to) }
+}
+
+/// The most bytes that blocks may have in all.
+const MOST_BYTES: u64 = 1 << 62;
+
+fn too_large() -> Error {
+    Error::new("expected less than 2^62 B in all")
+}
+
+/// The call as the rank that knows all of it says it.
+fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
+    let root = if collective.has_root() { all[0].root } else { 0 };
+    let said = all[root];
+    let is_received = matches!(collective, Collective::Allgather | Collective::Alltoall | Collective::Gather);
+    let (count, counts, element_bytes) = if is_received {
+        (said.recv_count, &said.recv_counts, said.recv_type_bytes)
+    } else {
+        (said.count, &said.counts, said.type_bytes)
+    };
+    let ranks = all.len();
+    let most = counts.iter().flatten().copied().fold(count, u64::max);
+    if most
+        .checked_mul(element_bytes)
+        .and_then(|bytes| bytes.checked_mul(ranks as u64))
+        .is_none_or(|all| all > MOST_BYTES)
+    {
+        return Err(too_large());
+    }
+    // Types without data have no bytes to be cut.
+    let elements = |count: u64| if element_bytes == 0 { 0 } else { count as usize };
+    let counts = match counts {
+        Some(counts) => Counts::each(&counts.iter().map(|count| elements(*count)).collect::<Vec<_>>()),
+        None => Counts::Equal(elements(count)),
+    };
+    Ok(Call {
+        root,
+        counts,
+        element_bytes: element_bytes.max(1) as usize,
+        in_place: said.in_place,
+        commutative: said.commutative,
+        ..Call::new(collective, ranks, 0)
+    })
+}
+
+fn exchanges(all: &[&Said]) -> Result<Way> {
+    let bytes: Vec<_> = all.iter().flat_map(|from| (0..all.len()).map(|to| pair_bytes(from, to))).collect();
+    let total = bytes.iter().try_fold(0_u64, |total, bytes| total.checked_add(*bytes));
+    if total.is_none_or(|total| total > MOST_BYTES) { Err(too_large()) } else { Ok(Way::Exchanges(bytes)) }
+}

@@ -1,0 +1,119 @@
+"""`hocket replay`: how long a traced MPI program takes on a machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hocket import files
+from hocket._native import Error
+from hocket.cli.options import (
+    Read,
+    as_json_option,
+    machine_option,
+    seed_option,
+    timeline_option,
+    trials_option,
+    until_option,
+)
+from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.simulate import MOST_TRIALS, described, spread
+from hocket.machine import Machine, read_text
+from hocket.replays import Replay, replay_events
+from hocket.replays import replay as replay_trace
+from hocket.simulation import Trials
+from hocket.timeline import events_timeline
+from hocket.units import format_bytes, format_time
+
+__all__ = ["replay"]
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = -1.0
+    if not 0 <= factor < float("inf"):
+        raise Error(f'got "{text}", expected a factor, at least 0')
+    return factor
+
+
+@click.command()
+@click.argument("trace", type=click.Path())
+@machine_option
+@click.option(
+    "--rule", multiple=True, help="A rule that chooses an algorithm, such as 'allreduce: ring'; before --rules."
+)
+@click.option("--rules", type=click.Path(), help="A file of such rules, one per line.")
+@click.option(
+    "--scale-compute",
+    type=Read(_factor, name="FACTOR"),
+    default="1",
+    show_default=True,
+    help="What computing between calls takes of the traced time.",
+)
+@trials_option
+@seed_option
+@until_option
+@timeline_option
+@as_json_option
+def replay(
+    trace: str,
+    machine: Machine,
+    rule: tuple[str, ...],
+    rules: str | None,
+    scale_compute: float,
+    trials: int,
+    seed: int,
+    until_ci: float | None,
+    timeline: str | None,
+    as_json: bool,
+) -> None:
+    """Replay the TRACE of an MPI program on a machine: when is the last rank done?"""
+    texts = {"--rule": "\n".join(rule)}
+    if rules is not None:
+        texts[rules] = read_text(rules)
+    options: dict[str, Any] = {
+        "rules": texts,
+        "scale_compute": scale_compute,
+        "trials": Trials(trials if trials > 1 or until_ci is None else MOST_TRIALS, seed, until_ci),
+    }
+    if timeline is None:
+        found = replay_trace(trace, machine, **options)
+    else:
+        found, events = replay_events(trace, machine, **options)
+        files.write(timeline, events_timeline(events, found.as_dict()))
+    if as_json:
+        print_json(found.as_dict())
+        return
+    _print(found)
+    if timeline is not None:
+        click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
+
+
+def _print(found: Replay) -> None:
+    click.secho(f"{found.program}, {found.ranks} ranks, {found.calls} calls, machine {found.machine}", bold=True)
+    times_s = [rank.time_s for rank in found.rank_uses]
+    facts = [
+        ("time", f"{format_time(found.time_s.mean)} until the last rank is done"),
+        *spread(found),
+        ("as traced", format_time(found.traced_s)),
+        ("ranks", f"done after {format_time(min(times_s))} to {format_time(max(times_s))}"),
+        ("inside MPI", f"{found.mpi_share:.1%}, and {found.waiting_share:.1%} waiting for others, mean over the ranks"),
+        ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
+        ("engine", found.engine),
+    ]
+    if found.scale_compute != 1:
+        facts.insert(1, ("computing", f"takes {found.scale_compute:g} of the traced time"))
+    if found.links:
+        facts.append(("links", described(found.links)))
+    facts.extend(("algorithm", f"{use.collective} {use.algorithm}, {use.calls} calls") for use in found.algorithms)
+    print_facts(facts)
+    rows = [
+        [use.function, str(use.calls), format_time(use.time_s), format_time(use.waiting_s)]
+        for use in found.functions
+        if use.function not in ("MPI_Init", "MPI_Finalize")
+    ]
+    if rows:
+        print_table(["function", "calls", "time", "waiting"], rows, right=["calls", "time", "waiting"])
