@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hocket.studies import jitter, multicast, pacing, trinaryx3
+from hocket.studies import jitter, multicast, optical, pacing, trinaryx3
 from hocket.studies.study import Claim, Figure, Scope, Study
 
 __all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
@@ -10,6 +10,7 @@ __all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
 STUDIES: dict[str, Study] = {
     "jitter": jitter.STUDY,
     "multicast": multicast.STUDY,
+    "optical": optical.STUDY,
     "pacing": pacing.STUDY,
     "trinaryx3": trinaryx3.STUDY,
 }
