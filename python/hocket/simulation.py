@@ -30,6 +30,7 @@ __all__ = [
     "Trials",
     "as_machine",
     "link_uses",
+    "machine_request",
     "simulate",
     "simulate_schedule",
     "trace",
@@ -279,7 +280,7 @@ def simulate(
         24
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = _machine_request(known, engine, trials)
+    request = machine_request(known, engine, trials)
     return _simulation(*_ask(found, resolved(found, call, known), request), trials)
 
 
@@ -293,7 +294,7 @@ def trace(
 ) -> Trace:
     """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**_machine_request(known, engine, trials), "trace": True}
+    request = {**machine_request(known, engine, trials), "trace": True}
     given, answer = _ask(found, resolved(found, call, known), request)
     return Trace(_simulation(given, answer, trials), _events(answer))
 
@@ -311,7 +312,7 @@ def link_uses(
         Error: As `simulate`; or messages do not meet on the machine.
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**_machine_request(known, "auto", trials), "links": True}
+    request = {**machine_request(known, "auto", trials), "links": True}
     _, answer = _ask(found, resolved(found, call, known), request)
     if answer["links"] is None:
         raise Error(f"links: on machine {known.name} messages do not meet, expected a machine with a topology")
@@ -326,7 +327,7 @@ def simulate_schedule(
     Raises:
         Error: An unknown machine, a deadlock, or an engine that does not apply.
     """
-    request = _machine_request(as_machine(machine), engine, trials)
+    request = machine_request(as_machine(machine), engine, trials)
     return _simulation(*_ask_schedule(schedule, request), trials)
 
 
@@ -334,7 +335,7 @@ def trace_schedule(
     schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto", trials: Trials = ONE_TRIAL
 ) -> Trace:
     """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
-    request = {**_machine_request(as_machine(machine), engine, trials), "trace": True}
+    request = {**machine_request(as_machine(machine), engine, trials), "trace": True}
     given, answer = _ask_schedule(schedule, request)
     return Trace(_simulation(given, answer, trials), _events(answer))
 
@@ -344,7 +345,12 @@ def as_machine(machine: MachineLike) -> Machine:
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
-def _machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
+def machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
+    """Return where and how to simulate in the compiled module's words.
+
+    Raises:
+        Error: An engine that does not exist, or trials that are none.
+    """
     if engine not in get_args(Engine):
         raise Error(f"engine: got {engine!r}, expected one of {', '.join(get_args(Engine))}")
     if not isinstance(trials, Trials):
