@@ -112,7 +112,9 @@ def _print(found: Replay) -> None:
         facts.insert(1, ("computing", f"takes {found.scale_compute:g} of the traced time"))
     if found.links:
         facts.append(("links", described(found.links)))
-    facts.extend(("algorithm", f"{use.collective} {use.algorithm}, {use.calls} calls") for use in found.algorithms)
+    if found.algorithms:
+        uses = (f"{use.collective} {use.algorithm} {use.calls}" for use in found.algorithms)
+        facts.append(("collectives", ", ".join(uses)))
     print_facts(facts)
     rows = [
         [use.function, str(use.calls), format_time(use.time_s), format_time(use.waiting_s)]
