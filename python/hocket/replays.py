@@ -11,7 +11,17 @@ from typing import Any
 
 from hocket import _native
 from hocket._native import Error
-from hocket.simulation import ONE_TRIAL, Event, Links, MachineLike, Statistics, Trials, as_machine
+from hocket.simulation import (
+    ONE_TRIAL,
+    Engine,
+    Event,
+    Links,
+    MachineLike,
+    Statistics,
+    Trials,
+    as_machine,
+    machine_request,
+)
 from hocket.traces.file import read_unchecked
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
@@ -66,7 +76,7 @@ class AlgorithmUse:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found. Functions, ranks and links are those of the first trial.
+    """What a replay found. Functions, ranks, links and circuits are those of the first trial.
 
     Attributes:
         program: The traced program's name.
@@ -85,6 +95,7 @@ class Replay:
         rank_uses: How each rank spent its time.
         algorithms: Which algorithms did the collectives.
         links: What links carried; None where messages do not meet.
+        circuits: What happened to circuits; None where there are none.
         version: Version of Hocket.
         times_s: When the last rank was done, in each trial.
     """
@@ -105,6 +116,7 @@ class Replay:
     rank_uses: tuple[RankUse, ...]
     algorithms: tuple[AlgorithmUse, ...]
     links: Links | None
+    circuits: Circuits | None
     version: str
     times_s: tuple[float, ...] = field(repr=False)
 
@@ -132,6 +144,7 @@ def replay(
     *,
     rules: str | Mapping[str, str] = "",
     scale_compute: float = 1.0,
+    engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
 ) -> Replay:
     """Replay a trace on a machine.
@@ -142,13 +155,14 @@ def replay(
         rules: Rules that choose the algorithms of collectives, one per line, before `DEFAULT_RULES`; or several
             texts of them, by the names that errors give them.
         scale_compute: What computing between calls takes of the traced time.
+        engine: How to keep virtual time.
         trials: How often, on a machine with noise.
 
     Raises:
         Error: A trace that cannot be read or does not fit together, unknown algorithms or machines, a deadlock:
             file, rank, line.
     """
-    return _replay(trace, machine, rules, scale_compute, trials, is_traced=False)[0]
+    return _replay(trace, machine, rules, scale_compute, engine, trials, is_traced=False)[0]
 
 
 def replay_events(
@@ -157,10 +171,11 @@ def replay_events(
     *,
     rules: str | Mapping[str, str] = "",
     scale_compute: float = 1.0,
+    engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
 ) -> tuple[Replay, tuple[Event, ...]]:
     """Replay a trace, and return what each rank did when in the first trial as well: its MPI calls and its messages."""
-    found, events = _replay(trace, machine, rules, scale_compute, trials, is_traced=True)
+    found, events = _replay(trace, machine, rules, scale_compute, engine, trials, is_traced=True)
     return found, events
 
 
@@ -169,6 +184,7 @@ def _replay(
     machine: MachineLike,
     rules: str | Mapping[str, str],
     scale_compute: float,
+    engine: Engine,
     trials: Trials,
     *,
     is_traced: bool,
@@ -183,10 +199,9 @@ def _replay(
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]
     request = {
         "meaning": encoder.meaning(),
-        "machine": known.as_request(),
+        **machine_request(known, engine, trials),
         "rules": [(text, file) for file, text in texts.items()],
         "scale_compute": float(scale_compute),
-        "trials": trials.as_request(),
         "trace": is_traced,
     }
     answer = json.loads(_native.replay(json.dumps(request), columns))
@@ -214,6 +229,7 @@ def _result(trace: Trace, scale_compute: float, trials: Trials, answer: Mapping[
         rank_uses=tuple(RankUse(**row) for row in answer["rank_uses"]),
         algorithms=tuple(AlgorithmUse(**row) for row in answer["algorithms"]),
         links=None if links is None else Links(**{name: value for name, value in links.items() if name != "rows"}),
+        circuits=None if answer["circuits"] is None else Circuits(**answer["circuits"]),
         version=version(),
         times_s=times_s,
     )
@@ -233,14 +249,15 @@ _NOTHING, _SEND, _RECEIVE, _EXCHANGE, _PROBE, _WAIT, _COLLECTIVE, _START, _RECEI
 """The first word of a call; the others follow it:
 
 nothing; send: to, channel, bytes, mode, request; receive: from, channel, request; exchange: a send's but the request,
-a receive's but the request; probe: from, channel, whether it is matched; wait: count, requests; collective: communicator,
-what the rank says, request; start: count, what is started; receive of a matched probe: as a receive.
+a receive's but the request; probe: from, channel, whether it is matched; wait: count, requests; collective:
+communicator, what the rank says, request; start: count, what is started; receive of a matched probe: as a receive.
 
 A request of -1 is that of a call that returns when it is done. A receive from -1 is never completed.
 """
 
 _STANDARD, _SYNCHRONOUS, _BUFFERED = range(3)
 _BLOCKING = -1
+_MOST_BYTES = 1 << 50
 _NOWHERE = -1
 
 
@@ -266,6 +283,7 @@ class _Encoder:
             "file": self._trace.file,
             "functions": list(self._functions),
             "communicators": [communicator.ranks for communicator in self._communicators],
+            "tags": [tag for _, tag in self._channels],
             "collectives": [json.loads(text) for text in self._said],
         }
 
@@ -382,8 +400,8 @@ class _RankEncoder:
         comm = arguments["comm"]
         to = self._peers[comm][arguments["peer"]]
         size_bytes = arguments["count"] * arguments["type_bytes"]
-        if size_bytes >= 1 << 62:
-            raise self._refused(call, f"of {size_bytes} B, expected less than 2^62 B")
+        if size_bytes > _MOST_BYTES:
+            raise self._refused(call, f"of {size_bytes} B, expected at most 2^50 B")
         return to, self._channel(comm, arguments["tag"]), size_bytes, _MODE[call.function]
 
     def _receive(self, call: Call, code: int, request: int) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "Trials",
     "as_machine",
     "link_uses",
+    "machine_request",
     "simulate",
     "simulate_schedule",
     "trace",
@@ -296,7 +297,7 @@ def simulate(
         24
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = _machine_request(known, engine, trials)
+    request = machine_request(known, engine, trials)
     return _simulation(*_ask(found, resolved(found, call, known), request), trials)
 
 
@@ -310,7 +311,7 @@ def trace(
 ) -> Trace:
     """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**_machine_request(known, engine, trials), "trace": True}
+    request = {**machine_request(known, engine, trials), "trace": True}
     given, answer = _ask(found, resolved(found, call, known), request)
     return Trace(_simulation(given, answer, trials), _events(answer))
 
@@ -328,7 +329,7 @@ def link_uses(
         Error: As `simulate`; or messages do not meet on the machine.
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**_machine_request(known, "auto", trials), "links": True}
+    request = {**machine_request(known, "auto", trials), "links": True}
     _, answer = _ask(found, resolved(found, call, known), request)
     if answer["links"] is None:
         raise Error(f"links: on machine {known.name} messages do not meet, expected a machine with a topology")
@@ -343,7 +344,7 @@ def simulate_schedule(
     Raises:
         Error: An unknown machine, a deadlock, or an engine that does not apply.
     """
-    request = _machine_request(as_machine(machine), engine, trials)
+    request = machine_request(as_machine(machine), engine, trials)
     return _simulation(*_ask_schedule(schedule, request), trials)
 
 
@@ -351,7 +352,7 @@ def trace_schedule(
     schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto", trials: Trials = ONE_TRIAL
 ) -> Trace:
     """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
-    request = {**_machine_request(as_machine(machine), engine, trials), "trace": True}
+    request = {**machine_request(as_machine(machine), engine, trials), "trace": True}
     given, answer = _ask_schedule(schedule, request)
     return Trace(_simulation(given, answer, trials), _events(answer))
 
@@ -361,7 +362,12 @@ def as_machine(machine: MachineLike) -> Machine:
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
-def _machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
+def machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
+    """Return where and how to simulate in the compiled module's words.
+
+    Raises:
+        Error: An engine that does not exist, or trials that are none.
+    """
     if engine not in get_args(Engine):
         raise Error(f"engine: got {engine!r}, expected one of {', '.join(get_args(Engine))}")
     if not isinstance(trials, Trials):
@@ -404,6 +410,7 @@ def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -
         element_bytes=given["element_bytes"],
         in_place=given["in_place"],
         links=_links(answer),
+        circuits=None if answer["circuits"] is None else Circuits(**answer["circuits"]),
         rank_time_s={name: sum(answer[key]) / len(times_s) for name, key in names.items()},
         steps=tuple(answer.get("steps", ())),
         times_s=tuple(times_s),

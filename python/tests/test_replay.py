@@ -1,13 +1,22 @@
 """Replays, against times worked out by hand, and against simulations of single calls."""
 
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hocket
-from hocket import Machine, Replay
-from hocket.traces import RankTrace, Trace
-from tests.trace_programs import Program
+from hocket import Machine, Replay, Trials
+from hocket.simulation import Engine
+from hocket.traces import Communicator, RankTrace, Trace, write
+from tests.conftest import Ran
+from tests.trace_programs import Program, traces
 
 US = 1000  # ns
 DOUBLES = {"type": "MPI_DOUBLE", "type_bytes": 8}
@@ -57,14 +66,14 @@ def finished(program: Program) -> Trace:
 
 
 def test_a_ping_pong_takes_what_it_takes() -> None:
-    # A message takes 1 us + 1000 B * 1 ns/B = 2 us, from when both are there. Rank 0 sends from 10 to 12; rank 1 has waited
-    # since 5, until 10 for somebody late. It sends from 15 to 17, and rank 0 waits from 12 to 15 for that.
+    # A message takes 1 us + 1000 B * 1 ns/B = 2 us, from when both are there. Rank 0 sends from 10 to 12 us; rank 1 has
+    # waited since 5, until 10 for somebody late. It sends from 15 to 17, and rank 0 waits from 12 to 15 for that.
     found = hocket.replay(finished(ping_pong()), hockney())
     assert ends_us(found) == [17.0, 17.0]
     assert use(found, "MPI_Send") == (2, 4.0, 0.0)
     assert use(found, "MPI_Recv") == (2, 7.0 + 5.0, 5.0 + 3.0)
     assert (found.messages, found.message_bytes, found.engine) == (2, 2000, "dataflow")
-    assert found.waiting_share == pytest.approx(8 / 34)
+    assert (found.waiting_share, found.mpi_share) == (pytest.approx(8 / 34), pytest.approx(16 / 34))
 
 
 def test_computing_is_scaled() -> None:
@@ -94,13 +103,454 @@ def stencil(side: int, steps: int) -> Program:
 
 
 def test_a_stencil_takes_what_it_takes() -> None:
-    # Halos of 2 us are exchanged while the rank computes 20 us and its number; a waitall takes no time. The allreduce, by
-    # recursive doubling, begins when the last of 9 is there, at 28: rank 8 folds into rank 0, three rounds, and back. Of
-    # the nine, 8 is a power of two; ranks 0 and 1 are a pair, and 2 to 8 are alone. The pair begins at 21, so rounds
-    # begin with rank 8 at 28: three rounds of 1.008 us and 0.008 us of adding; and then the result for rank 0.
-    found = hocket.replay(finished(stencil(3, 1)), hockney(), rules="allreduce: recursive_doubling")
-    assert use(found, "MPI_Waitall") == (9, 0.0, 0.0)
-    round_us = 1.008 + 0.008
-    assert max(rank.time_s for rank in found.rank_uses) * 1e6 == pytest.approx(28 + 3 * round_us + 1.008)
-    # Rank r waits from 20 + r until 28.
-    assert use(found, "MPI_Allreduce")[2] == sum(28.0 - 20 - rank for rank in range(9))
+    # Halos of 2 us are exchanged while rank r computes 20 + r us; a waitall takes no time. Of four ranks, pairs 0 and
+    # 1, 2 and 3 exchange at 21 and 23; then all at 23 + 1.016: an exchange of 8 B takes 1.008 us, adding 0.008 us.
+    found = hocket.replay(finished(stencil(2, 1)), hockney(), rules="allreduce: recursive_doubling")
+    assert use(found, "MPI_Waitall") == (4, 0.0, 0.0)
+    assert ends_us(found) == [23 + 2 * 1.016] * 4
+    # Rank r waits from 20 + r until the last is there at 23; rank 0 and rank 1 would be together before that.
+    assert use(found, "MPI_Allreduce") == (4, sum(23 + 2 * 1.016 - 20 - rank for rank in range(4)), 3.0 + 2.0 + 1.0)
+
+
+def test_communicators_have_ranks_of_their_own_in_their_own_order() -> None:
+    # Of ranks 3 and 1, in this order, rank 3 is the root: 2 us until the 1000 B are there, and 1 us for adding them.
+    program = Program(4)
+    program.split(True)
+    for rank in (1, 3):
+        comm = program.groups[1][1][rank]
+        program.call(rank, "MPI_Reduce", 0, comm=comm, root=0, count=1000, **BYTES, **SUM)
+    found = hocket.replay(finished(program), hockney(), scale_compute=0)
+    assert ends_us(found) == [0.0, 2.0, 0.0, 3.0]
+
+
+def test_started_collectives_run_beside_each_other_and_what_is_computed() -> None:
+    # A barrier of all, by dissemination, takes two rounds of 1 us; two allreduces of each half an exchange and adding,
+    # 2 + 1 us. None disturbs another. Rank 1 starts its own 2 us later, and all others wait for that.
+    program = Program(4)
+    for odd in (False, True):
+        program.split(odd)
+    for rank in range(4):
+        comm = program.groups[1 + rank % 2][1][rank]
+        requests = [program.request(rank) for _ in range(3)]
+        gap = 2 * US if rank == 1 else 0
+        program.call(rank, "MPI_Ibarrier", gap, comm=0, request=requests[0])
+        for request in requests[1:]:
+            sums = {"count": 1000, **BYTES, **SUM}
+            program.call(rank, "MPI_Iallreduce", 0, comm=comm, request=request, **sums)
+        program.call(rank, "MPI_Waitall", 0, requests=requests[::-1], got=[None] * 3)
+    trace = finished(program)
+    engines: tuple[Engine, ...] = ("auto", "events")
+    for engine in engines:
+        found = hocket.replay(trace, hockney(), engine=engine)
+        # Computing before the two splits takes 5 ns each. Rank 1 is in the barrier at 2, which takes it and its
+        # neighbours until 3, and all until 4. Ranks 0 and 2 are done with their allreduces at 3, the others at 2 + 3.
+        assert ends_us(found) == [4.01, 5.01, 4.01, 5.01]
+        assert use(found, "MPI_Waitall") == (4, 4.0 + 3.0 + 4.0 + 5.0, 2.0 + 0.0 + 2.0 + 2.0)
+
+
+def one_message(send: str, protocol: str) -> list[float]:
+    """When both are done: a message of 8 B, that the other asks for 10 us late."""
+    program = Program(2)
+    program.call(0, send, 0, **message(1, 8))
+    program.call(1, "MPI_Recv", 10 * US, **message(0, 8), got=[0, 0, 8])
+    return ends_us(hocket.replay(finished(program), hockney(protocol)))
+
+
+def test_each_send_waits_as_long_as_it_should() -> None:
+    assert one_message("MPI_Send", "rendezvous") == [11.008, 11.008]
+    assert one_message("MPI_Send", "eager") == [1.008, 10.0]
+    assert one_message("MPI_Ssend", "eager") == [11.008, 11.008]
+    assert one_message("MPI_Bsend", "rendezvous") == [0.0, 11.008]
+    assert one_message("MPI_Rsend", "eager") == [1.008, 10.0]
+
+
+def test_messages_and_computing_overlap_where_they_are_started() -> None:
+    # 2 us of message, 5 us of computing, and a wait that takes no time; the sender's wait takes 2 us.
+    program = Program(2)
+    for rank, name in enumerate(("MPI_Isend", "MPI_Irecv")):
+        program.call(rank, name, 0, **message(1 - rank, 1000), request=program.request(rank))
+    program.call(0, "MPI_Wait", 0, requests=[0], got=[None])
+    program.call(1, "MPI_Testany", 5 * US, requests=[0], got=[[0, 0, 1000]])
+    assert ends_us(hocket.replay(finished(program), hockney())) == [2.0, 5.0]
+
+
+def test_persistent_requests_are_started_again_and_again() -> None:
+    program = Program(2)
+    for rank, name in enumerate(("MPI_Ssend_init", "MPI_Recv_init")):
+        program.call(rank, name, 0, **message(1 - rank, 1000), request=program.request(rank))
+        for _ in range(3):
+            program.call(rank, "MPI_Start", 0, requests=[0])
+            program.call(rank, "MPI_Waitall", 0, requests=[0], got=[[0, 0, 1000] if rank else None])
+        program.call(rank, "MPI_Request_free", 0, requests=[0])
+    found = hocket.replay(finished(program), hockney("eager"))
+    assert ends_us(found) == [6.0, 6.0] and found.messages == 3
+
+
+def test_a_probe_waits_for_the_message_and_its_receive_does_not() -> None:
+    # Sent at 5, there at 7; 3 us are computed before it is received. Looks that found nothing take no time.
+    for looks in (False, True):
+        for probe, receive in (("MPI_Probe", "MPI_Recv"), ("MPI_Improbe", "MPI_Mrecv")):
+            program = Program(2)
+            program.call(0, "MPI_Send", 5 * US, **message(1, 1000))
+            if looks:
+                program.call(1, "MPI_Improbe", 0, tries=4000)
+            program.call(1, probe, 0, comm=0, peer=-1, tag=-1, got=[0, 0, 1000])
+            program.call(1, receive, 3 * US, **message(0, 1000), got=[0, 0, 1000])
+            found = hocket.replay(finished(program), hockney("eager"))
+            assert ends_us(found) == [7.0, 10.0]
+            assert (use(found, probe)[1], use(found, receive)[1]) == (7.0, 0.0)
+
+
+def test_what_nobody_takes_keeps_nobody_waiting() -> None:
+    program = Program(2)
+    program.call(0, "MPI_Send", 0, **message(1, 1000))
+    program.call(0, "MPI_Sendrecv", 0, **message(-2, 8), **recv(-2, 8), got=[-2, -1, 0])
+    program.call(1, "MPI_Irecv", 0, **message(-1, 1000), request=program.request(1))
+    program.call(1, "MPI_Cancel", 0, requests=[0])
+    program.call(1, "MPI_Wait", 0, requests=[0], got=[None])
+    program.call(1, "MPI_Isend", 0, **message(-2, 1000), request=program.request(1))
+    program.call(1, "MPI_Waitsome", 0, requests=[1], got=[None])
+    assert ends_us(hocket.replay(finished(program), hockney())) == [0.0, 0.0]
+
+
+def recv(peer: int, size_bytes: int, tag: int = 0) -> dict[str, Any]:
+    return {"recv_peer": peer, "recv_tag": tag, "recv_count": size_bytes, "recv_type": "MPI_BYTE", "recv_type_bytes": 1}
+
+
+def test_a_sendrecv_does_both_at_a_time() -> None:
+    program = Program(3)
+    for rank in range(3):
+        to, source = (rank + 1) % 3, (rank - 1) % 3
+        both = {**message(to, 1000), **recv(source, 1000)}
+        program.call(rank, "MPI_Sendrecv", rank * US, **both, got=[source, 0, 1000])
+    # Rank r is there at r us; a message takes 2 us from when both are there, and each rank has one with rank 1 or 2.
+    assert ends_us(hocket.replay(finished(program), hockney())) == [4.0, 4.0, 4.0]
+
+
+def exchange_of_blocks(program: Program, name: str, **more: Any) -> None:
+    """Rank r sends r + s + 1 KB to rank s."""
+    for rank in range(program.size):
+        counts = [1000 * (rank + other + 1) for other in range(program.size)]
+        received = {"recv_counts": counts, "recv_type": "MPI_BYTE", "recv_type_bytes": 1}
+        program.call(rank, name, 0, comm=0, **received, **(more or {"counts": counts, **BYTES}))
+
+
+@pytest.mark.parametrize("more", [{}, {"in_place": True}])
+@pytest.mark.parametrize("name", ["MPI_Alltoallv", "MPI_Alltoallw"])
+def test_blocks_of_different_sizes_go_from_pair_to_pair(name: str, more: dict[str, Any]) -> None:
+    program = Program(3)
+    exchange_of_blocks(program, name, **more)
+    # Step 1: 0 to 1 is 2000 B, 1 to 2 is 4000 B, 2 to 0 is 3000 B, in 3, 5 and 4 us; ranks go on when both of their
+    # messages have passed, at 4, 5 and 5 us. Step 2, from 5 us: 0 to 2 is 3000 B, 1 to 0 is 2000 B, 2 to 1 is 4000 B.
+    found = hocket.replay(finished(program), hockney(), scale_compute=0)
+    assert ends_us(found) == [9.0, 10.0, 10.0]
+    assert [(use.collective, use.algorithm) for use in found.algorithms] == [("alltoallv", "pairwise_exchange")]
+
+
+NAMES = {
+    "allgather": "MPI_Allgather",
+    "allreduce": "MPI_Allreduce",
+    "alltoall": "MPI_Alltoall",
+    "barrier": "MPI_Barrier",
+    "broadcast": "MPI_Bcast",
+    "gather": "MPI_Gather",
+    "reduce": "MPI_Reduce",
+    "reduce_scatter": "MPI_Reduce_scatter_block",
+    "scan": "MPI_Scan",
+    "scatter": "MPI_Scatter",
+}
+
+
+def one_collective(collective: str, ranks: int, count: int, root: int = 0, commutative: bool = True) -> Trace:
+    """Every rank calls it at once, with `count` elements of 8 bytes in a block, or in all where there are none."""
+    program = Program(ranks)
+    sent, received = {"count": count, **DOUBLES}, {"recv_count": count, "recv_type": "MPI_DOUBLE", "recv_type_bytes": 8}
+    arguments: dict[str, Any] = {"comm": 0}
+    if collective in ("allgather", "alltoall"):
+        arguments |= received
+    elif collective != "barrier":
+        arguments |= sent
+    if collective in ("allreduce", "reduce", "reduce_scatter", "scan"):
+        arguments |= {"op": "user", "commutative": commutative}
+    if collective in ("broadcast", "gather", "reduce", "scatter"):
+        arguments["root"] = root
+    if collective in ("gather", "scatter"):
+        arguments |= received
+    for rank in range(ranks):
+        program.call(rank, NAMES[collective], 0, **arguments)
+    return finished(program)
+
+
+NETWORKS = {
+    "hockney": '[network]\nmodel = "hockney"\nlatency = "1 us"\nbandwidth = "1 GB/s"',
+    "loggp": '[network]\nmodel = "loggp"\nL = "2 us"\no = "0.7 us"\ng = "1.1 us"\nG = "0.3 ns/B"\nO = "0.1 ns/B"',
+}
+
+
+@pytest.mark.parametrize("network", ["hockney", "loggp"])
+@pytest.mark.parametrize("algorithm", hocket.catalogue(), ids=lambda algorithm: algorithm.label)
+def test_a_replayed_collective_takes_as_long_as_a_simulated_one(algorithm: hocket.Algorithm, network: str) -> None:
+    machine = Machine.parse(f'name = "any"\n{NETWORKS[network]}\n[node]\nreduce_bandwidth = "3 GB/s"\n')
+    for ranks, root in ((1, 0), (4, 3), (6, 1), (8, 0)):
+        collective = algorithm.collective
+        has_root = collective in ("broadcast", "gather", "reduce", "scatter")
+        root = root if has_root else 0
+        total = 8 * 13 * (ranks if collective == "reduce_scatter" else 1)
+        size_bytes = 0 if collective == "barrier" else total
+        call = hocket.Call(ranks=ranks, size_bytes=size_bytes, element_bytes=8, root=root)
+        try:
+            simulated = hocket.simulate(algorithm, call, machine=machine)
+        except hocket.Error as error:
+            assert "needs" in str(error)
+            continue
+        trace = one_collective(collective, ranks, 13, root)
+        found = hocket.replay(trace, machine, rules=f"{collective}: {algorithm.name}")
+        assert [use.algorithm for use in found.algorithms] == [algorithm.name]
+        assert found.time_s.mean == pytest.approx(simulated.time_s.mean, rel=1e-12), (ranks, root)
+        assert (found.messages, found.message_bytes) == (simulated.messages, simulated.message_bytes)
+
+
+@given(st.sampled_from(sorted(NAMES)), st.integers(1, 9), st.integers(0, 10**6), st.integers(0, 8), st.booleans())
+@settings(deadline=None)
+def test_there_is_a_default_rule_for_any_call(
+    collective: str, ranks: int, count: int, root: int, commutative: bool
+) -> None:
+    found = hocket.replay(one_collective(collective, ranks, count, root % ranks, commutative), hockney())
+    assert [use.collective for use in found.algorithms] == [collective]
+
+
+def test_started_collectives_have_rules_of_their_own() -> None:
+    program = Program(2)
+    for rank in range(2):
+        program.call(rank, "MPI_Iallreduce", 0, comm=0, count=1, **DOUBLES, **SUM, request=program.request(rank))
+        program.call(rank, "MPI_Wait", 0, requests=[0], got=[None])
+        program.call(rank, "MPI_Allreduce", 0, comm=0, count=1, **DOUBLES, **SUM)
+    found = hocket.replay(finished(program), hockney(), rules="iallreduce: ring\nallreduce: linear")
+    assert [(use.algorithm, use.calls) for use in found.algorithms] == [("linear", 1), ("ring", 1)]
+    found = hocket.replay(finished(program), hockney(), rules="allreduce: native\nallreduce: ring")
+    assert [(use.algorithm, use.calls) for use in found.algorithms] == [("recursive_doubling", 2)]
+
+
+EAGER = hockney("eager")
+
+
+@given(traces())
+@settings(deadline=None)
+def test_any_trace_is_replayed_the_same_again_and_by_both_engines(trace: Trace) -> None:
+    found = hocket.replay(trace, EAGER)
+    assert hocket.replay(trace, EAGER) == found
+    events = hocket.replay(trace, EAGER, engine="events")
+    assert (events.rank_uses, events.functions) == (found.rank_uses, found.functions)
+    assert all(0 <= function.waiting_s <= function.time_s for function in found.functions)
+    for rank, spent in zip(trace.ranks, found.rank_uses, strict=True):
+        computing_s = sum(later.start_s - call.end_s for call, later in pairwise(rank.calls))
+        assert spent.time_s - spent.mpi_s == pytest.approx(computing_s, abs=1e-9 * spent.time_s)
+
+
+MEETING = (
+    'name = "meeting"\n[network]\nmodel = "{model}"\ntopology = "torus"\ndims = [2, 2]\nlink_bandwidth = "1 GB/s"\n'
+    'link_latency = "1 us"\n{keys}[node]\nsoftware_latency = "1 us"\n{noise}'
+)
+
+
+def test_messages_meet_where_the_machine_has_links() -> None:
+    # Ranks 0 and 1 send to rank 3 at once. From 0, rank 1's node is on the way: the link from there carries both,
+    # one after the other: software 1 us, two links and 10 us of data; rank 1's message has it 1 us earlier.
+    program = Program(4)
+    for rank in (0, 1):
+        program.call(rank, "MPI_Isend", 0, **message(3, 10000, rank), request=program.request(rank))
+    receives = [program.request(3) for _ in range(2)]
+    for source in (0, 1):
+        program.call(3, "MPI_Irecv", 0, **message(source, 10000, source), request=receives[source])
+    program.call(3, "MPI_Waitall", 0, requests=receives, got=[[0, 0, 10000], [1, 1, 10000]])
+    machine = Machine.parse(MEETING.format(model="links", keys='sharing = "queue"\n', noise=""))
+    found = hocket.replay(finished(program), machine)
+    alone = one_way(machine)
+    assert found.links is not None and found.links.waited == 1 and found.engine == "events"
+    assert max(rank.time_s for rank in found.rank_uses) > alone + 8e-6
+
+
+def one_way(machine: Machine) -> float:
+    """How long the message from rank 0 to rank 3 takes alone."""
+    program = Program(4)
+    program.call(0, "MPI_Send", 0, **message(3, 10000))
+    program.call(3, "MPI_Recv", 0, **message(0, 10000), got=[0, 0, 10000])
+    return hocket.replay(finished(program), machine).time_s.mean
+
+
+@pytest.mark.parametrize("model", ["links", "packets"])
+def test_a_stencil_is_replayed_where_messages_meet(model: str) -> None:
+    machine = Machine.parse(MEETING.format(model=model, keys="", noise=""))
+    found = hocket.replay(finished(stencil(2, 3)), machine)
+    assert found == hocket.replay(finished(stencil(2, 3)), machine)
+    # Three times 23 us of computing on rank 3, and in between two allreduces and the last one.
+    assert 69e-6 < found.time_s.mean < 120e-6 and found.links is not None
+
+
+@pytest.mark.parametrize("network", ["hockney", "links"])
+def test_noise_delays_computing_by_seed_and_trial(network: str) -> None:
+    noise = '[noise.os]\nmodel = "gaussian"\nmean = "1 us"\ndeviation = "0.3 us"\n'
+    machine = (
+        hockney(noise=noise)
+        if network == "hockney"
+        else Machine.parse(MEETING.format(model="links", keys="", noise=noise))
+    )
+    trace = finished(stencil(2, 2))
+    quiet = hocket.replay(
+        trace, hockney() if network == "hockney" else Machine.parse(MEETING.format(model="links", keys="", noise=""))
+    )
+    found = hocket.replay(trace, machine, trials=Trials(8, seed=3))
+    assert hocket.replay(trace, machine, trials=Trials(8, seed=3)) == found
+    assert len(set(found.times_s)) == 8 and min(found.times_s) > quiet.time_s.mean
+    assert hocket.replay(trace, machine, trials=Trials(8, seed=4)).times_s != found.times_s
+    # Calls and ranks are those of the first trial, which is the same alone, and for every engine.
+    alone = hocket.replay(trace, machine, trials=Trials(1, seed=3))
+    assert alone.times_s == found.times_s[:1]
+    assert (alone.rank_uses, alone.functions) == (found.rank_uses, found.functions)
+    assert max(rank.time_s for rank in found.rank_uses) == found.times_s[0]
+    events = hocket.replay(trace, machine, engine="events", trials=Trials(8, seed=3))
+    assert events.times_s == found.times_s
+
+
+Edit = Callable[[Program], object]
+
+
+def change(rank: int, index: int, **arguments: Any) -> Edit:
+    """Change arguments of a call."""
+
+    def edit(program: Program) -> None:
+        call = program.calls[rank][index]
+        program.calls[rank][index] = replace(call, arguments={**call.arguments, **arguments})
+
+    return edit
+
+
+def told() -> Program:
+    """Two ranks: a message, and collectives of each kind."""
+    program = ping_pong()
+    for name, arguments in (
+        ("MPI_Allreduce", {"count": 3, **DOUBLES, **SUM}),
+        ("MPI_Bcast", {"count": 3, **DOUBLES, "root": 1}),
+        (
+            "MPI_Gatherv",
+            {"count": 3, **DOUBLES, "root": 0, **(received := {"recv_counts": [3, 3], "recv_type_bytes": 8})},
+        ),
+        ("MPI_Alltoallv", {"counts": [3, 3], **DOUBLES, **received}),
+    ):
+        for rank in range(2):
+            program.call(rank, name, 0, comm=0, **arguments)
+    return program
+
+
+WRONG: list[tuple[Edit, str]] = [
+    (change(0, 1, tag=9), "rank 1, line 9: MPI_Recv got a message of rank 0 with tag 0, expected a send of it"),
+    (lambda program: program.calls[1].pop(), "rank 0, line 6: MPI_Alltoallv, expected it on rank 1 as well"),
+    (change(1, 3, count=4), "rank 1, line 11: MPI_Allreduce: got 32 B, expected 24 B as on rank 0, line 3"),
+    (change(1, 4, root=0), "got MPI_Bcast with root 0, expected MPI_Bcast with root 1 as on rank 0, line 4"),
+    (change(1, 5, count=4), "rank 1, line 13: MPI_Gatherv: got 32 B, expected 24 B as on rank 0, line 5"),
+    (change(1, 6, counts=[4, 3]), "rank 0, line 6: MPI_Alltoallv: got 24 B, expected 32 B as on rank 1, line 14"),
+    (change(1, 4, count=2**60), "rank 1, line 12: MPI_Bcast: got "),
+    (change(1, 4, thread=1), "rank 1, line 12: MPI_Bcast by thread 1, expected calls of one thread"),
+    (change(0, 1, count=2**60), "rank 0, line 1: MPI_Send of 1152921504606846976 B, expected at most 2^50 B"),
+]
+
+
+@pytest.mark.parametrize(("edit", "message"), WRONG, ids=range(len(WRONG)))
+def test_what_does_not_fit_together_is_refused_with_its_place(edit: Edit, message: str) -> None:
+    program = told()
+    hocket.replay(with_lines(program), hockney())
+    program = told()
+    edit(program)
+    with pytest.raises(hocket.Error) as error:
+        hocket.replay(with_lines(program), hockney())
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def with_lines(program: Program) -> Trace:
+    """The trace, each call with a line: rank 0's from 0 on, rank 1's from 8 on."""
+    trace = finished(program)
+    ranks = []
+    for number, rank in enumerate(trace.ranks):
+        calls = tuple(replace(call, line=8 * number + index) for index, call in enumerate(rank.calls))
+        ranks.append(replace(rank, calls=calls))
+    return replace(trace, ranks=tuple(ranks))
+
+
+def test_collectives_of_intercommunicators_are_refused() -> None:
+    program = Program(2)
+    for rank in range(2):
+        program.communicators[rank][2] = Communicator((rank,), (1 - rank,))
+        program.call(rank, "MPI_Barrier", 0, comm=2)
+    with pytest.raises(
+        hocket.Error, match="rank 0: MPI_Barrier on an intercommunicator, expected one of a single group"
+    ):
+        hocket.replay(finished(program), hockney())
+
+
+def unsafe() -> Trace:
+    """Both send before they receive."""
+    program = Program(2)
+    for rank in range(2):
+        program.call(rank, "MPI_Send", 0, **message(1 - rank, 1000))
+        program.call(rank, "MPI_Recv", 0, **message(1 - rank, 1000), got=[1 - rank, 0, 1000])
+    return with_lines(program)
+
+
+@pytest.mark.parametrize("engine", ["auto", "events", "dataflow"])
+def test_a_deadlock_is_told_with_the_calls_of_ranks(engine: Engine) -> None:
+    assert ends_us(hocket.replay(unsafe(), hockney("eager"), engine=engine)) == [2.0, 2.0]
+    expected = "trace, rank 0, line 1: MPI_Send waits for ever, and so does trace, rank 1, line 9: MPI_Send"
+    with pytest.raises(hocket.Error, match=expected):
+        hocket.replay(unsafe(), hockney(), engine=engine)
+
+
+def test_a_machine_may_be_too_small() -> None:
+    with pytest.raises(hocket.Error, match="9"):
+        hocket.replay(finished(stencil(3, 1)), Machine.parse(MEETING.format(model="links", keys="", noise="")))
+
+
+@pytest.mark.parametrize("scale", [-1.0, float("nan"), float("inf")])
+def test_a_factor_is_a_factor(scale: float) -> None:
+    with pytest.raises(hocket.Error, match=r"scale_compute: got .*, expected a factor, at least 0"):
+        hocket.replay(finished(ping_pong()), hockney(), scale_compute=scale)
+
+
+@pytest.fixture
+def traced(tmp_path: Path) -> Path:
+    write(tmp_path / "a.hktrace", finished(ping_pong()))
+    (tmp_path / "m.toml").write_text(f'name = "by hand"\n{NETWORKS["hockney"]}\n')
+    return tmp_path
+
+
+def test_the_command_prints_what_was_found(traced: Path, hocket_command: Callable[..., Ran]) -> None:
+    line = f"replay {traced}/a.hktrace --machine {traced}/m.toml"
+    out = hocket_command(line).out
+    assert "17.00 us until the last rank is done" in out and "MPI_Recv" in out
+    found = hocket_command(f"{line} --json --scale-compute 0.5").json
+    assert found["time_s"]["mean"] == pytest.approx(10.5e-6)
+    assert (found["scale_compute"], found["ranks"], found["calls"]) == (0.5, 2, 8)
+
+
+def test_a_timeline_has_calls_and_messages(traced: Path, hocket_command: Callable[..., Ran]) -> None:
+    out = hocket_command(f"replay {traced}/a.hktrace --machine {traced}/m.toml --timeline {traced}/t.json").out
+    assert f"timeline: {traced}/t.json" in out
+    rows = json.loads((traced / "t.json").read_text())["traceEvents"]
+    slices = [(row["pid"], row["name"], row["ts"], row["dur"]) for row in rows if row["ph"] == "X"]
+    assert (1, "MPI_Recv", 5.0, 7.0) in slices and (1, "recv from 0", 5.0, 7.0) in slices
+    assert sum(row["ph"] == "s" for row in rows) == 2
+
+
+def test_rules_are_read_from_the_command_line_and_from_a_file(
+    traced: Path, hocket_command: Callable[..., Ran], bad_input: Callable[..., str]
+) -> None:
+    write(traced / "b.hktrace", one_collective("allreduce", 4, 10))
+    (traced / "all.rules").write_text("allreduce: linear\n")
+    line = ["replay", traced / "b.hktrace", "--json", "--rules", traced / "all.rules"]
+    assert [use["algorithm"] for use in hocket_command(*line).json["algorithms"]] == ["linear"]
+    found = hocket_command(*line, "--rule", "allreduce: ring", "--rule", "allreduce: swing").json
+    assert [use["algorithm"] for use in found["algorithms"]] == ["ring"]
+    assert "--rule:2: unknown allreduce algorithm" in bad_input(
+        *line, "--rule", "alltoall: linear", "--rule", "allreduce: x"
+    )
+    assert "expected a factor, at least 0" in bad_input("replay", traced / "b.hktrace", "--scale-compute", "-1")
+    assert "No such file" in bad_input("replay", traced / "none.hktrace")

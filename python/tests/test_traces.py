@@ -194,7 +194,7 @@ def test_simgrid_gets_actions(tmp_path: Path) -> None:
         "0 irecv 1 6 32 6",
         "0 wait 1 0 6",
         "0 bcast 24 1 6",
-        "0 alltoallv 0 0 0 8 4 4 6 6",
+        "0 alltoallv 8 4 4 8 4 4 6 6",
         "0 finalize",
     ]
     assert first[1] == "0 compute 1000"

@@ -57,7 +57,7 @@ class Program:
             "MPI_Alltoallv": {
                 "counts": [1] * len(ranks),
                 "type": "derived",
-                "type_bytes": 0,
+                "type_bytes": 4,
                 "recv_counts": [1] * len(ranks),
                 "recv_type": "MPI_INT",
                 "recv_type_bytes": 4,

@@ -1,5 +1,6 @@
 //! Some of the ranks, as if there were no others: programs run among them as they stand.
 
+use std::cell::OnceCell;
 use std::future::Future;
 
 use crate::{Buffer, Options, Path, Rank, Received, Side, Source, Span, Tag};
@@ -16,6 +17,8 @@ pub struct Subgroup<'r, R: Rank> {
     first_tag: Tag,
     /// How many of the rank's elements one of the program's is.
     element: usize,
+    /// Where it is noted when the program is complete.
+    completed: Option<&'r OnceCell<R::Moment>>,
 }
 
 impl<'r, R: Rank> Subgroup<'r, R> {
@@ -37,7 +40,12 @@ impl<'r, R: Rank> Subgroup<'r, R> {
         first_tag: Tag,
         element: usize,
     ) -> Self {
-        Self { rank, members, place, input, result, first_tag, element }
+        Self { rank, members, place, input, result, first_tag, element, completed: None }
+    }
+
+    /// The same, and when the program says that it is complete, that is noted.
+    pub fn completing(self, completed: &'r OnceCell<R::Moment>) -> Self {
+        Self { completed: Some(completed), ..self }
     }
 
     fn span(&self, span: Span) -> Span {
@@ -107,6 +115,12 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
 
     fn ports(&self) -> Option<usize> {
         self.rank.ports()
+    }
+
+    fn complete(&self) {
+        if let Some(completed) = self.completed {
+            completed.get_or_init(|| self.rank.moment());
+        }
     }
 
     fn time_s(&self) -> Option<f64> {

@@ -11,6 +11,7 @@ from hocket._native import Error
 from hocket.cli.options import (
     Read,
     as_json_option,
+    engine_option,
     machine_option,
     seed_option,
     timeline_option,
@@ -22,7 +23,7 @@ from hocket.cli.simulate import MOST_TRIALS, described, spread
 from hocket.machine import Machine, read_text
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
-from hocket.simulation import Trials
+from hocket.simulation import Engine, Trials
 from hocket.timeline import events_timeline
 from hocket.units import format_bytes, format_time
 
@@ -53,6 +54,7 @@ def _factor(text: str) -> float:
     show_default=True,
     help="What computing between calls takes of the traced time.",
 )
+@engine_option
 @trials_option
 @seed_option
 @until_option
@@ -64,6 +66,7 @@ def replay(
     rule: tuple[str, ...],
     rules: str | None,
     scale_compute: float,
+    engine: Engine,
     trials: int,
     seed: int,
     until_ci: float | None,
@@ -77,6 +80,7 @@ def replay(
     options: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,
+        "engine": engine,
         "trials": Trials(trials if trials > 1 or until_ci is None else MOST_TRIALS, seed, until_ci),
     }
     if timeline is None:
@@ -108,7 +112,9 @@ def _print(found: Replay) -> None:
         facts.insert(1, ("computing", f"takes {found.scale_compute:g} of the traced time"))
     if found.links:
         facts.append(("links", described(found.links)))
-    facts.extend(("algorithm", f"{use.collective} {use.algorithm}, {use.calls} calls") for use in found.algorithms)
+    if found.algorithms:
+        uses = (f"{use.collective} {use.algorithm} {use.calls}" for use in found.algorithms)
+        facts.append(("collectives", ", ".join(uses)))
     print_facts(facts)
     rows = [
         [use.function, str(use.calls), format_time(use.time_s), format_time(use.waiting_s)]

@@ -107,14 +107,13 @@ struct Run<'a> {
 impl Run<'_> {
     /// Runs the trials, and tells when the calls of the first one began and returned.
     fn trials(&self, trials: Trials, engine: Engine, trace: bool) -> Result<(Many, Times)> {
-        if trials.count == 1 && !self.platform.noise.is_quiet() {
-            // A tape's clocks have no values.
-            return self.once(trials, Engine::Events, trace);
-        }
-        let (many, times_s) = self.once(trials, engine, trace)?;
-        if self.platform.noise.is_quiet() {
+        let is_quiet = self.platform.noise.is_quiet();
+        let is_single = trials.count == 1 && engine == Engine::Auto && !is_quiet;
+        let (many, times_s) = self.once(trials, if is_single { Engine::Events } else { engine }, trace)?;
+        if is_quiet || is_single {
             return Ok((many, times_s));
         }
+        // Clocks of many trials at a time have no values.
         let (_, times_s) = self.once(Trials { count: 1, until_interval: None, ..trials }, Engine::Events, false)?;
         Ok((many, times_s))
     }
@@ -135,13 +134,15 @@ impl Run<'_> {
 
     /// The error with the call in which a rank was, if one had begun and not ended.
     fn told(&self, replay: &Replay<'_>, error: Error) -> Error {
-        let waiting = (0..self.application.ranks.len()).find_map(|rank| {
-            let call = self.application.ranks[rank].calls.get(replay.returned(rank)?)?;
-            Some(self.application.told(rank, call))
+        let application = self.application;
+        let mut waiting = (0..application.ranks.len()).filter_map(|rank| {
+            let call = application.ranks[rank].calls.get(replay.returned(rank)?)?;
+            Some(application.told(rank, call))
         });
-        match waiting {
-            Some(told) => Error::new(format!("{told} waits for ever: {error}")),
-            None => error,
+        match (waiting.next(), waiting.next()) {
+            (None, _) => error,
+            (Some(told), None) => Error::new(format!("{told} waits for ever")),
+            (Some(told), Some(other)) => Error::new(format!("{told} waits for ever, and so does {other}")),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! An application as a program: each rank walks along its calls, and what it has started runs on beside.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use hocket_core::{Buffer, Call, Moment, Options, Program, Rank, Source, Span};
@@ -54,6 +55,8 @@ impl<'a> Replay<'a> {
             self.times_s[rank].borrow_mut().push([start_s, now_s()]);
         }
         beside.end().await;
+        r.complete();
+        beside.leave().await;
     }
 
     async fn act<'r, R: Rank>(&'r self, r: &'r R, beside: &Beside<'r, R>, action: &Action) {
@@ -72,13 +75,19 @@ impl<'a> Replay<'a> {
                 }
             }
             Action::Collective { instance, place, request: BLOCKING } => {
-                self.application.collectives.run(r, &self.application.communicators, instance, place).await;
+                let completed = Rc::default();
+                beside.call(&completed, self.collective(r, instance, place, completed.clone())).await;
             }
             Action::Collective { instance, place, request } => {
-                let all = &self.application.communicators;
-                beside.fork(request, self.application.collectives.run(r, all, instance, place)).await;
+                let completed = Rc::default();
+                beside.fork(request, &completed, self.collective(r, instance, place, completed.clone())).await;
             }
         }
+    }
+
+    async fn collective<R: Rank>(&self, r: &R, instance: u32, place: u32, completed: Completed<R>) {
+        let Application { communicators, collectives, .. } = self.application;
+        collectives.run(r, communicators, instance, place, &completed).await;
     }
 
     async fn send(&self, r: &impl Rank, message: u32) {
@@ -107,39 +116,56 @@ impl Program for Replay<'_> {
     }
 }
 
-/// What a rank has started, and what of it has ended.
+/// When a collective was complete, if that is before its end: what it does from there on only serves other ranks.
+type Completed<R> = Rc<OnceCell<<R as Rank>::Moment>>;
+
+/// What a rank has started, and what of it is done.
 struct Beside<'r, R: Rank> {
     rank: &'r R,
     running: RefCell<Vec<Running<'r, R>>>,
-    /// When that ended which nobody has waited for, by request.
-    ended: RefCell<FxHashMap<u32, R::Moment>>,
+    /// When that was done which nobody has waited for, by request.
+    done: RefCell<FxHashMap<u32, R::Moment>>,
 }
 
 /// An operation under way, at its own moment.
 struct Running<'r, R: Rank> {
-    request: u32,
+    /// None of what only serves other ranks.
+    request: Option<u32>,
     moment: R::Moment,
+    completed: Option<Completed<R>>,
     future: Pin<Box<dyn Future<Output = ()> + 'r>>,
 }
 
 impl<'r, R: Rank> Beside<'r, R> {
     fn new(rank: &'r R) -> Self {
-        Self { rank, running: RefCell::default(), ended: RefCell::default() }
+        Self { rank, running: RefCell::default(), done: RefCell::default() }
     }
 
     /// Starts one verb. The rank goes on at once, and at the next place of its program.
     async fn start(&self, request: u32, verb: impl Future<Output = ()> + 'r) {
-        self.begin(request, self.rank.moment(), verb).await;
+        let moment = self.rank.moment();
+        self.begin(Running { request: Some(request), moment, completed: None, future: Box::pin(verb) }).await;
     }
 
-    /// Starts several verbs, a branch of the program that the rank goes on without.
-    async fn fork(&self, request: u32, verbs: impl Future<Output = ()> + 'r) {
-        self.begin(request, self.rank.moment().racing().branch(request as usize), verbs).await;
+    /// Starts a collective: a branch of the program that the rank goes on without.
+    async fn fork(&self, request: u32, completed: &Completed<R>, verbs: impl Future<Output = ()> + 'r) {
+        let moment = self.rank.moment().racing().branch(request as usize);
+        let completed = Some(completed.clone());
+        self.begin(Running { request: Some(request), moment, completed, future: Box::pin(verbs) }).await;
     }
 
-    async fn begin(&self, request: u32, moment: R::Moment, verbs: impl Future<Output = ()> + 'r) {
+    /// Runs a collective until it is complete.
+    async fn call(&self, completed: &Completed<R>, verbs: impl Future<Output = ()> + 'r) {
+        let (request, moment) = (Some(BLOCKING), self.rank.moment());
+        self.begin(Running { request, moment, completed: Some(completed.clone()), future: Box::pin(verbs) }).await;
+        let end = self.done(BLOCKING).await;
+        // What only serves others has places of its own in the program.
+        self.rank.set_moment(if completed.get().is_some() { end.racing().branch(0) } else { end });
+    }
+
+    async fn begin(&self, running: Running<'r, R>) {
         let now = self.rank.moment();
-        let mut begun = Some(Running { request, moment, future: Box::pin(verbs) });
+        let mut begun = Some(running);
         poll_fn(|cx| {
             let mut running = begun.take().expect("polled once");
             if !self.advance(&mut running, cx) {
@@ -156,26 +182,40 @@ impl<'r, R: Rank> Beside<'r, R> {
         self.rank.set_moment(running.moment.clone());
         let has_ended = running.future.as_mut().poll(cx).is_ready();
         running.moment = self.rank.moment();
-        if has_ended {
-            self.ended.borrow_mut().insert(running.request, running.moment.clone());
+        let completed = running.completed.as_ref().and_then(|completed| completed.get().cloned());
+        if let Some(end) = completed.or_else(|| has_ended.then(|| running.moment.clone()))
+            && let Some(request) = running.request.take()
+        {
+            self.done.borrow_mut().insert(request, end);
         }
         has_ended
     }
 
-    /// Waits until an operation has ended.
+    /// When an operation was done, once it is.
+    async fn done(&self, request: u32) -> R::Moment {
+        poll_fn(|_| self.done.borrow_mut().remove(&request).map_or(Poll::Pending, Poll::Ready)).await
+    }
+
+    /// Waits until an operation is done.
     async fn wait(&self, request: u32) {
-        let end = poll_fn(|_| self.ended.borrow_mut().remove(&request).map_or(Poll::Pending, Poll::Ready)).await;
+        let end = self.done(request).await;
         self.rank.set_moment(self.rank.moment().after_first(end));
     }
 
-    /// Waits until everything has ended.
+    /// Waits until everything is done that has a request.
     async fn end(&self) {
-        poll_fn(|_| if self.running.borrow().is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
-        let mut ended: Vec<_> = self.ended.take().into_iter().collect();
-        ended.sort_unstable_by_key(|(request, _)| *request);
-        for (_, moment) in ended {
-            self.rank.set_moment(self.rank.moment().after_first(moment));
+        let is_done = || self.running.borrow().iter().all(|running| running.request.is_none());
+        poll_fn(|_| if is_done() { Poll::Ready(()) } else { Poll::Pending }).await;
+        let mut done: Vec<_> = self.done.take().into_iter().collect();
+        done.sort_unstable_by_key(|(request, _)| *request);
+        for (_, end) in done {
+            self.rank.set_moment(self.rank.moment().after_first(end));
         }
+    }
+
+    /// Waits until other ranks have been served.
+    async fn leave(&self) {
+        poll_fn(|_| if self.running.borrow().is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     /// Goes on with everything that was started, and along `main`, which starts it and waits for it.

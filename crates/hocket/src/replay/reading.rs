@@ -21,12 +21,14 @@ pub struct Meaning {
     pub functions: Vec<String>,
     /// The members of each communicator.
     pub communicators: Vec<Vec<usize>>,
+    /// The tag of each channel.
+    pub tags: Vec<i64>,
     /// What ranks say of collective calls.
     pub collectives: Vec<Said>,
 }
 
 /// The calls of one rank: a number for each call in each column, in the bytes of this machine, and in the last one the
-/// words of all, as docs in `hocket/replay.py` lists them.
+/// words of all, as `hocket/replays.py` lists them.
 #[derive(Clone, Copy)]
 pub struct Columns<'a> {
     /// How long the rank computes before the call, in seconds: f64.
@@ -48,7 +50,7 @@ fn numbers<const N: usize, T>(bytes: &[u8], number: fn([u8; N]) -> T) -> impl Ex
 /// # Errors
 /// A message that nobody sent, ranks that do not agree on a collective, or a trace beyond what can be counted.
 pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules) -> Result<Application> {
-    let Meaning { file, functions, communicators, collectives } = meaning;
+    let Meaning { file, functions, communicators, tags, collectives } = meaning;
     let application = Application {
         file,
         functions,
@@ -58,7 +60,7 @@ pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules) -> Result<
         collectives: Collectives::default(),
     };
     let together = Together::new(&application.communicators);
-    let mut reader = Reader { application, queues: FxHashMap::default(), sent: 0, together };
+    let mut reader = Reader { application, queues: FxHashMap::default(), sent: 0, together, tags };
     for (rank, columns) in columns.iter().enumerate() {
         let mut words = columns.words();
         (0..columns.calls()).for_each(|_| reader.send(rank as u32, &words.operation()));
@@ -170,6 +172,7 @@ struct Reader {
     /// How many of the messages the calls so far have sent.
     sent: u32,
     together: Together,
+    tags: Vec<i64>,
 }
 
 /// What is known at a point of a rank's calls.
@@ -216,7 +219,9 @@ impl Reader {
 
     fn missing(&self, rank: usize, call: &Call, taken: Taken) -> Error {
         let told = self.application.told(rank, call);
-        Error::new(format!("{told} got a message of rank {}, expected a send of it", taken.from))
+        let Taken { from, channel } = taken;
+        let tag = self.tags[channel as usize];
+        Error::new(format!("{told} got a message of rank {from} with tag {tag}, expected a send of it"))
     }
 
     /// What an operation does; or what it should receive and nobody sent.
