@@ -93,6 +93,7 @@ def test_programs_that_do_other_things_meanwhile(mpi: Mpi, ranks: int) -> None:
     assert "mixed: right" in ran.output, ran.output + ran.errors
     if ranks > 1:
         assert ran.passed[("MPI_Allreduce", "an intercommunicator")] == 1
+    assert ran.passed[("MPI_Allgatherv", "no algorithms for it")] == 1
 
 
 @pytest.mark.parametrize("lines", [["allreduce: ring"], ["iallreduce: ring"], ["barrier: dissemination"], []])
@@ -107,6 +108,8 @@ def test_fortran(mpi: Mpi, module: str) -> None:
     assert ran.output.strip() == "fortran: right", ran.errors
     assert ran.algorithms[("MPI_Allreduce", "allreduce recursive_doubling")] == 2
     assert ran.algorithms[("MPI_Allgather", "allgather ring")] == 1
+    for name in ("Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Exscan"):
+        assert ran.passed[(f"MPI_{name}", "no algorithms for it")] == 1, ran.errors
 
 
 MPI4PY = """
@@ -134,6 +137,52 @@ def test_mpi4py(mpi: Mpi) -> None:
     assert ran.output.strip() == "6.0 7 [0, 1, 2]", ran.errors
     found = [calls for (_, algorithm), calls in ran.algorithms.items() if algorithm == "allreduce recursive_doubling"]
     assert sum(found) == 2, ran.errors
+
+
+LEFT = """
+from mpi4py import MPI
+import numpy as np
+world = MPI.COMM_WORLD
+ring = world.Create_cart([world.size], periods=[True])
+n, rank = world.size, world.rank
+before, after = ring.Shift(0, 1)
+one, each, ones = np.full(1, rank + 1.0), 10.0 * rank + np.arange(n), np.arange(n) + 1.0
+def v(data, n): return [data, ([1] * n, range(n)), MPI.DOUBLE]
+def w(data, n): return [data, ([1] * n, range(0, 8 * n, 8)), [MPI.DOUBLE] * n]
+def same(data, n): return data
+turned, crossed = 10.0 * np.arange(n) + rank, [10.0 * before + 1, 10.0 * after]
+for comm, name, send, sent, recv, count, expected in [
+    (world, "exscan", same, one, same, 1, [sum(range(rank + 1))]),
+    (world, "gatherv", same, one, v, n, ones if rank == 0 else 0 * ones),
+    (world, "scatterv", v, each, same, 1, [rank]),
+    (world, "allgatherv", same, one, v, n, ones),
+    (world, "alltoallv", v, each, v, n, turned),
+    (world, "alltoallw", w, each, w, n, turned),
+    (ring, "neighbor_allgather", same, one, same, 2, [before + 1, after + 1]),
+    (ring, "neighbor_allgatherv", same, one, v, 2, [before + 1, after + 1]),
+    (ring, "neighbor_alltoall", same, each[:2], same, 2, crossed),
+    (ring, "neighbor_alltoallv", v, each[:2], v, 2, crossed),
+    (ring, "neighbor_alltoallw", w, each[:2], w, 2, crossed),
+]:
+    for starts in (False, True):
+        got = np.zeros(count)
+        arguments = send(sent, len(sent)), recv(got, count)
+        if starts:
+            getattr(comm, "I" + name)(*arguments).Wait()
+        else:
+            getattr(comm, name.capitalize())(*arguments)
+        assert list(got) == list(expected), (rank, name, starts, got, expected)
+"""
+
+
+@pytest.mark.parametrize("rules", [[], ["iallreduce: ring"]])
+def test_what_hocket_has_no_algorithms_for_is_right_and_counted(mpi: Mpi, rules: list[str]) -> None:
+    if mpi.python is None:
+        pytest.skip("no mpi4py for this MPI")
+    ran = mpi.run(3, [str(mpi.python), "-c", LEFT], rules)
+    assert ran.status == 0, ran.errors
+    left = [calls for (_, reason), calls in ran.passed.items() if reason == "no algorithms for it"]
+    assert left == 22 * [1], ran.errors
 
 
 def test_errors_follow_the_handler_of_the_communicator(mpi: Mpi) -> None:

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MOST_RANKS = 16 };
+
 static int rank, ranks, failures;
 
 static void expect(int is_right, const char *what)
@@ -50,15 +52,24 @@ static void started(void)
         MPI_Send(&rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
     expect(sums[0] == ranks * (ranks - 1) / 2, "a started sum");
     expect(rank != 0 || token == ranks - 1, "received meanwhile");
-    /* the same with a barrier of another communicator */
+    /* the same with a barrier of another communicator, and with blocks of different sizes */
     MPI_Comm other;
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
-    MPI_Iallreduce(&ones, &others, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
-    if (rank % 2)
+    int numbers[MOST_RANKS], counts[MOST_RANKS], places[MOST_RANKS];
+    for (int i = 0; i < ranks; i++)
+        counts[i] = 1, places[i] = i;
+    for (int has_blocks = 0; has_blocks < 2; has_blocks++) {
+        MPI_Iallreduce(&ones, &others, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+        if (rank % 2)
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        if (has_blocks)
+            MPI_Allgatherv(&rank, 1, MPI_INT, numbers, counts, places, MPI_INT, other);
+        else
+            MPI_Barrier(other);
         MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-    MPI_Barrier(other);
-    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-    expect(others == ranks, "a started sum and a barrier");
+        expect(others == ranks, "a started sum and a barrier or blocks");
+    }
+    expect(numbers[ranks - 1] == ranks - 1, "blocks while a sum is under way");
     MPI_Comm_free(&other);
     /* several at once, ended in any order, with a receive among them */
     int got = -1, right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
