@@ -86,7 +86,7 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
     int rank, ranks;
     if (!has_root(call, 0, &rank, &ranks))
         return;
-    size_t *blocks = shim_counts(call->comm);
+    size_t *blocks = shim_counts(call);
     MPI_Count total = 0;
     for (int i = 0; blocks && i < ranks; i++) {
         MPI_Count count = are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];

@@ -151,25 +151,6 @@ static char *element(const void *base, size_t index, ptrdiff_t extent)
     return (char *)base + (ptrdiff_t)index * extent;
 }
 
-/* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. */
-static int pack(struct view view, char *packed, int unpacks)
-{
-    struct shape shape = shape_of(view.type);
-    size_t bytes = shape.bytes;
-    size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
-    step = step ? step : 1;
-    for (size_t first = 0; first < view.count; first += step) {
-        int count = (int)(view.count - first < step ? view.count - first : step);
-        int size = (int)((size_t)count * bytes), position = 0;
-        char *at = element(view.address, first, shape.layout.extent);
-        int code = unpacks ? PMPI_Unpack(packed + first * bytes, size, &position, at, count, view.type, MPI_COMM_SELF)
-                           : PMPI_Pack(at, count, view.type, packed + first * bytes, size, &position, MPI_COMM_SELF);
-        if (code != MPI_SUCCESS)
-            return code;
-    }
-    return MPI_SUCCESS;
-}
-
 /* A type of so many elements, more than an int holds. */
 static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
 {
@@ -188,6 +169,50 @@ static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
         code = PMPI_Type_commit(large);
     PMPI_Type_free(&many);
     return code;
+}
+
+static int tag_of(const struct operation *operation, uint32_t tag)
+{
+    return (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
+}
+
+/* Packs or unpacks an element of more bytes than MPI_Pack counts: sends it to this rank as a message. */
+static int pack_large(const struct operation *operation, char *at, MPI_Datatype type, char *packed, size_t bytes,
+                      int unpacks)
+{
+    MPI_Datatype flat;
+    MPI_Comm comm = operation->comm->private_comm;
+    int self = operation->comm->rank, tag = tag_of(operation, 0);
+    int code = large_type(bytes, MPI_BYTE, &flat);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = unpacks ? PMPI_Sendrecv(packed, 1, flat, self, tag, at, 1, type, self, tag, comm, MPI_STATUS_IGNORE)
+                   : PMPI_Sendrecv(at, 1, type, self, tag, packed, 1, flat, self, tag, comm, MPI_STATUS_IGNORE);
+    PMPI_Type_free(&flat);
+    return code;
+}
+
+/* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. */
+static int pack(const struct operation *operation, struct view view, char *packed, int unpacks)
+{
+    struct shape shape = shape_of(view.type);
+    MPI_Comm comm = operation->comm->private_comm;
+    size_t bytes = shape.bytes;
+    size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
+    step = step ? step : 1;
+    for (size_t first = 0; first < view.count; first += step) {
+        int count = (int)(view.count - first < step ? view.count - first : step), position = 0, code;
+        char *at = element(view.address, first, shape.layout.extent), *there = packed + first * bytes;
+        if (bytes > MOST_AT_ONCE)
+            code = pack_large(operation, at, view.type, there, bytes, unpacks);
+        else if (unpacks)
+            code = PMPI_Unpack(there, count * (int)bytes, &position, at, count, view.type, comm);
+        else
+            code = PMPI_Pack(at, count, view.type, there, count * (int)bytes, &position, comm);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return MPI_SUCCESS;
 }
 
 /* Functions that the engine calls */
@@ -213,7 +238,7 @@ static int start_message(struct operation *operation, int sends, uint32_t slot, 
     struct message *message = &operation->messages[operation->under_way];
     *message = (struct message){MPI_REQUEST_NULL, slot, !sends};
     MPI_Comm comm = operation->comm->private_comm;
-    int mpi_tag = (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
+    int mpi_tag = tag_of(operation, tag);
     int code = sends ? PMPI_Isend(at, (int)count, type, peer, mpi_tag, comm, &message->request)
                      : PMPI_Irecv(at, (int)count, type, peer, mpi_tag, comm, &message->request);
     operation->under_way += code == MPI_SUCCESS;
@@ -294,8 +319,8 @@ static int transport_copy(void *user, const void *source, void *target, size_t c
         return MPI_SUCCESS;
     }
     char *between = make_room(&operation->copying, count * elements->bytes);
-    int code = pack((struct view){(void *)source, count, elements->type}, between, 0);
-    return code == MPI_SUCCESS ? pack((struct view){target, count, elements->type}, between, 1) : code;
+    int code = pack(operation, (struct view){(void *)source, count, elements->type}, between, 0);
+    return code == MPI_SUCCESS ? pack(operation, (struct view){target, count, elements->type}, between, 1) : code;
 }
 
 static const hocket_transport transport = {transport_send, transport_receive, transport_test, transport_reduce,
@@ -465,13 +490,13 @@ static void keep_operation(struct operation *operation)
 }
 
 /* Where the engine finds a view's bytes: there, or packed. */
-static int bytes_of(struct view *view, struct room *room, int is_read, void **at)
+static int bytes_of(const struct operation *operation, struct view view, struct room *room, int is_read, void **at)
 {
-    *at = view->address;
-    if (view->count == 0 || shape_of(view->type).is_dense)
+    *at = view.address;
+    if (view.count == 0 || shape_of(view.type).is_dense)
         return MPI_SUCCESS;
-    *at = make_room(room, view->count * shape_of(view->type).bytes);
-    return is_read ? pack(*view, *at, 0) : MPI_SUCCESS;
+    *at = make_room(room, view.count * shape_of(view.type).bytes);
+    return is_read ? pack(operation, view, *at, 0) : MPI_SUCCESS;
 }
 
 /* Of a call in place, the part of the result that holds input, packed where it belongs. */
@@ -487,7 +512,7 @@ static int pack_own_part(struct operation *operation, char *packed)
         own.address = element(own.address, own.count * (size_t)operation->comm->rank, shape.layout.extent);
         packed += own.count * shape.bytes * (size_t)operation->comm->rank;
     }
-    return pack(own, packed, 0);
+    return pack(operation, own, packed, 0);
 }
 
 /* Takes the algorithm for a call; NULL, and why it is left to MPI, if there is none. All ranks do so in the same order. */
@@ -526,6 +551,12 @@ static struct operation *prepare(struct communicator *state, struct call *call)
     return operation;
 }
 
+/* Whether the result is this rank's data, and so not to be written: that of the root of a broadcast. */
+static int gives_result(const struct operation *operation)
+{
+    return operation->call.collective == HOCKET_BROADCAST && operation->call.root == operation->comm->rank;
+}
+
 /* Starts the program on the caller's buffers, or on packed ones. */
 static int start(struct operation *operation)
 {
@@ -533,11 +564,10 @@ static int start(struct operation *operation)
     void *input = call->input.address, *result = call->result.address;
     operation->has_started = 1;
     if (call->op == MPI_OP_NULL) {
-        int is_read = call->in_place || (call->collective == HOCKET_BROADCAST && call->root == operation->comm->rank);
-        int code = bytes_of(&call->input, &operation->packed_input, 1, &input);
+        int code = bytes_of(operation, call->input, &operation->packed_input, 1, &input);
         if (code == MPI_SUCCESS)
-            code = bytes_of(&call->result, &operation->packed_result, 0, &result);
-        if (code == MPI_SUCCESS && is_read)
+            code = bytes_of(operation, call->result, &operation->packed_result, 0, &result);
+        if (code == MPI_SUCCESS && (call->in_place || gives_result(operation)))
             code = pack_own_part(operation, result);
         if (code != MPI_SUCCESS)
             return code;
@@ -558,8 +588,9 @@ static int advance(struct operation *operation, int may_wait)
     if (call->code != MPI_SUCCESS)
         return 1;
     int state = hocket_advance(operation->program, may_wait, &call->code);
-    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count && !shape_of(call->result.type).is_dense)
-        call->code = pack(call->result, operation->packed_result.bytes, 1);
+    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count &&
+        !shape_of(call->result.type).is_dense && !gives_result(operation))
+        call->code = pack(operation, call->result, operation->packed_result.bytes, 1);
     return state != HOCKET_WAITS;
 }
 
@@ -655,9 +686,10 @@ int shim_run(struct call *call)
     return 1;
 }
 
-size_t *shim_counts(MPI_Comm comm)
+size_t *shim_counts(const struct call *call)
 {
-    return shim.is_ready && !shim.off && comm != MPI_COMM_NULL ? state_of(comm)->counts : NULL;
+    int is_taken = shim.is_ready && !shim.off && hocket_has_rule(call->collective, call->is_nonblocking);
+    return is_taken ? state_of(call->comm)->counts : NULL;
 }
 
 int shim_place(MPI_Comm comm, int *rank, int *ranks)

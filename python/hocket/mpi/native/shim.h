@@ -50,8 +50,8 @@ void hocket_count_calls(int are_counted);
 int shim_run(struct call *call);
 /* Starts a call; 0 if it is left to MPI. */
 int shim_start(struct call *call, MPI_Request *request);
-/* Room for one count of each rank, until the next call on `comm`; NULL if that is left to MPI. */
-size_t *shim_counts(MPI_Comm comm);
+/* Room for one count of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
+size_t *shim_counts(const struct call *call);
 /* Rank and ranks of a communicator; 0 where MPI has to say what is wrong with it. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
 

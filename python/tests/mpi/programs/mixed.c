@@ -4,6 +4,7 @@
  * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier;
  * - with an argument: operators, types and communicators are freed while a collective that was started still needs
  *   them, which Open MPI 5.0's own does not survive;
+ * - the memory that a broadcast is from cannot be written;
  * - two threads, each on a communicator of its own;
  * - collectives of an intercommunicator.
  */
@@ -11,6 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum { MOST_RANKS = 16 };
 
@@ -119,6 +121,22 @@ static void freed_early(void)
         expect(most[2 * i] == (ranks - 1) * 1000 + 2 * i && most[2 * i + 1] == -1, "freed early");
 }
 
+/* Of a type with gaps, from memory that the root cannot write. */
+static void broadcast_from_constants(void)
+{
+    MPI_Datatype spaced;
+    int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &spaced);
+    MPI_Type_commit(&spaced);
+    page[0] = page[1] = page[2] = rank + 1;
+    if (rank == 0)
+        mprotect(page, 4096, PROT_READ);
+    MPI_Bcast(page, 1, spaced, 0, MPI_COMM_WORLD);
+    expect(page[0] == 1 && page[1] == rank + 1 && page[2] == 1, "broadcast from constants");
+    MPI_Type_free(&spaced);
+    munmap(page, 4096);
+}
+
 static void *thread(void *comm)
 {
     static _Thread_local int sum, all;
@@ -170,6 +188,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     pending_receives();
     started();
+    broadcast_from_constants();
     if (argc > 1)
         freed_early();
     threads(provided);
