@@ -82,6 +82,7 @@ static struct {
     int log_calls, log_summary, world_rank;
     /* Whether there are more ranks here than processors: one that waits lets others go on. */
     int is_crowded;
+    int has_threads;
     int keyval;
     unsigned most_operations;
     pthread_mutex_t lock;
@@ -672,7 +673,7 @@ int shim_run(struct call *call)
     struct operation *operation = operation_for(call);
     if (!operation)
         return 0;
-    while (!advance(operation, !shim_is_active())) {
+    while (!advance(operation, !shim_polls())) {
         shim_progress();
         if (shim.is_crowded)
             sched_yield();
@@ -737,14 +738,19 @@ int shim_may_be_active(MPI_Comm comm)
     return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1) && shim_place(comm, &rank, &ranks);
 }
 
-int shim_is_active(void)
+static int is_active(void)
 {
     return __atomic_load_n(&shim.active_count, __ATOMIC_RELAXED) > 0;
 }
 
+int shim_polls(void)
+{
+    return is_active() || (shim.has_threads && hocket_has_rule(HOCKET_ANY, 1));
+}
+
 void shim_progress(void)
 {
-    if (!shim_is_active() || pthread_mutex_trylock(&shim.lock))
+    if (!is_active() || pthread_mutex_trylock(&shim.lock))
         return;
     for (struct operation **place = &shim.active; *place;) {
         struct operation *operation = *place;
@@ -796,7 +802,7 @@ void shim_settle(MPI_Comm comm)
 {
     struct communicator *state;
     int found = 0;
-    if (shim_is_active() && comm != MPI_COMM_NULL)
+    if (is_active() && comm != MPI_COMM_NULL)
         PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
     while (found && is_in_use(state))
         shim_progress();
@@ -805,7 +811,7 @@ void shim_settle(MPI_Comm comm)
 
 int shim_free_op(MPI_Op *op)
 {
-    if (!shim_is_active())
+    if (!is_active())
         return PMPI_Op_free(op);
     pthread_mutex_lock(&shim.lock);
     shim.freed_ops = grown(shim.freed_ops, sizeof(MPI_Op) * (size_t)(shim.freed_count + 1));
@@ -819,7 +825,7 @@ int shim_wait(MPI_Request *request, MPI_Status *status)
 {
     int flag = 0, code = MPI_SUCCESS;
     while (!flag && code == MPI_SUCCESS) {
-        if (!shim_is_active())
+        if (!shim_polls())
             return PMPI_Wait(request, status);
         shim_progress();
         code = PMPI_Test(request, &flag, status);
@@ -899,11 +905,13 @@ static int is_crowded(void)
 void shim_begin(void)
 {
     static char problem[512];
-    int *most, is_set;
+    int *most, is_set, level;
     if (shim.is_ready)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
     shim.is_crowded = is_crowded();
+    PMPI_Query_thread(&level);
+    shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &shim.keyval, NULL);
@@ -924,7 +932,7 @@ void shim_end(void)
 {
     if (!shim.is_ready)
         return;
-    while (shim_is_active())
+    while (is_active())
         shim_progress();
     reap();
     MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};

@@ -58,8 +58,9 @@ int shim_place(MPI_Comm comm, int *rank, int *ranks);
 /* Whether the rules have algorithms for nonblocking calls, and the communicator is none between groups, whose nonblocking
  * calls MPICH 5.0.2 gets wrong: the same on all ranks. */
 int shim_may_be_active(MPI_Comm comm);
-/* Whether calls that were started are under way, on this rank. */
-int shim_is_active(void);
+/* Whether calls that were started are under way on this rank, or another thread may start some: then nothing may wait inside
+ * MPI. */
+int shim_polls(void);
 /* Goes on with them. */
 void shim_progress(void);
 /* Waits for a request of MPI's, and goes on with them. */

@@ -5,7 +5,7 @@
  * - with an argument: operators, types and communicators are freed while a collective that was started still needs
  *   them, which Open MPI 5.0's own does not survive;
  * - the memory that a broadcast is from cannot be written;
- * - two threads, each on a communicator of its own;
+ * - two threads, each on a communicator of its own, of which one starts what others wait for;
  * - collectives of an intercommunicator.
  */
 #include <mpi.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { MOST_RANKS = 16 };
 
@@ -151,6 +152,35 @@ static void *thread(void *comm)
     return NULL;
 }
 
+static MPI_Request of_second;
+
+static void *start_later(void *comm)
+{
+    static int one = 1, sum;
+    usleep(rank == 0 ? 50000 : 100000);
+    MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, *(MPI_Comm *)comm, &of_second);
+    return NULL;
+}
+
+/* A thread of rank 0 starts what the others wait for before they come to where its other thread is already. */
+static void started_by_another_thread(MPI_Comm comms[2])
+{
+    pthread_t second;
+    int sum, one = 1, is_first = rank == 0;
+    if (is_first)
+        pthread_create(&second, NULL, start_later, &comms[1]);
+    else {
+        start_later(&comms[1]);
+        MPI_Wait(&of_second, MPI_STATUS_IGNORE);
+    }
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comms[0]);
+    if (is_first) {
+        pthread_join(second, NULL);
+        MPI_Wait(&of_second, MPI_STATUS_IGNORE);
+    }
+    expect(sum == ranks, "a sum while another thread starts one");
+}
+
 static void threads(int provided)
 {
     if (provided < MPI_THREAD_MULTIPLE)
@@ -162,6 +192,7 @@ static void threads(int provided)
     pthread_create(&second, NULL, thread, &comms[1]);
     thread(&comms[0]);
     pthread_join(second, NULL);
+    started_by_another_thread(comms);
     MPI_Comm_free(&comms[0]);
     MPI_Comm_free(&comms[1]);
 }
