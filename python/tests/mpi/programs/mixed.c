@@ -1,7 +1,8 @@
 /* What programs do around collectives. Prints "mixed: right" when all results are.
  *
  * - receives of any tag from anybody are pending while collectives run: their messages must not meet;
- * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier;
+ * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier, or in one of
+ *   the other functions that wait;
  * - with an argument: operators, types and communicators are freed while a collective that was started still needs
  *   them, which Open MPI 5.0's own does not survive;
  * - the memory that a broadcast is from cannot be written;
@@ -88,6 +89,58 @@ static void started(void)
     for (int i = 0; i < 3; i++)
         expect(sums[i] == ranks * (ranks - 1) / 2, "several started sums");
     expect(got == left, "a receive among them");
+}
+
+enum { WAYS = 6 };
+
+/* Receives an int from a rank: one function for each way that waits. */
+static int received(int way, int from)
+{
+    int value = -1, index, count = 0, flag = 0;
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Status status = {.MPI_SOURCE = from};
+    if (way == 0) {
+        MPI_Probe(from, 5, MPI_COMM_WORLD, &status);
+        MPI_Recv(&value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &status);
+    } else if (way == 1) {
+        MPI_Mprobe(from, 5, MPI_COMM_WORLD, &message, &status);
+        MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
+    } else if (way == 2) {
+        status.MPI_SOURCE = -1;
+        MPI_Sendrecv(&rank, 1, MPI_INT, from, 6, &value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &status);
+    } else {
+        MPI_Irecv(&value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &request);
+        if (way == 3)
+            MPI_Waitsome(1, &request, &count, &index, MPI_STATUSES_IGNORE);
+        while (way == 4 && count == 0)
+            MPI_Testsome(1, &request, &count, &index, MPI_STATUSES_IGNORE);
+        while (way == 5 && !flag)
+            MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    expect(status.MPI_SOURCE == from, "where a message is from");
+    return value;
+}
+
+/* Rank 0 starts a sum, and then waits for what the last rank sends when the sum is there. */
+static void waited_for(void)
+{
+    int last = ranks - 1, sum, value;
+    for (int way = 0; way < WAYS && ranks > 1; way++) {
+        MPI_Request request;
+        if (rank > 0)
+            usleep(10000);
+        MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        if (rank == 0)
+            expect(received(way, last) == way, "received while a sum is under way");
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == last)
+            MPI_Send(&way, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+        if (rank == last && way == 2)
+            MPI_Recv(&value, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        expect(sum == ranks * last / 2, "a sum that is waited for");
+    }
 }
 
 static void larger(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -219,6 +272,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     pending_receives();
     started();
+    waited_for();
     broadcast_from_constants();
     if (argc > 1)
         freed_early();
