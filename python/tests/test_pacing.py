@@ -14,7 +14,7 @@ from hocket.studies.study import Rows, Work
 
 EXCHANGE = "alltoall/pairwise_exchange"
 RING = Setting((8,))
-XOR_ON_A_RING = [1, 2, 2, 4, 2, 2, 2]  # by hand: see crates/hocket/tests/pacing.rs
+XOR_ON_A_RING = [1, 2, 2, 4, 2, 2, 2]  # by hand: see crates/hocket/tests/all/pacing.rs
 
 
 def test_steps_and_their_gaps() -> None:

@@ -9,7 +9,7 @@ from math import ceil, sqrt
 from statistics import median
 from typing import Any
 
-from hocket._native import Error
+from hocket._native import Error, check_rules
 from hocket.call import Call
 from hocket.library import Algorithm
 from hocket.machine import Machine
@@ -144,13 +144,15 @@ def bench(
         on_done: Called when an algorithm is done with a size.
 
     Raises:
-        Error: The program fails, or a result is wrong.
+        Error: A parameter is none, the program fails, or a result is wrong.
     """
     collective = next(one.collective for one in candidates if one is not None)
     sizes = sorted(set(sizes_bytes))
     _check_sizes(collective, sizes, call.ranks)
     names = tuple(one.name if one else NATIVE_NAME for one in candidates)
     rules = [_rule(collective, one, call) for one in candidates]
+    for rule in rules:
+        check_rules(rule, "--param")
     flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
     program = kept(installation, "hocket-bench", [NATIVE / "bench.c"], flags)
     proofs: list[dict[str, Any]] = []

@@ -74,7 +74,12 @@ def _library(mpicc: Path) -> str:
         source, program = Path(folder, "who.c"), Path(folder, "who")
         source.write_text(_WHO)
         compiled(mpicc, [str(source), "-o", str(program)])
-        ran = subprocess.run([program], capture_output=True, text=True, check=False)
+        try:
+            ran = subprocess.run([program], capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise Error(
+                f"{mpicc}: makes no program: {error.strerror}, expected the compiler wrapper of an MPI"
+            ) from None
     lines = ran.stdout.strip("\0\n").splitlines()
     if ran.returncode or not lines:
         raise Error(f"{mpicc}: a program compiled by it does not run: {_last_line(ran.stderr)}")

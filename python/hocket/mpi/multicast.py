@@ -35,6 +35,7 @@ from hocket.mpi.preload import NATIVE, kept
 __all__ = ["Domain", "Multicast", "Sent", "Status", "build"]
 
 _LEFT, _COMPLETE = 0, 1
+_MOST_RANK = 2**31 - 1
 
 
 class _Status(ctypes.Structure):
@@ -153,12 +154,21 @@ class Domain:
     def __init__(self, comm: Any, *, master: int = 0, rules: str = "measured", mpicc: str | None = None) -> None:
         from mpi4py import MPI
 
+        if comm.Is_inter():  # before rank 0 tells all where the library is
+            raise Error("comm: got an intercommunicator, expected one group of ranks")
         self._library = _loaded(comm, mpicc)
         self._byte = _handle(MPI.BYTE)
         self._ranks = comm.size
         self._sent: dict[int, Any] = {}
+        self._held: dict[int, Multicast] = {}
         self._domain = ctypes.c_void_p()
-        self._call("domain_create", _handle(comm), ctypes.c_int(master), rules.encode(), ctypes.byref(self._domain))
+        self._call(
+            "domain_create",
+            _handle(comm),
+            ctypes.c_int(min(master, _MOST_RANK)),
+            rules.encode(),
+            ctypes.byref(self._domain),
+        )
 
     def __enter__(self) -> Domain:
         """Return the domain."""
@@ -172,8 +182,10 @@ class Domain:
             self.close()
 
     def close(self) -> None:
-        """Wait until all multicasts are complete, and free the domain; all ranks do so."""
+        """Release what is held, wait until all multicasts are complete, and free the domain; all ranks do so."""
         if self._domain:
+            for multicast in tuple(self._held.values()):
+                multicast.release()
             self._call("domain_free", ctypes.byref(self._domain))
             self._sent.clear()
 
@@ -287,6 +299,7 @@ class Multicast:
     def __init__(self, domain: Domain, held: _Multicast) -> None:
         self._domain, self._held = domain, held
         self._is_held = True
+        domain._held[held.id] = self
         self.id, self.rank, self.size = int(held.id), int(held.rank), int(held.size)
         self.ranks = tuple(held.ranks[: held.size])
 
@@ -315,6 +328,7 @@ class Multicast:
         if self._is_held:
             self._domain._call("release", self._domain._domain, ctypes.c_uint64(self.id))
             self._is_held = False
+            del self._domain._held[self.id]
 
     def collective(
         self,

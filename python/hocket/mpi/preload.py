@@ -22,9 +22,15 @@ _SOURCES = ("shim.c", "collectives.c", "point.c", "fortran.c")
 
 
 def cache_folder() -> Path:
-    """Return where compiled libraries and rules are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "hocket" / "mpi"
+    """Return where compiled libraries and rules are kept.
+
+    Raises:
+        Error: LD_PRELOAD cannot name what is there.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
+    if " " in str(base) or ":" in str(base):
+        raise Error(f"XDG_CACHE_HOME: got {base}, expected a path without spaces and colons, where LD_PRELOAD is cut")
+    return base / "hocket" / "mpi"
 
 
 def build(installation: Installation) -> Path:

@@ -39,7 +39,8 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
         Error: The program leaves no trace: it failed, or never reached MPI_Finalize of this MPI.
     """
     preload = " ".join([str(build_tracer(installation)), *os.environ.get("LD_PRELOAD", "").split()])
-    with tempfile.TemporaryDirectory(dir=Path(path).absolute().parent, prefix=".hocket-trace-") as folder:
+    beside = next(parent for parent in Path(path).absolute().parents if parent.exists())
+    with tempfile.TemporaryDirectory(dir=beside, prefix=".hocket-trace-") as folder:
         raw = Path(folder, "trace.jsonl")
         variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
         status = wait_for(command(installation, ranks, program, variables), crowded(ranks))

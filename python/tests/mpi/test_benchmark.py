@@ -85,6 +85,10 @@ def test_a_machine_is_compared_drawn_and_recorded(mpi: Mpi, hocket_command: Call
         ("allreduce -n 2 --sizes 8B --algorithms native", '--algorithms: got "native", expected algorithms of'),
         ("allreduce -n 2 --sizes 8B --algorithms rign", 'unknown allreduce algorithm "rign", nearest: ring'),
         ("broadcast -n 2 --sizes 8B --root 2", "--root: got 2, expected a rank of 2"),
+        (
+            "broadcast -n 2 --sizes 8B --algorithms chain --param segment=0",
+            "--param:1: broadcast chain: parameter segment = 0, expected at least 1",
+        ),
         ("allreduce -n 2", "--sizes is missing, expected sizes such as 8B..8MiB"),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -190,11 +192,38 @@ def test_errors_follow_the_handler_of_the_communicator(mpi: Mpi) -> None:
     assert ran.output.strip() == "errors: truncated, and the program goes on", ran.output + ran.errors
 
 
+@pytest.mark.parametrize("lines", [TAKE_ALL, [*TAKE_ALL, *(f"i{line}" for line in TAKE_ALL)]])
+def test_mpi_itself_complains_of_what_it_complains_about_without_the_library(mpi: Mpi, lines: Sequence[str]) -> None:
+    program = [mpi.compiled("misuse.c"), *([] if mpi.is_open_mpi else ["buffers"])]
+    ran, alone = mpi.run(3, program, lines), mpi.run(3, program, (), None, {"LD_PRELOAD": ""})
+    assert ran.output.endswith("right\n"), ran.output + ran.errors
+    assert ran.output == alone.output
+    assert sum(ran.algorithms.values()) >= 4, ran.errors
+
+
+@pytest.mark.parametrize(
+    ("what", "lines"),
+    [
+        ("attributes", ["allreduce: ring"]),
+        ("spawn", ["allreduce: ring", "iallreduce: ring"]),
+        pytest.param("many", ["allreduce: ring"], marks=pytest.mark.real_mpi),
+    ],
+)
+def test_communicators_that_are_not_like_others(mpi: Mpi, what: str, lines: Sequence[str]) -> None:
+    if what == "spawn" and mpi.is_open_mpi:
+        pytest.skip("Open MPI wants a slot for each process")
+    ran = mpi.run(3, [mpi.compiled("communicators.c"), what], lines)
+    assert ran.output.splitlines()[0] == "communicators: right", ran.output + ran.errors
+    assert ran.algorithms, ran.errors
+
+
 @pytest.mark.parametrize(
     ("variables", "line"),
     [
         ({"HOCKET_RULES": "/nowhere"}, "HOCKET_RULES: /nowhere: cannot be read, expected a file of rules"),
+        ({"HOCKET_RULES": "/"}, "HOCKET_RULES: /: cannot be read, expected a file of rules"),
         ({"HOCKET_LOG": "loud"}, 'HOCKET_LOG: got "loud", expected summary or calls'),
+        ({"HOCKET_LOG": "loud\nlouder"}, 'HOCKET_LOG: got "loud louder", expected summary or calls'),
     ],
 )
 def test_a_bad_environment_is_one_line_and_all_calls_are_left_to_mpi(
@@ -204,6 +233,19 @@ def test_a_bad_environment_is_one_line_and_all_calls_are_left_to_mpi(
     assert "mixed: right" in ran.output
     assert ran.errors.count("hocket:") == 1
     assert f"hocket: {line}; all calls are left to MPI" in ran.errors
+
+
+@pytest.mark.parametrize("kind", ["pipe", "zero"])
+def test_files_that_are_no_rules_are_neither_waited_for_nor_read_in_part(mpi: Mpi, kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "some.rules"
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.write_bytes(b"allreduce: ring\n\0\nbroadcast: chain\n")
+    ran = mpi.run(2, [mpi.compiled("mixed.c")], ["allreduce: ring"], None, {"HOCKET_RULES": str(file)})
+    assert "mixed: right" in ran.output
+    line = f"HOCKET_RULES: {file}: cannot be read, expected a file of rules; all calls are left to MPI"
+    assert ran.errors == f"hocket: {line}\n"
 
 
 def test_every_call_is_told(mpi: Mpi) -> None:

@@ -84,3 +84,37 @@ def test_python(mpi: Mpi, ranks: int, master: int) -> None:
         str(mpi.installation.mpicc),
     ]
     assert run(mpi, ranks, program).count("ok") == ranks
+
+
+MISUSE = """
+from mpi4py import MPI
+from hocket import Error
+from hocket.mpi.multicast import Domain
+comm = MPI.COMM_WORLD
+half = comm.Split(comm.rank % 2)
+told = []
+for wrong in ({"comm": half.Create_intercomm(0, comm, 1 - comm.rank % 2)}, {"comm": comm, "master": 2**40}):
+    try:
+        Domain(**wrong)
+    except Error as error:
+        told.append(str(error))
+domain = Domain(comm)
+if comm.rank == 0:
+    domain.send([1], b"held")
+held = domain.take() if comm.rank == 1 else None
+domain.close()
+if comm.rank == 1:
+    held.release()
+if comm.rank == 0:
+    print(*told, "closed", sep="; ")
+"""
+
+
+def test_misuse_is_told_and_does_not_wait_for_ever(mpi: Mpi) -> None:
+    if mpi.python is None:
+        pytest.skip("no mpi4py for this MPI")
+    ran = mpi.run(2, [str(mpi.python), "-c", MISUSE], (), None, {"LD_PRELOAD": ""})
+    assert ran.output.strip() == (
+        "comm: got an intercommunicator, expected one group of ranks; "
+        "master: got 2147483647, expected a rank below 2; closed"
+    ), ran.errors

@@ -72,10 +72,12 @@ def calibrate(
 
     if not _LEAST_BYTES <= most < 2**30:
         raise click.UsageError(f"--most: got {format_bytes(most)}, expected 64 KiB to less than 1 GiB")
+    recorded = str(Path(output).with_suffix(".json")) if output else None
+    if output and recorded == str(Path(output)):
+        raise click.UsageError(f"--output: got {output}, expected another suffix: the samples go there")
     with working("measuring"):
         samples, hosts = measured(installation, ranks, most_bytes=most, limit_s=time_limit)
     found = fit(samples, mpi=installation.library, hosts=hosts)
-    recorded = str(Path(output).with_suffix(".json")) if output else None
     name = Path(output).stem if output else "measured"
     text = machine_file(found, name, model, Path(recorded).name if recorded else None)
     Machine.parse(text, output or "machine")

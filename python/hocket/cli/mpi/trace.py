@@ -48,6 +48,8 @@ def trace(
     """
     if not program:
         raise click.UsageError("no program, expected one after --")
+    for folder in filter(None, (simgrid, allprof)):
+        files.writable(f"{folder}/trace")
     path = output or files.writable(f"{basename(program[0])}.hktrace")
     found, status = trace_program(installation, ranks, program, path)
     written = {"trace": path}

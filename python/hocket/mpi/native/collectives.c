@@ -15,11 +15,10 @@ static struct call begin(const char *function, MPI_Comm comm, hocket_collective 
                          .result = {NULL, 0, MPI_DATATYPE_NULL}};
 }
 
-/* Whether MPI can make sense of an argument. Where it cannot, it says so itself. */
-static int is_type(struct call *call, MPI_Datatype type, MPI_Count count)
+/* Whether MPI can make sense of a buffer. Where it cannot, it says so itself. */
+static int is_buffer(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
 {
-    if (type == MPI_DATATYPE_NULL || count < 0)
-        call->reason = "not a type and a count";
+    call->reason = shim_objection(address, count, type, MPI_OP_NULL);
     return !call->reason;
 }
 
@@ -40,22 +39,29 @@ static int has_root(struct call *call, int root, int *rank, int *ranks)
     return !call->reason;
 }
 
-/* Of a reduction of `total` elements. */
-static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Datatype type, MPI_Op op)
+/* Of a reduction of `total` elements, of which this rank gets `own`. */
+static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Count own,
+                      MPI_Datatype type, MPI_Op op)
 {
-    if (!is_type(call, type, total))
-        return;
-    if (op == MPI_OP_NULL)
-        call->reason = "no operator";
     call->op = op;
     call->in_place = send == MPI_IN_PLACE;
+    if (op == MPI_OP_NULL)
+        call->reason = "no operator";
+    else if (send == recv && own)
+        call->reason = "one buffer as input and result";
+    else if (!call->in_place)
+        call->reason = shim_objection(send, total, type, op);
+    if (!call->reason)
+        call->reason = shim_objection(recv, call->in_place ? total : own, type, op);
+    if (call->reason)
+        return;
     call->input = (struct view){call->in_place ? NULL : (void *)send, (size_t)total, type};
     call->result = (struct view){recv, (size_t)total, type};
 }
 
 static void allreduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    reduction(call, send, recv, count, type, op);
+    reduction(call, send, recv, count, count, type, op);
     call->count = (size_t)count;
 }
 
@@ -65,7 +71,12 @@ static void reduce(struct call *call, const void *send, void *recv, MPI_Count co
     int rank, ranks;
     if (!has_root(call, root, &rank, &ranks))
         return;
-    reduction(call, send, rank == root ? recv : NULL, count, type, op);
+    if (rank == root)
+        reduction(call, send, recv, count, count, type, op);
+    else if (send == MPI_IN_PLACE)
+        call->reason = "in place where there is no result";
+    else
+        reduction(call, send, NULL, count, 0, type, op);
     call->count = (size_t)count;
 }
 
@@ -75,7 +86,7 @@ static void reduce_scatter_block(struct call *call, const void *send, void *recv
     int rank, ranks;
     if (!has_root(call, 0, &rank, &ranks))
         return;
-    reduction(call, send, recv, count < 0 ? count : count * ranks, type, op);
+    reduction(call, send, recv, count < 0 ? count : count * ranks, count, type, op);
     call->count = (size_t)count;
 }
 
@@ -86,9 +97,11 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
     int rank, ranks;
     if (!has_root(call, 0, &rank, &ranks))
         return;
+    if (!counts)
+        call->reason = "no counts";
     size_t *blocks = shim_counts(call);
     MPI_Count total = 0;
-    for (int i = 0; blocks && i < ranks; i++) {
+    for (int i = 0; counts && blocks && i < ranks; i++) {
         MPI_Count count = are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
         if (count < 0)
             call->reason = "a count below zero";
@@ -97,13 +110,13 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
     }
     call->counts = blocks;
     if (!call->reason)
-        reduction(call, send, recv, total, type, op);
+        reduction(call, send, recv, total, blocks ? (MPI_Count)blocks[rank] : 0, type, op);
 }
 
 static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Datatype type, int root)
 {
     int rank, ranks;
-    if (!has_root(call, root, &rank, &ranks) || !is_type(call, type, count))
+    if (!has_root(call, root, &rank, &ranks) || !is_buffer(call, buffer, count, type))
         return;
     call->result = (struct view){buffer, (size_t)count, type};
     call->count = (size_t)(count * size_of(type));
@@ -114,6 +127,8 @@ static void blocks(struct call *call, int ranks, struct view input, int all_inpu
 {
     struct view *known = input.type != MPI_DATATYPE_NULL ? &input : &result;
     call->count = known->count * (size_t)size_of(known->type);
+    if (result.type != MPI_DATATYPE_NULL && result.count * (size_t)size_of(result.type) != call->count)
+        call->reason = "blocks are received in another length than sent";
     input.count *= all_input ? (size_t)ranks : 1;
     result.count *= all_result ? (size_t)ranks : 1;
     call->input = input;
@@ -127,8 +142,8 @@ static void allgather(struct call *call, const void *send, MPI_Count send_count,
 {
     int rank, ranks;
     call->in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, 0, &rank, &ranks) || !is_type(call, recv_type, recv_count) ||
-        !(call->in_place || is_type(call, send_type, send_count)))
+    if (!has_root(call, 0, &rank, &ranks) || !is_buffer(call, recv, recv_count, recv_type) ||
+        !(call->in_place || is_buffer(call, send, send_count, send_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
     blocks(call, ranks, call->in_place ? no_view : input, call->collective == HOCKET_ALLTOALL,
@@ -140,8 +155,8 @@ static void gather(struct call *call, const void *send, MPI_Count send_count, MP
 {
     int rank, ranks;
     call->in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_type(call, send_type, send_count)) ||
-        !(rank != root || is_type(call, recv_type, recv_count)))
+    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_buffer(call, send, send_count, send_type)) ||
+        !(rank != root || is_buffer(call, recv, recv_count, recv_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
     struct view result = {recv, (size_t)recv_count, recv_type};
@@ -156,8 +171,8 @@ static void scatter(struct call *call, const void *send, MPI_Count send_count, M
 {
     int rank, ranks;
     call->in_place = recv == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_type(call, recv_type, recv_count)) ||
-        !(rank != root || is_type(call, send_type, send_count)))
+    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_buffer(call, recv, recv_count, recv_type)) ||
+        !(rank != root || is_buffer(call, send, send_count, send_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
     struct view result = {recv, (size_t)recv_count, recv_type};

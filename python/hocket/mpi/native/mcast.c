@@ -524,6 +524,8 @@ int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members,
         return code;
     if (!count_fits(count, &of))
         return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected 0 or more, and less memory", (long long)count);
+    if (!members || (!buffer && of.is_flat && count > 0))
+        return fail(HOCKET_ERR_ARGUMENT, "%s: got NULL, expected memory", members ? "buffer" : "members");
     void *data = NULL;
     packed *kept = NULL;
     if (!of.is_flat && count > 0) {

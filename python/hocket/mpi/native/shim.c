@@ -1,8 +1,9 @@
 /* Collectives of an MPI program by algorithms of Hocket: communicators, operations, progress.
  *
- * Messages go over a private duplicate of the caller's communicator, made with its first call, so that they never meet
- * messages of the program. Calls that do not reduce move bytes: data of types with gaps is packed, so that ranks may
- * describe the same data by different types. Reductions work on the caller's type, with PMPI_Reduce_local.
+ * Messages go over a private duplicate of the caller's communicator, made with the first call that has an algorithm, so
+ * that they never meet messages of the program. Calls that do not reduce move bytes: data of types with gaps is packed,
+ * so that ranks may describe the same data by different types. Reductions work on the caller's type, with
+ * PMPI_Reduce_local.
  */
 #include "shim.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Tags that the messages of one operation have. */
@@ -85,6 +87,9 @@ static struct {
     int has_threads;
     int keyval;
     unsigned most_operations;
+    /* This process by itself: what MPI says on it, no handler is told. */
+    MPI_Comm judge;
+    pthread_mutex_t judge_lock;
     pthread_mutex_t lock;
     /* Calls that were started and are under way. */
     struct operation *active;
@@ -95,7 +100,10 @@ static struct {
     /* Operators that were freed meanwhile: they are freed when nothing is under way. */
     MPI_Op *freed_ops;
     int freed_count;
-} shim = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER, .ended_lock = PTHREAD_MUTEX_INITIALIZER};
+} shim = {.keyval = MPI_KEYVAL_INVALID,
+          .judge_lock = PTHREAD_MUTEX_INITIALIZER,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .ended_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print_line(const char *format, ...)
@@ -105,6 +113,8 @@ static void print_line(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    for (char *end = line; (end = strpbrk(end, "\r\n"));)
+        *end = ' ';
     fprintf(stderr, "hocket: %s\n", line);
 }
 
@@ -145,6 +155,47 @@ static struct shape shape_of(MPI_Datatype type)
     last = (struct shape){type, is_named, is_dense, (size_t)size,
                           {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
     return last;
+}
+
+/* Whether MPI takes a type, and an operator for it: it is asked in calls that touch no elements. */
+static int are_taken(MPI_Datatype type, MPI_Op op)
+{
+    static _Thread_local struct {
+        int is_set;
+        MPI_Datatype type;
+        MPI_Op op;
+    } last;
+    int code;
+    if (last.is_set && last.type == type && last.op == op)
+        return 1;
+    if (op == MPI_OP_NULL) {
+        code = PMPI_Send(&last, 1, type, MPI_PROC_NULL, 0, shim.judge);
+    } else {
+        pthread_mutex_lock(&shim.judge_lock);
+        code = PMPI_Allreduce(MPI_IN_PLACE, NULL, 0, type, op, shim.judge);
+        pthread_mutex_unlock(&shim.judge_lock);
+    }
+    if (code == MPI_SUCCESS && shape_of(type).is_named) {
+        last.is_set = 1;
+        last.type = type;
+        last.op = op;
+    }
+    return code == MPI_SUCCESS;
+}
+
+const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+    if (!shim.is_ready)
+        return NULL;
+    if (count < 0 || type == MPI_DATATYPE_NULL || !are_taken(type, op))
+        return "no such count, type or operator";
+    struct shape shape = shape_of(type);
+    if (address == MPI_IN_PLACE)
+        return "in place where it cannot be";
+    /* Elements at absolute addresses have none of their own. */
+    if (!address && count && shape.bytes && shape.layout.true_lower_bound == 0)
+        return "no buffer";
+    return NULL;
 }
 
 static char *element(const void *base, size_t index, ptrdiff_t extent)
@@ -395,18 +446,44 @@ static struct communicator *new_communicator(MPI_Comm comm)
         PMPI_Comm_size(comm, &state->ranks);
         state->engine = hocket_engine_new(state->rank, state->ranks, &transport);
         state->counts = grown(NULL, sizeof(size_t) * (size_t)state->ranks);
-        if (PMPI_Comm_idup(comm, &state->private_comm, &state->duplication) != MPI_SUCCESS)
-            state->reason = "it cannot be duplicated";
     }
     return state;
 }
 
-/* The state of a communicator; the first call on it, by all ranks, makes one. */
+/* Makes the private duplicate; whether that goes. If no call has to return before it is there, without the attributes,
+ * whose functions are the program's; and with too many communicators, MPICH 5.0.2's MPI_Comm_idup never ends. */
+static int duplicate(MPI_Comm comm, struct communicator *state)
+{
+    MPI_Errhandler handler;
+    MPI_Group group;
+    int code;
+    PMPI_Comm_get_errhandler(comm, &handler);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (hocket_has_rule(HOCKET_ANY, 1)) {
+        code = PMPI_Comm_idup(comm, &state->private_comm, &state->duplication);
+    } else {
+        PMPI_Comm_group(comm, &group);
+        code = PMPI_Comm_create(comm, group, &state->private_comm);
+        PMPI_Group_free(&group);
+    }
+    PMPI_Comm_set_errhandler(comm, handler);
+    PMPI_Errhandler_free(&handler);
+    if (code != MPI_SUCCESS) {
+        state->reason = "it cannot be duplicated";
+        state->private_comm = MPI_COMM_NULL;
+        state->duplication = MPI_REQUEST_NULL;
+    }
+    return code == MPI_SUCCESS;
+}
+
+/* The state of a communicator; NULL if it is none. */
 static struct communicator *state_of(MPI_Comm comm)
 {
     struct communicator *state;
-    int found;
+    int found = -1;
     PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
+    if (found < 0)
+        return NULL;
     if (!found) {
         state = new_communicator(comm);
         PMPI_Comm_set_attr(comm, shim.keyval, state);
@@ -540,6 +617,12 @@ static struct operation *prepare(struct communicator *state, struct call *call)
     struct operation *operation = NULL;
     pthread_mutex_lock(&state->lock);
     hocket_operation *program = hocket_prepare(state->engine, &description, &call->reason);
+    int is_first = state->private_comm == MPI_COMM_NULL && state->duplication == MPI_REQUEST_NULL;
+    if (program && is_first && !duplicate(call->comm, state)) {
+        hocket_finish(state->engine, program);
+        program = NULL;
+        call->reason = state->reason;
+    }
     if (program) {
         operation = take_operation(state);
         operation->program = program;
@@ -651,11 +734,9 @@ static struct operation *operation_for(struct call *call)
         call->reason = shim.off;
     if (!call->reason && !hocket_has_rule(call->collective, call->is_nonblocking))
         call->reason = "no rule for it";
-    if (!call->reason && call->comm == MPI_COMM_NULL)
-        call->reason = "no communicator";
-    struct communicator *state = call->reason ? NULL : state_of(call->comm);
-    if (state)
-        call->reason = state->reason;
+    struct communicator *state = call->reason || call->comm == MPI_COMM_NULL ? NULL : state_of(call->comm);
+    if (!call->reason)
+        call->reason = state ? state->reason : "no communicator";
     double start_s = shim.log_summary ? PMPI_Wtime() : 0;
     struct operation *operation = call->reason ? NULL : prepare(state, call);
     if (!operation) {
@@ -690,13 +771,14 @@ int shim_run(struct call *call)
 size_t *shim_counts(const struct call *call)
 {
     int is_taken = shim.is_ready && !shim.off && hocket_has_rule(call->collective, call->is_nonblocking);
-    return is_taken ? state_of(call->comm)->counts : NULL;
+    struct communicator *state = is_taken ? state_of(call->comm) : NULL;
+    return state ? state->counts : NULL;
 }
 
 int shim_place(MPI_Comm comm, int *rank, int *ranks)
 {
     int is_inter = 1;
-    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter)
+    if (!shim.is_ready || comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter)
         return 0;
     PMPI_Comm_rank(comm, rank);
     PMPI_Comm_size(comm, ranks);
@@ -734,8 +816,10 @@ static int cancel_request(void *state, int is_complete)
 
 int shim_may_be_active(MPI_Comm comm)
 {
-    int rank, ranks;
-    return shim.is_ready && !shim.off && hocket_has_rule(HOCKET_ANY, 1) && shim_place(comm, &rank, &ranks);
+    if (!shim.is_ready || shim.off || comm == MPI_COMM_NULL || !hocket_has_rule(HOCKET_ANY, 1))
+        return 0;
+    struct communicator *state = state_of(comm);
+    return state && !state->reason;
 }
 
 static int is_active(void)
@@ -770,7 +854,7 @@ void shim_progress(void)
 
 int shim_start(struct call *call, MPI_Request *request)
 {
-    struct operation *operation = operation_for(call);
+    struct operation *operation = request ? operation_for(call) : NULL;
     if (!operation)
         return 0;
     call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, operation, request);
@@ -809,11 +893,21 @@ void shim_settle(MPI_Comm comm)
     reap();
 }
 
+static int is_reducing(MPI_Op op)
+{
+    const struct operation *operation = shim.active;
+    while (operation && operation->call.op != op)
+        operation = operation->next;
+    return operation != NULL;
+}
+
 int shim_free_op(MPI_Op *op)
 {
-    if (!is_active())
-        return PMPI_Op_free(op);
     pthread_mutex_lock(&shim.lock);
+    if (!op || *op == MPI_OP_NULL || !is_reducing(*op)) {
+        pthread_mutex_unlock(&shim.lock);
+        return PMPI_Op_free(op);
+    }
     shim.freed_ops = grown(shim.freed_ops, sizeof(MPI_Op) * (size_t)(shim.freed_count + 1));
     shim.freed_ops[shim.freed_count++] = *op;
     *op = MPI_OP_NULL;
@@ -835,26 +929,32 @@ int shim_wait(MPI_Request *request, MPI_Status *status)
 
 /* Beginning and end */
 
+/* The length of a file of text, or -1: other than regular files might have no end, or make the program wait for one. */
+static int read_text(const char *file, char **text)
+{
+    struct stat about;
+    if (stat(file, &about) || !S_ISREG(about.st_mode) || about.st_size > MOST_AT_ONCE)
+        return -1;
+    FILE *stream = fopen(file, "rb");
+    if (!stream)
+        return -1;
+    *text = grown(NULL, (size_t)about.st_size);
+    size_t length = fread(*text, 1, (size_t)about.st_size, stream);
+    fclose(stream);
+    return memchr(*text, 0, length) ? -1 : (int)length;
+}
+
 /* The rules as rank 0 reads them, for all ranks: their files may differ, their choices must not. */
 static char *shared_text(const char *file, char *problem, size_t room)
 {
-    int rank, length = -1;
+    int length;
     char *text = NULL;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) {
-        FILE *stream = fopen(file, "rb");
-        if (stream && !fseek(stream, 0, SEEK_END)) {
-            length = (int)ftell(stream);
-            text = grown(NULL, (size_t)length + 1);
-            rewind(stream);
-            length = (int)fread(text, 1, (size_t)length, stream);
-        }
-        if (stream)
-            fclose(stream);
-    }
+    if (shim.world_rank == 0)
+        length = read_text(file, &text);
     PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (length < 0) {
         snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a file of rules", file);
+        free(text);
         return NULL;
     }
     text = grown(text, (size_t)length + 1);
@@ -918,13 +1018,14 @@ void shim_begin(void)
     read_rules(problem, sizeof problem);
     if (!*problem)
         read_log(problem, sizeof problem);
-    int is_off = *problem != 0;
-    PMPI_Allreduce(MPI_IN_PLACE, &is_off, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-    if (is_off) {
+    int first = *problem ? shim.world_rank : INT_MAX;
+    PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first != INT_MAX)
         shim.off = "switched off by an error";
-        if (*problem && shim.world_rank == 0)
-            print_line("%s; all calls are left to MPI", problem);
-    }
+    if (first == shim.world_rank)
+        print_line("%s; all calls are left to MPI", problem);
+    PMPI_Comm_dup(MPI_COMM_SELF, &shim.judge);
+    PMPI_Comm_set_errhandler(shim.judge, MPI_ERRORS_RETURN);
     shim.is_ready = 1;
 }
 
@@ -943,6 +1044,7 @@ void shim_end(void)
         if (found)
             PMPI_Comm_delete_attr(comms[i], shim.keyval);
     }
+    PMPI_Comm_free(&shim.judge);
     shim.is_ready = 0;
     if (!shim.log_summary || shim.world_rank != 0)
         return;

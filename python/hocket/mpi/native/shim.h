@@ -54,9 +54,12 @@ int shim_start(struct call *call, MPI_Request *request);
 size_t *shim_counts(const struct call *call);
 /* Rank and ranks of a communicator; 0 where MPI has to say what is wrong with it. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
+/* Why MPI has to complain about a buffer, with an operator or MPI_OP_NULL, or NULL. */
+const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type, MPI_Op op);
 
-/* Whether the rules have algorithms for nonblocking calls, and the communicator is none between groups, whose nonblocking
- * calls MPICH 5.0.2 gets wrong: the same on all ranks. */
+/* Whether the rules have algorithms for nonblocking calls, and the communicator is one that they are for: the same on all
+ * ranks. Between groups MPICH 5.0.2 gets nonblocking calls wrong, and processes of another MPI_COMM_WORLD may have no
+ * such rules. */
 int shim_may_be_active(MPI_Comm comm);
 /* Whether calls that were started are under way on this rank, or another thread may start some: then nothing may wait inside
  * MPI. */

@@ -418,7 +418,7 @@ void request_field(MPI_Request request, struct known known)
 
 struct known *take_requests(int count, const MPI_Request *requests)
 {
-    if (!trace.is_on || depth != 1)
+    if (!trace.is_on || depth != 1 || count < 0 || (count && !requests))
         return NULL;
     struct known *known = memory(sizeof *known * (size_t)(count > 0 ? count : 1));
     pthread_mutex_lock(&trace.lock);

@@ -1,0 +1,14 @@
+//! All tests of algorithms in worlds, in one program: the catalogue is compiled for each world once, not for each file.
+
+mod catalogue;
+mod contract_memory;
+mod contract_networks;
+mod contract_noise;
+mod contract_record;
+mod contract_simulate;
+mod contract_verify;
+mod engines;
+mod loggops;
+mod multicast;
+mod pacing;
+mod trinaryx3;

@@ -1,0 +1,74 @@
+/* "attributes": what a communicator carries is the program's. "many": as many communicators as there may be.
+ * "spawn": processes that do not have the library. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int copies;
+
+static int copied(MPI_Comm comm, int keyval, void *extra, void *value, void *into, int *flag)
+{
+    (void)comm, (void)keyval, (void)extra, (void)value, (void)into, (void)flag;
+    copies++;
+    return MPI_ERR_OTHER;
+}
+
+static int sum_is_right(MPI_Comm comm)
+{
+    int size, one = 1, sum = 0;
+    MPI_Comm_size(comm, &size);
+    return MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size;
+}
+
+static int attributes(void)
+{
+    MPI_Comm comm;
+    int keyval;
+    MPI_Comm_create_keyval(copied, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_attr(comm, keyval, &keyval);
+    int is_right = sum_is_right(comm) && copies == 0;
+    MPI_Comm_free(&comm);
+    MPI_Comm_free_keyval(&keyval);
+    return is_right;
+}
+
+static int many(void)
+{
+    static MPI_Comm comms[3000];
+    int count = 0, is_right = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    while (count < 3000 && MPI_Comm_dup(MPI_COMM_WORLD, &comms[count]) == MPI_SUCCESS)
+        is_right = sum_is_right(comms[count++]) && is_right;
+    while (count)
+        MPI_Comm_free(&comms[--count]);
+    return is_right;
+}
+
+static int spawn(char *program)
+{
+    MPI_Comm between, all;
+    char *arguments[] = {"spawn", NULL};
+    MPI_Comm_get_parent(&between);
+    if (between == MPI_COMM_NULL)
+        MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between, MPI_ERRCODES_IGNORE);
+    MPI_Intercomm_merge(between, 0, &all);
+    int is_right = sum_is_right(all) && sum_is_right(MPI_COMM_WORLD);
+    MPI_Comm_free(&all);
+    MPI_Comm_disconnect(&between);
+    return is_right;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, is_right;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const char *what = argc > 1 ? argv[1] : "";
+    is_right = strcmp(what, "attributes") == 0 ? attributes() : strcmp(what, "many") == 0 ? many() : spawn(argv[0]);
+    MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("communicators: %s\n", is_right ? "right" : "wrong");
+    MPI_Finalize();
+    return 0;
+}
