@@ -228,23 +228,25 @@ static int tag_of(const struct operation *operation, uint32_t tag)
     return (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
 }
 
-/* Packs or unpacks an element of more bytes than MPI_Pack counts: sends it to this rank as a message. */
-static int pack_large(const struct operation *operation, char *at, MPI_Datatype type, char *packed, size_t bytes,
-                      int unpacks)
+/* Packs or unpacks what MPI_Pack does not: sends it to this rank as a message. */
+static int pack_by_message(const struct operation *operation, struct view view, char *packed, size_t bytes, int unpacks)
 {
     MPI_Datatype flat;
     MPI_Comm comm = operation->comm->private_comm;
-    int self = operation->comm->rank, tag = tag_of(operation, 0);
+    int self = operation->comm->rank, tag = tag_of(operation, 0), count = (int)view.count;
     int code = large_type(bytes, MPI_BYTE, &flat);
     if (code != MPI_SUCCESS)
         return code;
-    code = unpacks ? PMPI_Sendrecv(packed, 1, flat, self, tag, at, 1, type, self, tag, comm, MPI_STATUS_IGNORE)
-                   : PMPI_Sendrecv(at, 1, type, self, tag, packed, 1, flat, self, tag, comm, MPI_STATUS_IGNORE);
+    code = unpacks ? PMPI_Sendrecv(packed, 1, flat, self, tag, view.address, count, view.type, self, tag, comm,
+                                   MPI_STATUS_IGNORE)
+                   : PMPI_Sendrecv(view.address, count, view.type, self, tag, packed, 1, flat, self, tag, comm,
+                                   MPI_STATUS_IGNORE);
     PMPI_Type_free(&flat);
     return code;
 }
 
-/* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. */
+/* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. MPICH 4.0 packs
+ * nothing at MPI_BOTTOM, and MPI_Pack no element of more bytes than an int counts. */
 static int pack(const struct operation *operation, struct view view, char *packed, int unpacks)
 {
     struct shape shape = shape_of(view.type);
@@ -255,8 +257,9 @@ static int pack(const struct operation *operation, struct view view, char *packe
     for (size_t first = 0; first < view.count; first += step) {
         int count = (int)(view.count - first < step ? view.count - first : step), position = 0, code;
         char *at = element(view.address, first, shape.layout.extent), *there = packed + first * bytes;
-        if (bytes > MOST_AT_ONCE)
-            code = pack_large(operation, at, view.type, there, bytes, unpacks);
+        if (bytes > MOST_AT_ONCE || at == MPI_BOTTOM)
+            code = pack_by_message(operation, (struct view){at, (size_t)count, view.type}, there,
+                                   (size_t)count * bytes, unpacks);
         else if (unpacks)
             code = PMPI_Unpack(there, count * (int)bytes, &position, at, count, view.type, comm);
         else
