@@ -99,7 +99,7 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
         return;
     if (!counts)
         call->reason = "no counts";
-    size_t *blocks = shim_counts(call->comm);
+    size_t *blocks = shim_counts(call);
     MPI_Count total = 0;
     for (int i = 0; counts && blocks && i < ranks; i++) {
         MPI_Count count = are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
@@ -258,11 +258,60 @@ static int wait_for(int code, MPI_Request *request)
     COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                           \
                scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))
 
+/* Those that Hocket has no algorithms for. */
+#define GATHERV_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcounts, places, recvtype, root, __VA_ARGS__)
+#define SCATTERV_ARGUMENTS(...) (sendbuf, sendcounts, places, sendtype, recvbuf, recvcount, recvtype, root, __VA_ARGS__)
+#define ALLGATHERV_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcounts, places, recvtype, __VA_ARGS__)
+#define ALLTOALLV_ARGUMENTS(...)                                                                                       \
+    (sendbuf, sendcounts, places, sendtypes, recvbuf, recvcounts, recvplaces, recvtypes, __VA_ARGS__)
+#define ALLTOALLW_ARGUMENTS ALLTOALLV_ARGUMENTS
+#define NEIGHBOR_ALLTOALLW_ARGUMENTS ALLTOALLV_ARGUMENTS
+
+#define GATHERV_PARAMETERS(...)                                                                                        \
+    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, const COUNT recvcounts[],             \
+     const PLACE places[], MPI_Datatype recvtype, int root, __VA_ARGS__)
+#define SCATTERV_PARAMETERS(...)                                                                                       \
+    (const void *sendbuf, const COUNT sendcounts[], const PLACE places[], MPI_Datatype sendtype, void *recvbuf,        \
+     COUNT recvcount, MPI_Datatype recvtype, int root, __VA_ARGS__)
+#define ALLGATHERV_PARAMETERS(...)                                                                                     \
+    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, const COUNT recvcounts[],             \
+     const PLACE places[], MPI_Datatype recvtype, __VA_ARGS__)
+#define ALLTOALLV_PARAMETERS(...)                                                                                      \
+    (const void *sendbuf, const COUNT sendcounts[], const PLACE places[], MPI_Datatype sendtypes, void *recvbuf,       \
+     const COUNT recvcounts[], const PLACE recvplaces[], MPI_Datatype recvtypes, __VA_ARGS__)
+#define ALLTOALLW_PARAMETERS(...)                                                                                      \
+    (const void *sendbuf, const COUNT sendcounts[], const PLACE places[], const MPI_Datatype sendtypes[],              \
+     void *recvbuf, const COUNT recvcounts[], const PLACE recvplaces[], const MPI_Datatype recvtypes[], __VA_ARGS__)
+#define NEIGHBOR_ALLTOALLW_PARAMETERS(...)                                                                             \
+    (const void *sendbuf, const COUNT sendcounts[], const MPI_Aint places[], const MPI_Datatype sendtypes[],           \
+     void *recvbuf, const COUNT recvcounts[], const MPI_Aint recvplaces[], const MPI_Datatype recvtypes[], __VA_ARGS__)
+
+#define LEFT(name, initial, large, shape)                                                                              \
+    COLLECTIVE(name, initial, large, HOCKET_ANY, shape##_PARAMETERS, shape##_ARGUMENTS,                                \
+               call.reason = "no algorithms for it")
+#define ALL_LEFT(large)                                                                                                \
+    LEFT(Exscan, exscan, large, REDUCTION)                                                                             \
+    LEFT(Gatherv, gatherv, large, GATHERV)                                                                             \
+    LEFT(Scatterv, scatterv, large, SCATTERV)                                                                          \
+    LEFT(Allgatherv, allgatherv, large, ALLGATHERV)                                                                    \
+    LEFT(Alltoallv, alltoallv, large, ALLTOALLV)                                                                       \
+    LEFT(Alltoallw, alltoallw, large, ALLTOALLW)                                                                       \
+    LEFT(Neighbor_allgather, neighbor_allgather, large, BLOCKS)                                                        \
+    LEFT(Neighbor_allgatherv, neighbor_allgatherv, large, ALLGATHERV)                                                  \
+    LEFT(Neighbor_alltoall, neighbor_alltoall, large, BLOCKS)                                                          \
+    LEFT(Neighbor_alltoallv, neighbor_alltoallv, large, ALLTOALLV)                                                     \
+    LEFT(Neighbor_alltoallw, neighbor_alltoallw, large, NEIGHBOR_ALLTOALLW)
+
 #define COUNT int
+#define PLACE int
 COLLECTIVES()
+ALL_LEFT()
 COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, BARRIER_PARAMETERS, BARRIER_ARGUMENTS, (void)0)
 #ifdef HAS_LARGE_COUNTS
 #undef COUNT
 #define COUNT MPI_Count
+#undef PLACE
+#define PLACE MPI_Aint
 COLLECTIVES(_c)
+ALL_LEFT(_c)
 #endif

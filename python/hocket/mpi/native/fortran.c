@@ -52,6 +52,19 @@ EXPANDED(mpi_barrier_, BARRIER)
     (void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *recv, MPI_Fint *recv_count, MPI_Fint *recv_type,     \
      MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error)
 
+#define ALLTOALLV                                                                                                      \
+    (void *send, MPI_Fint *send_counts, MPI_Fint *places, MPI_Fint *send_type, void *recv, MPI_Fint *recv_counts,      \
+     MPI_Fint *recv_places, MPI_Fint *recv_type, MPI_Fint *comm, MPI_Fint *error)
+#define ALLGATHERV                                                                                                     \
+    (void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *recv, MPI_Fint *recv_counts, MPI_Fint *places,       \
+     MPI_Fint *recv_type, MPI_Fint *comm, MPI_Fint *error)
+#define GATHERV                                                                                                        \
+    (void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *recv, MPI_Fint *recv_counts, MPI_Fint *places,       \
+     MPI_Fint *recv_type, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error)
+#define SCATTERV                                                                                                       \
+    (void *send, MPI_Fint *send_counts, MPI_Fint *places, MPI_Fint *send_type, void *recv, MPI_Fint *recv_count,       \
+     MPI_Fint *recv_type, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error)
+
 FORTRAN(allreduce, REDUCTION, MPI_Allreduce(address(send), address(recv), *count, TYPE(type), OP, COMM))
 FORTRAN(scan, REDUCTION, MPI_Scan(address(send), address(recv), *count, TYPE(type), OP, COMM))
 FORTRAN(reduce_scatter_block, REDUCTION,
@@ -71,6 +84,21 @@ FORTRAN(gather, ROOTED,
         MPI_Gather(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
 FORTRAN(scatter, ROOTED,
         MPI_Scatter(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
+
+/* Those that Hocket has no algorithms for, so that they are counted. */
+FORTRAN(exscan, REDUCTION, MPI_Exscan(address(send), address(recv), *count, TYPE(type), OP, COMM))
+FORTRAN(alltoallv, ALLTOALLV,
+        MPI_Alltoallv(address(send), send_counts, places, TYPE(send_type), address(recv), recv_counts, recv_places,
+                      TYPE(recv_type), COMM))
+FORTRAN(allgatherv, ALLGATHERV,
+        MPI_Allgatherv(address(send), *send_count, TYPE(send_type), address(recv), recv_counts, places,
+                       TYPE(recv_type), COMM))
+FORTRAN(gatherv, GATHERV,
+        MPI_Gatherv(address(send), *send_count, TYPE(send_type), address(recv), recv_counts, places, TYPE(recv_type),
+                    *root, COMM))
+FORTRAN(scatterv, SCATTERV,
+        MPI_Scatterv(address(send), send_counts, places, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type),
+                     *root, COMM))
 
 #endif
 

@@ -52,7 +52,7 @@ int MPI_Op_free(MPI_Op *op)
     do {                                                                                                               \
         int flag = 0, code = MPI_SUCCESS;                                                                              \
         while (!flag && code == MPI_SUCCESS) {                                                                         \
-            if (!shim_is_active())                                                                                     \
+            if (!shim_polls())                                                                                         \
                 return direct;                                                                                         \
             shim_progress();                                                                                           \
             code = test;                                                                                               \
@@ -137,16 +137,15 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
 /* The same by a request, while something is under way. */
 #define BY_REQUEST(direct, start, status)                                                                              \
     do {                                                                                                               \
-        if (!shim_is_active())                                                                                         \
+        if (!shim_polls())                                                                                             \
             return direct;                                                                                             \
         MPI_Request request;                                                                                           \
         int code = start;                                                                                              \
         return code == MPI_SUCCESS ? shim_wait(&request, status) : code;                                               \
     } while (0)
 
-static int exchange(const MPI_Request started[2], MPI_Status *status)
+static int wait_for_both(MPI_Request requests[2], MPI_Status *status)
 {
-    MPI_Request requests[2] = {started[0], started[1]};
     int code = shim_wait(&requests[0], status);
     int other = shim_wait(&requests[1], MPI_STATUS_IGNORE);
     return code == MPI_SUCCESS ? other : code;
@@ -163,6 +162,11 @@ static int exchange(const MPI_Request started[2], MPI_Status *status)
         BY_REQUEST(PMPI_Ssend##large(data, count, type, to, tag, comm),                                                \
                    PMPI_Issend##large(data, count, type, to, tag, comm, &request), MPI_STATUS_IGNORE);                 \
     }                                                                                                                  \
+    int MPI_Rsend##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm)             \
+    {                                                                                                                  \
+        BY_REQUEST(PMPI_Rsend##large(data, count, type, to, tag, comm),                                                \
+                   PMPI_Irsend##large(data, count, type, to, tag, comm, &request), MPI_STATUS_IGNORE);                 \
+    }                                                                                                                  \
     int MPI_Recv##large(void *into, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm,                  \
                         MPI_Status *status)                                                                            \
     {                                                                                                                  \
@@ -178,14 +182,14 @@ static int exchange(const MPI_Request started[2], MPI_Status *status)
                             COUNT room, MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,                 \
                             MPI_Status *status)                                                                        \
     {                                                                                                                  \
-        if (!shim_is_active())                                                                                         \
+        if (!shim_polls())                                                                                             \
             return PMPI_Sendrecv##large(data, count, type, to, tag, into, room, recv_type, from, recv_tag, comm,       \
                                         status);                                                                       \
         MPI_Request requests[2];                                                                                       \
         int code = PMPI_Irecv##large(into, room, recv_type, from, recv_tag, comm, &requests[0]);                       \
         if (code == MPI_SUCCESS)                                                                                       \
             code = PMPI_Isend##large(data, count, type, to, tag, comm, &requests[1]);                                  \
-        return code == MPI_SUCCESS ? exchange(requests, status) : code;                                                \
+        return code == MPI_SUCCESS ? wait_for_both(requests, status) : code;                                                \
     }
 
 #define COUNT int

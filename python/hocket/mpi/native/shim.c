@@ -25,6 +25,7 @@ enum { MOST_AT_ONCE = 1 << 30 };
 struct communicator {
     MPI_Comm private_comm;
     MPI_Request duplication;
+    int is_duplicated;
     int rank, ranks;
     /* Why all its calls are left to MPI, or NULL. */
     const char *reason;
@@ -44,21 +45,33 @@ struct room {
     size_t size;
 };
 
+/* What a type is like: whether its elements lie one after the other and have no gaps, as those of most named types. */
+struct shape {
+    MPI_Datatype type;
+    int is_named, is_dense;
+    size_t bytes;
+    hocket_layout layout;
+};
+
+/* A message under way. */
+struct message {
+    MPI_Request request;
+    uint32_t slot;
+    int is_receive;
+};
+
 struct operation {
     struct communicator *comm;
     hocket_operation *program;
     struct call call;
     MPI_Datatype callers_types[2];
-    hocket_call description;
-    MPI_Datatype type;
-    size_t type_bytes;
-    int is_dense;
+    /* What the program works on. */
+    struct shape elements;
     int has_started;
     unsigned sequence;
     struct room packed_input, packed_result, copying;
-    /* Of each slot. */
-    MPI_Request *requests;
-    int slots;
+    struct message *messages;
+    int under_way, message_room;
     double start_s;
     /* Of a call that was started: its request, and the next such call. */
     MPI_Request generalized;
@@ -71,6 +84,7 @@ static struct {
     int log_calls, log_summary, world_rank;
     /* Whether there are more ranks here than processors: one that waits lets others go on. */
     int is_crowded;
+    int has_threads;
     int keyval;
     unsigned most_operations;
     /* This process by itself: what MPI says on it, no handler is told. */
@@ -124,14 +138,6 @@ static char *make_room(struct room *room, size_t bytes)
 }
 
 /* Types */
-
-/* What a type is like: whether its elements lie one after the other and have no gaps, as those of most named types. */
-struct shape {
-    MPI_Datatype type;
-    int is_named, is_dense;
-    size_t bytes;
-    hocket_layout layout;
-};
 
 static struct shape shape_of(MPI_Datatype type)
 {
@@ -197,25 +203,6 @@ static char *element(const void *base, size_t index, ptrdiff_t extent)
     return (char *)base + (ptrdiff_t)index * extent;
 }
 
-/* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. */
-static int pack(struct view view, char *packed, int unpacks)
-{
-    struct shape shape = shape_of(view.type);
-    size_t bytes = shape.bytes;
-    size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
-    step = step ? step : 1;
-    for (size_t first = 0; first < view.count; first += step) {
-        int count = (int)(view.count - first < step ? view.count - first : step);
-        int size = (int)((size_t)count * bytes), position = 0;
-        char *at = element(view.address, first, shape.layout.extent);
-        int code = unpacks ? PMPI_Unpack(packed + first * bytes, size, &position, at, count, view.type, MPI_COMM_SELF)
-                           : PMPI_Pack(at, count, view.type, packed + first * bytes, size, &position, MPI_COMM_SELF);
-        if (code != MPI_SUCCESS)
-            return code;
-    }
-    return MPI_SUCCESS;
-}
-
 /* A type of so many elements, more than an int holds. */
 static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
 {
@@ -236,24 +223,60 @@ static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
     return code;
 }
 
-/* Functions that the engine calls */
-
-static void reserve_slot(struct operation *operation, uint32_t slot)
+static int tag_of(const struct operation *operation, uint32_t tag)
 {
-    if ((int)slot < operation->slots)
-        return;
-    int slots = 2 * ((int)slot + 8);
-    operation->requests = grown(operation->requests, sizeof(MPI_Request) * (size_t)slots);
-    for (int i = operation->slots; i < slots; i++)
-        operation->requests[i] = MPI_REQUEST_NULL;
-    operation->slots = slots;
+    return (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
 }
+
+/* Packs or unpacks what MPI_Pack does not: sends it to this rank as a message. */
+static int pack_by_message(const struct operation *operation, struct view view, char *packed, size_t bytes, int unpacks)
+{
+    MPI_Datatype flat;
+    MPI_Comm comm = operation->comm->private_comm;
+    int self = operation->comm->rank, tag = tag_of(operation, 0), count = (int)view.count;
+    int code = large_type(bytes, MPI_BYTE, &flat);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = unpacks ? PMPI_Sendrecv(packed, 1, flat, self, tag, view.address, count, view.type, self, tag, comm,
+                                   MPI_STATUS_IGNORE)
+                   : PMPI_Sendrecv(view.address, count, view.type, self, tag, packed, 1, flat, self, tag, comm,
+                                   MPI_STATUS_IGNORE);
+    PMPI_Type_free(&flat);
+    return code;
+}
+
+/* Moves elements between memory in the caller's layout and packed bytes, as many at a time as fit an int. MPICH 4.0 packs
+ * nothing at MPI_BOTTOM, and MPI_Pack no element of more bytes than an int counts. */
+static int pack(const struct operation *operation, struct view view, char *packed, int unpacks)
+{
+    struct shape shape = shape_of(view.type);
+    MPI_Comm comm = operation->comm->private_comm;
+    size_t bytes = shape.bytes;
+    size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
+    step = step ? step : 1;
+    for (size_t first = 0; first < view.count; first += step) {
+        int count = (int)(view.count - first < step ? view.count - first : step), position = 0, code;
+        char *at = element(view.address, first, shape.layout.extent), *there = packed + first * bytes;
+        if (bytes > MOST_AT_ONCE || at == MPI_BOTTOM)
+            code = pack_by_message(operation, (struct view){at, (size_t)count, view.type}, there,
+                                   (size_t)count * bytes, unpacks);
+        else if (unpacks)
+            code = PMPI_Unpack(there, count * (int)bytes, &position, at, count, view.type, comm);
+        else
+            code = PMPI_Pack(at, count, view.type, there, count * (int)bytes, &position, comm);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Functions that the engine calls */
 
 /* Starts to send to a peer, or to receive from it. */
 static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
                          uint32_t tag)
 {
-    MPI_Datatype type = operation->type, large = MPI_DATATYPE_NULL;
+    MPI_Datatype type = operation->elements.type, large = MPI_DATATYPE_NULL;
     if (tag >= TAGS_PER_OPERATION)
         return MPI_ERR_TAG;
     if (count > INT_MAX) {
@@ -263,12 +286,17 @@ static int start_message(struct operation *operation, int sends, uint32_t slot, 
         type = large;
         count = 1;
     }
-    reserve_slot(operation, slot);
-    MPI_Request *request = &operation->requests[slot];
+    if (operation->under_way == operation->message_room) {
+        operation->message_room = 2 * operation->message_room + 8;
+        operation->messages = grown(operation->messages, sizeof(struct message) * (size_t)operation->message_room);
+    }
+    struct message *message = &operation->messages[operation->under_way];
+    *message = (struct message){MPI_REQUEST_NULL, slot, !sends};
     MPI_Comm comm = operation->comm->private_comm;
-    int mpi_tag = (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
-    int code = sends ? PMPI_Isend(at, (int)count, type, peer, mpi_tag, comm, request)
-                     : PMPI_Irecv(at, (int)count, type, peer, mpi_tag, comm, request);
+    int mpi_tag = tag_of(operation, tag);
+    int code = sends ? PMPI_Isend(at, (int)count, type, peer, mpi_tag, comm, &message->request)
+                     : PMPI_Irecv(at, (int)count, type, peer, mpi_tag, comm, &message->request);
+    operation->under_way += code == MPI_SUCCESS;
     if (large != MPI_DATATYPE_NULL)
         PMPI_Type_free(&large);
     return code;
@@ -287,21 +315,26 @@ static int transport_receive(void *user, uint32_t slot, void *into, size_t count
 /* Takes those messages that have ended. One by one, since an error of several goes to the handler of MPI_COMM_WORLD. */
 static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
 {
-    for (int slot = 0; slot < operation->slots && *count < room; slot++) {
-        MPI_Request *request = &operation->requests[slot];
+    for (int i = 0; i < operation->under_way && *count < room;) {
+        struct message *message = &operation->messages[i];
         MPI_Status status;
         MPI_Count bytes = 0;
         int flag = 0;
-        if (*request == MPI_REQUEST_NULL)
-            continue;
-        int code = PMPI_Test(request, &flag, &status);
+        int code = PMPI_Test(&message->request, &flag, message->is_receive ? &status : MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS)
             return code;
-        if (!flag)
+        if (!flag) {
+            i++;
             continue;
-        PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-        size_t elements = bytes > 0 ? (size_t)bytes / operation->type_bytes : 0;
-        ended[(*count)++] = (hocket_ended){(uint32_t)slot, (uint32_t)status.MPI_SOURCE, elements};
+        }
+        hocket_ended *one = &ended[(*count)++];
+        *one = (hocket_ended){.slot = message->slot};
+        if (message->is_receive) {
+            PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+            one->source = (uint32_t)status.MPI_SOURCE;
+            one->count = bytes > 0 ? (size_t)bytes / operation->elements.bytes : 0;
+        }
+        *message = operation->messages[--operation->under_way];
     }
     return MPI_SUCCESS;
 }
@@ -321,11 +354,11 @@ static int transport_test(void *user, int may_wait, hocket_ended *ended, size_t 
 static int transport_reduce(void *user, const void *source, void *target, size_t count)
 {
     struct operation *operation = user;
-    ptrdiff_t extent = operation->description.layout.extent;
+    ptrdiff_t extent = operation->elements.layout.extent;
     for (size_t first = 0; first < count; first += MOST_AT_ONCE) {
         int some = (int)(count - first < MOST_AT_ONCE ? count - first : MOST_AT_ONCE);
         int code = PMPI_Reduce_local(element(source, first, extent), element(target, first, extent), some,
-                                     operation->type, operation->call.op);
+                                     operation->elements.type, operation->call.op);
         if (code != MPI_SUCCESS)
             return code;
     }
@@ -335,13 +368,14 @@ static int transport_reduce(void *user, const void *source, void *target, size_t
 static int transport_copy(void *user, const void *source, void *target, size_t count)
 {
     struct operation *operation = user;
-    if (operation->is_dense) {
-        memmove(target, source, count * operation->type_bytes);
+    const struct shape *elements = &operation->elements;
+    if (elements->is_dense) {
+        memmove(target, source, count * elements->bytes);
         return MPI_SUCCESS;
     }
-    char *between = make_room(&operation->copying, count * operation->type_bytes);
-    int code = pack((struct view){(void *)source, count, operation->type}, between, 0);
-    return code == MPI_SUCCESS ? pack((struct view){target, count, operation->type}, between, 1) : code;
+    char *between = make_room(&operation->copying, count * elements->bytes);
+    int code = pack(operation, (struct view){(void *)source, count, elements->type}, between, 0);
+    return code == MPI_SUCCESS ? pack(operation, (struct view){target, count, elements->type}, between, 1) : code;
 }
 
 static const hocket_transport transport = {transport_send, transport_receive, transport_test, transport_reduce,
@@ -387,7 +421,7 @@ static void release_communicator(struct communicator *state)
         free(operation->packed_input.bytes);
         free(operation->packed_result.bytes);
         free(operation->copying.bytes);
-        free(operation->requests);
+        free(operation->messages);
         free(operation);
     }
     if (state->engine)
@@ -464,6 +498,8 @@ static struct communicator *state_of(MPI_Comm comm)
 static int is_duplicated(struct communicator *state, int may_wait)
 {
     int flag = 1;
+    if (__atomic_load_n(&state->is_duplicated, __ATOMIC_ACQUIRE))
+        return 1;
     pthread_mutex_lock(&state->lock);
     if (state->duplication != MPI_REQUEST_NULL) {
         if (may_wait)
@@ -473,6 +509,7 @@ static int is_duplicated(struct communicator *state, int may_wait)
         if (flag)
             PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
     }
+    __atomic_store_n(&state->is_duplicated, flag, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&state->lock);
     return flag;
 }
@@ -502,6 +539,17 @@ static MPI_Datatype held(MPI_Datatype type)
     return type;
 }
 
+static void hold_types(struct operation *operation)
+{
+    struct call *call = &operation->call;
+    operation->callers_types[0] = call->input.type;
+    operation->callers_types[1] = call->result.type;
+    call->input.type = held(call->input.type);
+    call->result.type = held(call->result.type);
+    if (call->op != MPI_OP_NULL)
+        operation->elements.type = call->result.type;
+}
+
 static void release(MPI_Datatype held, MPI_Datatype callers)
 {
     if (held != callers)
@@ -511,25 +559,25 @@ static void release(MPI_Datatype held, MPI_Datatype callers)
 static void keep_operation(struct operation *operation)
 {
     struct communicator *state = operation->comm;
-    release(operation->call.input.type, operation->callers_types[0]);
-    release(operation->call.result.type, operation->callers_types[1]);
+    if (operation->call.is_nonblocking) {
+        release(operation->call.input.type, operation->callers_types[0]);
+        release(operation->call.result.type, operation->callers_types[1]);
+    }
     pthread_mutex_lock(&state->lock);
-    if (operation->program)
-        hocket_finish(state->engine, operation->program);
-    operation->program = NULL;
+    hocket_finish(state->engine, operation->program);
     operation->next = state->idle;
     state->idle = operation;
     pthread_mutex_unlock(&state->lock);
 }
 
 /* Where the engine finds a view's bytes: there, or packed. */
-static int bytes_of(struct view *view, struct room *room, int is_read, void **at)
+static int bytes_of(const struct operation *operation, struct view view, struct room *room, int is_read, void **at)
 {
-    *at = view->address;
-    if (view->count == 0 || shape_of(view->type).is_dense)
+    *at = view.address;
+    if (view.count == 0 || shape_of(view.type).is_dense)
         return MPI_SUCCESS;
-    *at = make_room(room, view->count * shape_of(view->type).bytes);
-    return is_read ? pack(*view, *at, 0) : MPI_SUCCESS;
+    *at = make_room(room, view.count * shape_of(view.type).bytes);
+    return is_read ? pack(operation, view, *at, 0) : MPI_SUCCESS;
 }
 
 /* Of a call in place, the part of the result that holds input, packed where it belongs. */
@@ -545,50 +593,55 @@ static int pack_own_part(struct operation *operation, char *packed)
         own.address = element(own.address, own.count * (size_t)operation->comm->rank, shape.layout.extent);
         packed += own.count * shape.bytes * (size_t)operation->comm->rank;
     }
-    return pack(own, packed, 0);
+    return pack(operation, own, packed, 0);
 }
 
-/* Describes the call to the engine. */
-static void describe(struct operation *operation)
+/* Takes the algorithm for a call; NULL, and why it is left to MPI, if there is none. All ranks do so in the same order. */
+static struct operation *prepare(struct communicator *state, struct call *call)
 {
-    struct call *call = &operation->call;
-    hocket_call *description = &operation->description;
-    *description = (hocket_call){call->collective, call->is_nonblocking, call->root, call->in_place, 1, call->count, call->counts, 1,
-                                 {1, 0, 1}};
-    operation->type = MPI_BYTE;
-    operation->type_bytes = 1;
-    operation->is_dense = 1;
+    struct shape elements = {MPI_BYTE, 1, 1, 1, {1, 0, 1}};
+    int commutes = 1;
     if (call->op != MPI_OP_NULL) {
-        PMPI_Op_commutative(call->op, &description->commutative);
-        struct shape shape = shape_of(call->result.type);
-        operation->type = call->result.type;
-        operation->is_dense = shape.is_dense;
-        operation->type_bytes = description->element_bytes = shape.bytes;
-        description->layout = shape.layout;
-        call->reason = shape.bytes ? NULL : "a type without data";
+        PMPI_Op_commutative(call->op, &commutes);
+        elements = shape_of(call->result.type);
+        call->reason = elements.bytes ? NULL : "a type without data";
+        if (call->reason)
+            return NULL;
     }
+    hocket_call description = {.collective = call->collective,
+                               .is_nonblocking = call->is_nonblocking,
+                               .root = call->root,
+                               .in_place = call->in_place,
+                               .commutative = commutes,
+                               .count = call->count,
+                               .counts = call->counts,
+                               .element_bytes = elements.bytes,
+                               .layout = elements.layout};
+    struct operation *operation = NULL;
+    pthread_mutex_lock(&state->lock);
+    hocket_operation *program = hocket_prepare(state->engine, &description, &call->reason);
+    int is_first = state->private_comm == MPI_COMM_NULL && state->duplication == MPI_REQUEST_NULL;
+    if (program && is_first && !duplicate(call->comm, state)) {
+        hocket_finish(state->engine, program);
+        program = NULL;
+        call->reason = state->reason;
+    }
+    if (program) {
+        operation = take_operation(state);
+        operation->program = program;
+        operation->call = *call;
+        operation->elements = elements;
+        operation->has_started = 0;
+        operation->sequence = state->sequence++;
+    }
+    pthread_mutex_unlock(&state->lock);
+    return operation;
 }
 
-/* Takes the algorithm for a call; 0, and why it is left to MPI, if there is none. All ranks do so in the same order. */
-static int prepare(struct operation *operation)
+/* Whether the result is this rank's data, and so not to be written: that of the root of a broadcast. */
+static int gives_result(const struct operation *operation)
 {
-    struct communicator *state = operation->comm;
-    describe(operation);
-    if (operation->call.reason)
-        return 0;
-    pthread_mutex_lock(&state->lock);
-    operation->program = hocket_prepare(state->engine, &operation->description, &operation->call.reason);
-    int is_first = state->private_comm == MPI_COMM_NULL && state->duplication == MPI_REQUEST_NULL;
-    if (operation->program && is_first && !duplicate(operation->call.comm, state)) {
-        hocket_finish(state->engine, operation->program);
-        operation->program = NULL;
-        operation->call.reason = state->reason;
-    }
-    operation->has_started = 0;
-    operation->sequence = state->sequence;
-    state->sequence += operation->program != NULL;
-    pthread_mutex_unlock(&state->lock);
-    return operation->program != NULL;
+    return operation->call.collective == HOCKET_BROADCAST && operation->call.root == operation->comm->rank;
 }
 
 /* Starts the program on the caller's buffers, or on packed ones. */
@@ -598,11 +651,10 @@ static int start(struct operation *operation)
     void *input = call->input.address, *result = call->result.address;
     operation->has_started = 1;
     if (call->op == MPI_OP_NULL) {
-        int is_read = call->in_place || (call->collective == HOCKET_BROADCAST && call->root == operation->comm->rank);
-        int code = bytes_of(&call->input, &operation->packed_input, 1, &input);
+        int code = bytes_of(operation, call->input, &operation->packed_input, 1, &input);
         if (code == MPI_SUCCESS)
-            code = bytes_of(&call->result, &operation->packed_result, 0, &result);
-        if (code == MPI_SUCCESS && is_read)
+            code = bytes_of(operation, call->result, &operation->packed_result, 0, &result);
+        if (code == MPI_SUCCESS && (call->in_place || gives_result(operation)))
             code = pack_own_part(operation, result);
         if (code != MPI_SUCCESS)
             return code;
@@ -623,26 +675,25 @@ static int advance(struct operation *operation, int may_wait)
     if (call->code != MPI_SUCCESS)
         return 1;
     int state = hocket_advance(operation->program, may_wait, &call->code);
-    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count && !shape_of(call->result.type).is_dense)
-        call->code = pack(call->result, operation->packed_result.bytes, 1);
+    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count &&
+        !shape_of(call->result.type).is_dense && !gives_result(operation))
+        call->code = pack(operation, call->result, operation->packed_result.bytes, 1);
     return state != HOCKET_WAITS;
 }
 
 static size_t bytes_moved(const struct operation *operation)
 {
-    const hocket_call *call = &operation->description;
-    size_t elements = call->counts ? operation->call.result.count : call->count;
-    return elements * call->element_bytes;
+    const struct call *call = &operation->call;
+    return (call->counts ? call->result.count : call->count) * operation->elements.bytes;
 }
 
 static void log_ran(struct operation *operation)
 {
     if (!shim.log_summary && !shim.log_calls)
         return;
-    char algorithm[128] = "failed";
+    char algorithm[128];
     double time_s = PMPI_Wtime() - operation->start_s;
-    if (operation->program)
-        hocket_algorithm(operation->program, algorithm, sizeof algorithm);
+    hocket_algorithm(operation->program, algorithm, sizeof algorithm);
     if (shim.log_summary)
         hocket_log_ran(operation->call.function, algorithm, bytes_moved(operation), time_s);
     if (shim.log_calls)
@@ -661,9 +712,11 @@ static void passed(const struct call *call)
 /* Keeps the operations whose requests are gone. */
 static void reap(void)
 {
+    if (!__atomic_load_n(&shim.ended, __ATOMIC_RELAXED))
+        return;
     pthread_mutex_lock(&shim.ended_lock);
     struct operation *next, *operation = shim.ended;
-    shim.ended = NULL;
+    __atomic_store_n(&shim.ended, NULL, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&shim.ended_lock);
     for (; operation; operation = next) {
         struct communicator *comm = operation->comm;
@@ -687,25 +740,16 @@ static struct operation *operation_for(struct call *call)
     struct communicator *state = call->reason || call->comm == MPI_COMM_NULL ? NULL : state_of(call->comm);
     if (!call->reason)
         call->reason = state ? state->reason : "no communicator";
-    if (!call->reason) {
-        pthread_mutex_lock(&state->lock);
-        struct operation *operation = take_operation(state);
-        pthread_mutex_unlock(&state->lock);
-        operation->call = *call;
-        operation->callers_types[0] = call->input.type;
-        operation->callers_types[1] = call->result.type;
-        if (call->is_nonblocking) {
-            operation->call.input.type = held(call->input.type);
-            operation->call.result.type = held(call->result.type);
-        }
-        operation->start_s = shim.log_summary ? PMPI_Wtime() : 0;
-        if (prepare(operation))
-            return operation;
-        call->reason = operation->call.reason;
-        keep_operation(operation);
+    double start_s = shim.log_summary ? PMPI_Wtime() : 0;
+    struct operation *operation = call->reason ? NULL : prepare(state, call);
+    if (!operation) {
+        passed(call);
+        return NULL;
     }
-    passed(call);
-    return NULL;
+    operation->start_s = start_s;
+    if (call->is_nonblocking)
+        hold_types(operation);
+    return operation;
 }
 
 int shim_run(struct call *call)
@@ -713,7 +757,7 @@ int shim_run(struct call *call)
     struct operation *operation = operation_for(call);
     if (!operation)
         return 0;
-    while (!advance(operation, !shim_is_active())) {
+    while (!advance(operation, !shim_polls())) {
         shim_progress();
         if (shim.is_crowded)
             sched_yield();
@@ -727,9 +771,10 @@ int shim_run(struct call *call)
     return 1;
 }
 
-size_t *shim_counts(MPI_Comm comm)
+size_t *shim_counts(const struct call *call)
 {
-    struct communicator *state = shim.is_ready && !shim.off && comm != MPI_COMM_NULL ? state_of(comm) : NULL;
+    int is_taken = shim.is_ready && !shim.off && hocket_has_rule(call->collective, call->is_nonblocking);
+    struct communicator *state = is_taken ? state_of(call->comm) : NULL;
     return state ? state->counts : NULL;
 }
 
@@ -761,7 +806,7 @@ static int free_request(void *state)
     struct operation *operation = state;
     pthread_mutex_lock(&shim.ended_lock);
     operation->next = shim.ended;
-    shim.ended = operation;
+    __atomic_store_n(&shim.ended, operation, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&shim.ended_lock);
     return MPI_SUCCESS;
 }
@@ -780,14 +825,19 @@ int shim_may_be_active(MPI_Comm comm)
     return state && !state->reason;
 }
 
-int shim_is_active(void)
+static int is_active(void)
 {
     return __atomic_load_n(&shim.active_count, __ATOMIC_RELAXED) > 0;
 }
 
+int shim_polls(void)
+{
+    return is_active() || (shim.has_threads && hocket_has_rule(HOCKET_ANY, 1));
+}
+
 void shim_progress(void)
 {
-    if (!shim_is_active() || pthread_mutex_trylock(&shim.lock))
+    if (!is_active() || pthread_mutex_trylock(&shim.lock))
         return;
     for (struct operation **place = &shim.active; *place;) {
         struct operation *operation = *place;
@@ -839,7 +889,7 @@ void shim_settle(MPI_Comm comm)
 {
     struct communicator *state;
     int found = 0;
-    if (shim_is_active() && comm != MPI_COMM_NULL)
+    if (is_active() && comm != MPI_COMM_NULL)
         PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
     while (found && is_in_use(state))
         shim_progress();
@@ -872,7 +922,7 @@ int shim_wait(MPI_Request *request, MPI_Status *status)
 {
     int flag = 0, code = MPI_SUCCESS;
     while (!flag && code == MPI_SUCCESS) {
-        if (!shim_is_active())
+        if (!shim_polls())
             return PMPI_Wait(request, status);
         shim_progress();
         code = PMPI_Test(request, &flag, status);
@@ -958,11 +1008,13 @@ static int is_crowded(void)
 void shim_begin(void)
 {
     static char problem[512];
-    int *most, is_set;
+    int *most, is_set, level;
     if (shim.is_ready)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
     shim.is_crowded = is_crowded();
+    PMPI_Query_thread(&level);
+    shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &shim.keyval, NULL);
@@ -984,7 +1036,7 @@ void shim_end(void)
 {
     if (!shim.is_ready)
         return;
-    while (shim_is_active())
+    while (is_active())
         shim_progress();
     reap();
     MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};

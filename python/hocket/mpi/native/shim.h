@@ -50,8 +50,8 @@ void hocket_count_calls(int are_counted);
 int shim_run(struct call *call);
 /* Starts a call; 0 if it is left to MPI. */
 int shim_start(struct call *call, MPI_Request *request);
-/* Room for one count of each rank, until the next call on `comm`; NULL if that is left to MPI. */
-size_t *shim_counts(MPI_Comm comm);
+/* Room for one count of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
+size_t *shim_counts(const struct call *call);
 /* Rank and ranks of a communicator; 0 where MPI has to say what is wrong with it. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
 /* Why MPI has to complain about a buffer, with an operator or MPI_OP_NULL, or NULL. */
@@ -61,8 +61,9 @@ const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype ty
  * ranks. Between groups MPICH 5.0.2 gets nonblocking calls wrong, and processes of another MPI_COMM_WORLD may have no
  * such rules. */
 int shim_may_be_active(MPI_Comm comm);
-/* Whether calls that were started are under way, on this rank. */
-int shim_is_active(void);
+/* Whether calls that were started are under way on this rank, or another thread may start some: then nothing may wait inside
+ * MPI. */
+int shim_polls(void);
 /* Goes on with them. */
 void shim_progress(void);
 /* Waits for a request of MPI's, and goes on with them. */

@@ -20,6 +20,21 @@ program fortran
   do i = 0, ranks - 1
     is_right = is_right .and. all(4 * i + 1) == i + 1 .and. all(4 * i + 4) == i + 4
   end do
+  all = 0
+  call mpi_gatherv(own, 4, mpi_integer, all, [(4, i = 1, ranks)], [(4 * i, i = 0, ranks - 1)], mpi_integer, 0, &
+                   mpi_comm_world, error)
+  if (rank == 0) is_right = is_right .and. all(4 * ranks) == ranks + 3
+  call mpi_scatterv(all, [(4, i = 1, ranks)], [(4 * i, i = 0, ranks - 1)], mpi_integer, total, 4, mpi_integer, 0, &
+                    mpi_comm_world, error)
+  is_right = is_right .and. total(4) == rank + 4
+  call mpi_allgatherv(rank, 1, mpi_integer, all, [(1, i = 1, ranks)], [(i, i = 0, ranks - 1)], mpi_integer, &
+                      mpi_comm_world, error)
+  is_right = is_right .and. all(ranks) == ranks - 1
+  call mpi_alltoallv(all(1:ranks), [(1, i = 1, ranks)], [(i, i = 0, ranks - 1)], mpi_integer, all(ranks + 1:), &
+                     [(1, i = 1, ranks)], [(i, i = 0, ranks - 1)], mpi_integer, mpi_comm_world, error)
+  is_right = is_right .and. all(2 * ranks) == rank
+  call mpi_exscan(own, total, 4, mpi_integer, mpi_sum, mpi_comm_world, error)
+  if (rank == 1) is_right = is_right .and. total(4) == 4
   total = merge(own, 0, rank == ranks - 1)
   call mpi_bcast(total, 4, mpi_integer, ranks - 1, mpi_comm_world, error)
   is_right = is_right .and. total(1) == ranks

@@ -1,16 +1,22 @@
 /* What programs do around collectives. Prints "mixed: right" when all results are.
  *
  * - receives of any tag from anybody are pending while collectives run: their messages must not meet;
- * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier;
+ * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier, or in one of
+ *   the other functions that wait;
  * - with an argument: operators, types and communicators are freed while a collective that was started still needs
  *   them, which Open MPI 5.0's own does not survive;
- * - two threads, each on a communicator of its own;
+ * - the memory that a broadcast is from cannot be written;
+ * - two threads, each on a communicator of its own, of which one starts what others wait for;
  * - collectives of an intercommunicator.
  */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST_RANKS = 16 };
 
 static int rank, ranks, failures;
 
@@ -50,15 +56,24 @@ static void started(void)
         MPI_Send(&rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
     expect(sums[0] == ranks * (ranks - 1) / 2, "a started sum");
     expect(rank != 0 || token == ranks - 1, "received meanwhile");
-    /* the same with a barrier of another communicator */
+    /* the same with a barrier of another communicator, and with blocks of different sizes */
     MPI_Comm other;
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
-    MPI_Iallreduce(&ones, &others, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
-    if (rank % 2)
+    int numbers[MOST_RANKS], counts[MOST_RANKS], places[MOST_RANKS];
+    for (int i = 0; i < ranks; i++)
+        counts[i] = 1, places[i] = i;
+    for (int has_blocks = 0; has_blocks < 2; has_blocks++) {
+        MPI_Iallreduce(&ones, &others, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+        if (rank % 2)
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        if (has_blocks)
+            MPI_Allgatherv(&rank, 1, MPI_INT, numbers, counts, places, MPI_INT, other);
+        else
+            MPI_Barrier(other);
         MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-    MPI_Barrier(other);
-    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-    expect(others == ranks, "a started sum and a barrier");
+        expect(others == ranks, "a started sum and a barrier or blocks");
+    }
+    expect(numbers[ranks - 1] == ranks - 1, "blocks while a sum is under way");
     MPI_Comm_free(&other);
     /* several at once, ended in any order, with a receive among them */
     int got = -1, right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
@@ -74,6 +89,58 @@ static void started(void)
     for (int i = 0; i < 3; i++)
         expect(sums[i] == ranks * (ranks - 1) / 2, "several started sums");
     expect(got == left, "a receive among them");
+}
+
+enum { WAYS = 6 };
+
+/* Receives an int from a rank: one function for each way that waits. */
+static int received(int way, int from)
+{
+    int value = -1, index, count = 0, flag = 0;
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Status status = {.MPI_SOURCE = from};
+    if (way == 0) {
+        MPI_Probe(from, 5, MPI_COMM_WORLD, &status);
+        MPI_Recv(&value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &status);
+    } else if (way == 1) {
+        MPI_Mprobe(from, 5, MPI_COMM_WORLD, &message, &status);
+        MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
+    } else if (way == 2) {
+        status.MPI_SOURCE = -1;
+        MPI_Sendrecv(&rank, 1, MPI_INT, from, 6, &value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &status);
+    } else {
+        MPI_Irecv(&value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &request);
+        if (way == 3)
+            MPI_Waitsome(1, &request, &count, &index, MPI_STATUSES_IGNORE);
+        while (way == 4 && count == 0)
+            MPI_Testsome(1, &request, &count, &index, MPI_STATUSES_IGNORE);
+        while (way == 5 && !flag)
+            MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    expect(status.MPI_SOURCE == from, "where a message is from");
+    return value;
+}
+
+/* Rank 0 starts a sum, and then waits for what the last rank sends when the sum is there. */
+static void waited_for(void)
+{
+    int last = ranks - 1, sum, value;
+    for (int way = 0; way < WAYS && ranks > 1; way++) {
+        MPI_Request request;
+        if (rank > 0)
+            usleep(10000);
+        MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        if (rank == 0)
+            expect(received(way, last) == way, "received while a sum is under way");
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == last)
+            MPI_Send(&way, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+        if (rank == last && way == 2)
+            MPI_Recv(&value, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        expect(sum == ranks * last / 2, "a sum that is waited for");
+    }
 }
 
 static void larger(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -108,6 +175,22 @@ static void freed_early(void)
         expect(most[2 * i] == (ranks - 1) * 1000 + 2 * i && most[2 * i + 1] == -1, "freed early");
 }
 
+/* Of a type with gaps, from memory that the root cannot write. */
+static void broadcast_from_constants(void)
+{
+    MPI_Datatype spaced;
+    int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &spaced);
+    MPI_Type_commit(&spaced);
+    page[0] = page[1] = page[2] = rank + 1;
+    if (rank == 0)
+        mprotect(page, 4096, PROT_READ);
+    MPI_Bcast(page, 1, spaced, 0, MPI_COMM_WORLD);
+    expect(page[0] == 1 && page[1] == rank + 1 && page[2] == 1, "broadcast from constants");
+    MPI_Type_free(&spaced);
+    munmap(page, 4096);
+}
+
 static void *thread(void *comm)
 {
     static _Thread_local int sum, all;
@@ -122,6 +205,35 @@ static void *thread(void *comm)
     return NULL;
 }
 
+static MPI_Request of_second;
+
+static void *start_later(void *comm)
+{
+    static int one = 1, sum;
+    usleep(rank == 0 ? 50000 : 100000);
+    MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, *(MPI_Comm *)comm, &of_second);
+    return NULL;
+}
+
+/* A thread of rank 0 starts what the others wait for before they come to where its other thread is already. */
+static void started_by_another_thread(MPI_Comm comms[2])
+{
+    pthread_t second;
+    int sum, one = 1, is_first = rank == 0;
+    if (is_first)
+        pthread_create(&second, NULL, start_later, &comms[1]);
+    else {
+        start_later(&comms[1]);
+        MPI_Wait(&of_second, MPI_STATUS_IGNORE);
+    }
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comms[0]);
+    if (is_first) {
+        pthread_join(second, NULL);
+        MPI_Wait(&of_second, MPI_STATUS_IGNORE);
+    }
+    expect(sum == ranks, "a sum while another thread starts one");
+}
+
 static void threads(int provided)
 {
     if (provided < MPI_THREAD_MULTIPLE)
@@ -133,6 +245,7 @@ static void threads(int provided)
     pthread_create(&second, NULL, thread, &comms[1]);
     thread(&comms[0]);
     pthread_join(second, NULL);
+    started_by_another_thread(comms);
     MPI_Comm_free(&comms[0]);
     MPI_Comm_free(&comms[1]);
 }
@@ -159,6 +272,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     pending_receives();
     started();
+    waited_for();
+    broadcast_from_constants();
     if (argc > 1)
         freed_early();
     threads(provided);
