@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike, fspath
@@ -16,14 +15,13 @@ from hocket import files
 from hocket._native import Error
 from hocket.traces.agreement import check_agreement
 from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.lines import Lines, lines_of
 from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
 
 __all__ = ["compressed", "read", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
-_GZIP = b"\x1f\x8b"
 _MOST_RANKS = 1 << 20
-_LONGEST_LINE = 1 << 24  # bytes: room for a communicator of so many ranks
 _COMPRESSION = 6
 
 
@@ -35,18 +33,8 @@ def read(path: str | PathLike[str]) -> Trace:
             what was expected.
     """
     name = fspath(path)
-    try:
-        with open(name, "rb") as plain:
-            is_compressed = plain.read(2) == _GZIP
-            plain.seek(0)
-            with gzip.open(plain, "rb") if is_compressed else plain as lines:
-                return _Reader(name, lines).trace()
-    except EOFError:
-        raise Error(f"{name}: cut off, expected more compressed data") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise Error(f"{name}: not a trace: {error}") from None
-    except OSError as error:
-        raise Error(f"{name}: {error.strerror}") from None
+    with lines_of(name) as lines:
+        return _Reader(name, lines).trace()
 
 
 def write(path: str | PathLike[str], trace: Trace) -> None:
@@ -89,10 +77,9 @@ def _json(value: Any) -> str:
 class _Reader:
     """Reads lines, and knows which one it is at."""
 
-    def __init__(self, name: str, lines: Any) -> None:
+    def __init__(self, name: str, lines: Lines) -> None:
         self._name = name
         self._lines = lines
-        self._line = 0
         self._rank: int | None = None
 
     def trace(self) -> Trace:
@@ -106,8 +93,7 @@ class _Reader:
         world = Communicator(tuple(range(count)))
         ranks = tuple(self._rank_trace(number, world) for number in range(count))
         self._rank = None
-        if self._lines.readline(1):
-            self._line += 1
+        if self._lines.next():
             raise self._error(f"expected the end of the file after {count} ranks")
         trace = Trace(**texts, ranks=ranks, file=self._name)
         check_agreement(trace)
@@ -128,12 +114,13 @@ class _Reader:
         return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
 
     def _call(self, state: _State, index: int, count: int) -> Call:
-        text = self._next(f"call {index + 1} of {count}")
-        alike = _alike(text)
-        if alike and (known := state.call_like(*alike, text)):
-            return Call(known[0], alike[1], alike[2], known[1], self._line)
-        line = self._parsed(text, f"call {index + 1} of {count}")
-        name, start_s, end_s = line.pop("call", None), line.pop("start_s", None), line.pop("end_s", None)
+        text = self._lines.next()
+        head = _HEAD.match(text)
+        if head and (known := state.call_like(head, text)):
+            return Call(*known, self._lines.number)
+        what = f"call {index + 1} of {count}"
+        values = self._parsed(text, what)
+        name, start_s, end_s = values.pop("call", None), values.pop("start_s", None), values.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
         if function is None:
             raise self._error(f"call: got {_shown(name)}, expected an MPI function that traces tell of")
@@ -141,26 +128,21 @@ class _Reader:
             raise self._error(f"got times {_shown(start_s)} and {_shown(end_s)}, expected 0 <= start_s <= end_s")
         for kind, at in ((Kind.INIT, 0), (Kind.FINALIZE, count - 1)):
             if (function.kind is kind) != (index == at):
-                what = "first" if at == 0 else "last"
-                raise self._error(f"got {name} as call {index + 1} of {count}, expected MPI_{kind.name.title()} {what}")
-        state.take(str(name), function, line, start_s, end_s)
-        if alike:
-            state.remember(alike[0], text, str(name), function, line)
-        return Call(str(name), start_s, end_s, line, self._line)
+                where = "first" if at == 0 else "last"
+                raise self._error(f"got {name} as {what}, expected MPI_{kind.name.title()} {where}")
+        state.take(str(name), function, values, start_s, end_s)
+        if head:
+            state.remember(head, text, str(name), function, values)
+        return Call(str(name), start_s, end_s, values, self._lines.number)
 
     def _object(self, what: str) -> dict[str, Any]:
-        return self._parsed(self._next(what), what)
-
-    def _next(self, what: str) -> bytes:
-        line: bytes = self._lines.readline(_LONGEST_LINE)
-        self._line += 1
-        if not line:
-            raise self._error(f"the file ends, expected {what}")
-        return line
+        return self._parsed(self._lines.next(), what)
 
     def _parsed(self, line: bytes, what: str) -> dict[str, Any]:
+        if not line:
+            raise self._error(f"the file ends, expected {what}")
         try:
-            value = json.loads(line)
+            value = _DECODE(line.decode())
         except (ValueError, RecursionError):
             raise self._error(f"got {line[:40]!r}, expected {what}: an object of JSON") from None
         if not isinstance(value, dict):
@@ -181,7 +163,7 @@ class _Reader:
 
     def _error(self, message: str) -> Error:
         rank = f", rank {self._rank}" if self._rank is not None else ""
-        return Error(f"{self._name}{rank}, line {self._line}: {message}")
+        return Error(f"{self._name}{rank}, line {self._lines.number}: {message}")
 
 
 _CREATES = frozenset({"new_ranks", "new_remote_ranks"})
@@ -189,29 +171,35 @@ _MEETS = frozenset({"thread", "ranks", "remote_ranks"})
 _LOOKED = frozenset({"tries", "thread"})
 
 
-_NUMBER = rb"((?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-_HEAD = re.compile(rb'\{"call":"(\w+)","start_s":' + _NUMBER + rb',"end_s":' + _NUMBER)
+_DECODE = json.JSONDecoder().decode
+
+_WHOLE = rb"(?:0|[1-9]\d{0,17})"
+_NUMBER = rb"(" + _WHOLE + rb"(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+_HEAD = re.compile(
+    rb'\{"call":"(\w+)","start_s":%b,"end_s":%b(?:,"requests":\[(%b(?:,%b)*)\])?' % (_NUMBER, _NUMBER, _WHOLE, _WHOLE)
+)
 _REQUEST = b',"request":'
-
-
-def _alike(line: bytes) -> tuple[tuple[bytes, bytes], float, float] | None:
-    """Return what lines have in common that differ in times and request only, and the times, as programs write them."""
-    head = _HEAD.match(line)
-    if head is None:
-        return None
-    rest, request, _ = line[head.end() :].partition(_REQUEST)
-    return (head[1], rest + request), float(head[2]), float(head[3])
-
-
-_OF_THIS_LINE = frozenset({"requests", "ranks", "new", "thread"})
+_STARTED = frozenset(name.encode() for name, function in FUNCTIONS.items() if function.is_started)
+_OF_THIS_LINE = frozenset({"ranks", "new", "thread"})
 """Values that make a line unlike others."""
+
+_MOST_KINDS = 1 << 16
+"""How many lines unlike each other are remembered."""
+
+
+def _common(head: re.Match[bytes], line: bytes) -> tuple[tuple[bytes, bytes], bytes]:
+    """Return what a line has in common with those that differ in times and requests only, and its request."""
+    rest, request = line[head.end() :], b""
+    if head[1] in _STARTED:
+        rest, _, request = rest.partition(_REQUEST)
+    return (head[1], rest), request
 
 
 class _State:
     """What is open at a point of a rank's calls: communicators, requests, the time.
 
-    Most lines of a trace are like others but for their times and their request: what they hold is parsed and checked
-    once, and shared.
+    Most lines of a trace are like others but for their times and their requests: what else they hold is parsed and
+    checked once, and shared.
     """
 
     def __init__(self, rank: int, world: Communicator, error: Callable[[str], Error]) -> None:
@@ -225,34 +213,40 @@ class _State:
         self._ends_s: dict[int, float] = {}
         self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
 
-    def call_like(
-        self, common: tuple[bytes, bytes], start_s: float, end_s: float, line: bytes
-    ) -> tuple[str, dict[str, Any]] | None:
-        """Return the function and the values of a line like an earlier one, if it is, and go on."""
+    def call_like(self, head: re.Match[bytes], line: bytes) -> tuple[str, float, float, dict[str, Any]] | None:
+        """Return the function, its times and the values of a line like an earlier one, if it is, and go on."""
+        common, request = _common(head, line)
         known = self._like.get(common)
+        start_s, end_s = float(head[2]), float(head[3])
         if known is None or not self._ends_s.get(0, 0.0) <= start_s <= end_s < math.inf:
             return None
         name, function, values = known
-        if function.is_started:
-            if not line.endswith(b"%b%d}\n" % (_REQUEST, self._next_request)):
+        if request:
+            if request != b"%d}\n" % self._next_request:
                 return None
             values = {**values, "request": self._next_request}
             self._request(name, function, values)
+        elif head[4]:
+            values = {"requests": list(map(int, head[4].split(b","))), **values}
+            self._request(name, function, values)
         self._ends_s[0] = end_s
-        return name, values
+        return name, start_s, end_s, values
 
     def remember(
-        self, common: tuple[bytes, bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
+        self, head: re.Match[bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
     ) -> None:
         """Note what a line holds that was taken, for others like it."""
-        if function.kind in (Kind.INIT, Kind.FINALIZE) or not _OF_THIS_LINE.isdisjoint(values):
-            return
-        if function.is_started and not line.endswith(b"%b%d}\n" % (_REQUEST, values["request"])):
-            return
+        common, request = _common(head, line)
         if function.kind is Kind.FREE_COMMUNICATOR:
             self._like.clear()
-        else:
-            shared = {key: value for key, value in values.items() if key != "request"}
+        elif (
+            function.kind not in (Kind.INIT, Kind.FINALIZE)
+            and _OF_THIS_LINE.isdisjoint(values)
+            and ("request" in values) == bool(request)
+            and ("requests" in values) == bool(head[4])
+            and len(self._like) < _MOST_KINDS
+        ):
+            shared = {key: value for key, value in values.items() if key not in ("request", "requests")}
             self._like[common] = name, function, shared
 
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:

@@ -1,0 +1,87 @@
+"""Reading the files of traces line by line, with bounds: they may come from anywhere."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from hocket._native import Error
+
+__all__ = ["LONGEST_LINE", "MOST_BYTES", "Lines", "lines_of"]
+
+LONGEST_LINE = 1 << 24
+"""The longest line that is read, in bytes: room for a communicator of a million ranks."""
+
+MOST_BYTES = 1 << 32
+"""How much of a file is read, in bytes once decompressed: some 30 million calls."""
+
+_GZIP = b"\x1f\x8b"
+
+
+class Lines:
+    """The lines of a file, and which one was read last.
+
+    Attributes:
+        name: The name of the file.
+        number: The line that was read last, counted from 1.
+    """
+
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        self.name = name
+        self.number = 0
+        self._readline = file.readline
+        self._left_bytes = MOST_BYTES
+
+    def next(self) -> bytes:
+        """Return the next line with its end; nothing if there is none.
+
+        Raises:
+            Error: It is longer than `LONGEST_LINE`, or the file than `MOST_BYTES`.
+        """
+        line = self._readline(LONGEST_LINE + 1)
+        self.number += 1
+        self._left_bytes -= len(line)
+        if len(line) > LONGEST_LINE:
+            raise Error(f"{self.name}, line {self.number}: expected lines of at most {LONGEST_LINE} bytes")
+        if self._left_bytes < 0:
+            raise Error(f"{self.name}, line {self.number}: expected at most {MOST_BYTES} bytes once decompressed")
+        return line
+
+
+@contextmanager
+def lines_of(name: str) -> Iterator[Lines]:
+    """Open a file, compressed by gzip or not.
+
+    While it is open, Python's search for cycles is off: a trace has none, and it would go through all calls again and
+    again.
+
+    Raises:
+        Error: It cannot be read, or there is not enough memory for what is made of it.
+    """
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with open(name, "rb") as plain, _decompressed(plain) as file:
+            yield Lines(name, file)
+    except EOFError:
+        raise Error(f"{name}: cut off, expected more compressed data") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise Error(f"{name}: not a trace: {error}") from None
+    except OSError as error:
+        raise Error(f"{name}: {error.strerror}") from None
+    except MemoryError:
+        raise Error(f"{name}: too large for the memory there is") from None
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+def _decompressed(plain: io.BufferedReader) -> BinaryIO:
+    if plain.peek(len(_GZIP))[: len(_GZIP)] == _GZIP:
+        return io.BufferedReader(gzip.GzipFile(fileobj=plain))
+    return plain
