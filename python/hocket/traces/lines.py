@@ -12,15 +12,22 @@ from typing import BinaryIO
 
 from hocket._native import Error
 
-__all__ = ["LONGEST_LINE", "MOST_BYTES", "Lines", "lines_of"]
+__all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of"]
 
 LONGEST_LINE = 1 << 24
 """The longest line that is read, in bytes: room for a communicator of a million ranks."""
 
 MOST_BYTES = 1 << 32
-"""How much of a file is read, in bytes once decompressed: some 30 million calls."""
+"""How much of a trace is read, in bytes once decompressed: some 30 million calls."""
 
 _GZIP = b"\x1f\x8b"
+
+
+class Budget:
+    """How much more is read of a trace, which may have several files."""
+
+    def __init__(self) -> None:
+        self.left_bytes = MOST_BYTES
 
 
 class Lines:
@@ -31,31 +38,36 @@ class Lines:
         number: The line that was read last, counted from 1.
     """
 
-    def __init__(self, name: str, file: BinaryIO) -> None:
+    def __init__(self, name: str, file: BinaryIO, budget: Budget) -> None:
         self.name = name
         self.number = 0
         self._readline = file.readline
-        self._left_bytes = MOST_BYTES
+        self._budget = budget
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.next, b"")
 
     def next(self) -> bytes:
         """Return the next line with its end; nothing if there is none.
 
         Raises:
-            Error: It is longer than `LONGEST_LINE`, or the file than `MOST_BYTES`.
+            Error: It is longer than `LONGEST_LINE`, or the trace than `MOST_BYTES`.
         """
         line = self._readline(LONGEST_LINE + 1)
         self.number += 1
-        self._left_bytes -= len(line)
+        self._budget.left_bytes -= len(line)
         if len(line) > LONGEST_LINE:
             raise Error(f"{self.name}, line {self.number}: expected lines of at most {LONGEST_LINE} bytes")
-        if self._left_bytes < 0:
-            raise Error(f"{self.name}, line {self.number}: expected at most {MOST_BYTES} bytes once decompressed")
+        if self._budget.left_bytes < 0:
+            raise Error(
+                f"{self.name}, line {self.number}: expected a trace of at most {MOST_BYTES} bytes, decompressed"
+            )
         return line
 
 
 @contextmanager
-def lines_of(name: str) -> Iterator[Lines]:
-    """Open a file, compressed by gzip or not.
+def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
+    """Open a file of a trace, compressed by gzip or not.
 
     While it is open, Python's search for cycles is off: a trace has none, and it would go through all calls again and
     again.
@@ -67,7 +79,7 @@ def lines_of(name: str) -> Iterator[Lines]:
     gc.disable()
     try:
         with open(name, "rb") as plain, _decompressed(plain) as file:
-            yield Lines(name, file)
+            yield Lines(name, file, budget or Budget())
     except EOFError:
         raise Error(f"{name}: cut off, expected more compressed data") from None
     except (gzip.BadGzipFile, zlib.error) as error:
