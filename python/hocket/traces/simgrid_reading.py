@@ -22,8 +22,8 @@ __all__ = ["is_meant", "read_simgrid"]
 
 _FLOPS_PER_S = 1e9
 _MOST_RANKS = 1 << 20
-_ANY_SOURCE, _ANY_TAG = "-555", "-444"
-"""As SimGrid's mpi.h has them."""
+_ANY_SOURCES, _ANY_TAG = ("-555", "-333"), "-444"
+"""As SimGrid's mpi.h has them; traces that SimGrid wrote have MPI_UNDEFINED, -333, for any source."""
 
 _LONGEST_NUMBER = 400  # characters
 
@@ -260,8 +260,8 @@ class _Rank:
             value = ANY if kind == "source_tag" and word == _ANY_TAG else _whole(word, 0)
             expected = f"a tag{f', or {_ANY_TAG}' if kind == 'source_tag' else ''}"
         else:
-            value = ANY if kind == "source" and word == _ANY_SOURCE else _whole(word, 0, self._ranks - 1)
-            expected = f"a rank below {self._ranks}{f', or {_ANY_SOURCE}' if kind == 'source' else ''}"
+            value = ANY if kind == "source" and word in _ANY_SOURCES else _whole(word, 0, self._ranks - 1)
+            expected = f"a rank below {self._ranks}{f', or {_ANY_SOURCES[0]}' if kind == 'source' else ''}"
         if value is None:
             raise self._error(f"{key}: got {_shown(word.encode())}, expected {expected}")
         return value
