@@ -1,13 +1,12 @@
 """Fuzz the readers of traces: whatever a file holds, each gives a trace or an error of one line.
 
-Files that are right are changed at random, and read under a limit of memory and of time. What was read is also written in
-Hocket's own format and read again. Anything but a trace or an `Error` is printed with the files that led to it, and ends
-with exit status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
+Files that are right are changed at random, and read under a limit of memory and of time. What was read is also written
+in Hocket's own format and read again. Anything but a trace or an `Error` is printed, with where the files are kept that
+led to it, and ends with exit status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
 """
 
 import argparse
 import gzip
-import os
 import random
 import re
 import resource
@@ -27,16 +26,17 @@ from hocket.traces import Call, Communicator, RankTrace, Trace
 
 MEMORY_BYTES = 1 << 30
 TIME_S = 10.0
+LONGEST_LINE = 300
 
 Files = Mapping[str, bytes]
 
 NUMBERS = (
-    b"0 -1 -2 1 2 3 7 255 -555 1e6 1e999 nan inf 1.5 00 1_0 2147483648 9223372036854775807 1000000000000000000".split()
-)
+    b"0 -1 -2 1 2 3 7 255 -555 1e6 1e999 nan inf 1.5 00 1_0 2147483648 9223372036854775807 1000000000000000000"
+).split()
 TOKENS = (
-    b'[ ] { } " , : \n \0 \xff # - null true "requests": "got": "request": "comm": "peer": "new_ranks": "tries": "thread": '
-    b"MPI_Init MPI_Finalize MPI_Wait MPI_Waitall MPI_Waitany MPI_Testall MPI_Irecv MPI_Start MPI_Recv_init MPI_Comm_free "
-    b"init finalize compute send isend recv irecv wait waitall test sendRecv allgatherv reducescatter bcast ../ rank-0.txt"
+    b'[ ] { } " , : \n \0 \xff # - null true "requests": "got": "request": "comm": "new_ranks": "tries": "thread": '
+    b"MPI_Init MPI_Finalize MPI_Wait MPI_Waitall MPI_Waitany MPI_Testall MPI_Irecv MPI_Start MPI_Recv_init "
+    b"init finalize compute send isend recv irecv wait waitall test sendRecv allgatherv reducescatter bcast ../ r0"
 ).split(b" ")
 
 SIMGRID = b"""0 init
@@ -44,8 +44,8 @@ SIMGRID = b"""0 init
 0 compute 1e6
 0 isend 1 3 10 0
 0 waitall 1
-1 irecv -555 -444 10
-1 test 0 1 3
+1 irecv -555 -444 10 0
+1 test -555 1 -444
 1 sleep 0.5
 0 irecv 1 4 -1
 1 send 0 4 5 6
@@ -224,7 +224,7 @@ def check(folder: Path, entry: str, files: Files) -> bool:
         trace = traces.load(folder / entry)
     except Error as error:
         message = str(error)
-        assert "\n" not in message and len(message) < 1000 and message.startswith(str(folder)), message
+        assert "\n" not in message and len(message) < LONGEST_LINE + 200 and message.startswith(str(folder)), message
         return False
     traces.write(folder / "again", trace)
     assert traces.read(folder / "again").ranks == trace.ranks, "read again, it is another trace"
@@ -236,7 +236,7 @@ def out_of_time(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def fuzz(reader: str, minutes: float, seed: int, save: Path) -> int:
-    """Fuzz a reader until the time is over or something is found; return how many inputs were read, negative if found."""
+    """Fuzz a reader until the time is over or something is found; return how many inputs there were, or -1."""
     chance, some = random.Random(f"{reader} {seed}"), samples()[reader]
     others = [one for each in samples().values() for one in each]
     until, inputs, taken = time.monotonic() + 60 * minutes, 0, 0
@@ -255,7 +255,8 @@ def fuzz(reader: str, minutes: float, seed: int, save: Path) -> int:
                 kept = save / f"{reader}-{seed}-{inputs}"
                 shutil.rmtree(kept, ignore_errors=True)
                 shutil.copytree(folder, kept)
-                print(f"{reader}, input {inputs}, kept as {kept}/{entry}:\n{traceback.format_exc()}", flush=True)
+                told = "\n".join(line[:LONGEST_LINE] for line in traceback.format_exc().splitlines())
+                print(f"{reader}, input {inputs}, kept as {kept}/{entry}:\n{told}", flush=True)
                 return -1
             signal.setitimer(signal.ITIMER_REAL, 0)
             inputs += 1

@@ -24,6 +24,7 @@ from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Trace
 __all__ = ["is_log", "read_allprof"]
 
 _FIRST = re.compile(r"^(.*-)(0+)(\D.*|)$")
+_WHOLE = re.compile(r"-?[0-9]{1,20}")
 _MPICH_WORLD = 0x44000000
 """MPICH's MPI_COMM_WORLD, in whose logs nobody is -1 and any source -2; elsewhere -2 and -1."""
 
@@ -135,7 +136,7 @@ class _Rank:
     def read(self) -> None:
         """Read it all."""
         calls = list(self._split())
-        addresses = (address for _, name, words in calls for address in self._address(name, words))
+        addresses = (address for _, name, words in calls for address in self._addresses(name, words))
         self._handle_bytes = 4 if any(address % 8 for address in addresses) else 8
         for line, name, words in calls:
             self._line = line
@@ -178,20 +179,20 @@ class _Rank:
         elif text.startswith("htor's PMPI Tracer"):
             self.tracer = text.removeprefix("htor's ").partition(" Output")[0]
 
-    def _address(self, name: str, words: Sequence[str]) -> Iterator[int]:
+    def _addresses(self, name: str, words: Sequence[str]) -> Iterator[int]:
         """Give the address of the request that a function starts or knows."""
         function = FUNCTIONS.get(name)
         if function and (function.is_started or "requests" in function.needs) and len(words) > 2:
             at = -2 if function.is_started else len(_ARGUMENTS.get(name, "request").split())
-            if words[at].isdigit() and len(words[at]) <= 20:
+            if _WHOLE.fullmatch(words[at]):
                 yield int(words[at])
 
     def _take(self, name: str, words: list[str]) -> None:
-        if self._is_finished:
-            raise self._error(f"got {name}, expected nothing after MPI_Finalize")
         function = FUNCTIONS.get("MPI_Init" if name in _BEFORE else name)
         if function is None or function.kind in (Kind.PROBE, Kind.NEW_COMMUNICATOR, Kind.FREE_COMMUNICATOR):
             return
+        if self._is_finished:
+            raise self._error(f"got {name}, expected nothing after MPI_Finalize")
         if (function.kind is Kind.INIT) != (self._origin_us is None):
             raise self._error(f"got {name}, expected MPI_Init first, and once")
         if function.kind is Kind.INIT:
@@ -220,7 +221,7 @@ class _Rank:
         start_s, end_s = ((time_us - self._origin_us) / 1e6 for time_us in times_us if time_us is not None)
         if not self._end_s <= start_s <= end_s:
             raise self._error(
-                f"{name}: got times {words[0]} and {words[-1]}, expected none before those of the call before"
+                f"{name}: got times {words[0][:40]} and {words[-1][:40]}, expected none before those of the call before"
             )
         self._end_s = end_s
         self.log.call(name, start_s, end_s, self._line, arguments)
@@ -258,7 +259,7 @@ class _Rank:
         return self._whole_of(values[name], name, least, most)
 
     def _whole_of(self, word: str, name: str, least: int, most: int) -> int:
-        value = int(word) if word.lstrip("-").isdecimal() and word.isascii() and len(word) <= 20 else least - 1
+        value = int(word) if _WHOLE.fullmatch(word) else least - 1
         if not least <= value <= most:
             raise self._error(f"{name}: got {word[:40]!r}, expected a whole number from {least} to {most}")
         return value

@@ -273,7 +273,9 @@ class _State:
         if missing:
             raise self._error(f"{name}: {min(missing)} is missing")
         if unknown:
-            raise self._error(f"{name}: got {min(unknown)}, expected only {', '.join(sorted(knows)) or 'times'}")
+            raise self._error(
+                f"{name}: got {_shown(min(unknown))}, expected only {', '.join(sorted(knows)) or 'times'}"
+            )
 
     def _communicator(self, function: Function, values: dict[str, Any]) -> None:
         number = values["comm"]

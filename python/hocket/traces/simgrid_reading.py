@@ -129,6 +129,8 @@ class _Files:
             for line in lines:
                 if is_meant(line):
                     found.setdefault(_rank_of(name, lines.number, line), []).append((lines.number, line))
+        if not found:
+            raise Error(f"{name}: the file ends, expected actions of ranks")
         missing = next((rank for rank in range(max(found)) if rank not in found), None)
         if missing is not None:
             raise Error(f"{name}: rank {max(found)} is there, expected rank {missing} as well")
