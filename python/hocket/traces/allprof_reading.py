@@ -137,7 +137,7 @@ class _Rank:
         """Read it all."""
         calls = list(self._split())
         addresses = (address for _, name, words in calls for address in self._addresses(name, words))
-        self._handle_bytes = 4 if any(address % 8 for address in addresses) else 8
+        self._handle_bytes = 4 if any(address % 8 == 4 for address in addresses) else 8
         for line, name, words in calls:
             self._line = line
             self._take(name, words)
@@ -361,6 +361,8 @@ class _Rank:
         """Let a call complete, start, cancel or free requests; return whether there is something to tell."""
         requests = self._requests(values)
         if function.kind is Kind.START:
+            if len(requests) < int(values.get("requests", 1)):
+                raise self._error(f"{name}: expected requests that were made before")
             for request in requests:
                 if request.start is None:
                     raise self._error(f"{name}: expected requests that are started again and again")

@@ -22,6 +22,7 @@ __all__ = ["compressed", "read", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
 _MOST_RANKS = 1 << 20
+_LARGEST = (1 << 63) - 1  # of all whole numbers
 _COMPRESSION = 6
 
 
@@ -104,7 +105,7 @@ class _Reader:
         header = self._object(f"rank {number} of {len(world.ranks)}")
         if header.get("rank") != number or isinstance(header.get("rank"), bool):
             raise self._error(f'got {_shown(header)}, expected {{"rank": {number}, ..}}')
-        count = self._whole(header, "calls", 2, 1 << 60)
+        count = self._whole(header, "calls", 2, _LARGEST)
         offsets = header.get("clock_offset_s")
         if not (isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_number, offsets))):
             raise self._error(f"clock_offset_s: got {_shown(offsets)}, expected two times in seconds")
@@ -334,11 +335,11 @@ class _State:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, float) and math.isfinite(value) or _is_whole(value, -_LARGEST)
 
 
 def _is_whole(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _LARGEST
 
 
 def _is_text(value: Any) -> bool:
