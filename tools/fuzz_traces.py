@@ -27,6 +27,7 @@ from hocket.traces import Call, Communicator, RankTrace, Trace
 MEMORY_BYTES = 1 << 30
 TIME_S = 10.0
 LONGEST_LINE = 300
+LARGEST_BYTES = 1 << 18
 
 Files = Mapping[str, bytes]
 
@@ -143,7 +144,7 @@ def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random
         content = gzip.decompress(content)
     other = chance.choice([text for _, some in others for text in some.values()])
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-        content = chance.choice(CHANGES)(content, other, chance)
+        content = chance.choice(CHANGES)(content, other, chance)[:LARGEST_BYTES]
     return {**files, name: gzip.compress(content) if is_packed else content}
 
 

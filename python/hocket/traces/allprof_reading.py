@@ -5,7 +5,6 @@ Source: gencode.py, template.c and sync.c of liballprof, and process_trace.cpp o
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,16 +16,17 @@ from hocket._native import Error
 from hocket.traces.agreement import check_agreement
 from hocket.traces.allprof import ARGUMENTS, OPERATORS, TYPES, blocking
 from hocket.traces.functions import FUNCTIONS, Function, Kind
-from hocket.traces.lines import Budget, lines_of
+from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, Receive, Request, traces_of
 from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Trace
 
 __all__ = ["is_log", "read_allprof"]
 
 _FIRST = re.compile(r"^(.*-)(0+)(\D.*|)$")
-_WHOLE = re.compile(r"-?[0-9]{1,20}")
-_MPICH_WORLD = 0x44000000
-"""MPICH's MPI_COMM_WORLD, in whose logs nobody is -1 and any source -2; elsewhere -2 and -1."""
+_LONGEST_NUMBER = 20  # characters: an address of 64 bits
+_LARGEST_TIME_US = 1e18
+_MPICH_WORLD = f":{0x44000000},"
+"""MPI_COMM_WORLD as MPICH has it, in whose logs nobody is -1 and any source -2; elsewhere -2 and -1."""
 
 _IN_PLACE = frozenset({"1", str((1 << 64) - 1)})
 """MPI_IN_PLACE as an address: Open MPI's, and MPICH's."""
@@ -81,14 +81,14 @@ def read_allprof(first: str | PathLike[str]) -> Trace:
             file, rank, line, what was expected.
     """
     name = fspath(first)
-    budget = Budget()
-    names = _logs(name)
-    logs = [_Rank(log, number, len(names), budget) for number, log in enumerate(names)]
-    for log in logs:
-        log.read()
-    ranks = traces_of([log.log for log in logs], [(log.host, log.clock_offset_s(logs[0])) for log in logs])
-    trace = Trace(Path(name).stem, logs[0].tracer, logs[0].date, ranks, name)
-    check_agreement(trace)
+    with reading(name):
+        budget, names = Budget(), _logs(name)
+        logs = [_Rank(log, number, len(names), budget) for number, log in enumerate(names)]
+        for log in logs:
+            log.read()
+        ranks = traces_of([log.log for log in logs], [(log.host, log.clock_offset_s(logs[0])) for log in logs])
+        trace = Trace(Path(name).stem, logs[0].tracer, logs[0].date, ranks, name)
+        check_agreement(trace)
     return trace
 
 
@@ -103,12 +103,13 @@ def _logs(first: str) -> list[str]:
         beside = set(os.listdir(folder or "."))
     except OSError as error:
         raise Error(f"{first}: {error.strerror}") from None
-    pattern = re.compile(re.escape(before) + r"(\d+)" + re.escape(after))
-    numbers = [int(found[1]) for name in beside if (found := pattern.fullmatch(name)) and len(found[1]) <= 9]
+    pattern = re.compile(re.escape(before) + r"([0-9]{1,9})" + re.escape(after))
+    numbers = [int(found[1]) for name in beside if (found := pattern.fullmatch(name))]
     names = [f"{before}{number:0{len(zeros)}d}{after}" for number in range(len(numbers))]
     for number, name in enumerate(names):
         if name not in beside:
-            raise Error(f"{os.path.join(folder, name)}: no log of rank {number}, expected logs of {len(numbers)} ranks")
+            largest = f"one of rank {max(numbers)}"
+            raise Error(f"{os.path.join(folder, name)}: no log of rank {number}, expected it as there is {largest}")
     return [os.path.join(folder, name) for name in names] or [first]
 
 
@@ -135,12 +136,13 @@ class _Rank:
 
     def read(self) -> None:
         """Read it all."""
-        calls = list(self._split())
-        addresses = (address for _, name, words in calls for address in self._addresses(name, words))
+        calls = list(self._calls())
+        self._is_mpich = any(_MPICH_WORLD in text for _, text in calls)
+        addresses = (address for _, text in calls for address in _addresses(*_split(text)))
         self._handle_bytes = 4 if any(address % 8 == 4 for address in addresses) else 8
-        for line, name, words in calls:
+        for line, text in calls:
             self._line = line
-            self._take(name, words)
+            self._take(*_split(text))
         if not self._is_finished:
             raise self._error("the file ends, expected MPI_Finalize")
         self.log.settle()
@@ -151,17 +153,16 @@ class _Rank:
     def _error(self, message: str) -> Error:
         return Error(f"{self._where(self._line)}: {message}")
 
-    def _split(self) -> Iterator[tuple[int, str, list[str]]]:
-        """Give the lines that tell calls: line, function, and what is told of it."""
+    def _calls(self) -> Iterator[tuple[int, str]]:
+        """Give the lines that tell of calls, and their numbers."""
         with lines_of(self._name, self._budget) as lines:
             for line in lines:
                 self._line = lines.number
-                text = line.decode(errors="replace").strip()
+                text = line.decode("ascii", errors="replace").strip()
                 if text.startswith("#"):
                     self._head(text[1:].strip())
                 elif text.startswith("MPI_"):
-                    name, *words = text.split(":")
-                    yield self._line, name, words
+                    yield self._line, text
                 elif text:
                     raise self._error(f"got {text[:40]!r}, expected a comment or a call of MPI")
 
@@ -178,14 +179,6 @@ class _Rank:
             self._differences_us[key == "Finalize clockdiff"] = difference_us
         elif text.startswith("htor's PMPI Tracer"):
             self.tracer = text.removeprefix("htor's ").partition(" Output")[0]
-
-    def _addresses(self, name: str, words: Sequence[str]) -> Iterator[int]:
-        """Give the address of the request that a function starts or knows."""
-        function = FUNCTIONS.get(name)
-        if function and (function.is_started or "requests" in function.needs) and len(words) > 2:
-            at = -2 if function.is_started else len(_ARGUMENTS.get(name, "request").split())
-            if _WHOLE.fullmatch(words[at]):
-                yield int(words[at])
 
     def _take(self, name: str, words: list[str]) -> None:
         function = FUNCTIONS.get("MPI_Init" if name in _BEFORE else name)
@@ -252,27 +245,26 @@ class _Rank:
             word = next(rest)
             if field in _COUNTS:
                 word = next(rest)
-            values["second_buffer" if field in values else field] = word
+            values[f"second_{field}" if field in values else field] = word
         return values
 
     def _whole(self, values: Mapping[str, str], name: str, least: int = 0, most: int = MOST_BYTES) -> int:
         return self._whole_of(values[name], name, least, most)
 
     def _whole_of(self, word: str, name: str, least: int, most: int) -> int:
-        value = int(word) if _WHOLE.fullmatch(word) else least - 1
+        value = int(word) if _is_whole(word) else least - 1
         if not least <= value <= most:
             raise self._error(f"{name}: got {word[:40]!r}, expected a whole number from {least} to {most}")
         return value
 
-    def _numbers(self, values: Mapping[str, str], name: str, many: int, least: int = 0) -> list[int]:
+    def _numbers(self, values: Mapping[str, str], name: str, many: int) -> list[int]:
         words = values[name].split(",")
         if len(words) != many:
             raise self._error(f"{name}: got {len(words)} numbers, expected {many}")
-        return [self._whole_of(word, name, least, 1 << 64) for word in words]
+        return [self._whole_of(word, name, 0, 1 << 64) for word in words]
 
     def _communicator(self, values: Mapping[str, str]) -> int:
-        handle, rank, size = self._numbers(values, "comm", 3)
-        self._is_mpich = self._is_mpich or handle == _MPICH_WORLD
+        _, rank, size = self._numbers(values, "comm", 3)
         if (rank, size) == (self._number, self._ranks):
             return WORLD
         if (rank, size) == (0, 1):
@@ -282,10 +274,10 @@ class _Rank:
             "as in MPI_COMM_WORLD"
         )
 
-    def _data(self, values: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
+    def _data(self, values: Mapping[str, str], prefix: str = "", ranks: int = 1) -> dict[str, Any]:
         number, size_bytes, _ = self._numbers(values, f"{prefix}type", 3)
         if f"{prefix}counts" in values:
-            counts = self._numbers(values, f"{prefix}counts", self._ranks)
+            counts = self._numbers(values, f"{prefix}counts", ranks)
             told: dict[str, Any] = {f"{prefix}counts": counts}
         else:
             told = {f"{prefix}count": self._whole(values, f"{prefix}count")}
@@ -353,9 +345,9 @@ class _Rank:
         if in_place:
             arguments["in_place"] = True
         if not has_both or (is_root if is_scatter else not in_place):
-            arguments.update(self._data(values))
+            arguments.update(self._data(values, "", size))
         if has_both and (not in_place if is_scatter else is_root or not kind.startswith("Gather")):
-            arguments.update(self._data(values, "recv_"))
+            arguments.update(self._data(values, "recv_", size))
 
     def _completion(self, name: str, function: Function, values: dict[str, str], arguments: dict[str, Any]) -> bool:
         """Let a call complete, start, cancel or free requests; return whether there is something to tell."""
@@ -394,9 +386,28 @@ class _Rank:
         return [known[key][0] for key in addresses if key in known]
 
 
+def _split(text: str) -> tuple[str, list[str]]:
+    """Return the function that a line tells of, and what it tells."""
+    name, *words = text.split(":")
+    return name, words
+
+
+def _addresses(name: str, words: Sequence[str]) -> Iterator[int]:
+    """Give the address of the request that a function starts or knows."""
+    function = FUNCTIONS.get(name)
+    if function and (function.is_started or "requests" in function.needs) and len(words) > 2:
+        at = -2 if function.is_started else len(_ARGUMENTS.get(name, "request").split())
+        if _is_whole(words[at]):
+            yield int(words[at])
+
+
+def _is_whole(word: str) -> bool:
+    return len(word) <= _LONGEST_NUMBER and word.removeprefix("-").isdecimal()
+
+
 def _number(word: str) -> float | None:
     try:
         value = float(word)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) <= _LARGEST_TIME_US else None

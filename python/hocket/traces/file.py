@@ -15,7 +15,7 @@ from hocket import files
 from hocket._native import Error
 from hocket.traces.agreement import check_agreement
 from hocket.traces.functions import FUNCTIONS, Function, Kind
-from hocket.traces.lines import Lines, lines_of
+from hocket.traces.lines import Lines, lines_of, reading
 from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
 
 __all__ = ["compressed", "read", "write"]
@@ -34,7 +34,7 @@ def read(path: str | PathLike[str]) -> Trace:
             what was expected.
     """
     name = fspath(path)
-    with lines_of(name) as lines:
+    with reading(name), lines_of(name) as lines:
         return _Reader(name, lines).trace()
 
 
@@ -261,6 +261,10 @@ class _State:
             check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else (_CHECKS[key], _MEANING[key])
             if not check(value):
                 raise self._error(f"{key}: got {_shown(value)}, expected {meaning}")
+        for prefix in ("", "recv_"):
+            most = max(values.get(f"{prefix}counts", ()), default=values.get(f"{prefix}count", 0))
+            if most * values.get(f"{prefix}type_bytes", 0) > _LARGEST:
+                raise self._error(f"got {most} elements for {prefix}type_bytes, expected at most {_LARGEST} bytes")
         thread = values.get("thread", 0)
         if start_s < self._ends_s.get(thread, 0.0):
             raise self._error(f"start_s: got {start_s}, expected no less than the end of the call before")
@@ -335,7 +339,7 @@ class _State:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value) or _is_whole(value, -_LARGEST)
+    return (isinstance(value, float) and math.isfinite(value)) or _is_whole(value, -_LARGEST)
 
 
 def _is_whole(value: Any, least: int = 0) -> bool:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from hocket._native import Error
 
-__all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of"]
+__all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of", "reading"]
 
 LONGEST_LINE = 1 << 24
 """The longest line that is read, in bytes: room for a communicator of a million ranks."""
@@ -66,17 +66,32 @@ class Lines:
 
 
 @contextmanager
-def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
-    """Open a file of a trace, compressed by gzip or not.
+def reading(name: str) -> Iterator[None]:
+    """Read a trace, and all that is made of it.
 
-    While it is open, Python's search for cycles is off: a trace has none, and it would go through all calls again and
-    again.
+    Meanwhile Python's search for cycles is off: a trace has none, and it would go through all calls again and again.
 
     Raises:
-        Error: It cannot be read, or there is not enough memory for what is made of it.
+        Error: There is not enough memory.
     """
     was_collecting = gc.isenabled()
     gc.disable()
+    try:
+        yield
+    except MemoryError:
+        raise Error(f"{name}: too large for the memory there is") from None
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+@contextmanager
+def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
+    """Open a file of a trace, compressed by gzip or not.
+
+    Raises:
+        Error: It cannot be read.
+    """
     try:
         with open(name, "rb") as plain, _decompressed(plain) as file:
             yield Lines(name, file, budget or Budget())
@@ -86,11 +101,6 @@ def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
         raise Error(f"{name}: not a trace: {error}") from None
     except OSError as error:
         raise Error(f"{name}: {error.strerror}") from None
-    except MemoryError:
-        raise Error(f"{name}: too large for the memory there is") from None
-    finally:
-        if was_collecting:
-            gc.enable()
 
 
 def _decompressed(plain: io.BufferedReader) -> BinaryIO:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.traces.agreement import check_agreement
-from hocket.traces.lines import Budget, lines_of
+from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, Request, traces_of
 from hocket.traces.trace import ANY, WORLD, Trace
 
@@ -24,6 +24,9 @@ _FLOPS_PER_S = 1e9
 _MOST_RANKS = 1 << 20
 _ANY_SOURCES, _ANY_TAG = ("-555", "-333"), "-444"
 """As SimGrid's mpi.h has them; traces that SimGrid wrote have MPI_UNDEFINED, -333, for any source."""
+
+_MOST_KNOWN = 1 << 12
+"""How many lines unlike each other are remembered."""
 
 _LONGEST_NUMBER = 400  # characters
 
@@ -96,11 +99,12 @@ def read_simgrid(index: str | PathLike[str], *, flops_per_s: float = _FLOPS_PER_
     if not (math.isfinite(flops_per_s) and flops_per_s > 0):
         raise Error(f"flops_per_s: got {flops_per_s}, expected a number above 0")
     name = fspath(index)
-    files = _Files(name)
-    logs = [_Rank(files, number, flops_per_s).log() for number in range(files.ranks)]
-    ranks = traces_of(logs, [("", (0.0, 0.0))] * files.ranks)
-    trace = Trace(Path(name).stem, "SimGrid", "", ranks, name)
-    check_agreement(trace)
+    with reading(name):
+        files = _Files(name)
+        logs = [_Rank(files, number, flops_per_s).log() for number in range(files.ranks)]
+        ranks = traces_of(logs, [("", (0.0, 0.0))] * files.ranks)
+        trace = Trace(Path(name).stem, "SimGrid", "", ranks, name)
+        check_agreement(trace)
     return trace
 
 
@@ -194,16 +198,17 @@ class _Rank:
     def log(self) -> RankLog:
         """Read them all."""
         calls = self._log.calls
+        known: dict[bytes, tuple[str, dict[str, Any]]] = {}
         for number, line in self._files.lines(self._number):
             self._line = number
-            words = line.decode(errors="replace").split()
-            if len(words) < 2 or words[1] not in _ACTIONS:
-                raise self._error(f"got {_shown(line)}, expected an action that SimGrid replays")
-            if (words[1] == "init") != (not calls):
-                raise self._error(f"got {words[1]}, expected init first, and once")
+            action, values = known.get(line) or self._parsed(line)
+            if (action == "init") != (not calls):
+                raise self._error(f"got {action}, expected init first, and once")
             if calls and calls[-1].function == "MPI_Finalize":
-                raise self._error(f"got {words[1]}, expected nothing after finalize")
-            self._take(words[1], self._values(words[1], words[2:]))
+                raise self._error(f"got {action}, expected nothing after finalize")
+            self._take(action, values)
+            if len(known) < _MOST_KNOWN:
+                known[line] = action, values
         if not calls or calls[-1].function != "MPI_Finalize":
             raise self._error("the file ends, expected finalize")
         return self._log
@@ -213,6 +218,13 @@ class _Rank:
 
     def _error(self, message: str) -> Error:
         return Error(f"{self._where(self._line)}: {message}")
+
+    def _parsed(self, line: bytes) -> tuple[str, dict[str, Any]]:
+        """Return the action of a line, and its values by their names."""
+        words = line.decode("ascii", errors="replace").split()
+        if len(words) < 2 or words[1] not in _ACTIONS:
+            raise self._error(f"got {_shown(line)}, expected an action that SimGrid replays")
+        return words[1], self._values(words[1], words[2:])
 
     def _values(self, action: str, words: list[str]) -> dict[str, Any]:
         """Return the values of an action by their names."""
