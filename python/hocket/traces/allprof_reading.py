@@ -136,7 +136,7 @@ class _Rank:
 
     def read(self) -> None:
         """Read it all."""
-        calls = list(self._calls())
+        calls = self._calls()
         self._is_mpich = any(_MPICH_WORLD in text for _, text in calls)
         addresses = (address for _, text in calls for address in _addresses(*_split(text)))
         self._handle_bytes = 4 if any(address % 8 == 4 for address in addresses) else 8
@@ -153,8 +153,9 @@ class _Rank:
     def _error(self, message: str) -> Error:
         return Error(f"{self._where(self._line)}: {message}")
 
-    def _calls(self) -> Iterator[tuple[int, str]]:
-        """Give the lines that tell of calls, and their numbers."""
+    def _calls(self) -> list[tuple[int, str]]:
+        """Return the lines that tell of calls, and their numbers."""
+        calls: list[tuple[int, str]] = []
         with lines_of(self._name, self._budget) as lines:
             for line in lines:
                 self._line = lines.number
@@ -162,9 +163,10 @@ class _Rank:
                 if text.startswith("#"):
                     self._head(text[1:].strip())
                 elif text.startswith("MPI_"):
-                    yield self._line, text
+                    calls.append((self._line, text))
                 elif text:
                     raise self._error(f"got {text[:40]!r}, expected a comment or a call of MPI")
+        return calls
 
     def _head(self, text: str) -> None:
         key, _, value = text.partition(": ")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,7 @@ class _Files:
     def name(self, rank: int) -> str:
         return self.names[0 if self._merged else rank]
 
-    def lines(self, rank: int) -> Iterator[tuple[int, bytes]]:
+    def lines(self, rank: int) -> Generator[tuple[int, bytes], None, None]:
         if self._merged is not None:
             yield from self._merged[rank]
             return
@@ -197,9 +198,16 @@ class _Rank:
 
     def log(self) -> RankLog:
         """Read them all."""
+        with closing(self._files.lines(self._number)) as lines:
+            self._read(lines)
+        if not self._log.calls or self._log.calls[-1].function != "MPI_Finalize":
+            raise self._error("the file ends, expected finalize")
+        return self._log
+
+    def _read(self, lines: Iterable[tuple[int, bytes]]) -> None:
         calls = self._log.calls
         known: dict[bytes, tuple[str, dict[str, Any]]] = {}
-        for number, line in self._files.lines(self._number):
+        for number, line in lines:
             self._line = number
             action, values = known.get(line) or self._parsed(line)
             if (action == "init") != (not calls):
@@ -209,9 +217,6 @@ class _Rank:
             self._take(action, values)
             if len(known) < _MOST_KNOWN:
                 known[line] = action, values
-        if not calls or calls[-1].function != "MPI_Finalize":
-            raise self._error("the file ends, expected finalize")
-        return self._log
 
     def _where(self, line: int) -> str:
         return f"{self._files.name(self._number)}, rank {self._number}" + (f", line {line}" if line else "")
