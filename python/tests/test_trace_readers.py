@@ -221,6 +221,40 @@ def test_simgrid_waits_at_the_end_for_what_is_open(tmp_path: Path) -> None:
     ]
 
 
+def test_a_receive_from_any_rank_gets_what_nobody_asks_for_by_name(tmp_path: Path) -> None:
+    sends = "0 send 2 1 5\n1 send 2 1 6\n"
+    receives = "2 recv -555 1 9\n2 recv 0 1 9\n"
+    ends = "".join(f"{rank} finalize\n" for rank in range(3))
+    put(tmp_path, {"a": f"0 init\n1 init\n2 init\n{sends}{receives}{ends}"})
+    assert [arguments["got"] for name, arguments in told(read_simgrid(tmp_path / "a"), 2) if name == "Recv"] == [
+        [1, 1, 6],
+        [0, 1, 5],
+    ]
+
+
+def test_a_test_has_completed_a_request_whose_name_another_one_has(tmp_path: Path) -> None:
+    receive = "0 irecv 0 1 9\n"
+    put(
+        tmp_path,
+        {"a": f"0 init\n0 send 0 1 5\n0 send 0 1 6\n{receive}0 test 0 0 1\n{receive}0 wait 0 0 1\n0 finalize\n"},
+    )
+    calls = told(read_simgrid(tmp_path / "a"), 0)
+    assert calls[4] == ("Test", {"requests": [0], "got": [[0, 1, 5]]})
+    assert calls[6] == ("Wait", {"requests": [1], "got": [[0, 1, 6]]})
+
+
+def test_displacements_of_an_allgatherv_are_left_out(tmp_path: Path) -> None:
+    for told_of, expected in (("0 4 8", "MPI_BYTE"), ("1 0 4 8", "MPI_INT"), ("1", "MPI_INT"), ("1 4", "MPI_INT")):
+        actions = (f"{rank} init\n{rank} allgatherv 4 4 4 4 {told_of}\n{rank} finalize\n" for rank in range(3))
+        put(tmp_path, {"a": "".join(actions)})
+        (name, arguments), recv_type = (
+            told(read_simgrid(tmp_path / "a"), 2)[1],
+            {"1 4": "MPI_LONG", "0 4 8": "MPI_BYTE"},
+        )
+        assert (name, arguments["type"]) == ("Allgatherv", expected) and arguments["recv_counts"] == [4, 4, 4]
+        assert arguments["recv_type"] == recv_type.get(told_of, expected)
+
+
 def test_init_with_an_argument_makes_doubles_the_default(tmp_path: Path) -> None:
     put(tmp_path, {"a": "0 init 1\n0 bcast 5\n0 finalize\n"})
     assert told(read_simgrid(tmp_path / "a"), 0)[1] == (

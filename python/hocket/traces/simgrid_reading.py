@@ -253,6 +253,8 @@ class _Rank:
                 rest = self._without_displacements(rest)
         if rest:
             raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
+        if action == "allgatherv" and "type" in values:
+            values.setdefault("recv_type", values["type"])
         return values
 
     def _without_displacements(self, words: list[str]) -> list[str]:
