@@ -221,9 +221,10 @@ def test_simgrid_waits_at_the_end_for_what_is_open(tmp_path: Path) -> None:
     ]
 
 
-def test_a_receive_from_any_rank_gets_what_nobody_asks_for_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tag", ["1", "-444"])
+def test_a_receive_from_any_rank_gets_what_nobody_asks_for_by_name(tmp_path: Path, tag: str) -> None:
     sends = "0 send 2 1 5\n1 send 2 1 6\n"
-    receives = "2 recv -555 1 9\n2 recv 0 1 9\n"
+    receives = f"2 recv -555 {tag} 9\n2 recv 0 {tag} 9\n"
     ends = "".join(f"{rank} finalize\n" for rank in range(3))
     put(tmp_path, {"a": f"0 init\n1 init\n2 init\n{sends}{receives}{ends}"})
     assert [arguments["got"] for name, arguments in told(read_simgrid(tmp_path / "a"), 2) if name == "Recv"] == [
