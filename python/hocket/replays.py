@@ -22,8 +22,8 @@ from hocket.simulation import (
     as_machine,
     machine_request,
 )
-from hocket.traces.file import read_unchecked
 from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.loading import load
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 from hocket.version import version
 
@@ -193,7 +193,7 @@ def _replay(
     if not 0 <= scale_compute < float("inf"):
         raise Error(f"scale_compute: got {scale_compute}, expected a factor, at least 0")
     if not isinstance(trace, Trace):
-        trace = read_unchecked(trace)
+        trace = load(trace, compares_ranks=False)
     texts = {"rules": rules} if isinstance(rules, str) else rules
     encoder = _Encoder(trace)
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]

@@ -84,9 +84,20 @@ BAD: list[tuple[str, Edit, str]] = [
     ("ends before it starts", lambda lines: lines[3].update(end_s=0), "expected 0 <= start_s <= end_s"),
     ("out of order", lambda lines: swap(lines, 3, 4), "rank 0, line 5: start_s: got "),
     ("no peer", lambda lines: lines[3].pop("peer"), "rank 0, line 4: MPI_Send: peer is missing"),
-    ("unknown value", lambda lines: lines[3].update(size=8), "rank 0, line 4: MPI_Send: got size, expected only"),
+    ("unknown value", lambda lines: lines[3].update(size=8), 'rank 0, line 4: MPI_Send: got "size", expected only'),
     ("peer beyond", lambda lines: lines[3].update(peer=2), "peer: got 2, expected a rank of a communicator of 2"),
     ("text for a number", lambda lines: lines[3].update(count="8"), 'count: got "8", expected a whole number'),
+    (
+        "beyond 64 bits",
+        lambda lines: lines[3].update(count=1 << 63),
+        "count: got 9223372036854775808, expected a whole",
+    ),
+    ("time beyond", lambda lines: lines[3].update(start_s=10**400), "line 4: got times 1000000000"),
+    (
+        "size beyond 64 bits",
+        lambda lines: lines[3].update(count=1 << 62),
+        "line 4: got 4611686018427387904 elements for type_bytes, expected at most 9223372036854775807 bytes",
+    ),
     ("below zero", lambda lines: lines[3].update(count=-1), "count: got -1, expected a whole number"),
     ("no communicator", lambda lines: lines[3].update(comm=9), "comm: got 9, expected a communicator that is there"),
     ("request not next", lambda lines: of(lines, "MPI_Irecv").update(request=4), "request: got 4, expected 0"),
@@ -249,7 +260,7 @@ def test_lines_alike_are_checked_each(tmp_path: Path) -> None:
     assert read(path) == trace
     edits = [
         ('"request":1', '"request":2', "line 7: request: got 2, expected 1"),
-        ('"request":1', '"request":1,"size":3', "line 7: MPI_Isend: got size, expected only"),
+        ('"request":1', '"request":1,"size":3', 'line 7: MPI_Isend: got "size", expected only'),
         ("4.1e-08", "9e-08", "line 7: got times"),
         ("4.1e-08", "1e-08", "line 7: start_s: got"),
         ("4.8e-08", "1e999", "line 7: got times"),

@@ -32,7 +32,9 @@ class Program:
         self.requests[rank] += 1
         return self.requests[rank] - 1
 
-    def send(self, source: int, to: int, tag: int, count: int, is_started: bool, gap_ns: int) -> None:
+    def send(
+        self, source: int, to: int, tag: int, count: int, is_started: bool, gap_ns: int, is_named: bool = False
+    ) -> None:
         """One message, received from a rank that is named or from any."""
         data = {**DATA, "count": count}
         got = [source, tag, 8 * count]
@@ -40,7 +42,8 @@ class Program:
             number = self.request(source)
             self.call(source, "MPI_Isend", gap_ns, comm=0, peer=to, tag=tag, **data, request=number)
             receive = self.request(to)
-            self.call(to, "MPI_Irecv", comm=0, peer=-1, tag=-1, **data, request=receive)
+            peer, asked = (source, tag) if is_named else (-1, -1)
+            self.call(to, "MPI_Irecv", comm=0, peer=peer, tag=asked, **data, request=receive)
             self.call(to, "MPI_Waitall", requests=[receive], got=[got])
             self.call(source, "MPI_Wait", requests=[number], got=[None])
         else:
@@ -96,15 +99,16 @@ class Program:
 
 
 @st.composite
-def traces(draw: st.DrawFn) -> Trace:
-    """Draw a program, and give its trace."""
+def traces(draw: st.DrawFn, parts: bool = True, wildcards: bool = True) -> Trace:
+    """Draw a program, and give its trace; perhaps without parts of the ranks, or receives from any rank."""
     program = Program(draw(st.integers(1, 4)))
     ranks, gaps = st.integers(0, program.size - 1), st.integers(0, 1000)
     names = st.sampled_from(["MPI_Barrier", "MPI_Bcast", "MPI_Allreduce", "MPI_Alltoallv"])
     for step in range(draw(st.integers(0, 12))):
-        kind = draw(st.sampled_from(["send", "collective", "split", "looks"]))
+        kind = draw(st.sampled_from(["send", "collective", "looks", *(["split"] if parts else [])]))
         if kind == "send":
-            program.send(draw(ranks), draw(ranks), step, draw(st.integers(0, 2**40)), draw(st.booleans()), draw(gaps))
+            size, is_started = draw(st.integers(0, 2**40)), draw(st.booleans())
+            program.send(draw(ranks), draw(ranks), step, size, is_started, draw(gaps), not wildcards)
         elif kind == "collective":
             program.collective(draw(st.integers(0, 5)), draw(names), draw(gaps))
         elif kind == "split":

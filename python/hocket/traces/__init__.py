@@ -1,14 +1,17 @@
-"""Traces of MPI programs: what each rank called, when, and on what; read, written and exported.
+"""Traces of MPI programs: what each rank called, when, and on what; read, written, exported and imported.
 
-`hocket mpi trace` records them. The format is described in docs/traces.md.
+`hocket mpi trace` records them. The formats are described in docs/traces.md.
 """
 
 from __future__ import annotations
 
 from hocket.traces.allprof import write_allprof
+from hocket.traces.allprof_reading import read_allprof
 from hocket.traces.file import read, write
 from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.loading import load
 from hocket.traces.simgrid import write_simgrid
+from hocket.traces.simgrid_reading import read_simgrid
 from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
 
 __all__ = [
@@ -24,7 +27,10 @@ __all__ = [
     "Kind",
     "RankTrace",
     "Trace",
+    "load",
     "read",
+    "read_allprof",
+    "read_simgrid",
     "write",
     "write_allprof",
     "write_simgrid",

@@ -15,9 +15,9 @@ from hocket import files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
-__all__ = ["write_allprof"]
+__all__ = ["ARGUMENTS", "OPERATORS", "TYPES", "blocking", "write_allprof"]
 
-_TYPES = {
+TYPES = {
     "MPI_INT": 1,
     "MPI_INTEGER": 2,
     "MPI_LONG": 3,
@@ -42,7 +42,7 @@ _TYPES = {
     "MPI_COMPLEX": 21,
     "MPI_DOUBLE_COMPLEX": 22,
 }
-_OPERATORS = {
+OPERATORS = {
     "MPI_MIN": 1,
     "MPI_MAX": 2,
     "MPI_SUM": 3,
@@ -64,8 +64,9 @@ _NO_ADDRESS = 0
 def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
     """Write a log for each rank, `pmpi-trace-rank-N.txt`; the first one is what Schedgen is given.
 
-    Times are rounded to microseconds, as liballprof has them. A wait for several requests is told as waits for each.
-    Looks that found nothing, and messages from and to nobody, are left out.
+    Times are rounded to microseconds, as liballprof has them. Differences of clocks are in microseconds too, as there,
+    though liballprof says s. A wait for several requests is told as waits for each. Looks that found nothing, and
+    messages from and to nobody, are left out.
 
     Raises:
         Error: A file cannot be written.
@@ -74,7 +75,7 @@ def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
     for number, rank in enumerate(trace.ranks):
         head = (
             f"# htor's PMPI Tracer Output File, as written by Hocket\n# time: {trace.date}\n# hostname: {rank.host}\n"
-            f"# clockdiff: {rank.clock_offset_s[0]:.6f} s (relative to rank 0)\n\n"
+            f"# clockdiff: {rank.clock_offset_s[0] * 1e6:.6f} s (relative to rank 0)\n\n"
         )
         lines = "".join(f"{line}\n" for call in rank.calls for line in _lines(number, rank, call))
         files.write(target / f"pmpi-trace-rank-{number}.txt", f"{head}{lines}")
@@ -92,10 +93,11 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
     if call.function == "MPI_Init":
         yield f"MPI_Init:{start}:{_NO_ADDRESS}:{_NO_ADDRESS}:{end}"
     elif call.function == "MPI_Finalize":
+        yield f"# Finalize clockdiff: {rank.clock_offset_s[1] * 1e6:.6f}"
         yield f"MPI_Finalize:{start}:{end}"
     elif "tries" not in call.arguments and call.arguments.get("peer") != NOBODY:
         name = _TOLD_AS.get(call.function, call.function)
-        arguments = _ARGUMENTS.get(_blocking(name))
+        arguments = ARGUMENTS.get(blocking(name))
         if arguments is not None:
             texts = [_TEXTS[name](number, rank, call) for name in arguments.split()]
             if function.is_started:
@@ -103,9 +105,9 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
             yield ":".join([name, str(start), *texts, str(end)])
 
 
-def _blocking(name: str) -> str:
+def blocking(name: str) -> str:
     """Return the collective that a function starts: `MPI_Iallreduce` has the arguments of `MPI_Allreduce`."""
-    return name if name in _ARGUMENTS else f"MPI_{name.removeprefix('MPI_I').capitalize()}"
+    return name if name in ARGUMENTS else f"MPI_{name.removeprefix('MPI_I').capitalize()}"
 
 
 def _address(request: int) -> int:
@@ -116,7 +118,7 @@ def _address(request: int) -> int:
 def _type(prefix: str) -> Callable[[int, RankTrace, Call], str]:
     def text(_number: int, _rank: RankTrace, call: Call) -> str:
         size = call.arguments.get(f"{prefix}type_bytes", 0)
-        return f"{_TYPES.get(call.arguments.get(f'{prefix}type', ''), 0)},{size},{size}"
+        return f"{TYPES.get(call.arguments.get(f'{prefix}type', ''), 0)},{size},{size}"
 
     return text
 
@@ -135,7 +137,7 @@ _TEXTS: dict[str, Callable[[int, RankTrace, Call], str]] = {
     "comm": _communicator,
     "type": _type(""),
     "recv_type": _type("recv_"),
-    "op": lambda _number, _rank, call: str(_OPERATORS.get(call["op"], 0)),
+    "op": lambda _number, _rank, call: str(OPERATORS.get(call["op"], 0)),
     **{name: _value(name) for name in ("count", "recv_count", "peer", "tag", "recv_peer", "recv_tag", "root")},
 }
 
@@ -143,7 +145,7 @@ _TOLD_AS = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv"}
 """Receives of messages that a probe matched, which liballprof does not know."""
 
 _MESSAGE = "buffer count type peer tag comm"
-_ARGUMENTS = {
+ARGUMENTS = {
     **dict.fromkeys(("MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend"), _MESSAGE),
     "MPI_Recv": f"{_MESSAGE} buffer",
     "MPI_Sendrecv": "buffer count type peer tag buffer recv_count recv_type recv_peer recv_tag comm buffer",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
-import io
 import json
 import math
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Any
 
@@ -19,61 +15,34 @@ from hocket import files
 from hocket._native import Error
 from hocket.traces.agreement import check_agreement
 from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.lines import Lines, lines_of, reading
 from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
 
-__all__ = ["compressed", "read", "read_unchecked", "write"]
+__all__ = ["compressed", "read", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
-_GZIP = b"\x1f\x8b"
 _MOST_RANKS = 1 << 20
-_LONGEST_LINE = 1 << 24  # bytes: room for a communicator of so many ranks
-_BUFFER = 1 << 20
+_LARGEST = (1 << 63) - 1  # of all whole numbers
 _COMPRESSION = 6
 
 
-def read(path: str | PathLike[str]) -> Trace:
+def read(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
     """Read a trace, compressed or not.
+
+    Args:
+        path: The file.
+        compares_ranks: Whether to check that ranks agree, which a replay does by itself.
 
     Raises:
         Error: It cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line,
             what was expected.
     """
-    trace = read_unchecked(path)
-    check_agreement(trace)
-    return trace
-
-
-def read_unchecked(path: str | PathLike[str]) -> Trace:
-    """Read a trace, compressed or not, without a look at whether its ranks agree.
-
-    Raises:
-        Error: It cannot be read, is malformed or cut off: file, rank, line, what was expected.
-    """
     name = fspath(path)
-    try:
-        with open(name, "rb") as plain, _without_collections():
-            is_compressed = plain.read(2) == _GZIP
-            plain.seek(0)
-            with gzip.open(plain, "rb") if is_compressed else plain as lines:
-                return _Reader(name, io.BufferedReader(lines, _BUFFER)).trace()
-    except EOFError:
-        raise Error(f"{name}: cut off, expected more compressed data") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise Error(f"{name}: not a trace: {error}") from None
-    except OSError as error:
-        raise Error(f"{name}: {error.strerror}") from None
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Millions of new objects, none of them garbage: looks for garbage would take longer than all else."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+    with reading(name), lines_of(name) as lines:
+        trace = _Reader(name, lines).trace()
+        if compares_ranks:
+            check_agreement(trace)
+        return trace
 
 
 def write(path: str | PathLike[str], trace: Trace) -> None:
@@ -116,10 +85,9 @@ def _json(value: Any) -> str:
 class _Reader:
     """Reads lines, and knows which one it is at."""
 
-    def __init__(self, name: str, lines: Any) -> None:
+    def __init__(self, name: str, lines: Lines) -> None:
         self._name = name
         self._lines = lines
-        self._line = 0
         self._rank: int | None = None
 
     def trace(self) -> Trace:
@@ -133,8 +101,7 @@ class _Reader:
         world = Communicator(tuple(range(count)))
         ranks = tuple(self._rank_trace(number, world) for number in range(count))
         self._rank = None
-        if self._lines.readline(1):
-            self._line += 1
+        if self._lines.next():
             raise self._error(f"expected the end of the file after {count} ranks")
         return Trace(**texts, ranks=ranks, file=self._name)
 
@@ -143,7 +110,7 @@ class _Reader:
         header = self._object(f"rank {number} of {len(world.ranks)}")
         if header.get("rank") != number or isinstance(header.get("rank"), bool):
             raise self._error(f'got {_shown(header)}, expected {{"rank": {number}, ..}}')
-        count = self._whole(header, "calls", 2, 1 << 60)
+        count = self._whole(header, "calls", 2, _LARGEST)
         offsets = header.get("clock_offset_s")
         if not (isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_number, offsets))):
             raise self._error(f"clock_offset_s: got {_shown(offsets)}, expected two times in seconds")
@@ -153,20 +120,13 @@ class _Reader:
         return RankTrace(host, (offsets[0], offsets[1]), calls, state.communicators)
 
     def _call(self, state: _State, index: int, count: int) -> Call:
-        text: bytes = self._lines.readline(_LONGEST_LINE)
-        self._line += 1
+        text = self._lines.next()
         head = _HEAD.match(text)
-        if head:
-            name, start, end = head.groups()
-            alike, own = _split(name, text[head.end() :])
-            start_s, end_s = float(start), float(end)
-            known = state.call_like(alike, start_s, end_s, own)
-            if known:
-                return Call(known[0], start_s, end_s, known[1], self._line)
-        if not text:
-            raise self._error(f"the file ends, expected call {index + 1} of {count}")
-        line = self._parsed(text, f"call {index + 1} of {count}")
-        name, start_s, end_s = line.pop("call", None), line.pop("start_s", None), line.pop("end_s", None)
+        if head and (known := state.call_like(head, text)):
+            return Call(*known, self._lines.number)
+        what = f"call {index + 1} of {count}"
+        values = self._parsed(text, what)
+        name, start_s, end_s = values.pop("call", None), values.pop("start_s", None), values.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
         if function is None:
             raise self._error(f"call: got {_shown(name)}, expected an MPI function that traces tell of")
@@ -174,26 +134,21 @@ class _Reader:
             raise self._error(f"got times {_shown(start_s)} and {_shown(end_s)}, expected 0 <= start_s <= end_s")
         for kind, at in ((Kind.INIT, 0), (Kind.FINALIZE, count - 1)):
             if (function.kind is kind) != (index == at):
-                what = "first" if at == 0 else "last"
-                raise self._error(f"got {name} as call {index + 1} of {count}, expected MPI_{kind.name.title()} {what}")
-        state.take(str(name), function, line, start_s, end_s)
+                where = "first" if at == 0 else "last"
+                raise self._error(f"got {name} as {what}, expected MPI_{kind.name.title()} {where}")
+        state.take(str(name), function, values, start_s, end_s)
         if head:
-            state.remember(alike, own, str(name), function, line)
-        return Call(str(name), start_s, end_s, line, self._line)
+            state.remember(head, text, str(name), function, values)
+        return Call(str(name), start_s, end_s, values, self._lines.number)
 
     def _object(self, what: str) -> dict[str, Any]:
-        return self._parsed(self._next(what), what)
-
-    def _next(self, what: str) -> bytes:
-        line: bytes = self._lines.readline(_LONGEST_LINE)
-        self._line += 1
-        if not line:
-            raise self._error(f"the file ends, expected {what}")
-        return line
+        return self._parsed(self._lines.next(), what)
 
     def _parsed(self, line: bytes, what: str) -> dict[str, Any]:
+        if not line:
+            raise self._error(f"the file ends, expected {what}")
         try:
-            value = json.loads(line)
+            value = _DECODE(line.decode())
         except (ValueError, RecursionError):
             raise self._error(f"got {line[:40]!r}, expected {what}: an object of JSON") from None
         if not isinstance(value, dict):
@@ -214,7 +169,7 @@ class _Reader:
 
     def _error(self, message: str) -> Error:
         rank = f", rank {self._rank}" if self._rank is not None else ""
-        return Error(f"{self._name}{rank}, line {self._line}: {message}")
+        return Error(f"{self._name}{rank}, line {self._lines.number}: {message}")
 
 
 _CREATES = frozenset({"new_ranks", "new_remote_ranks"})
@@ -222,25 +177,28 @@ _MEETS = frozenset({"thread", "ranks", "remote_ranks"})
 _LOOKED = frozenset({"tries", "thread"})
 
 
-_NUMBER = rb"((?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-_HEAD = re.compile(rb'\{"call":"(\w+)","start_s":' + _NUMBER + rb',"end_s":' + _NUMBER)
-_REQUEST, _REQUESTS = b',"request":', b',"requests":['
+_DECODE = json.JSONDecoder().decode
 
-
-def _split(name: bytes, rest: bytes) -> tuple[tuple[bytes, bytes], bytes]:
-    """Split what follows the times of a line, as programs write it, into what others have as well and what they do not.
-
-    Only the latter holds its request, which is the last value, or its requests, which are the first.
-    """
-    if rest.startswith(_REQUESTS):
-        requests, end, rest = rest[len(_REQUESTS) :].partition(b"]")
-        return (name, end + rest), requests
-    rest, request, number = rest.partition(_REQUEST)
-    return (name, rest + request), number
-
-
+_WHOLE = rb"(?:0|[1-9]\d{0,17})"
+_NUMBER = rb"(" + _WHOLE + rb"(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+_HEAD = re.compile(
+    rb'\{"call":"(\w+)","start_s":%b,"end_s":%b(?:,"requests":\[(%b(?:,%b)*)\])?' % (_NUMBER, _NUMBER, _WHOLE, _WHOLE)
+)
+_REQUEST = b',"request":'
+_STARTED = frozenset(name.encode() for name, function in FUNCTIONS.items() if function.is_started)
 _OF_THIS_LINE = frozenset({"ranks", "new", "thread"})
 """Values that make a line unlike others."""
+
+_MOST_KINDS = 1 << 16
+"""How many lines unlike each other are remembered."""
+
+
+def _common(head: re.Match[bytes], line: bytes) -> tuple[tuple[bytes, bytes], bytes]:
+    """Return what a line has in common with those that differ in times and requests only, and its request."""
+    rest, request = line[head.end() :], b""
+    if head[1] in _STARTED:
+        rest, _, request = rest.partition(_REQUEST)
+    return (head[1], rest), request
 
 
 class _State:
@@ -261,43 +219,41 @@ class _State:
         self._ends_s: dict[int, float] = {}
         self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
 
-    def call_like(
-        self, common: tuple[bytes, bytes], start_s: float, end_s: float, own: bytes
-    ) -> tuple[str, dict[str, Any]] | None:
-        """Return the function and the values of a line like an earlier one, if it is, and go on."""
+    def call_like(self, head: re.Match[bytes], line: bytes) -> tuple[str, float, float, dict[str, Any]] | None:
+        """Return the function, its times and the values of a line like an earlier one, if it is, and go on."""
+        common, request = _common(head, line)
         known = self._like.get(common)
+        start_s, end_s = float(head[2]), float(head[3])
         if known is None or not self._ends_s.get(0, 0.0) <= start_s <= end_s < math.inf:
             return None
         name, function, values = known
-        if function.is_started:
-            if own != b"%d}\n" % self._next_request:
+        if request:
+            if request != b"%d}\n" % self._next_request:
                 return None
             values = {**values, "request": self._next_request}
-            self._requests[self._next_request] = function.is_persistent
-            self._next_request += 1
-        elif "requests" in values:
-            requests = _whole_numbers(own)
-            if requests is None:
-                return None
-            values = {**values, "requests": requests}
+            self._request(name, function, values)
+        elif head[4]:
+            values = {"requests": list(map(int, head[4].split(b","))), **values}
             self._request(name, function, values)
         self._ends_s[0] = end_s
-        return name, values
+        return name, start_s, end_s, values
 
     def remember(
-        self, common: tuple[bytes, bytes], own: bytes, name: str, function: Function, values: Mapping[str, Any]
+        self, head: re.Match[bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
     ) -> None:
         """Note what a line holds that was taken, for others like it."""
-        if function.kind in (Kind.INIT, Kind.FINALIZE) or not _OF_THIS_LINE.isdisjoint(values):
-            return
-        if function.is_started and own != b"%d}\n" % values["request"]:
-            return
-        if "requests" in values and _whole_numbers(own) != values["requests"]:
-            return
+        common, request = _common(head, line)
         if function.kind is Kind.FREE_COMMUNICATOR:
             self._like.clear()
-        else:
-            self._like[common] = name, function, dict(values)
+        elif (
+            function.kind not in (Kind.INIT, Kind.FINALIZE)
+            and _OF_THIS_LINE.isdisjoint(values)
+            and ("request" in values) == bool(request)
+            and ("requests" in values) == bool(head[4])
+            and len(self._like) < _MOST_KINDS
+        ):
+            shared = {key: value for key, value in values.items() if key not in ("request", "requests")}
+            self._like[common] = name, function, shared
 
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
         """Check the values of a call, and go on."""
@@ -310,6 +266,10 @@ class _State:
             check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else (_CHECKS[key], _MEANING[key])
             if not check(value):
                 raise self._error(f"{key}: got {_shown(value)}, expected {meaning}")
+        for prefix in ("", "recv_"):
+            most = max(values.get(f"{prefix}counts", ()), default=values.get(f"{prefix}count", 0))
+            if most * values.get(f"{prefix}type_bytes", 0) > _LARGEST:
+                raise self._error(f"got {most} elements for {prefix}type_bytes, expected at most {_LARGEST} bytes")
         thread = values.get("thread", 0)
         if start_s < self._ends_s.get(thread, 0.0):
             raise self._error(f"start_s: got {start_s}, expected no less than the end of the call before")
@@ -323,7 +283,9 @@ class _State:
         if missing:
             raise self._error(f"{name}: {min(missing)} is missing")
         if unknown:
-            raise self._error(f"{name}: got {min(unknown)}, expected only {', '.join(sorted(knows)) or 'times'}")
+            raise self._error(
+                f"{name}: got {_shown(min(unknown))}, expected only {', '.join(sorted(knows)) or 'times'}"
+            )
 
     def _communicator(self, function: Function, values: dict[str, Any]) -> None:
         number = values["comm"]
@@ -381,22 +343,12 @@ class _State:
             raise self._error(f"got: {len(values['got'])} entries, expected one per request")
 
 
-def _whole_numbers(text: bytes) -> list[int] | None:
-    """Return numbers as programs write them, separated by commas."""
-    if not text.replace(b",", b"").isdigit():
-        return None
-    try:
-        return list(map(int, text.split(b",")))
-    except ValueError:  # nothing between two commas, or a number beyond what Python reads
-        return None
-
-
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return (isinstance(value, float) and math.isfinite(value)) or _is_whole(value, -_LARGEST)
 
 
 def _is_whole(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _LARGEST
 
 
 def _is_text(value: Any) -> bool:

@@ -38,8 +38,17 @@ class Communicator:
     @property
     def both_sides(self) -> Communicator:
         """The same from either side, to be compared with what other ranks know."""
-        first, second = sorted((self.ranks, self.remote_ranks)) if self.remote_ranks else (self.ranks, ())
-        return Communicator(first, second, self.occurrence)
+        if not self.remote_ranks or self.ranks < self.remote_ranks:
+            return self
+        return Communicator(self.remote_ranks, self.ranks, self.occurrence)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Worked out once: there may be as many ranks as there are communicators."""
+        return hash((self.ranks, self.remote_ranks, self.occurrence))
 
 
 @dataclass(frozen=True, slots=True)

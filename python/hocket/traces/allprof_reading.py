@@ -1,0 +1,415 @@
+"""Reading liballprof's logs, which LogGOPSim's Schedgen reads.
+
+Source: gencode.py, template.c and sync.c of liballprof, and process_trace.cpp of Schedgen, in LogGOPSim's repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from hocket._native import Error
+from hocket.traces.agreement import check_agreement
+from hocket.traces.allprof import ARGUMENTS, OPERATORS, TYPES, blocking
+from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.lines import Budget, lines_of, reading
+from hocket.traces.reconstruction import MOST_BYTES, RankLog, Receive, Request, traces_of
+from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Trace
+
+__all__ = ["is_log", "read_allprof"]
+
+_FIRST = re.compile(r"^(.*-)(0+)(\D.*|)$")
+_LONGEST_NUMBER = 20  # characters: an address of 64 bits
+_LARGEST_TIME_US = 1e18
+_MPICH_WORLD = f":{0x44000000},"
+"""MPI_COMM_WORLD as MPICH has it, in whose logs nobody is -1 and any source -2; elsewhere -2 and -1."""
+
+_IN_PLACE = frozenset({"1", str((1 << 64) - 1)})
+"""MPI_IN_PLACE as an address: Open MPI's, and MPICH's."""
+
+_NAMES = {number: name for name, number in TYPES.items()}
+_OPERATOR_NAMES = {number: name for name, number in OPERATORS.items()}
+
+_ARGUMENTS: Mapping[str, str] = {
+    **ARGUMENTS,
+    "MPI_Sendrecv_replace": "buffer count type peer tag recv_peer recv_tag comm buffer",
+    "MPI_Alltoallv": "buffer counts displacements type buffer recv_counts displacements recv_type comm",
+    "MPI_Allgatherv": "buffer count type buffer recv_counts displacements recv_type comm",
+    "MPI_Gatherv": "buffer count type buffer recv_counts displacements recv_type root comm",
+    "MPI_Scatterv": "buffer counts displacements type buffer recv_count recv_type root comm",
+    **dict.fromkeys(("MPI_Send_init", "MPI_Bsend_init", "MPI_Ssend_init", "MPI_Rsend_init"), ARGUMENTS["MPI_Send"]),
+    "MPI_Recv_init": ARGUMENTS["MPI_Send"],
+    **dict.fromkeys(("MPI_Wait", "MPI_Test", "MPI_Start", "MPI_Cancel", "MPI_Request_free"), "request"),
+    **dict.fromkeys(
+        ("MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Startall"),
+        "requests request",
+    ),
+}
+"""The values of functions, in their order; of those that know requests, the first ones."""
+
+_COUNTS = ("counts", "recv_counts", "displacements")
+_BEFORE = frozenset({"MPI_Init", "MPI_Init_thread"})
+
+
+def _form(name: str) -> str:
+    """Return the function that a function has the values of."""
+    return name if name in _ARGUMENTS else blocking(name)
+
+
+def is_log(line: bytes) -> bool:
+    """Return whether a line may begin one of liballprof's logs."""
+    return line.startswith((b"# htor's PMPI Tracer", b"MPI_Init"))
+
+
+def read_allprof(first: str | PathLike[str]) -> Trace:
+    """Read liballprof's logs.
+
+    What a receive got is the message that MPI's rules give it. Communicators as large as MPI_COMM_WORLD are taken for
+    it, and those of one rank for MPI_COMM_SELF; which ranks others have is not told. Probes and functions that make
+    communicators are left out.
+
+    Args:
+        first: The log of rank 0, such as `pmpi-trace-rank-0.txt`, which is what Schedgen is given. The others are
+            beside it, and have numbers as wide.
+
+    Raises:
+        Error: A log is missing, cannot be read or is malformed, leaves open what was called, or the ranks do not agree:
+            file, rank, line, what was expected.
+    """
+    name = fspath(first)
+    with reading(name):
+        budget, names = Budget(), _logs(name)
+        logs = [_Rank(log, number, len(names), budget) for number, log in enumerate(names)]
+        for log in logs:
+            log.read()
+        ranks = traces_of([log.log for log in logs], [(log.host, log.clock_offset_s(logs[0])) for log in logs])
+        trace = Trace(Path(name).stem, logs[0].tracer, logs[0].date, ranks, name)
+        check_agreement(trace)
+    return trace
+
+
+def _logs(first: str) -> list[str]:
+    """Return the names of all ranks' logs."""
+    folder, base = os.path.split(first)
+    parts = _FIRST.match(base)
+    if not parts:
+        raise Error(f"{first}: expected the log of rank 0, named as pmpi-trace-rank-0.txt")
+    before, zeros, after = parts.groups()
+    try:
+        beside = set(os.listdir(folder or "."))
+    except OSError as error:
+        raise Error(f"{first}: {error.strerror}") from None
+    pattern = re.compile(re.escape(before) + r"([0-9]{1,9})" + re.escape(after))
+    numbers = [int(found[1]) for name in beside if (found := pattern.fullmatch(name))]
+    names = [f"{before}{number:0{len(zeros)}d}{after}" for number in range(len(numbers))]
+    for number, name in enumerate(names):
+        if name not in beside:
+            largest = f"one of rank {max(numbers)}"
+            raise Error(f"{os.path.join(folder, name)}: no log of rank {number}, expected it as there is {largest}")
+    return [os.path.join(folder, name) for name in names] or [first]
+
+
+class _Rank:
+    """Reads the log of one rank."""
+
+    def __init__(self, name: str, number: int, ranks: int, budget: Budget) -> None:
+        self._name, self._number, self._ranks, self._budget = name, number, ranks, budget
+        self.log = RankLog(self._where)
+        self.host, self.tracer, self.date = "", "liballprof", ""
+        self._differences_us = [0.0, 0.0]
+        self._origin_us: float | None = None
+        self._end_s = 0.0
+        self._line = 0
+        self._is_finished = False
+        self._is_mpich = False
+        self._handle_bytes = 8
+
+    def clock_offset_s(self, first: _Rank) -> tuple[float, float]:
+        """Return what the rank's times lack to be those of rank 0; a log's are by a clock of its own."""
+        began_us = (self._origin_us or 0.0) - (first._origin_us or 0.0)
+        begin_us, end_us = (difference + began_us for difference in self._differences_us)
+        return begin_us / 1e6, end_us / 1e6
+
+    def read(self) -> None:
+        """Read it all."""
+        calls = self._calls()
+        self._is_mpich = any(_MPICH_WORLD in text for _, text in calls)
+        addresses = (address for _, text in calls for address in _addresses(*_split(text)))
+        self._handle_bytes = 4 if any(address % 8 == 4 for address in addresses) else 8
+        for line, text in calls:
+            self._line = line
+            self._take(*_split(text))
+        if not self._is_finished:
+            raise self._error("the file ends, expected MPI_Finalize")
+        self.log.settle()
+
+    def _where(self, line: int) -> str:
+        return f"{self._name}, rank {self._number}" + (f", line {line}" if line else "")
+
+    def _error(self, message: str) -> Error:
+        return Error(f"{self._where(self._line)}: {message}")
+
+    def _calls(self) -> list[tuple[int, str]]:
+        """Return the lines that tell of calls, and their numbers."""
+        calls: list[tuple[int, str]] = []
+        with lines_of(self._name, self._budget) as lines:
+            for line in lines:
+                self._line = lines.number
+                text = line.decode("ascii", errors="replace").strip()
+                if text.startswith("#"):
+                    self._head(text[1:].strip())
+                elif text.startswith("MPI_"):
+                    calls.append((self._line, text))
+                elif text:
+                    raise self._error(f"got {text[:40]!r}, expected a comment or a call of MPI")
+        return calls
+
+    def _head(self, text: str) -> None:
+        key, _, value = text.partition(": ")
+        if key == "hostname":
+            self.host = value
+        elif key == "time":
+            self.date = value
+        elif key in ("clockdiff", "Finalize clockdiff"):
+            difference_us = _number(value.split(" ")[0])
+            if difference_us is None:
+                raise self._error(f"{key}: got {value[:40]!r}, expected a number")
+            self._differences_us[key == "Finalize clockdiff"] = difference_us
+        elif text.startswith("htor's PMPI Tracer"):
+            self.tracer = text.removeprefix("htor's ").partition(" Output")[0]
+
+    def _take(self, name: str, words: list[str]) -> None:
+        function = FUNCTIONS.get("MPI_Init" if name in _BEFORE else name)
+        if function is None or function.kind in (Kind.PROBE, Kind.NEW_COMMUNICATOR, Kind.FREE_COMMUNICATOR):
+            return
+        if self._is_finished:
+            raise self._error(f"got {name}, expected nothing after MPI_Finalize")
+        if (function.kind is Kind.INIT) != (self._origin_us is None):
+            raise self._error(f"got {name}, expected MPI_Init first, and once")
+        if function.kind is Kind.INIT:
+            self._init(words)
+        elif function.kind is Kind.FINALIZE:
+            self._is_finished = True
+            self.log.settle()
+            self._call(name, [words[0], words[0]] if words else [], {})
+        elif _form(name) not in _ARGUMENTS:
+            raise self._error(f"{name}: liballprof does not tell its values, expected a function whose values it tells")
+        else:
+            self._told(name, function, words)
+
+    def _init(self, words: list[str]) -> None:
+        began_us, ended_us = (_number(word) for word in (words[0], words[-1])) if words else (None, None)
+        if ended_us is None:
+            raise self._error("MPI_Init: expected a time, in microseconds, as its last value")
+        self._origin_us = ended_us if began_us is None else began_us
+        self._call("MPI_Init", [str(self._origin_us), words[-1]], {})
+
+    def _call(self, name: str, words: Sequence[str], arguments: dict[str, Any]) -> None:
+        """Append a call, whose times are the first and the last word."""
+        times_us = [_number(word) for word in (words[0], words[-1])] if len(words) > 1 else [None]
+        if None in times_us or self._origin_us is None:
+            raise self._error(f"{name}: expected two times, in microseconds, as its first and its last value")
+        start_s, end_s = ((time_us - self._origin_us) / 1e6 for time_us in times_us if time_us is not None)
+        if not self._end_s <= start_s <= end_s:
+            raise self._error(
+                f"{name}: got times {words[0][:40]} and {words[-1][:40]}, expected none before those of the call before"
+            )
+        self._end_s = end_s
+        self.log.call(name, start_s, end_s, self._line, arguments)
+
+    def _told(self, name: str, function: Function, words: list[str]) -> None:
+        values = self._values(name, function, words)
+        arguments: dict[str, Any] = {}
+        if function.kind in (Kind.SEND, Kind.RECEIVE, Kind.EXCHANGE):
+            self._message(name, function, values, arguments)
+        elif function.kind is Kind.COLLECTIVE:
+            self._collective(name, values, arguments)
+            if function.is_started:
+                arguments["request"] = self._request(values["request"]).number
+        elif not self._completion(name, function, values, arguments):
+            return
+        self._call(name, words, arguments)
+
+    def _values(self, name: str, function: Function, words: list[str]) -> dict[str, Any]:
+        """Return the values of a call by their names."""
+        names = _ARGUMENTS[_form(name)].split() + (["request"] if function.is_started else [])
+        fields = [field for field in names for _ in range(1 + (field in _COUNTS))]
+        expected = f"{name}: got {len(words)} values, expected start, {', '.join(fields)}, end"
+        if len(words) < len(fields) + 2 or (function.kind is not Kind.COMPLETE and len(words) != len(fields) + 2):
+            raise self._error(expected)
+        values: dict[str, Any] = {}
+        rest = iter(words[1:-1])
+        for field in names:
+            word = next(rest)
+            if field in _COUNTS:
+                word = next(rest)
+            values[f"second_{field}" if field in values else field] = word
+        return values
+
+    def _whole(self, values: Mapping[str, str], name: str, least: int = 0, most: int = MOST_BYTES) -> int:
+        return self._whole_of(values[name], name, least, most)
+
+    def _whole_of(self, word: str, name: str, least: int, most: int) -> int:
+        value = int(word) if _is_whole(word) else least - 1
+        if not least <= value <= most:
+            raise self._error(f"{name}: got {word[:40]!r}, expected a whole number from {least} to {most}")
+        return value
+
+    def _numbers(self, values: Mapping[str, str], name: str, many: int) -> list[int]:
+        words = values[name].split(",")
+        if len(words) != many:
+            raise self._error(f"{name}: got {len(words)} numbers, expected {many}")
+        return [self._whole_of(word, name, 0, 1 << 64) for word in words]
+
+    def _communicator(self, values: Mapping[str, str]) -> int:
+        _, rank, size = self._numbers(values, "comm", 3)
+        if (rank, size) == (self._number, self._ranks):
+            return WORLD
+        if (rank, size) == (0, 1):
+            return SELF
+        raise self._error(
+            f"comm: got rank {rank} of {size}, expected MPI_COMM_SELF, or rank {self._number} of {self._ranks} "
+            "as in MPI_COMM_WORLD"
+        )
+
+    def _data(self, values: Mapping[str, str], prefix: str = "", ranks: int = 1) -> dict[str, Any]:
+        number, size_bytes, _ = self._numbers(values, f"{prefix}type", 3)
+        if f"{prefix}counts" in values:
+            counts = self._numbers(values, f"{prefix}counts", ranks)
+            told: dict[str, Any] = {f"{prefix}counts": counts}
+        else:
+            told = {f"{prefix}count": self._whole(values, f"{prefix}count")}
+            counts = list(told.values())
+        if max(counts) * size_bytes > MOST_BYTES:
+            raise self._error(f"got {max(counts)} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
+        name = (
+            "MPI_CHARACTER" if number == TYPES["MPI_CHARACTER"] and size_bytes == 1 else _NAMES.get(number, "derived")
+        )
+        return {**told, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
+
+    def _peer(self, values: Mapping[str, str], name: str, comm: int, is_source: bool) -> int:
+        peer = self._whole(values, name, -2, (1 if comm else self._ranks) - 1)
+        if peer >= 0:
+            return peer
+        return ANY if is_source and peer == (-2 if self._is_mpich else -1) else NOBODY
+
+    def _message(self, name: str, function: Function, values: dict[str, str], arguments: dict[str, Any]) -> None:
+        is_receive = function.kind is Kind.RECEIVE
+        arguments["comm"] = comm = self._communicator(values)
+        arguments["peer"] = self._peer(values, "peer", comm, is_receive)
+        arguments["tag"] = self._whole(values, "tag", -1 if is_receive or arguments["peer"] == NOBODY else 0)
+        arguments.update(self._data(values))
+        log, line = self.log, self._line
+        if function.kind is Kind.EXCHANGE:
+            arguments["recv_peer"] = self._peer(values, "recv_peer", comm, True)
+            arguments["recv_tag"] = self._whole(values, "recv_tag", -1)
+            same = {f"recv_{key}": values[key] for key in ("count", "type")}
+            arguments.update(self._data({**same, **values}, "recv_"))
+            log.send(arguments)
+            log.blocking(arguments, log.receive(arguments, line, "recv_"))
+        elif function.is_persistent:
+            request = self._request(values["request"])
+            request.is_open = False
+            request.start = lambda: log.post(arguments, line, not is_receive)
+            arguments["request"] = request.number
+        else:
+            receive = log.post(arguments, line, not is_receive)
+            if function.is_started:
+                arguments["request"] = self._request(values["request"], receive).number
+            elif is_receive:
+                log.blocking(arguments, receive)
+
+    def _request(self, word: str, receive: Receive | None = None) -> Request:
+        address = self._whole_of(word, "request", 0, 1 << 64)
+        self.log.forget(address)
+        return self.log.request(address, receive)
+
+    def _collective(self, name: str, values: dict[str, str], arguments: dict[str, Any]) -> None:
+        kind = _form(name).removeprefix("MPI_")
+        arguments["comm"] = comm = self._communicator(values)
+        size = 1 if comm else self._ranks
+        is_root = True
+        if "root" in values:
+            arguments["root"] = self._whole(values, "root", 0, size - 1)
+            is_root = arguments["root"] == (0 if comm else self._number)
+        if "op" in values:
+            operator = _OPERATOR_NAMES.get(self._whole(values, "op", 0, 1 << 64))
+            arguments.update(op=operator or "user", commutative=operator is not None)
+        if kind == "Barrier":
+            return
+        is_scatter, has_both = kind.startswith("Scatter"), "recv_type" in values
+        replaced = values["second_buffer" if is_scatter else "buffer"] if kind != "Bcast" else ""
+        in_place = replaced in _IN_PLACE
+        if in_place:
+            arguments["in_place"] = True
+        if not has_both or (is_root if is_scatter else not in_place):
+            arguments.update(self._data(values, "", size))
+        if has_both and (not in_place if is_scatter else is_root or not kind.startswith("Gather")):
+            arguments.update(self._data(values, "recv_", size))
+
+    def _completion(self, name: str, function: Function, values: dict[str, str], arguments: dict[str, Any]) -> bool:
+        """Let a call complete, start, cancel or free requests; return whether there is something to tell."""
+        requests = self._requests(values)
+        if function.kind is Kind.START:
+            if len(requests) < int(values.get("requests", 1)):
+                raise self._error(f"{name}: expected requests that were made before")
+            for request in requests:
+                if request.start is None:
+                    raise self._error(f"{name}: expected requests that are started again and again")
+                request.receive, request.is_open = request.start(), True
+        elif function.kind is Kind.COMPLETE:
+            requests = [request for request in requests if request.is_open]
+            if name.endswith(("any", "some")) and len(requests) > 1:
+                raise self._error(f"{name}: which of {len(requests)} requests it completed is not told, expected one")
+            if not function.is_looking:
+                self.log.complete(requests, arguments)
+            elif requests:
+                self.log.look(requests, arguments)
+            return not function.is_looking or bool(requests)
+        else:
+            for request in requests:
+                if name == "MPI_Request_free":
+                    self.log.forget(request.key)
+        arguments["requests"] = [request.number for request in requests]
+        return bool(requests)
+
+    def _requests(self, values: dict[str, str]) -> list[Request]:
+        """Return the requests at an address, or in an array of them; null ones are not there."""
+        address = self._whole(values, "request", 0, 1 << 64)
+        count = self._whole(values, "requests") if "requests" in values else 1
+        known = self.log.requests
+        addresses: Sequence[Any] = range(address, address + count * self._handle_bytes, self._handle_bytes)
+        if count > len(known):
+            addresses = sorted(key for key in known if key in addresses)
+        return [known[key][0] for key in addresses if key in known]
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """Return the function that a line tells of, and what it tells."""
+    name, *words = text.split(":")
+    return name, words
+
+
+def _addresses(name: str, words: Sequence[str]) -> Iterator[int]:
+    """Give the address of the request that a function starts or knows."""
+    function = FUNCTIONS.get(name)
+    if function and (function.is_started or "requests" in function.needs) and len(words) > 2:
+        at = -2 if function.is_started else len(_ARGUMENTS.get(name, "request").split())
+        if _is_whole(words[at]):
+            yield int(words[at])
+
+
+def _is_whole(word: str) -> bool:
+    return len(word) <= _LONGEST_NUMBER and word.removeprefix("-").isdecimal()
+
+
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if abs(value) <= _LARGEST_TIME_US else None

@@ -1,0 +1,109 @@
+"""Reading the files of traces line by line, with bounds: they may come from anywhere."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from hocket._native import Error
+
+__all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of", "reading"]
+
+LONGEST_LINE = 1 << 24
+"""The longest line that is read, in bytes: room for a communicator of a million ranks."""
+
+MOST_BYTES = 1 << 32
+"""How much of a trace is read, in bytes once decompressed: some 30 million calls."""
+
+_GZIP = b"\x1f\x8b"
+
+
+class Budget:
+    """How much more is read of a trace, which may have several files."""
+
+    def __init__(self) -> None:
+        self.left_bytes = MOST_BYTES
+
+
+class Lines:
+    """The lines of a file, and which one was read last.
+
+    Attributes:
+        name: The name of the file.
+        number: The line that was read last, counted from 1.
+    """
+
+    def __init__(self, name: str, file: BinaryIO, budget: Budget) -> None:
+        self.name = name
+        self.number = 0
+        self._readline = file.readline
+        self._budget = budget
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.next, b"")
+
+    def next(self) -> bytes:
+        """Return the next line with its end; nothing if there is none.
+
+        Raises:
+            Error: It is longer than `LONGEST_LINE`, or the trace than `MOST_BYTES`.
+        """
+        line = self._readline(LONGEST_LINE + 1)
+        self.number += 1
+        self._budget.left_bytes -= len(line)
+        if len(line) > LONGEST_LINE:
+            raise Error(f"{self.name}, line {self.number}: expected lines of at most {LONGEST_LINE} bytes")
+        if self._budget.left_bytes < 0:
+            raise Error(
+                f"{self.name}, line {self.number}: expected a trace of at most {MOST_BYTES} bytes, decompressed"
+            )
+        return line
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Read a trace, and all that is made of it.
+
+    Meanwhile Python's search for cycles is off: a trace has none, and it would go through all calls again and again.
+
+    Raises:
+        Error: There is not enough memory.
+    """
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    except MemoryError:
+        raise Error(f"{name}: too large for the memory there is") from None
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+@contextmanager
+def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
+    """Open a file of a trace, compressed by gzip or not.
+
+    Raises:
+        Error: It cannot be read.
+    """
+    try:
+        with open(name, "rb") as plain, _decompressed(plain) as file:
+            yield Lines(name, file, budget or Budget())
+    except EOFError:
+        raise Error(f"{name}: cut off, expected more compressed data") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise Error(f"{name}: not a trace: {error}") from None
+    except OSError as error:
+        raise Error(f"{name}: {error.strerror}") from None
+
+
+def _decompressed(plain: io.BufferedReader) -> BinaryIO:
+    if plain.peek(len(_GZIP))[: len(_GZIP)] == _GZIP:
+        return io.BufferedReader(gzip.GzipFile(fileobj=plain))
+    return plain

@@ -1,0 +1,36 @@
+"""Reading a trace of any format."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+from hocket.traces.allprof_reading import is_log, read_allprof
+from hocket.traces.file import read
+from hocket.traces.lines import lines_of
+from hocket.traces.simgrid_reading import is_meant, read_simgrid
+from hocket.traces.trace import Trace
+
+__all__ = ["load"]
+
+
+def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
+    """Read a trace of any format that is known, by what the file begins with.
+
+    An object of JSON begins one of Hocket's own; `# htor's PMPI Tracer` or a call of `MPI_Init` the first of
+    liballprof's logs; anything else one of SimGrid's time-independent traces: actions, or names of files of actions.
+
+    Args:
+        path: The file.
+        compares_ranks: As for `read`; traces of other tools are always checked.
+
+    Raises:
+        Error: It cannot be read or is malformed, or its ranks do not agree: file, rank, line, what was expected.
+    """
+    with lines_of(fspath(path)) as lines:
+        first = lines.next()
+        begin = next((line for line in lines if is_meant(line)), b"") if not is_meant(first) else first
+    if is_log(first) or is_log(begin):
+        return read_allprof(path)
+    if begin and not begin.lstrip().startswith(b"{"):
+        return read_simgrid(path)
+    return read(path, compares_ranks=compares_ranks)

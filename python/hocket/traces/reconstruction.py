@@ -1,0 +1,296 @@
+"""What other tools' traces leave out: whose message a receive got, and what a look at requests found."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hocket._native import Error
+from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Communicator, RankTrace
+
+__all__ = ["MOST_BYTES", "Message", "RankLog", "Receive", "Request", "match", "traces_of"]
+
+MOST_BYTES = (1 << 63) - 1
+"""The largest size and count that traces tell."""
+
+_GOT_NOTHING = [NOBODY, ANY, 0]
+
+
+@dataclass(slots=True)
+class Message:
+    """A message as its sender told it: on which communicator, to whom."""
+
+    comm: int
+    peer: int
+    tag: int
+    size_bytes: int
+
+
+@dataclass(slots=True)
+class Receive:
+    """A receive as it was asked for.
+
+    Attributes:
+        comm: The communicator.
+        peer: A rank of it, or any.
+        tag: A tag, or any.
+        arguments: Of the call that started it.
+        room_bytes: How much it has room for; None where that is not told.
+        line: Where it was started.
+        got: The list that tells what it got, and where in it; None if nothing completed it.
+    """
+
+    comm: int
+    peer: int
+    tag: int
+    arguments: dict[str, Any]
+    room_bytes: int | None
+    line: int
+    got: tuple[Any, Any] | None = None
+
+
+@dataclass(slots=True)
+class _Look:
+    """A test of requests, which may have completed them."""
+
+    arguments: dict[str, Any]
+    requests: Sequence[Request]
+
+
+@dataclass(slots=True)
+class Request:
+    """A request, what it is known by in the log, and the last look at it."""
+
+    number: int
+    key: Hashable
+    receive: Receive | None = None
+    start: Callable[[], Receive | None] | None = None
+    look: _Look | None = None
+    is_open: bool = True
+
+
+@dataclass(slots=True)
+class RankLog:
+    """What one rank did, as far as it is read."""
+
+    where: Callable[[int], str]
+    calls: list[Call] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    receives: list[Receive] = field(default_factory=list)
+    requests: dict[Hashable, deque[Request]] = field(default_factory=dict)
+    started: int = 0
+
+    def call(self, function: str, start_s: float, end_s: float, line: int, arguments: dict[str, Any]) -> None:
+        """Append a call."""
+        self.calls.append(Call(function, start_s, end_s, arguments, line))
+
+    def send(self, arguments: dict[str, Any], prefix: str = "") -> None:
+        """Note the message that a call sends."""
+        if arguments["peer"] != NOBODY:
+            size_bytes = arguments[f"{prefix}count"] * arguments[f"{prefix}type_bytes"]
+            self.messages.append(Message(arguments["comm"], arguments["peer"], arguments["tag"], size_bytes))
+
+    def receive(self, arguments: dict[str, Any], line: int, prefix: str = "", is_sized: bool = True) -> Receive | None:
+        """Note a receive; nothing of one from nobody."""
+        if arguments[f"{prefix}peer"] == NOBODY:
+            return None
+        room_bytes = arguments[f"{prefix}count"] * arguments[f"{prefix}type_bytes"] if is_sized else None
+        peer, tag = arguments[f"{prefix}peer"], arguments[f"{prefix}tag"]
+        self.receives.append(Receive(arguments["comm"], peer, tag, arguments, room_bytes, line))
+        return self.receives[-1]
+
+    def post(self, arguments: dict[str, Any], line: int, is_send: bool, is_sized: bool = True) -> Receive | None:
+        """Note what a call sends, or receives."""
+        if not is_send:
+            return self.receive(arguments, line, is_sized=is_sized)
+        self.send(arguments)
+        return None
+
+    def blocking(self, arguments: dict[str, Any], receive: Receive | None) -> None:
+        """Let a call tell what its own receive got."""
+        arguments["got"] = list(_GOT_NOTHING)
+        if receive:
+            receive.got = (arguments, "got")
+
+    def request(self, key: Hashable, receive: Receive | None = None) -> Request:
+        """Give the next number to a request, the newest of those known by a key.
+
+        A look at an earlier one that nothing else completed has completed it.
+        """
+        earlier = self.first(key)
+        if earlier:
+            self._settle(earlier)
+        known = self.requests.setdefault(key, deque())
+        known.append(Request(self.started, key, receive))
+        self.started += 1
+        return known[-1]
+
+    def forget(self, key: Hashable) -> None:
+        """Forget the requests known by a key, which is that of another one now."""
+        for earlier in list(self.requests.get(key, ())):
+            self._settle(earlier)
+        self.requests.pop(key, None)
+
+    def first(self, key: Hashable) -> Request | None:
+        """Return the oldest open request that is known by a key."""
+        return next((request for request in self.requests.get(key, ()) if request.is_open), None)
+
+    def complete(self, requests: Sequence[Request], arguments: dict[str, Any]) -> None:
+        """Let a call complete requests."""
+        got: list[Any] = [None] * len(requests)
+        arguments.update(requests=[request.number for request in requests], got=got)
+        for index, request in enumerate(requests):
+            if request.receive:
+                got[index] = list(_GOT_NOTHING)
+                request.receive.got = (got, index)
+            request.look, request.is_open, request.receive = None, False, None
+            if not request.start:
+                known = self.requests[request.key]
+                known.remove(request)
+                if not known:
+                    del self.requests[request.key]
+
+    def look(self, requests: Sequence[Request], arguments: dict[str, Any]) -> None:
+        """Let a call look at requests; it has found nothing, as far as is known yet."""
+        arguments["tries"] = 1
+        look = _Look(arguments, requests)
+        for request in requests:
+            request.look = look
+
+    def settle(self) -> None:
+        """At the end, let those looks complete requests that nothing else completed."""
+        for request in self.open():
+            self._settle(request)
+
+    def open(self) -> list[Request]:
+        """Return the open requests, in the order of their numbers."""
+        found = (request for known in self.requests.values() for request in known if request.is_open)
+        return sorted(found, key=lambda request: request.number)
+
+    def _settle(self, request: Request) -> None:
+        look = request.look
+        if look and request.is_open:
+            look.arguments.clear()
+            self.complete([other for other in look.requests if other.is_open and other.look is look], look.arguments)
+
+
+def traces_of(logs: Sequence[RankLog], hosts: Sequence[tuple[str, tuple[float, float]]]) -> tuple[RankTrace, ...]:
+    """Return the calls of all ranks, each receive told which message it got.
+
+    Args:
+        logs: What the ranks did, on MPI_COMM_WORLD and MPI_COMM_SELF.
+        hosts: Of each rank, its host and what its clock lacks in the beginning and in the end, in seconds.
+
+    Raises:
+        Error: As `match`.
+    """
+    match(logs)
+    world = Communicator(tuple(range(len(logs))))
+    return tuple(
+        RankTrace(host, offset_s, tuple(log.calls), {WORLD: world, SELF: Communicator((number,))})
+        for number, (log, (host, offset_s)) in enumerate(zip(logs, hosts, strict=True))
+    )
+
+
+def match(ranks: Sequence[RankLog]) -> None:
+    """Tell each receive which message it got, by MPI's rule that messages do not overtake.
+
+    Raises:
+        Error: A receive got no message, a longer one than it has room for, or one that cannot be known: a receive from
+            any rank, while several sent that nobody else asks for. File, rank, line, what was expected.
+    """
+    sent: dict[tuple[int, int], dict[int, list[Message]]] = defaultdict(lambda: defaultdict(list))
+    for number, rank in enumerate(ranks):
+        for message in rank.messages:
+            to, source = (number, 0) if message.comm == SELF else (message.peer, number)
+            sent[to, message.comm][source].append(message)
+    for number, rank in enumerate(ranks):
+        for comm in dict.fromkeys(receive.comm for receive in rank.receives):
+            receives = [receive for receive in rank.receives if receive.comm == comm]
+            _match_rank(rank, sent[number, comm], receives)
+
+
+def _match_rank(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[Receive]) -> None:
+    sources = _sources(rank, sent, receives)
+    by_source: dict[int, list[Receive]] = defaultdict(list)
+    for receive, source in zip(receives, sources, strict=True):
+        by_source[source].append(receive)
+    for source, asked in by_source.items():
+        for receive, message in zip(asked, _in_order(sent.get(source, []), asked), strict=True):
+            if receive.got is not None:
+                _tell(rank, receive, source, message)
+
+
+def _tell(rank: RankLog, receive: Receive, source: int, message: Message | None) -> None:
+    if message is None:
+        tag = "any tag" if receive.tag == ANY else f"tag {receive.tag}"
+        raise Error(f"{rank.where(receive.line)}: a receive from rank {source} with {tag}, expected a send of it")
+    if receive.room_bytes is None:
+        receive.arguments["count"] = message.size_bytes
+    elif message.size_bytes > receive.room_bytes:
+        raise Error(
+            f"{rank.where(receive.line)}: room for {receive.room_bytes} bytes, "
+            f"expected as many as the {message.size_bytes} that rank {source} sent"
+        )
+    assert receive.got is not None
+    container, key = receive.got
+    container[key] = [source, message.tag, message.size_bytes]
+
+
+def _in_order(messages: Sequence[Message], receives: Iterable[Receive]) -> Iterator[Message | None]:
+    """Give the messages that receives from one rank get: each the first that it fits and that none before it got."""
+    by_tag: dict[int, deque[int]] = defaultdict(deque)
+    for index, message in enumerate(messages):
+        by_tag[message.tag].append(index)
+    taken, first = set[int](), 0
+    for receive in receives:
+        if receive.tag == ANY:
+            while first in taken:
+                first += 1
+            index = first
+        else:
+            waiting = by_tag[receive.tag]
+            while waiting and waiting[0] in taken:
+                waiting.popleft()
+            index = waiting.popleft() if waiting else len(messages)
+        taken.add(index)
+        yield messages[index] if index < len(messages) else None
+
+
+def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[Receive]) -> Iterator[int]:
+    """Give the rank that each receive gets its message from.
+
+    One from any rank gets it from the only rank that sent more such messages than are asked of it by name, if there is
+    only one.
+    """
+    if all(receive.peer != ANY for receive in receives):
+        return (receive.peer for receive in receives)
+    spare: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    total: dict[int, int] = defaultdict(int)
+    for source, messages in sent.items():
+        total[source] = len(messages)
+        for message in messages:
+            spare[message.tag][source] += 1
+    for receive in receives:
+        if receive.peer != ANY:
+            total[receive.peer] -= 1
+            spare[receive.tag][receive.peer] -= 1
+    asking: dict[int, list[Receive]] = defaultdict(list)
+    for receive in receives:
+        if receive.peer == ANY:
+            asking[receive.tag].append(receive)
+    found: dict[int, int] = {}
+    for tag in sorted(asking, reverse=True):
+        fitting = sent if tag == ANY else [source for source, messages in spare[tag].items() if messages > 0]
+        candidates = sorted(source for source in fitting if total[source] > 0)
+        completed = next((receive for receive in asking[tag] if receive.got), None)
+        if completed and len(candidates) != 1:
+            raise Error(
+                f"{rank.where(completed.line)}: a receive from any rank, which could have got messages of "
+                f"{' or '.join(map(str, candidates[:3])) or 'nobody'}, expected one rank alone that sent any"
+            )
+        found[tag] = candidates[0] if completed else ANY
+        total[found[tag]] -= len(asking[tag])
+    return (found[receive.tag] if receive.peer == ANY else receive.peer for receive in receives)

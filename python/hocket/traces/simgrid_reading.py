@@ -1,0 +1,426 @@
+"""Reading time-independent traces of SimGrid: what its `smpirun -replay` reads.
+
+Source: smpi_replay.cpp and xbt_replay.cpp of SimGrid 3.25 to 3.32; smpi_datatype.cpp for the numbers of types.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from hocket._native import Error
+from hocket.traces.agreement import check_agreement
+from hocket.traces.lines import Budget, lines_of, reading
+from hocket.traces.reconstruction import MOST_BYTES, RankLog, Request, traces_of
+from hocket.traces.trace import ANY, WORLD, Trace
+
+__all__ = ["is_meant", "read_simgrid"]
+
+_FLOPS_PER_S = 1e9
+_MOST_RANKS = 1 << 20
+_ANY_SOURCES, _ANY_TAG = ("-555", "-333"), "-444"
+"""As SimGrid's mpi.h has them; traces that SimGrid wrote have MPI_UNDEFINED, -333, for any source."""
+
+_MOST_KNOWN = 1 << 12
+"""How many lines unlike each other are remembered."""
+
+_LONGEST_NUMBER = 400  # characters
+
+_ACTIONS: Mapping[str, str] = {
+    "init": "default?",
+    "finalize": "",
+    "compute": "flops",
+    "sleep": "seconds",
+    "location": "file line",
+    **dict.fromkeys(("comm_size", "comm_split", "comm_dup"), "ignored?"),
+    **dict.fromkeys(("send", "isend"), "rank tag size type?"),
+    **dict.fromkeys(("recv", "irecv"), "source source_tag room type?"),
+    "sendRecv": "size rank recv_size source type? recv_type?",
+    **dict.fromkeys(("wait", "test"), "source rank source_tag"),
+    "waitall": "ignored?",
+    "barrier": "",
+    "bcast": "size root? type?",
+    "reduce": "size flops root? type?",
+    **dict.fromkeys(("allreduce", "scan", "exscan"), "size flops type?"),
+    **dict.fromkeys(("alltoall", "allgather"), "size recv_size type? recv_type?"),
+    **dict.fromkeys(("gather", "scatter"), "size recv_size root? type? recv_type?"),
+    "gatherv": "size recv_sizes root? type? recv_type?",
+    "scatterv": "sizes recv_size root? type? recv_type?",
+    "allgatherv": "size recv_sizes type? recv_type?",
+    "alltoallv": "buffer sizes buffer recv_sizes type? recv_type?",
+    "reducescatter": "sizes flops type?",
+}
+"""The values of each action, in their order; those with a question mark may be left out. Sizes are in elements."""
+
+_TYPE_NAMES = """
+DOUBLE:8 INT:4 CHAR:1 SHORT:2 LONG:8 FLOAT:4 BYTE:1 LONG_LONG:8 SIGNED_CHAR:1 UNSIGNED_CHAR:1 UNSIGNED_SHORT:2
+UNSIGNED:4 UNSIGNED_LONG:8 UNSIGNED_LONG_LONG:8 LONG_DOUBLE:16 WCHAR:4 C_BOOL:1 INT8_T:1 INT16_T:2 INT32_T:4 INT64_T:8
+UINT8_T:1 UINT16_T:2 UINT32_T:4 UINT64_T:8 C_FLOAT_COMPLEX:8 C_DOUBLE_COMPLEX:16 C_LONG_DOUBLE_COMPLEX:32 AINT:8
+OFFSET:8 FLOAT_INT:8 LONG_INT:16 DOUBLE_INT:16 SHORT_INT:8 2INT:8 2FLOAT:8 2DOUBLE:16 2LONG:16 REAL:4 REAL4:4 REAL8:8
+REAL16:16 COMPLEX8:8 COMPLEX16:16 COMPLEX32:16 INTEGER1:4 INTEGER2:2 INTEGER4:4 INTEGER8:8 INTEGER16:16
+LONG_DOUBLE_INT:32 CXX_BOOL:1 CXX_FLOAT_COMPLEX:8 CXX_DOUBLE_COMPLEX:16 CXX_LONG_DOUBLE_COMPLEX:32 UB:0 LB:0 PACKED:1
+PTR:8 COUNT:8
+"""
+_TYPES: Mapping[str, tuple[str, int]] = {
+    str(number): (f"MPI_{name}", int(size_bytes))
+    for number, (name, size_bytes) in enumerate(pair.split(":") for pair in _TYPE_NAMES.split())
+}
+"""SimGrid's types by their numbers: name and size in bytes."""
+
+_BYTE, _DOUBLE = ("MPI_BYTE", 1), ("MPI_DOUBLE", 8)
+_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
+"""What a reduction does is not told; SimGrid passes no operator either."""
+
+
+def _is_action(line: bytes) -> bool:
+    """Return whether a line is an action of a rank, rather than the name of a file of actions."""
+    words = line.split(None, 2)
+    return len(words) > 1 and words[0].isdigit() and words[1].decode(errors="replace") in _ACTIONS
+
+
+def read_simgrid(index: str | PathLike[str], *, flops_per_s: float = _FLOPS_PER_S) -> Trace:
+    """Read SimGrid's time-independent traces.
+
+    Between calls the ranks compute; the calls themselves take no time. What a receive got is the message that MPI's
+    rules give it; what is still open at the end is waited for then, as SimGrid does.
+
+    Args:
+        index: A file that lists a file of actions for each rank, or one for all; or the actions of all ranks
+            themselves. Files are looked for beside it, then in the current folder.
+        flops_per_s: How fast the hosts are: one second of computing is so many flops.
+
+    Raises:
+        Error: A file cannot be read or is malformed, or the ranks do not agree: file, rank, line, what was expected.
+    """
+    if not (math.isfinite(flops_per_s) and flops_per_s > 0):
+        raise Error(f"flops_per_s: got {flops_per_s}, expected a number above 0")
+    name = fspath(index)
+    with reading(name):
+        files = _Files(name)
+        logs = [_Rank(files, number, flops_per_s).log() for number in range(files.ranks)]
+        ranks = traces_of(logs, [("", (0.0, 0.0))] * files.ranks)
+        trace = Trace(Path(name).stem, "SimGrid", "", ranks, name)
+        check_agreement(trace)
+    return trace
+
+
+class _Files:
+    """Which file has the actions of a rank, and how many ranks there are."""
+
+    def __init__(self, name: str) -> None:
+        self._budget = Budget()
+        self._merged: dict[int, list[tuple[int, bytes]]] | None = None
+        with lines_of(name, self._budget) as lines:
+            first = next((line for line in lines if is_meant(line)), None)
+            if first is None:
+                raise Error(f"{name}: the file ends, expected actions of ranks, or names of files of them")
+            if _is_action(first):
+                self.names = [name]
+            else:
+                listed = [first, *(line for line in lines if is_meant(line))]
+                self.names = [_path(name, number, line) for number, line in enumerate(listed, 1)]
+        if len(set(self.names)) == 1:
+            self._merge(self.names[0])
+        self.ranks = len(self.names) if self._merged is None else len(self._merged)
+
+    def _merge(self, name: str) -> None:
+        found: dict[int, list[tuple[int, bytes]]] = {}
+        with lines_of(name, self._budget) as lines:
+            for line in lines:
+                if is_meant(line):
+                    found.setdefault(_rank_of(name, lines.number, line), []).append((lines.number, line))
+        if not found:
+            raise Error(f"{name}: the file ends, expected actions of ranks")
+        missing = next((rank for rank in range(max(found)) if rank not in found), None)
+        if missing is not None:
+            raise Error(f"{name}: rank {max(found)} is there, expected rank {missing} as well")
+        self._merged = found
+
+    def name(self, rank: int) -> str:
+        return self.names[0 if self._merged else rank]
+
+    def lines(self, rank: int) -> Generator[tuple[int, bytes], None, None]:
+        if self._merged is not None:
+            yield from self._merged[rank]
+            return
+        with lines_of(self.names[rank], self._budget) as lines:
+            for line in lines:
+                if is_meant(line):
+                    found = _rank_of(lines.name, lines.number, line)
+                    if found != rank:
+                        raise Error(
+                            f"{lines.name}, line {lines.number}: an action of rank {found}, expected rank {rank}"
+                        )
+                    yield lines.number, line
+
+
+def is_meant(line: bytes) -> bool:
+    """Return whether a line is neither empty nor a comment."""
+    stripped = line.strip()
+    return bool(stripped) and not stripped.startswith(b"#")
+
+
+def _path(index: str, number: int, line: bytes) -> str:
+    listed = os.fsdecode(line.strip())
+    beside = os.path.join(os.path.dirname(index), listed)
+    for path in (beside, listed):
+        if "\0" not in path and os.path.isfile(path):
+            return path
+    raise Error(f"{index}: got {_shown(line)} as file {number}, expected one that is there")
+
+
+def _rank_of(name: str, number: int, line: bytes) -> int:
+    word = line.split(None, 1)[0]
+    if not (word.isdigit() and len(word) <= 7 and int(word) < _MOST_RANKS):
+        raise Error(f"{name}, line {number}: got {_shown(line)}, expected a rank below {_MOST_RANKS} and its action")
+    return int(word)
+
+
+def _shown(line: bytes) -> str:
+    return repr(line.strip()[:40].decode(errors="replace"))
+
+
+class _Rank:
+    """Reads the actions of one rank."""
+
+    def __init__(self, files: _Files, number: int, flops_per_s: float) -> None:
+        self._files, self._number, self._ranks = files, number, files.ranks
+        self._flops_per_s = flops_per_s
+        self._flops, self._slept_s = 0.0, 0.0
+        self._line = 0
+        self._default = _BYTE
+        self._log = RankLog(self._where)
+
+    def log(self) -> RankLog:
+        """Read them all."""
+        with closing(self._files.lines(self._number)) as lines:
+            self._read(lines)
+        if not self._log.calls or self._log.calls[-1].function != "MPI_Finalize":
+            raise self._error("the file ends, expected finalize")
+        return self._log
+
+    def _read(self, lines: Iterable[tuple[int, bytes]]) -> None:
+        calls = self._log.calls
+        known: dict[bytes, tuple[str, dict[str, Any]]] = {}
+        for number, line in lines:
+            self._line = number
+            action, values = known.get(line) or self._parsed(line)
+            if (action == "init") != (not calls):
+                raise self._error(f"got {action}, expected init first, and once")
+            if calls and calls[-1].function == "MPI_Finalize":
+                raise self._error(f"got {action}, expected nothing after finalize")
+            self._take(action, values)
+            if len(known) < _MOST_KNOWN:
+                known[line] = action, values
+
+    def _where(self, line: int) -> str:
+        return f"{self._files.name(self._number)}, rank {self._number}" + (f", line {line}" if line else "")
+
+    def _error(self, message: str) -> Error:
+        return Error(f"{self._where(self._line)}: {message}")
+
+    def _parsed(self, line: bytes) -> tuple[str, dict[str, Any]]:
+        """Return the action of a line, and its values by their names."""
+        words = line.decode("ascii", errors="replace").split()
+        if len(words) < 2 or words[1] not in _ACTIONS:
+            raise self._error(f"got {_shown(line)}, expected an action that SimGrid replays")
+        return words[1], self._values(words[1], words[2:])
+
+    def _values(self, action: str, words: list[str]) -> dict[str, Any]:
+        """Return the values of an action by their names."""
+        names, values = _ACTIONS[action].split(), dict[str, Any]()
+        if names == ["ignored?"]:
+            return values
+        rest = words
+        for name in names:
+            key = name.rstrip("?")
+            many = self._ranks if key.endswith("sizes") else 1
+            if len(rest) < many:
+                if key == name:
+                    raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
+                break
+            if key.endswith("sizes"):
+                values[key] = [self._value("size", word) for word in rest[:many]]
+            else:
+                values[key] = self._value(key, rest[0])
+            rest = rest[many:]
+            if action == "allgatherv" and name == "recv_sizes":
+                rest = self._without_displacements(rest)
+        if rest:
+            raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
+        if action == "allgatherv" and "type" in values:
+            values.setdefault("recv_type", values["type"])
+        return values
+
+    def _without_displacements(self, words: list[str]) -> list[str]:
+        """Return the numbers of types that are left of what follows the sizes of an allgatherv."""
+        return words if len(words) <= 2 else words[: len(words) - self._ranks]
+
+    def _expected(self, names: Iterable[str]) -> str:
+        return " ".join(f"{name}*{self._ranks}" if name.endswith("sizes") else name for name in names) or "none"
+
+    def _value(self, key: str, word: str) -> Any:
+        kind = key.removeprefix("recv_")
+        if kind in ("file", "line", "default"):
+            return word
+        if kind == "type":
+            value: Any = _TYPES.get(word)
+            expected = f"the number of a type that SimGrid has, 0 to {len(_TYPES) - 1}"
+        elif kind in ("flops", "seconds"):
+            value = _number(word, 0.0)
+            expected = "a number, at least 0"
+        elif kind in ("size", "room", "buffer"):
+            value = _whole(word, -1 if kind == "room" else 0)
+            expected = f"a whole number, at most {MOST_BYTES}"
+        elif kind in ("tag", "source_tag"):
+            value = ANY if kind == "source_tag" and word == _ANY_TAG else _whole(word, 0)
+            expected = f"a tag{f', or {_ANY_TAG}' if kind == 'source_tag' else ''}"
+        else:
+            value = ANY if kind == "source" and word in _ANY_SOURCES else _whole(word, 0, self._ranks - 1)
+            expected = f"a rank below {self._ranks}{f', or {_ANY_SOURCES[0]}' if kind == 'source' else ''}"
+        if value is None:
+            raise self._error(f"{key}: got {_shown(word.encode())}, expected {expected}")
+        return value
+
+    def _take(self, action: str, values: dict[str, Any]) -> None:
+        if action in ("compute", "sleep"):
+            self._flops += values.get("flops", 0.0)
+            self._slept_s += values.get("seconds", 0.0)
+        elif action == "init":
+            self._default = _DOUBLE if "default" in values else _BYTE
+            self._call("Init", {})
+        elif action == "finalize":
+            self._log.settle()
+            if waiting := self._log.open():
+                self._complete("Waitall", waiting)
+            self._call("Finalize", {})
+        elif action in ("send", "isend", "recv", "irecv", "sendRecv"):
+            self._message(action, values)
+        elif action in ("wait", "test"):
+            self._wait(action, values)
+        elif action == "waitall":
+            self._complete("Waitall", self._log.open())
+        elif action in _COLLECTIVES:
+            self._collective(action, values)
+
+    def _call(self, name: str, arguments: dict[str, Any]) -> None:
+        now_s = self._flops / self._flops_per_s + self._slept_s
+        if not math.isfinite(now_s):
+            raise self._error("got more computing than there is a time for, expected less")
+        self._log.call(f"MPI_{name}", now_s, now_s, self._line, arguments)
+
+    def _complete(self, name: str, requests: list[Request]) -> None:
+        arguments: dict[str, Any] = {}
+        self._log.complete(requests, arguments)
+        self._call(name, arguments)
+
+    def _data(self, values: Mapping[str, Any], prefix: str = "", size: str = "size") -> dict[str, Any]:
+        """Return how many elements there are, or how many for each rank, and of which type."""
+        name, size_bytes = values.get(f"{prefix}type", self._default)
+        many = f"{prefix}{size}s"
+        counts = {f"{prefix}counts": values[many]} if many in values else {f"{prefix}count": values[f"{prefix}{size}"]}
+        for count in values[many] if many in values else counts.values():
+            if count * size_bytes > MOST_BYTES:
+                raise self._error(f"got {count} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
+        return {**counts, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
+
+    def _message(self, action: str, values: dict[str, Any]) -> None:
+        log, line = self._log, self._line
+        if action == "sendRecv":
+            arguments = {"comm": WORLD, "peer": values["rank"], "tag": 0, **self._data(values)}
+            arguments.update(recv_peer=values["source"], recv_tag=0, **self._data(values, "recv_"))
+            log.send(arguments)
+            log.blocking(arguments, log.receive(arguments, line, "recv_"))
+            self._call("Sendrecv", arguments)
+            return
+        is_send = action in ("send", "isend")
+        peer, tag = (values["rank"], values["tag"]) if is_send else (values["source"], values["source_tag"])
+        is_sized = is_send or values["room"] >= 0
+        data = self._data(values, size="size" if is_send else "room") if is_sized else dict(_UNKNOWN)
+        arguments = {"comm": WORLD, "peer": peer, "tag": tag, **data}
+        receive = log.post(arguments, line, is_send, is_sized)
+        if action in ("isend", "irecv"):
+            ends = (self._number, peer) if is_send else (peer, self._number)
+            arguments["request"] = log.request((*ends, tag), receive).number
+        elif not is_send:
+            log.blocking(arguments, receive)
+        self._call(action.title(), arguments)
+
+    def _wait(self, action: str, values: dict[str, Any]) -> None:
+        key = (values["source"], values["rank"], values["source_tag"])
+        request = self._log.first(key)
+        if request is None:
+            raise self._error(f"{action}: got {key[0]} {key[1]} {key[2]}, expected an isend or irecv before it")
+        if action == "wait":
+            self._complete("Wait", [request])
+        else:
+            arguments: dict[str, Any] = {}
+            self._log.look([request], arguments)
+            self._call("Test", arguments)
+
+    def _collective(self, action: str, values: dict[str, Any]) -> None:
+        name, told = _COLLECTIVES[action]
+        arguments: dict[str, Any] = {"comm": WORLD}
+        is_root = True
+        if "root" in told:
+            arguments["root"] = values.get("root", 0)
+            is_root = arguments["root"] == self._number
+        if "op" in told:
+            arguments.update(_OPERATOR)
+        if "send" in told or ("send_at_root" in told and is_root):
+            arguments.update(self._data(values))
+        if "recv" in told or ("recv_at_root" in told and is_root):
+            arguments.update(self._data(values, "recv_"))
+        self._call(name, arguments)
+        self._flops += values.get("flops", 0.0)
+
+
+_COLLECTIVES: Mapping[str, tuple[str, frozenset[str]]] = {
+    action: (name, frozenset(told.split()))
+    for action, name, told in (
+        ("barrier", "Barrier", ""),
+        ("bcast", "Bcast", "root send"),
+        ("reduce", "Reduce", "root op send"),
+        ("allreduce", "Allreduce", "op send"),
+        ("scan", "Scan", "op send"),
+        ("exscan", "Exscan", "op send"),
+        ("alltoall", "Alltoall", "send recv"),
+        ("alltoallv", "Alltoallv", "send recv"),
+        ("allgather", "Allgather", "send recv"),
+        ("allgatherv", "Allgatherv", "send recv"),
+        ("gather", "Gather", "root send recv_at_root"),
+        ("gatherv", "Gatherv", "root send recv_at_root"),
+        ("scatter", "Scatter", "root send_at_root recv"),
+        ("scatterv", "Scatterv", "root send_at_root recv"),
+        ("reducescatter", "Reduce_scatter", "op send"),
+    )
+}
+_UNKNOWN: Mapping[str, Any] = {"count": 0, "type": "MPI_BYTE", "type_bytes": 1}
+"""The data of a receive that does not tell how much it has room for: as much as it gets."""
+
+
+def _number(word: str, least: float) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if least <= value < math.inf else None
+
+
+def _whole(word: str, least: int, most: int = MOST_BYTES) -> int | None:
+    """Return a whole number, which may be written as 1e6."""
+    if len(word) > _LONGEST_NUMBER:
+        return None
+    try:
+        value = int(word)
+    except ValueError:
+        number = _number(word, least)
+        if number is None or number != int(number):
+            return None
+        value = int(number)
+    return value if least <= value <= most else None

@@ -1,0 +1,283 @@
+"""Fuzz the readers of traces: whatever a file holds, each gives a trace or an error of one line.
+
+Files that are right are changed at random, and read under a limit of memory and of time. What was read is also written
+in Hocket's own format and read again. Anything but a trace or an `Error` is printed, with where the files are kept that
+led to it, and ends with exit status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
+"""
+
+import argparse
+import gzip
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from hocket import Error, traces
+from hocket.traces import Call, Communicator, RankTrace, Trace
+
+MEMORY_BYTES = 1 << 30
+TIME_S = 10.0
+LONGEST_LINE = 300
+LARGEST_BYTES = 1 << 18
+
+Files = Mapping[str, bytes]
+
+NUMBERS = (
+    b"0 -1 -2 1 2 3 7 255 -555 1e6 1e999 nan inf 1.5 00 1_0 2147483648 9223372036854775807 1000000000000000000"
+).split()
+TOKENS = (
+    b'[ ] { } " , : \n \0 \xff # - null true "requests": "got": "request": "comm": "new_ranks": "tries": "thread": '
+    b"MPI_Init MPI_Finalize MPI_Wait MPI_Waitall MPI_Waitany MPI_Testall MPI_Irecv MPI_Start MPI_Recv_init "
+    b"init finalize compute send isend recv irecv wait waitall test sendRecv allgatherv reducescatter bcast ../ r0"
+).split(b" ")
+
+SIMGRID = b"""0 init
+1 init
+0 compute 1e6
+0 isend 1 3 10 0
+0 waitall 1
+1 irecv -555 -444 10 0
+1 test -555 1 -444
+1 sleep 0.5
+0 irecv 1 4 -1
+1 send 0 4 5 6
+0 wait 1 0 4
+0 sendRecv 3 1 4 1 1 1
+1 sendRecv 4 0 3 0 1 1
+0 bcast 4 1 0
+1 bcast 4 1 0
+0 gatherv 1 1 2 0 1 1
+1 gatherv 2 1 2
+0 allgatherv 1 1 2 1 1
+1 allgatherv 2 1 2 1 1
+0 scatterv 1 2 1 0
+1 scatterv 1 2 2 0
+0 alltoallv 8 2 2 8 2 2 1 1
+1 alltoallv 8 2 2 8 2 2 1 1
+0 reducescatter 1 2 1e3 0
+1 reducescatter 1 2 1e3 0
+0 finalize
+1 finalize
+"""
+
+ALLPROF = b"""# htor's PMPI Tracer 0.9 Output File
+# hostname: node
+# clockdiff: -9.5 s (relative to rank 0)
+
+MPI_Init:-:16:32:1000
+MPI_Comm_rank:1001:91,RANK,2:8:1002
+MPI_Isend:1010:64:1:1,4,4:PEER:0:91,RANK,2:128:1020
+MPI_Irecv:1030:64:1:1,4,4:PEER:0:91,RANK,2:136:1040
+MPI_Testall:1041:2:128:8:0:1042
+MPI_Waitall:1050:2:128:0:1060
+MPI_Allreduce:1070:1:8:1:10,8,8:3:91,RANK,2:1080
+MPI_Sendrecv:1081:8:1:1,4,4:PEER:5:8:1:1,4,4:-1:-1:91,RANK,2:0:1082
+MPI_Alltoallv:1083:8:16:1,2:16:0,1:1,4,4:8:16:1,2:16:0,1:1,4,4:91,RANK,2:1084
+MPI_Recv_init:1085:64:1:1,4,4:PEER:9:91,RANK,2:144:1086
+MPI_Start:1087:144:1087
+MPI_Send:1088:64:1:13,1,1:PEER:9:91,RANK,2:1089
+MPI_Wait:1090:144:0:1091
+# Finalize clockdiff: -9.0
+MPI_Finalize:1100:-
+"""
+
+
+def own_trace() -> Trace:
+    """Return a trace of two ranks with calls of every kind."""
+    data = {"count": 3, "type": "MPI_INT", "type_bytes": 4}
+    ranks = []
+    for rank in range(2):
+        peer = {"comm": 0, "peer": 1 - rank, "tag": 1}
+        calls = [
+            ("Irecv", {**peer, **data, "request": 0}),
+            ("Send", {**peer, **data}),
+            ("Iprobe", {"tries": 4}),
+            ("Waitall", {"requests": [0], "got": [[1 - rank, 1, 12]]}),
+            ("Allreduce", {"comm": 0, "op": "MPI_SUM", "commutative": True, **data}),
+            ("Comm_dup", {"comm": 0, "new": 2, "new_ranks": [0, 1]}),
+            ("Bcast", {"comm": 2, "root": 1, **data}),
+            ("Recv_init", {**peer, **data, "request": 1}),
+            ("Request_free", {"requests": [1]}),
+            ("Comm_free", {"comm": 2}),
+        ]
+        told = [Call("MPI_Init", 0.0, 0.0)]
+        told += [Call(f"MPI_{name}", at * 1e-6, (at + 1) * 1e-6, values) for at, (name, values) in enumerate(calls, 1)]
+        told.append(Call("MPI_Finalize", 1.0, 1.0))
+        world = {0: Communicator((0, 1)), 1: Communicator((rank,)), 2: Communicator((0, 1), (), 1)}
+        ranks.append(RankTrace("node", (0.0, 0.0), tuple(told), world))
+    return Trace("program", "an MPI", "2026-01-01T00:00:00Z", tuple(ranks))
+
+
+def samples() -> dict[str, list[tuple[str, Files]]]:
+    """Return files that are right, for each reader, and which of them it is given."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.hktrace"
+        traces.write(path, own_trace())
+        packed = path.read_bytes()
+    split = {f"r{rank}": b"\n".join(re.findall(rb"(?m)^%d .*$" % rank, SIMGRID)) + b"\n" for rank in range(2)}
+    logs = {
+        f"log-rank-{rank}.txt": ALLPROF.replace(b"RANK", b"%d" % rank).replace(b"PEER", b"%d" % (1 - rank))
+        for rank in range(2)
+    }
+    return {
+        "own": [("a", {"a": packed}), ("a", {"a": gzip.decompress(packed)})],
+        "simgrid": [("a", {"a": SIMGRID}), ("a", {"a": b"r0\nr1\n", **split}), ("a", {"a": b"b\n", "b": SIMGRID})],
+        "allprof": [("log-rank-0.txt", logs)],
+    }
+
+
+def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random) -> Files:
+    """Return files of which one was changed, at one place or several; compressed ones mostly inside."""
+    name = chance.choice(sorted(files))
+    content = files[name]
+    is_packed = content.startswith(b"\x1f\x8b") and chance.random() < 0.8
+    if is_packed:
+        content = gzip.decompress(content)
+    other = chance.choice([text for _, some in others for text in some.values()])
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+        content = chance.choice(CHANGES)(content, other, chance)[:LARGEST_BYTES]
+    return {**files, name: gzip.compress(content) if is_packed else content}
+
+
+def flip(content: bytes, _: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(content) + 1)
+    return content[:at] + bytes(byte ^ 1 << chance.randrange(8) for byte in content[at : at + 1]) + content[at + 1 :]
+
+
+def cut(content: bytes, _: bytes, chance: random.Random) -> bytes:
+    first, last = sorted(chance.randrange(len(content) + 1) for _ in range(2))
+    return chance.choice((content[:first], content[first:], content[:first] + content[last:]))
+
+
+def splice(content: bytes, other: bytes, chance: random.Random) -> bytes:
+    first, last = sorted(chance.randrange(len(other) + 1) for _ in range(2))
+    at = chance.randrange(len(content) + 1)
+    return content[:at] + other[first:last] + content[at:]
+
+
+def repeat_line(content: bytes, _: bytes, chance: random.Random) -> bytes:
+    lines = content.splitlines(keepends=True) or [b""]
+    at = chance.randrange(len(lines))
+    return b"".join([*lines[:at], lines[at] * chance.choice((2, 3, 500)), *lines[at + 1 :]])
+
+
+def swap_lines(content: bytes, _: bytes, chance: random.Random) -> bytes:
+    lines = content.splitlines(keepends=True) or [b""]
+    one, two = chance.randrange(len(lines)), chance.randrange(len(lines))
+    lines[one], lines[two] = lines[two], lines[one]
+    return b"".join(lines)
+
+
+def drop_line(content: bytes, _: bytes, chance: random.Random) -> bytes:
+    lines = content.splitlines(keepends=True) or [b""]
+    del lines[chance.randrange(len(lines))]
+    return b"".join(lines)
+
+
+def change_number(content: bytes, _: bytes, chance: random.Random) -> bytes:
+    found = list(re.finditer(rb"-?\d+", content))
+    if not found:
+        return content
+    old = chance.choice(found)
+    new = chance.choice((*NUMBERS, chance.choice(found)[0], b"9" * 5000, b"%d" % (int(old[0][:18]) + 1)))
+    return content[: old.start()] + new + content[old.end() :]
+
+
+def insert_token(content: bytes, _: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(content) + 1)
+    return content[:at] + chance.choice(TOKENS) * chance.choice((1, 1, 1, 2, 3000)) + content[at:]
+
+
+CHANGES: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (
+    flip,
+    cut,
+    splice,
+    repeat_line,
+    swap_lines,
+    drop_line,
+    change_number,
+    change_number,
+    insert_token,
+)
+
+
+def check(folder: Path, entry: str, files: Files) -> bool:
+    """Read files as one trace; return whether they are one.
+
+    Raises:
+        AssertionError: The error is of several lines or does not begin with a file, or what was read is no trace to
+            Hocket's own reader.
+    """
+    for path in folder.iterdir():
+        path.unlink()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    try:
+        trace = traces.load(folder / entry)
+    except Error as error:
+        message = str(error)
+        assert "\n" not in message and len(message) < LONGEST_LINE + 200 and message.startswith(str(folder)), message
+        return False
+    traces.write(folder / "again", trace)
+    assert traces.read(folder / "again").ranks == trace.ranks, "read again, it is another trace"
+    return True
+
+
+def out_of_time(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise TimeoutError(f"took more than {TIME_S} s")
+
+
+def fuzz(reader: str, minutes: float, seed: int, save: Path) -> int:
+    """Fuzz a reader until the time is over or something is found; return how many inputs there were, or -1."""
+    chance, some = random.Random(f"{reader} {seed}"), samples()[reader]
+    others = [one for each in samples().values() for one in each]
+    until, inputs, taken = time.monotonic() + 60 * minutes, 0, 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for entry, files in some:
+            assert check(folder, entry, files), f"{entry} is not read before it is changed"
+        while time.monotonic() < until:
+            entry, files = chance.choice(some)
+            files = mutated(files, others, chance)
+            signal.setitimer(signal.ITIMER_REAL, TIME_S)
+            try:
+                taken += check(folder, entry, files)
+            except BaseException:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                kept = save / f"{reader}-{seed}-{inputs}"
+                shutil.rmtree(kept, ignore_errors=True)
+                shutil.copytree(folder, kept)
+                told = "\n".join(line[:LONGEST_LINE] for line in traceback.format_exc().splitlines())
+                print(f"{reader}, input {inputs}, kept as {kept}/{entry}:\n{told}", flush=True)
+                return -1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            inputs += 1
+    print(f"{reader}: {inputs} inputs, {taken} of them still traces; nothing found", flush=True)
+    return inputs
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10.0, help="How long, for each reader.")
+    parser.add_argument("--seed", type=int, default=0, help="Same seed, same inputs.")
+    parser.add_argument("--reader", choices=sorted(samples()), help="Only this one.")
+    parser.add_argument("--save", type=Path, default=Path("fuzzed"), help="Where to keep files that something led to.")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    signal.signal(signal.SIGALRM, out_of_time)
+    readers = [options.reader] if options.reader else sorted(samples())
+    found = [fuzz(reader, options.minutes, options.seed, options.save) < 0 for reader in readers]
+    return int(any(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
