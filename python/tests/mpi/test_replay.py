@@ -14,7 +14,7 @@ from tests.conftest import Ran
 
 from .conftest import Mpi
 
-pytestmark = pytest.mark.usefixtures("as_root")
+pytestmark = [pytest.mark.usefixtures("as_root"), pytest.mark.real_mpi]
 
 MACHINE = Machine.parse(
     'name = "small"\n[network]\nmodel = "hockney"\nlatency = "1 us"\nbandwidth = "10 GB/s"\nprotocol = "eager"\n'
