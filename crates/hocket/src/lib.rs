@@ -13,15 +13,15 @@ pub use verification::{Report, verify, verify_calls};
 
 use hocket_algorithms::{Entry, Visitor, with_program};
 use hocket_core::{Call, Program, Result};
-use hocket_memory::Operator;
+use hocket_memory::{Circuits, Operator};
 use hocket_simulate::{Options, Outcome, Platform};
 
-struct InMemory<'a>(&'a Call, Option<&'a Operator>, &'a [Vec<u8>]);
+struct InMemory<'a>(&'a Call, Option<&'a Operator>, &'a [Vec<u8>], Circuits);
 
 impl Visitor for InMemory<'_> {
     type Output = Result<Vec<Vec<u8>>>;
     fn visit(self, program: &impl Program) -> Self::Output {
-        hocket_memory::run(program, self.0, self.1, self.2)
+        hocket_memory::run_with_circuits(program, self.0, self.1, self.2, self.3)
     }
 }
 
@@ -30,7 +30,21 @@ impl Visitor for InMemory<'_> {
 /// # Errors
 /// As there.
 pub fn run(entry: &Entry, call: &Call, operator: Option<&Operator>, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
-    with_program(entry, InMemory(call, operator, inputs))
+    run_with_circuits(entry, call, operator, inputs, Circuits::default())
+}
+
+/// As [`run`], for programs that are to open circuits ahead, see [`hocket_memory::run_with_circuits`].
+///
+/// # Errors
+/// As there.
+pub fn run_with_circuits(
+    entry: &Entry,
+    call: &Call,
+    operator: Option<&Operator>,
+    inputs: &[Vec<u8>],
+    circuits: Circuits,
+) -> Result<Vec<Vec<u8>>> {
+    with_program(entry, InMemory(call, operator, inputs, circuits))
 }
 
 struct Simulated<'a>(&'a Call, &'a Platform, Options<'a>);

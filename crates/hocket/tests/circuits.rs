@@ -1,128 +1,98 @@
 //! Optical circuit switching: the closed forms of "MPI collectives on circuit-switched optical networks", and what happens
 //! beyond what they assume.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use hocket::{cases, simulate};
 use hocket_algorithms::{CATALOGUE, Entry, find};
-use hocket_core::{Call, Collective, Program, Rank, Result};
+use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;
 use hocket_simulate::{CircuitCounts, Engine, Kind, Options, Outcome, Platform};
 
+/// alpha, beta and gamma of the machines here: 100 us, 1 Gbit/s, 10 ms.
 const ALPHA_S: f64 = 1e-4;
 const BETA_S: f64 = 8e-9;
 const GAMMA_S: f64 = 1e-2;
 
-/// A machine with the paper's parameters: 100 us, 1 Gbit/s, 10 ms.
-fn read(nodes: usize, ports: usize, policy: &str, keys: &str) -> Result<Platform> {
-    let reconfiguration = if keys.contains("set_up") { "" } else { "reconfiguration = \"10 ms\"" };
-    let topology =
-        if keys.contains("topology") { String::new() } else { format!("topology = \"crossbar\"\nnodes = {nodes}") };
-    let text = format!(
-        "name = \"test\"\n[network]\nmodel = \"circuits\"\nlatency = \"100 us\"\nbandwidth = \"125 MB/s\"\n\
-         ports = {ports}\npolicy = \"{policy}\"\n{reconfiguration}\n{topology}\n{keys}\n"
-    );
-    Platform::new(&Machine::parse(&text, "test.toml")?)
-}
+const POLICIES: [&str; 4] = ["naive", "ahead", "keep", "oracle"];
 
 fn platform(nodes: usize, ports: usize, policy: &str, keys: &str) -> Platform {
-    read(nodes, ports, policy, keys).unwrap_or_else(|e| panic!("{e}"))
+    let topology = format!("topology = \"crossbar\"\nnodes = {nodes}");
+    let topology = if keys.contains("topology") { "" } else { &topology };
+    let text = format!(
+        "name = \"test\"\n[network]\nmodel = \"circuits\"\nlatency = \"100 us\"\nbandwidth = \"125 MB/s\"\n\
+         reconfiguration = \"10 ms\"\nports = {ports}\npolicy = \"{policy}\"\n{topology}\n{keys}\n"
+    );
+    Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn run(collective: Collective, name: &str, ranks: usize, bytes: usize, platform: &Platform) -> Outcome {
-    let entry = find(collective, name).unwrap();
-    let call = entry.accept(&Call::new(collective, ranks, bytes), &[]).unwrap();
-    simulate(entry, &call, platform, Options::default()).unwrap_or_else(|e| panic!("{entry}: {e}"))
+fn run_program(program: &impl Program, ranks: usize, bytes: usize, platform: &Platform) -> Outcome {
+    let call = Call::new(Collective::Broadcast, ranks, bytes);
+    hocket_simulate::simulate(program, &call, platform, Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// One equation: its program, its policy, for which ranks and ports it holds, and its value for so many ranks, ports and
-/// bytes of a message, or of a block.
-struct Equation {
-    number: usize,
-    collective: Collective,
-    algorithm: &'static str,
-    policy: &'static str,
-    holds: fn(usize, usize) -> bool,
-    time_s: fn(f64, f64, f64) -> f64,
+fn run_call(entry: &Entry, call: &Call, platform: &Platform) -> Outcome {
+    let options = Options { trace: true, ..Options::default() };
+    simulate(entry, call, platform, options).unwrap_or_else(|e| panic!("{entry}: {e} in {call:?}"))
 }
 
-fn log2(p: f64) -> f64 {
-    p.log2().round()
+fn run((collective, algorithm): Algorithm, ranks: usize, bytes: usize, platform: &Platform) -> Outcome {
+    let entry = find(collective, algorithm).unwrap();
+    run_call(entry, &entry.accept(&Call::new(collective, ranks, bytes), &[]).unwrap(), platform)
 }
 
-fn equations() -> [Equation; 10] {
-    use Collective::{Allgather, Broadcast, Scatter};
-    let step = |n: f64| ALPHA_S + n * BETA_S;
-    fn equation(
-        number: usize,
-        (collective, algorithm): (Collective, &'static str),
-        policy: &'static str,
-        holds: fn(usize, usize) -> bool,
-        time_s: fn(f64, f64, f64) -> f64,
-    ) -> Equation {
-        Equation { number, collective, algorithm, policy, holds, time_s }
-    }
-    let _ = step;
-    let of_two: fn(usize, usize) -> bool = |p, _| p.is_power_of_two();
-    let linear: [fn(f64, f64, f64) -> f64; 2] = [
-        |p, _, n| (p - 1.0) * (ALPHA_S + n * BETA_S + GAMMA_S),
-        |p, k, n| (p - 1.0) * (ALPHA_S + n * BETA_S) + ((p - 1.0) / k).ceil() * GAMMA_S,
-    ];
-    let paired: fn(f64, f64, f64) -> f64 = |p, _, n| 2.0 * (p - 1.0) * (ALPHA_S + n * BETA_S + GAMMA_S);
-    [
-        equation(1, (Broadcast, "linear"), "naive", |_, _| true, linear[0]),
-        equation(1, (Scatter, "linear"), "naive", |_, _| true, linear[0]),
-        equation(2, (Broadcast, "linear"), "ahead", |_, _| true, linear[1]),
-        equation(2, (Scatter, "linear"), "ahead", |_, _| true, linear[1]),
-        // Two ranks have one circuit for both directions, and all of an odd ring do not pair up.
-        equation(3, (Allgather, "ring"), "naive", |p, k| k == 1 && p > 2 && p % 2 == 0, paired),
-        equation(3, (Allgather, "ring"), "ahead", |p, k| k == 1 && p % 2 == 0, paired),
-        equation(
-            4,
-            (Allgather, "ring"),
-            "ahead",
-            |_, k| k >= 2,
-            |p, _, n| (p - 1.0) * (ALPHA_S + n * BETA_S) + GAMMA_S,
-        ),
-        equation(5, (Allgather, "recursive_doubling"), "naive", of_two, |p, _, n| {
-            log2(p) * (ALPHA_S + GAMMA_S) + (p - 1.0) * n * BETA_S
-        }),
-        equation(6, (Allgather, "recursive_doubling"), "ahead", of_two, |p, k, n| {
-            log2(p) * ALPHA_S + (p - 1.0) * n * BETA_S + (log2(p) / k).ceil() * GAMMA_S
-        }),
-        equation(7, (Broadcast, "binomial"), "naive", of_two, |p, _, n| log2(p) * (ALPHA_S + n * BETA_S + GAMMA_S)),
-    ]
+type Algorithm = (Collective, &'static str);
+
+const LINEAR: [Algorithm; 2] = [(Collective::Broadcast, "linear"), (Collective::Scatter, "linear")];
+const RING: Algorithm = (Collective::Allgather, "ring");
+const DOUBLING: Algorithm = (Collective::Allgather, "recursive_doubling");
+const BINOMIAL: Algorithm = (Collective::Broadcast, "binomial");
+
+/// The equation that holds for an algorithm under a policy on p nodes of k ports, and the time that it gives for messages, or
+/// blocks, of n bytes.
+fn equation(algorithm: Algorithm, policy: &str, p: usize, k: usize, n: usize) -> Option<(u8, f64)> {
+    let is_ahead = policy == "ahead";
+    let set_ups = |circuits: usize| circuits.div_ceil(k) as f64;
+    let (others, log) = (p - 1, p.ilog2());
+    let (message_s, bytes_s) = (ALPHA_S + n as f64 * BETA_S, n as f64 * BETA_S);
+    let [steps, rounds] = [others as f64, f64::from(log)];
+    let found = match algorithm {
+        linear if LINEAR.contains(&linear) && is_ahead => (2, steps * message_s + set_ups(others) * GAMMA_S),
+        linear if LINEAR.contains(&linear) => (1, steps * (message_s + GAMMA_S)),
+        RING if is_ahead && k >= 2 => (4, steps * message_s + GAMMA_S),
+        // Two nodes send each other their messages at once, over one circuit, unless their program lets them take turns. And of
+        // an odd number one is left over.
+        RING if k == 1 && p.is_multiple_of(2) && (p > 2 || is_ahead) => (3, 2.0 * steps * (message_s + GAMMA_S)),
+        RING => return None,
+        _ if !p.is_power_of_two() => return None,
+        DOUBLING if is_ahead => (6, rounds * ALPHA_S + steps * bytes_s + set_ups(log as usize) * GAMMA_S),
+        DOUBLING => (5, rounds * (ALPHA_S + GAMMA_S) + steps * bytes_s),
+        BINOMIAL if is_ahead => (8, rounds * message_s + set_ups(log as usize) * GAMMA_S),
+        BINOMIAL => (7, rounds * (message_s + GAMMA_S)),
+        _ => return None,
+    };
+    Some(found)
 }
 
-fn eighth() -> Equation {
-    Equation {
-        number: 8,
-        collective: Collective::Broadcast,
-        algorithm: "binomial",
-        policy: "ahead",
-        holds: |p, _| p.is_power_of_two(),
-        time_s: |p, k, n| log2(p) * (ALPHA_S + n * BETA_S) + (log2(p) / k).ceil() * GAMMA_S,
-    }
-}
-
+/// Compares the simulation with the equations, of which each is to be met; with a final release they take gamma longer.
 fn check_equations(ranks: &[usize], ports: &[usize], bytes: &[usize]) {
-    for equation in equations().into_iter().chain([eighth()]) {
-        for (&p, &k) in ranks.iter().flat_map(|p| ports.iter().map(move |k| (p, k))) {
-            for (keys, final_s) in [("", 0.0), ("final_release = \"waited\"", GAMMA_S)] {
-                let platform = platform(p, k, equation.policy, keys);
-                for &n in bytes.iter().filter(|_| (equation.holds)(p, k)) {
-                    let found_s = run(equation.collective, equation.algorithm, p, n, &platform).time_s();
-                    let expected_s = (equation.time_s)(p as f64, k as f64, n as f64) + final_s;
-                    let is_equal = (found_s - expected_s).abs() <= 1e-9 * expected_s;
-                    assert!(
-                        is_equal,
-                        "({}) p = {p}, k = {k}, n = {n} {keys}: {found_s}, not {expected_s}",
-                        equation.number
-                    );
-                }
+    let mut met = [false; 9];
+    let algorithms = || LINEAR.into_iter().chain([RING, DOUBLING, BINOMIAL]);
+    for (p, k) in ranks.iter().flat_map(|p| ports.iter().map(|k| (*p, *k))) {
+        for (policy, (keys, final_s)) in ["naive", "ahead"].into_iter().flat_map(|policy| {
+            [("", 0.0), ("final_release = \"waited\"", GAMMA_S)].map(|final_release| (policy, final_release))
+        }) {
+            let platform = platform(p, k, policy, keys);
+            for (algorithm, n) in algorithms().flat_map(|algorithm| bytes.iter().map(move |n| (algorithm, *n))) {
+                let Some((number, time_s)) = equation(algorithm, policy, p, k, n) else { continue };
+                let (found_s, expected_s) = (run(algorithm, p, n, &platform).time_s(), time_s + final_s);
+                let is_equal = (found_s - expected_s).abs() <= 1e-9 * expected_s;
+                assert!(is_equal, "({number}) p = {p}, k = {k}, n = {n} {keys}: {found_s}, not {expected_s}");
+                met[number as usize] = true;
             }
         }
     }
+    assert_eq!(met[1..], [true; 8]);
 }
 
 #[test]
@@ -130,10 +100,230 @@ fn the_equations_hold() {
     check_equations(&[2, 3, 4, 7, 8, 32], &[1, 2, 3, 4, 8], &[1, 1 << 20]);
 }
 
-/// `cargo test --release -p hocket --test circuits -- --ignored`
+/// All that the paper has: `cargo test --release -p hocket --test circuits -- --ignored`
 #[test]
-#[ignore = "takes minutes"]
-fn the_equations_hold_everywhere() {
+#[ignore = "takes a minute"]
+fn the_equations_hold_for_all_that_the_paper_has() {
     let ranks: Vec<_> = (1..=10).map(|log| 1 << log).collect();
     check_equations(&ranks, &[1, 2, 3, 4, 5, 6, 7, 8], &[1, 1 << 10, 1 << 20]);
+}
+
+/// Recursive doubling of other collectives is connected in the same way: two batches of circuits for three steps.
+#[test]
+fn the_others_open_their_circuits_ahead_too() {
+    for (collective, algorithm) in [
+        (Collective::Allreduce, "recursive_doubling"),
+        (Collective::Alltoall, "recursive_doubling"),
+        (Collective::Barrier, "recursive_doubling"),
+        (Collective::Reduce, "binomial"),
+    ] {
+        let bytes = if collective == Collective::Barrier { 0 } else { 1000 };
+        let time_s = |policy, ports| run((collective, algorithm), 8, bytes, &platform(8, ports, policy, "")).time_s();
+        let messages_s = time_s("oracle", 3);
+        for (policy, ports, set_ups) in [("naive", 2, 3.0), ("ahead", 1, 3.0), ("ahead", 2, 2.0), ("ahead", 3, 1.0)] {
+            let found_s = time_s(policy, ports) - messages_s;
+            assert!((found_s - set_ups * GAMMA_S).abs() < 1e-12, "{collective} {policy} {ports}: {found_s}");
+        }
+    }
+}
+
+/// Phases of 9 ranks: alpha, and 3 blocks. With two ports each is connected by itself; with four, the second while the first
+/// goes on, which hides as much as that takes; with eight, both at once.
+#[test]
+fn retri_sets_up_the_next_phase_while_one_goes_on() {
+    let retri = (Collective::Alltoall, "retri");
+    for n in [1, 100_000, 1 << 20] {
+        let phase_s = ALPHA_S + 3.0 * n as f64 * BETA_S;
+        for (ports, set_ups_s) in [(2, 2.0 * GAMMA_S), (4, GAMMA_S + (GAMMA_S - phase_s).max(0.0)), (8, GAMMA_S)] {
+            let found_s = run(retri, 9, n, &platform(9, ports, "ahead", "")).time_s();
+            let expected_s = 2.0 * phase_s + set_ups_s;
+            assert!((found_s - expected_s).abs() < 1e-12, "{ports} ports, {n} B: {found_s}, not {expected_s}");
+        }
+    }
+}
+
+/// Calls of an algorithm at a few rank counts, at the first and the last root.
+fn accepted(entry: &Entry) -> Vec<Call> {
+    let calls = [1, 2, 3, 5, 8, 9].into_iter().flat_map(|ranks| cases::calls(entry.collective, ranks));
+    let calls = calls.filter(|call| call.root == 0 || call.root + 1 == call.ranks);
+    let given = cases::parameters(entry);
+    calls
+        .flat_map(|call| given.iter().filter_map(|given| entry.accept(&call, given).ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// A network on which messages do not meet.
+fn apart() -> Platform {
+    let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
+    Platform::new(&Machine::parse(&format!("name = \"apart\"\n[network]\n{network}\n"), "apart.toml").unwrap()).unwrap()
+}
+
+/// What an algorithm does on machines with circuits it does elsewhere, too, and every byte crosses the two links of its route.
+fn check_catalogue(platforms: &[Platform]) -> CircuitCounts {
+    let mut total = CircuitCounts::default();
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let always = simulate(entry, &call, &apart(), Options::default()).unwrap();
+            for platform in platforms {
+                let outcome = run_call(entry, &call, platform);
+                let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
+                assert_eq!(sent(&outcome), sent(&always), "{entry} in {call:?}");
+                let sends =
+                    outcome.trace.iter().filter(|record| record.kind == Kind::Send && record.peer != record.rank);
+                let carried: f64 = outcome.links.iter().map(|link| link.bytes).sum();
+                assert_eq!(carried, sends.map(|send| 2.0 * send.bytes).sum::<f64>(), "{entry} in {call:?}");
+                let counts = outcome.circuits.unwrap();
+                total.set_ups += counts.set_ups;
+                total.refused += counts.refused;
+                total.cut += counts.cut;
+            }
+        }
+    }
+    total
+}
+
+#[test]
+fn every_algorithm_ends_under_every_policy() {
+    for (policy, ports) in POLICIES.iter().flat_map(|policy| [1, 2, 3].map(|ports| (policy, ports))) {
+        for keys in ["", "protocol = \"rendezvous\"", "requests = \"refused\"\nfinal_release = \"waited\""] {
+            let counts = check_catalogue(&[platform(9, ports, policy, keys)]);
+            assert!(counts.set_ups > 0 && counts.cut == 0);
+        }
+    }
+}
+
+/// Ports and wavelengths come and go while everything runs; with one wavelength, nodes can have one circuit each.
+#[test]
+fn every_algorithm_ends_while_ports_and_wavelengths_come_and_go() {
+    let failing = "changes = [\"5 ms: node 0 has 0 ports\", \"10050 us: node 1 has 1 port\", \"12 ms: nodes have 1 port\", \
+                   \"30 ms: nodes have 2 ports\", \"32 ms: node 1 has 0 ports\", \"40 ms: nodes have 1 port\"]";
+    let short =
+        "wavelengths = 2\nchanges = [\"10050 us: 1 wavelength\", \"25 ms: 0 wavelengths\", \"28 ms: 1 wavelength\"]";
+    let machines = [failing, short].map(|keys| POLICIES.map(|policy| platform(9, 3, policy, keys)));
+    for platforms in machines {
+        let counts = check_catalogue(&platforms);
+        assert!(counts.cut > 0 && counts.refused > 0, "{counts:?}");
+    }
+}
+
+/// A failure, and a shortage, in the middle of recursive doubling in a row of nodes: all is there, but later; and the same
+/// again.
+#[test]
+fn failures_and_shortages_cost_time_but_no_message() {
+    let alltoall = (Collective::Alltoall, "recursive_doubling");
+    for policy in ["naive", "ahead", "keep"] {
+        let row = |keys: &str| platform(8, 2, policy, &format!("topology = \"mesh\"\ndims = [8]\n{keys}"));
+        let one = |keys: &str| run(alltoall, 8, 100_000, &row(keys));
+        let undisturbed = one("");
+        assert_eq!(undisturbed.circuits.unwrap().cut, 0);
+        let failing = "changes = [\"11 ms: node 5 has 0 ports\", \"80 ms: node 5 has 1 port\"]";
+        for keys in [failing, "wavelengths = 1", "wavelengths = 4\nchanges = [\"11 ms: 1 wavelength\"]"] {
+            let outcome = one(keys);
+            assert_eq!(outcome.message_bytes, undisturbed.message_bytes);
+            let carried = |outcome: &Outcome| outcome.links.iter().map(|link| link.bytes).sum::<f64>();
+            assert_eq!(carried(&outcome), carried(&undisturbed));
+            assert!(outcome.time_s() > undisturbed.time_s(), "{policy} {keys}");
+            assert_eq!(outcome, one(keys));
+        }
+        assert!(one(failing).circuits.unwrap().cut > 0);
+        assert!(one(failing).time_s() > 80e-3);
+    }
+}
+
+/// Each node computes while its circuit is set up; the set-up is hidden as far as the computation lasts.
+struct Overlapping {
+    compute_s: f64,
+    answers: RefCell<Vec<bool>>,
+}
+
+impl Program for Overlapping {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let peer = r.rank() ^ 1;
+        let (is_open, ()) = r.join(r.connect(peer), r.compute(self.compute_s)).await;
+        self.answers.borrow_mut().push(is_open);
+        let (vector, arrived) = (c.result(r), r.scratch(c.result(r).len));
+        r.sendrecv(peer, vector, peer, arrived).await;
+        r.disconnect(peer).await;
+    }
+}
+
+#[test]
+fn set_up_overlaps_with_computation() {
+    let message_s = ALPHA_S + 1000.0 * BETA_S;
+    for (compute_s, expected_s) in [(0.0, GAMMA_S), (4e-3, GAMMA_S), (25e-3, 25e-3)] {
+        let program = Overlapping { compute_s, answers: RefCell::default() };
+        let outcome = run_program(&program, 4, 1000, &platform(4, 1, "ahead", ""));
+        assert!((outcome.time_s() - expected_s - message_s).abs() < 1e-15, "{compute_s}: {}", outcome.time_s());
+        assert_eq!(program.answers.take(), [true; 4]);
+    }
+    // Naive, it comes after the computation.
+    let program = Overlapping { compute_s: 4e-3, answers: RefCell::default() };
+    let found_s = run_program(&program, 4, 1000, &platform(4, 1, "naive", "")).time_s();
+    assert!((found_s - 4e-3 - GAMMA_S - message_s).abs() < 1e-15, "{found_s}");
+}
+
+/// Everybody connects to everybody, in the order of the numbers.
+struct ConnectToAll;
+
+impl Program for ConnectToAll {
+    async fn run(&self, r: &impl Rank, _: &Call) {
+        let others = (0..r.size()).filter(|peer| *peer != r.rank());
+        r.join_all(others.map(|peer| r.connect(peer))).await;
+    }
+}
+
+#[test]
+fn more_circuits_than_ports_are_refused() {
+    // Of five nodes with two ports each, five circuits can be.
+    for keys in ["", "requests = \"refused\""] {
+        let counts = run_program(&ConnectToAll, 5, 0, &platform(5, 2, "ahead", keys)).circuits.unwrap();
+        assert!(counts.set_ups <= 5 && counts.refused == 2 * (10 - counts.set_ups), "{counts:?}");
+    }
+}
+
+/// Nobody connects to rank 0.
+struct ConnectInVain;
+
+impl Program for ConnectInVain {
+    async fn run(&self, r: &impl Rank, _: &Call) {
+        if r.rank() == 0 {
+            r.connect(1).await;
+        }
+    }
+}
+
+#[test]
+fn a_deadlock_is_told_in_one_line() {
+    let call = Call::new(Collective::Broadcast, 2, 1);
+    let refusal = |program, machine: &Platform| {
+        hocket_simulate::simulate(program, &call, machine, Options::default()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refusal(&ConnectInVain, &platform(2, 1, "ahead", "")),
+        "deadlock: rank 0 waits for ever for a circuit to rank 1, which does not connect to it"
+    );
+    let entry = find(Collective::Broadcast, "linear").unwrap();
+    let machine = platform(2, 1, "naive", "changes = [\"10050 us: node 1 has 0 ports\"]");
+    let error = simulate(entry, &call, &machine, Options::default()).unwrap_err().to_string();
+    assert_eq!(error, "deadlock: node 0 waits for ever for a circuit to node 1: node 1 has no working port");
+}
+
+#[test]
+fn dataflow_does_not_apply() {
+    let options = Options { engine: Engine::Dataflow, ..Options::default() };
+    let entry = find(Collective::Broadcast, "linear").unwrap();
+    let call = Call::new(Collective::Broadcast, 2, 1);
+    let refusal = simulate(entry, &call, &platform(2, 1, "naive", ""), options).unwrap_err().to_string();
+    assert!(refusal.contains("messages meet each other"), "{refusal}");
+}
+
+/// Two ranks of each node: messages within a node need no circuit, and both share those of their node.
+#[test]
+fn ranks_of_one_node_share_its_circuits() {
+    for policy in POLICIES {
+        let outcome = run((Collective::Allreduce, "ring"), 8, 800, &platform(4, 1, policy, "ranks_per_node = 2"));
+        assert!(outcome.circuits.unwrap().set_ups > 0);
+    }
+    let outcome = run(DOUBLING, 8, 1, &platform(1, 1, "ahead", "ranks_per_node = 8"));
+    assert_eq!(outcome.circuits, Some(CircuitCounts::default()));
 }

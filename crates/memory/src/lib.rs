@@ -4,4 +4,4 @@ mod operator;
 mod world;
 
 pub use operator::{Operator, operator, operator_names, type_names};
-pub use world::run;
+pub use world::{Circuits, run, run_with_circuits};

@@ -23,6 +23,36 @@ pub fn run(
     operator: Option<&Operator>,
     inputs: &[Vec<u8>],
 ) -> Result<Vec<Vec<u8>>> {
+    run_with_circuits(program, call, operator, inputs, Circuits::default())
+}
+
+/// What programs are told of circuits, which messages do not need here.
+#[derive(Clone, Copy, Debug)]
+pub struct Circuits {
+    /// How many a program should open ahead of its messages.
+    pub ports: Option<usize>,
+    /// Whether a rank that connects to a peer gets its circuit.
+    pub opens: fn(usize, usize) -> bool,
+}
+
+impl Default for Circuits {
+    /// They come by themselves.
+    fn default() -> Self {
+        Self { ports: None, opens: |_, _| true }
+    }
+}
+
+/// As [`run`], for programs that are to open circuits ahead.
+///
+/// # Errors
+/// As there.
+pub fn run_with_circuits(
+    program: &impl Program,
+    call: &Call,
+    operator: Option<&Operator>,
+    inputs: &[Vec<u8>],
+    circuits: Circuits,
+) -> Result<Vec<Vec<u8>>> {
     call.check()?;
     check_inputs(call, inputs)?;
     let world = World {
@@ -33,6 +63,7 @@ pub fn run(
         receives: RefCell::default(),
         ready: ReadyRanks::all(call.ranks),
         failure: RefCell::new(None),
+        circuits,
     };
     let handles: Vec<_> = (0..call.ranks).map(|rank| MemoryRank { world: &world, rank }).collect();
     let mut programs = Ranks::new(handles.iter().map(|r| program.run(r, call)));
@@ -69,6 +100,7 @@ struct World<'a> {
     receives: RefCell<Slots<Received>>,
     ready: ReadyRanks,
     failure: RefCell<Option<Error>>,
+    circuits: Circuits,
 }
 
 struct Posted {
@@ -216,6 +248,14 @@ impl Rank for MemoryRank<'_> {
     }
 
     async fn compute(&self, _time_s: f64) {}
+
+    async fn connect(&self, peer: usize) -> bool {
+        (self.world.circuits.opens)(self.rank, peer)
+    }
+
+    fn ports(&self) -> Option<usize> {
+        self.world.circuits.ports
+    }
 
     fn moment(&self) {}
 

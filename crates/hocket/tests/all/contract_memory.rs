@@ -1,9 +1,9 @@
 //! Every algorithm of the catalogue on real data, against the definition of its collective.
 
-use hocket::{cases, run};
+use hocket::{cases, run_with_circuits};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Side};
-use hocket_memory::{Operator, operator};
+use hocket_memory::{Circuits, Operator, operator};
 
 /// The inputs of all ranks: different pseudo-random elements everywhere.
 fn inputs(call: &Call) -> Vec<Vec<u8>> {
@@ -40,13 +40,13 @@ fn expected(call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> Vec<Vec<u8>
     }
 }
 
-fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Operator) -> bool {
+fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Operator, circuits: Circuits) -> bool {
     let call = Call { commutative: operator.commutative, element_bytes: operator.element_bytes, ..call.clone() };
     let Ok(call) = entry.accept(&call, parameters) else { return false };
     let inputs = inputs(&call);
-    let results = run(entry, &call, Some(operator), &inputs);
+    let results = run_with_circuits(entry, &call, Some(operator), &inputs, circuits);
     let results = results.unwrap_or_else(|e| panic!("{entry}: {e}, in {call:?}"));
-    assert_eq!(results, expected(&call, operator, &inputs), "{entry} in {call:?}");
+    assert_eq!(results, expected(&call, operator, &inputs), "{entry} in {call:?} with {circuits:?}");
     true
 }
 
@@ -58,10 +58,29 @@ fn every_algorithm_gives_the_result_of_its_collective() {
         for ranks in cases::rank_counts() {
             for call in cases::calls_also_in_place(entry.collective, ranks) {
                 for parameters in cases::parameters(entry) {
-                    accepted += operators.iter().filter(|operator| check(entry, &call, &parameters, operator)).count();
+                    let is_accepted =
+                        |operator: &&Operator| check(entry, &call, &parameters, operator, Circuits::default());
+                    accepted += operators.iter().filter(is_accepted).count();
                 }
             }
         }
         assert!(accepted > 0, "{entry} refused every call");
+    }
+}
+
+/// Programs that open circuits ahead, for nodes of a few ports, and with some of the circuits refused, to both ends.
+#[test]
+fn results_are_right_whatever_circuits_programs_get() {
+    let operator = operator("u64", "sum").unwrap();
+    let opens: [fn(usize, usize) -> bool; 4] =
+        [|_, _| true, |_, _| false, |rank, peer| (rank + peer).is_multiple_of(3), |rank, peer| rank.abs_diff(peer) > 1];
+    for entry in CATALOGUE {
+        for ranks in [1, 2, 3, 4, 5, 7, 8, 9, 16, 27] {
+            for call in cases::calls(entry.collective, ranks).into_iter().filter(|call| call.count(0) > 0) {
+                for (ports, opens) in (1..=8).flat_map(|ports| opens.map(|opens| (Some(ports), opens))) {
+                    check(entry, &call, &[], &operator, Circuits { ports, opens });
+                }
+            }
+        }
     }
 }

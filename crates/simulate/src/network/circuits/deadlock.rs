@@ -1,7 +1,5 @@
 //! Who waits for whom when nothing happens any more.
 
-use hocket_machine::Topology;
-
 use super::super::fabric::ENDLESS;
 use super::switch::{Circuit, Stage, Switch};
 
@@ -19,34 +17,30 @@ impl Switch<'_> {
             _ => None,
         });
         let oldest = wanted.min_by_key(|(number, _)| *number).map(|(_, circuit)| {
-            let [from, to] = self.named_ends(circuit);
+            let [from, to] = Self::wanting(circuit);
             format!("deadlock: node {from} waits for ever for a circuit to node {to}: {}", self.why(circuit))
         });
         oldest.or_else(|| self.who_asks())
     }
 
     /// The nodes of a circuit, the one first that wants it.
-    fn named_ends(&self, circuit: &Circuit) -> [String; 2] {
+    fn wanting(circuit: &Circuit) -> [u32; 2] {
         let is_backwards = circuit.queues[0].is_empty() && !circuit.queues[1].is_empty();
-        let [low, high] = circuit.ends.map(|node| self.name(node));
+        let [low, high] = circuit.ends;
         if is_backwards { [high, low] } else { [low, high] }
-    }
-
-    fn name(&self, node: u32) -> String {
-        self.network.fabric.topology.vertex_name(node as usize)
     }
 
     /// Why a circuit is not granted.
     fn why(&self, circuit: &Circuit) -> String {
         let without = circuit.ends.into_iter().find(|node| !self.nodes[*node as usize].has_free_port());
         let Some(node) = without else { return "no wavelength is free on the way".to_owned() };
-        let (name, ports) = (self.name(node), self.nodes[node as usize].ports);
+        let ports = self.nodes[node as usize].ports;
         if ports == 0 {
-            return format!("node {name} has no working port");
+            return format!("node {node} has no working port");
         }
         let others = self.nodes[node as usize].circuits.iter().map(|index| {
             let [low, high] = self.circuits[*index as usize].ends;
-            self.name(if low == node { high } else { low })
+            (if low == node { high } else { low }).to_string()
         });
         let mut others: Vec<_> = others.collect();
         if others.len() > NAMED {
@@ -54,15 +48,16 @@ impl Switch<'_> {
             others.truncate(NAMED);
             others.push(format!("{more} more"));
         }
-        format!("node {name} has no free port ({ports} in all), but circuits to {}", others.join(", "))
+        format!("node {node} has no free port ({ports} in all), but circuits to {}", others.join(", "))
     }
 
     /// A program that waits for another one.
     fn who_asks(&self) -> Option<String> {
-        let opening = self.circuits.iter().flat_map(|circuit| &circuit.opening).next();
+        let wishes = self.circuits.iter().flat_map(|circuit| circuit.wishes.iter().flatten());
+        let opening = wishes.filter(|wish| !wish.waiting.is_empty()).map(|wish| wish.ranks).next();
         let closing = self.circuits.iter().flat_map(|circuit| &circuit.closing).next();
         match (opening, closing) {
-            (Some((_, [rank, peer])), _) => Some(format!(
+            (Some([rank, peer]), _) => Some(format!(
                 "deadlock: rank {rank} waits for ever for a circuit to rank {peer}, which does not connect to it"
             )),
             (None, Some((_, [rank, peer]))) => Some(format!(

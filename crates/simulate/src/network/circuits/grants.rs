@@ -49,16 +49,10 @@ impl Switch<'_> {
     fn is_refused(&self, index: u32) -> bool {
         let waits_for_itself = |node: &u32| {
             let Node { circuits, ports, .. } = &self.nodes[*node as usize];
-            circuits.iter().filter(|other| self.is_kept_by(**other, *node)).count() >= *ports
+            circuits.iter().filter(|other| self.is_held_at(**other, *node)).count() >= *ports
         };
         self.network.is_refusing
             || (!self.rules.evicts(false) && self.circuits[index as usize].ends.iter().any(waits_for_itself))
-    }
-
-    /// Whether a program at that node asked for the circuit.
-    fn is_kept_by(&self, index: u32, node: u32) -> bool {
-        let circuit = &self.circuits[index as usize];
-        circuit.is_agreed && circuit.asked()[usize::from(circuit.ends[1] == node)]
     }
 
     /// What a circuit would get now; none while something is missing.
@@ -98,10 +92,8 @@ impl Switch<'_> {
                 left.push(release);
             }
         }
-        let asked = self.circuits[index as usize].asked();
-        let opens = self.rules.opens(asked);
         let circuit = self.circuit(index);
-        (circuit.wavelength, circuit.is_agreed) = (grant.wavelength, opens);
+        circuit.wavelength = grant.wavelength;
         let (ends, route) = (circuit.ends, circuit.route.clone());
         for end in ends {
             self.take_port(end, &left);
@@ -130,17 +122,6 @@ impl Switch<'_> {
             }
         }
         self.wavelengths.take(route, wavelength, index);
-    }
-
-    /// Refuses what programs asked for.
-    fn refuse(&mut self, index: u32) {
-        self.leave_queue(index);
-        let circuit = self.circuit(index);
-        let refused: Vec<_> = circuit.opening.iter().map(|(_, asker)| *asker).collect();
-        circuit.askers.iter_mut().for_each(|askers| askers.retain(|asker| !refused.contains(asker)));
-        self.counts.refused += refused.len() as u64;
-        self.answer_opening(index, false);
-        self.forget(index);
     }
 
     /// Refuses what has waited longest of what has no messages; whether there was anything.

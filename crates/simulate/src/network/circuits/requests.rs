@@ -1,7 +1,7 @@
 //! What programs ask for, and what is wanted.
 
 use super::super::Ask;
-use super::switch::{Stage, Switch};
+use super::switch::{Circuit, Stage, Switch, Wish};
 
 impl Switch<'_> {
     /// A program connects.
@@ -12,16 +12,14 @@ impl Switch<'_> {
             return;
         }
         let (index, end) = (self.between(from, to), usize::from(from > to));
-        let circuit = &mut self.circuits[index as usize];
-        if !circuit.askers[end].contains(&ranks) {
-            circuit.askers[end].push(ranks);
-        }
-        circuit.opening.push((id, ranks));
+        let number = self.wishes_over(ranks);
+        let circuit = self.circuit(index);
         circuit.is_leaving = false;
-        circuit.is_agreed |= circuit.is_live() && self.rules.opens(circuit.asked());
-        if circuit.stage == Stage::Open && circuit.is_agreed {
-            self.answer_opening(index, true);
+        match circuit.wishes[end].iter_mut().find(|wish| wish.ranks == ranks) {
+            Some(wish) => wish.waiting.push(id),
+            None => circuit.wishes[end].push(Wish { ranks, number, waiting: vec![id], is_met: false }),
         }
+        self.meet(index);
         self.want(index);
     }
 
@@ -33,12 +31,12 @@ impl Switch<'_> {
             return;
         }
         let (index, end) = (self.between(from, to), usize::from(from > to));
-        let circuit = &mut self.circuits[index as usize];
-        circuit.askers[end].retain(|asker| *asker != ranks);
-        let withdrawn = circuit.opening.extract_if(.., |(_, asker)| *asker == ranks);
-        self.answers.extend(withdrawn.map(|(id, _)| (id, false)));
-        circuit.is_leaving |= self.rules.closes_early();
-        self.unwant(index);
+        self.circuit(index).is_leaving |= self.rules.closes_early();
+        self.end_wish(index, end, ranks);
+        self.meet(index);
+        if !self.is_wanted(index) {
+            self.leave_queue(index);
+        }
         let circuit = &mut self.circuits[index as usize];
         if circuit.stage == Stage::Closed {
             let ends = circuit.ends;
@@ -56,10 +54,79 @@ impl Switch<'_> {
         self.answer_at(id, closed_s.map_or(self.now_s, |closed_s| closed_s + self.times.final_release_s));
     }
 
+    fn wishes_over(&self, ranks: [u32; 2]) -> u32 {
+        self.wishes.get(&ranks).copied().unwrap_or(0)
+    }
+
+    /// A wish is over, if there is one; who waits for an answer is refused.
+    fn end_wish(&mut self, index: u32, end: usize, ranks: [u32; 2]) {
+        let wishes = &mut self.circuits[index as usize].wishes[end];
+        let Some(at) = wishes.iter().position(|wish| wish.ranks == ranks) else { return };
+        let Wish { waiting, .. } = wishes.remove(at);
+        self.counts.refused += waiting.len() as u64;
+        self.answers.extend(waiting.into_iter().map(|id| (id, false)));
+        *self.wishes.entry(ranks).or_insert(0) += 1;
+    }
+
+    /// Whether the policy would set up a circuit for a wish.
+    fn is_agreed(&self, circuit: &Circuit, end: usize, wish: &Wish) -> bool {
+        let mut asked = [true; 2];
+        asked[1 - end] = circuit.answering(end, wish).is_some();
+        self.rules.opens(asked)
+    }
+
+    /// The wishes at one end for which the policy would set up a circuit.
+    fn agreed(&self, index: u32, end: usize) -> Vec<[u32; 2]> {
+        let circuit = &self.circuits[index as usize];
+        let agreed = circuit.wishes[end].iter().filter(|wish| self.is_agreed(circuit, end, wish));
+        agreed.map(|wish| wish.ranks).collect()
+    }
+
+    /// Answers wishes where there is an open circuit, and refuses those whose peer has given up its own.
+    pub(super) fn meet(&mut self, index: u32) {
+        for end in [0, 1] {
+            let agreed = self.agreed(index, end);
+            let circuit = &self.circuits[index as usize];
+            let is_given_up = |wish: &&Wish| {
+                let peers = self.wishes_over([wish.ranks[1], wish.ranks[0]]);
+                !wish.waiting.is_empty() && !agreed.contains(&wish.ranks) && peers > wish.number
+            };
+            let given_up: Vec<_> = circuit.wishes[end].iter().filter(is_given_up).map(|wish| wish.ranks).collect();
+            given_up.into_iter().for_each(|ranks| self.end_wish(index, end, ranks));
+            let circuit = &mut self.circuits[index as usize];
+            if circuit.stage != Stage::Open {
+                continue;
+            }
+            for wish in circuit.wishes[end].iter_mut().filter(|wish| agreed.contains(&wish.ranks)) {
+                wish.is_met = true;
+                self.answers.extend(wish.waiting.drain(..).map(|id| (id, true)));
+            }
+        }
+    }
+
     /// Whether messages or programs want a circuit.
     fn is_wanted(&self, index: u32) -> bool {
         let circuit = &self.circuits[index as usize];
-        circuit.has_messages() || (!circuit.opening.is_empty() && self.rules.opens(circuit.asked()))
+        let waits = |end: usize| {
+            circuit.wishes[end].iter().any(|wish| !wish.waiting.is_empty() && self.is_agreed(circuit, end, wish))
+        };
+        circuit.has_messages() || waits(0) || waits(1)
+    }
+
+    /// Whether a program at that node holds a circuit: it was told that there is one, or will be.
+    pub(super) fn is_held_at(&self, index: u32, node: u32) -> bool {
+        let circuit = &self.circuits[index as usize];
+        let end = usize::from(circuit.ends[1] == node);
+        circuit.wishes[end].iter().any(|wish| wish.is_met || self.is_agreed(circuit, end, wish))
+    }
+
+    /// Refuses what programs asked for, at both ends.
+    pub(super) fn refuse(&mut self, index: u32) {
+        self.leave_queue(index);
+        for (end, ranks) in [self.agreed(index, 0), self.agreed(index, 1)].into_iter().enumerate() {
+            ranks.into_iter().for_each(|ranks| self.end_wish(index, end, ranks));
+        }
+        self.forget(index);
     }
 
     /// The circuit joins the queue, if it is not there and is wanted.
@@ -76,13 +143,6 @@ impl Switch<'_> {
             self.nodes[node as usize].waiting.insert(number, index);
         }
         self.stirred.extend(ends);
-    }
-
-    /// The circuit leaves the queue, if it is there and not wanted any more.
-    fn unwant(&mut self, index: u32) {
-        if !self.is_wanted(index) {
-            self.leave_queue(index);
-        }
     }
 
     /// The circuit leaves the queue, if it is there.

@@ -31,6 +31,8 @@ pub struct Switch<'a> {
     pub(super) releases: FxHashMap<u64, Release>,
     /// When the last circuit between two nodes was closed, where programs wait for that.
     pub(super) closed_s: FxHashMap<[u32; 2], f64>,
+    /// How many wishes of a rank for a peer are over.
+    pub(super) wishes: FxHashMap<[u32; 2], u32>,
     /// Nodes at which something has changed for those that wait.
     pub(super) stirred: Vec<u32>,
     /// What programs asked for and is decided.
@@ -112,8 +114,17 @@ pub(super) struct Message {
     left_s: f64,
 }
 
-/// A program that asked for a circuit: itself, and for whom.
-pub(super) type Asker = [u32; 2];
+/// A program's wish for a circuit, from `connect` to `disconnect`.
+pub(super) struct Wish {
+    /// The rank whose program it is, and its peer.
+    pub ranks: [u32; 2],
+    /// How many such wishes it has had before.
+    pub number: u32,
+    /// Calls that wait for an answer.
+    pub waiting: Vec<u32>,
+    /// Whether there was an answer, and a circuit.
+    pub is_met: bool,
+}
 
 /// A circuit between two nodes, or the wish for one.
 #[derive(Default)]
@@ -125,15 +136,12 @@ pub(super) struct Circuit {
     epoch: u32,
     pub queues: [VecDeque<Message>; 2],
     is_carrying: [bool; 2],
-    /// Who at each end asked for it.
-    pub askers: [Vec<Asker>; 2],
-    /// Whether it was set up, or stays, because programs asked for it.
-    pub is_agreed: bool,
+    /// Wishes of programs at each end.
+    pub wishes: [Vec<Wish>; 2],
     /// Whether it goes as soon as it carries nothing.
     pub is_leaving: bool,
-    /// Programs that wait until it is open, and that wait until it is closed.
-    pub opening: Vec<(u32, Asker)>,
-    pub closing: Vec<(u32, Asker)>,
+    /// Programs that wait until it is closed, as [`Wish::ranks`].
+    pub closing: Vec<(u32, [u32; 2])>,
     /// When it was last used, in order.
     pub used: u64,
     pub wavelength: u32,
@@ -155,12 +163,15 @@ impl Circuit {
         self.stage == Stage::Open && !self.has_messages()
     }
 
-    pub fn asked(&self) -> [bool; 2] {
-        [0, 1].map(|end| !self.askers[end].is_empty())
+    /// Whether a program has been told that it is open, and not disconnected since.
+    pub fn is_asked_for(&self) -> bool {
+        self.wishes.iter().flatten().any(|wish| wish.is_met)
     }
 
-    pub fn is_asked_for(&self) -> bool {
-        self.is_agreed && self.asked().contains(&true)
+    /// The wish of the other program, as old as this one.
+    pub fn answering(&self, end: usize, wish: &Wish) -> Option<&Wish> {
+        let [rank, peer] = wish.ranks;
+        self.wishes[1 - end].iter().find(|other| other.ranks == [peer, rank] && other.number == wish.number)
     }
 
     fn links(&self, direction: usize) -> &[u32] {
@@ -169,7 +180,7 @@ impl Circuit {
 
     /// Whether nobody knows of it any more.
     fn is_forgotten(&self) -> bool {
-        let is_asked = self.asked().contains(&true) || !self.opening.is_empty() || !self.closing.is_empty();
+        let is_asked = self.wishes.iter().any(|wishes| !wishes.is_empty()) || !self.closing.is_empty();
         self.stage == Stage::Closed && !self.has_messages() && !is_asked
     }
 }
@@ -208,6 +219,7 @@ impl<'a> Switch<'a> {
             links: vec![Line::default(); topology.links()],
             releases: FxHashMap::default(),
             closed_s: FxHashMap::default(),
+            wishes: FxHashMap::default(),
             stirred: Vec::new(),
             answers: Vec::new(),
             requests: 0,
@@ -312,20 +324,11 @@ impl<'a> Switch<'a> {
 
     fn opened(&mut self, index: u32) {
         self.touch(index);
-        let circuit = self.circuit(index);
-        circuit.stage = Stage::Open;
-        if circuit.is_agreed {
-            self.answer_opening(index, true);
-        }
+        self.circuit(index).stage = Stage::Open;
+        self.meet(index);
         self.start(index, 0);
         self.start(index, 1);
         self.rest(index);
-    }
-
-    /// Every program that waits for the circuit to open has this answer.
-    pub(super) fn answer_opening(&mut self, index: u32, is_open: bool) {
-        let opening = std::mem::take(&mut self.circuits[index as usize].opening);
-        self.answers.extend(opening.iter().map(|(id, _)| (*id, is_open)));
     }
 
     /// Closes the circuit if it is open, carries nothing, and nothing keeps it.
@@ -345,7 +348,7 @@ impl<'a> Switch<'a> {
     pub(super) fn close(&mut self, index: u32) -> Option<u64> {
         let circuit = &mut self.circuits[index as usize];
         let (ends, wavelength) = (circuit.ends, circuit.wavelength);
-        (circuit.stage, circuit.is_agreed, circuit.is_leaving) = (Stage::Closed, false, false);
+        (circuit.stage, circuit.is_leaving) = (Stage::Closed, false);
         circuit.epoch += 1;
         let closing = if circuit.has_messages() { Vec::new() } else { std::mem::take(&mut circuit.closing) };
         let release = Release { nodes: ends.to_vec(), links: circuit.route.clone(), wavelength };

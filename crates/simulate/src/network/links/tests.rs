@@ -52,6 +52,7 @@ fn run(network: &Links, messages: &[Sent]) -> (Vec<[f64; 2]>, Vec<LinkUse>) {
             let (time_s, is_in_order) = match milestone {
                 Milestone::Sent => (sent_s, true),
                 Milestone::Arrived => (arrived_s, !sent_s.is_nan()),
+                Milestone::Answered(_) => unreachable!("nobody asked"),
             };
             assert!(time_s.is_nan() && is_in_order);
             *time_s = now_s;
