@@ -13,6 +13,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.simulation import (
     ONE_TRIAL,
+    Circuits,
     Engine,
     Event,
     Links,
