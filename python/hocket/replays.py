@@ -14,14 +14,12 @@ from hocket._native import Error
 from hocket.simulation import (
     ONE_TRIAL,
     Circuits,
-    Engine,
     Event,
     Links,
     MachineLike,
     Statistics,
     Trials,
     as_machine,
-    machine_request,
 )
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
@@ -84,7 +82,6 @@ class Replay:
         ranks: Number of ranks.
         calls: MPI calls of all ranks.
         machine: Name of the machine.
-        engine: The engine that ran.
         scale_compute: What computing took of the traced time.
         seed: The seed.
         trials: Number of trials.
@@ -105,7 +102,6 @@ class Replay:
     ranks: int
     calls: int
     machine: str
-    engine: str
     scale_compute: float
     seed: int
     trials: int
@@ -145,7 +141,6 @@ def replay(
     *,
     rules: str | Mapping[str, str] = "",
     scale_compute: float = 1.0,
-    engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
 ) -> Replay:
     """Replay a trace on a machine.
@@ -156,14 +151,13 @@ def replay(
         rules: Rules that choose the algorithms of collectives, one per line, before `DEFAULT_RULES`; or several
             texts of them, by the names that errors give them.
         scale_compute: What computing between calls takes of the traced time.
-        engine: How to keep virtual time.
         trials: How often, on a machine with noise.
 
     Raises:
         Error: A trace that cannot be read or does not fit together, unknown algorithms or machines, a deadlock:
             file, rank, line.
     """
-    return _replay(trace, machine, rules, scale_compute, engine, trials, is_traced=False)[0]
+    return _replay(trace, machine, rules, scale_compute, trials, is_traced=False)[0]
 
 
 def replay_events(
@@ -172,11 +166,10 @@ def replay_events(
     *,
     rules: str | Mapping[str, str] = "",
     scale_compute: float = 1.0,
-    engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
 ) -> tuple[Replay, tuple[Event, ...]]:
     """Replay a trace, and return what each rank did when in the first trial as well: its MPI calls and its messages."""
-    found, events = _replay(trace, machine, rules, scale_compute, engine, trials, is_traced=True)
+    found, events = _replay(trace, machine, rules, scale_compute, trials, is_traced=True)
     return found, events
 
 
@@ -185,7 +178,6 @@ def _replay(
     machine: MachineLike,
     rules: str | Mapping[str, str],
     scale_compute: float,
-    engine: Engine,
     trials: Trials,
     *,
     is_traced: bool,
@@ -200,7 +192,8 @@ def _replay(
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]
     request = {
         "meaning": encoder.meaning(),
-        **machine_request(known, engine, trials),
+        "machine": known.as_request(),
+        "trials": trials.as_request(),
         "rules": [(text, file) for file, text in texts.items()],
         "scale_compute": float(scale_compute),
         "trace": is_traced,
@@ -218,7 +211,6 @@ def _result(trace: Trace, scale_compute: float, trials: Trials, answer: Mapping[
         ranks=len(trace.ranks),
         calls=trace.calls,
         machine=answer["machine"],
-        engine=answer["engine"],
         scale_compute=float(scale_compute),
         seed=trials.seed,
         trials=len(times_s),

@@ -371,7 +371,10 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
 
 impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     type Clock = T::Clock;
-    const IN_ORDER_OF_TIME: bool = false;
+
+    fn is_in_order_of_time(&self) -> bool {
+        false
+    }
 
     fn send(&self, rank: usize, now: T::Clock, message: &Send) -> Progress<T::Clock> {
         let Send { to, tag, len, is_synchronous, .. } = *message;

@@ -53,7 +53,9 @@ pub fn run<N: Network>(
         is_deciding: Cell::default(),
     };
     events.look_for_circuits();
-    let ranks = SimulatedRank::all(&shared, &events, trial.start());
+    // Whatever the network is, programs are compiled for the engine once.
+    let engine: &dyn Clockwork<Clock = Placed> = &events;
+    let ranks = SimulatedRank::all(&shared, engine, trial.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
     for rank in 0..call.ranks {
         programs.resume(rank);
@@ -536,8 +538,14 @@ impl<N: Network> Events<'_, N> {
 
 impl<N: Network> Clockwork for Events<'_, N> {
     type Clock = Placed;
-    const IN_ORDER_OF_TIME: bool = true;
-    const PROGRAM: Path = Path::ROOT;
+
+    fn is_in_order_of_time(&self) -> bool {
+        true
+    }
+
+    fn program_path(&self) -> Path {
+        Path::ROOT
+    }
 
     fn send(&self, rank: usize, now: Placed, message: &Send) -> Progress<Placed> {
         let Send { to, tag, is_posted, is_synchronous, gap_packets, len } = *message;

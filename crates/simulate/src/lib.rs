@@ -19,7 +19,7 @@ pub use network::{
 };
 pub use plan::Ends;
 pub use trace::{Kind, Record};
-pub use trials::{Many, Trials, simulate_trials};
+pub use trials::{Many, Trials, simulate_in_order, simulate_trials};
 
 use clock::{Clock, Quiet, Trial};
 use dataflow::{Failure, Order};

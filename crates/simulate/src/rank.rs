@@ -28,9 +28,11 @@ pub trait Clockwork {
     /// What time it is.
     type Clock: Clock;
     /// Whether ranks run in the order of time, so that the first branch to end is the first in time.
-    const IN_ORDER_OF_TIME: bool;
+    fn is_in_order_of_time(&self) -> bool;
     /// The path of a program: whether its branches are told apart.
-    const PROGRAM: Path = Path::WHOLE;
+    fn program_path(&self) -> Path {
+        Path::WHOLE
+    }
 
     /// `rank` sends at `now`.
     fn send(&self, rank: usize, now: Self::Clock, message: &Send) -> Progress<Self::Clock>;
@@ -92,7 +94,7 @@ impl Shared {
     }
 
     /// What ran, once every rank's program has ended.
-    pub fn run<C: Clockwork>(&self, ranks: &[SimulatedRank<'_, C>]) -> Run<C::Clock> {
+    pub fn run<C: Clockwork + ?Sized>(&self, ranks: &[SimulatedRank<'_, C>]) -> Run<C::Clock> {
         let mut trace = self.trace.as_ref().map(RefCell::take).unwrap_or_default();
         Record::sort(&mut trace);
         Run {
@@ -120,7 +122,7 @@ pub struct Run<T> {
 }
 
 /// One rank under the engine `C`.
-pub struct SimulatedRank<'a, C: Clockwork> {
+pub struct SimulatedRank<'a, C: Clockwork + ?Sized> {
     rank: usize,
     clock: Cell<C::Clock>,
     path: Cell<Path>,
@@ -130,12 +132,12 @@ pub struct SimulatedRank<'a, C: Clockwork> {
     shared: &'a Shared,
 }
 
-impl<'a, C: Clockwork> SimulatedRank<'a, C> {
+impl<'a, C: Clockwork + ?Sized> SimulatedRank<'a, C> {
     pub fn all(shared: &'a Shared, clockwork: &'a C, start: C::Clock) -> Vec<Self> {
         let rank = |rank| Self {
             rank,
             clock: Cell::new(start),
-            path: Cell::new(C::PROGRAM),
+            path: Cell::new(clockwork.program_path()),
             completed: Cell::new(None),
             scratch: Cell::new(0),
             clockwork,
@@ -159,14 +161,14 @@ impl<'a, C: Clockwork> SimulatedRank<'a, C> {
 }
 
 /// An operation of a rank: issued when it is first polled, at the clock of its branch.
-struct Operation<'a, C: Clockwork, V: Verb> {
+struct Operation<'a, C: Clockwork + ?Sized, V: Verb> {
     rank: &'a SimulatedRank<'a, C>,
     verb: V,
     start: C::Clock,
     slot: u32,
 }
 
-impl<C: Clockwork, V: Verb> Unpin for Operation<'_, C, V> {}
+impl<C: Clockwork + ?Sized, V: Verb> Unpin for Operation<'_, C, V> {}
 
 /// Slot of an operation that is not issued yet.
 const NEW: u32 = u32::MAX;
@@ -176,13 +178,13 @@ const DONE: u32 = u32::MAX - 1;
 /// What an operation does.
 trait Verb: Unpin {
     type Output;
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock>;
+    fn issue<C: Clockwork + ?Sized>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock>;
     fn output(&self, received: Received) -> Self::Output;
     /// Kind, peer, tag and elements, for the trace.
     fn describe(&self, rank: usize, received: Received) -> (Kind, usize, Tag, usize);
 }
 
-impl<C: Clockwork, V: Verb> Operation<'_, C, V> {
+impl<C: Clockwork + ?Sized, V: Verb> Operation<'_, C, V> {
     /// Issues the operation; its outcome when that is known at once.
     fn issue(&mut self) -> Option<Arrival<C::Clock>> {
         self.start = self.rank.clock.get();
@@ -202,7 +204,7 @@ impl<C: Clockwork, V: Verb> Operation<'_, C, V> {
     }
 }
 
-impl<C: Clockwork, V: Verb> Future for Operation<'_, C, V> {
+impl<C: Clockwork + ?Sized, V: Verb> Future for Operation<'_, C, V> {
     type Output = V::Output;
 
     #[inline(always)]
@@ -221,7 +223,7 @@ impl<C: Clockwork, V: Verb> Future for Operation<'_, C, V> {
     }
 }
 
-impl<C: Clockwork, V: Verb> Drop for Operation<'_, C, V> {
+impl<C: Clockwork + ?Sized, V: Verb> Drop for Operation<'_, C, V> {
     fn drop(&mut self) {
         if self.slot < DONE {
             self.rank.clockwork.withdraw(self.rank.rank, self.slot);
@@ -243,7 +245,7 @@ pub struct Send {
 impl Verb for Send {
     type Output = ();
 
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
+    fn issue<C: Clockwork + ?Sized>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
         let shared = rank.shared;
         shared.messages.set(shared.messages.get() + 1);
         shared.message_bytes.set(shared.message_bytes.get() + (self.len * shared.element_bytes) as u64);
@@ -271,7 +273,7 @@ struct Recv {
 impl Verb for Recv {
     type Output = Received;
 
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
+    fn issue<C: Clockwork + ?Sized>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
         rank.clockwork.recv(rank.rank, now, self.from, self.tag)
     }
 
@@ -293,7 +295,7 @@ pub struct Switch {
 impl Verb for Switch {
     type Output = bool;
 
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
+    fn issue<C: Clockwork + ?Sized>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
         rank.clockwork.switch(rank.rank, now, self)
     }
 
@@ -315,7 +317,7 @@ struct Work {
 impl Verb for Work {
     type Output = ();
 
-    fn issue<C: Clockwork>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
+    fn issue<C: Clockwork + ?Sized>(&self, rank: &SimulatedRank<'_, C>, now: C::Clock) -> Progress<C::Clock> {
         if self.duration_s == 0.0 {
             return Progress::Done((now, Received { source: rank.rank, len: 0 }));
         }
@@ -329,7 +331,7 @@ impl Verb for Work {
     }
 }
 
-impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
+impl<C: Clockwork + ?Sized> Rank for SimulatedRank<'_, C> {
     type Moment = C::Clock;
 
     fn rank(&self) -> usize {
@@ -418,7 +420,7 @@ impl<C: Clockwork> Rank for SimulatedRank<'_, C> {
     }
 
     fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
-        if C::IN_ORDER_OF_TIME { a_ended || b_ended } else { a_ended && b_ended }
+        if self.clockwork.is_in_order_of_time() { a_ended || b_ended } else { a_ended && b_ended }
     }
 
     fn withdraw_branch(&self, has_ended: bool) {

@@ -81,6 +81,39 @@ pub fn simulate_trials(
     Ok(many)
 }
 
+/// Runs `program` as [`simulate_trials`] does, with the events engine: a program for which it is no use to be compiled for
+/// the other one as well.
+///
+/// # Errors
+/// As there.
+pub fn simulate_in_order(
+    program: &impl Program,
+    call: &Call,
+    platform: &Platform,
+    trials: Trials,
+    options: Options<'_>,
+) -> Result<Many> {
+    let Platform { network, node, noise, .. } = platform;
+    let differing = if noise.is_quiet() { Trials { count: 1, until_interval: None, ..trials } } else { trials };
+    let repeated = Repeated { program, call, node: *node, noise, trials: differing, options };
+    let mut many = network.visit(InOrder(repeated))?;
+    if noise.is_quiet() {
+        many.ends = vec![many.ends[0]; trials.count as usize];
+    }
+    check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
+    Ok(many)
+}
+
+struct InOrder<'a, P>(Repeated<'a, P>);
+
+impl<P: Program> network::Visitor for InOrder<'_, P> {
+    type Output = Result<Many>;
+
+    fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
+        self.0.traced(network, self.0.by_events(network)?)
+    }
+}
+
 struct Repeated<'a, P> {
     program: &'a P,
     call: &'a Call,
@@ -94,11 +127,8 @@ impl<P: Program> network::Visitor for Repeated<'_, P> {
     type Output = Result<Many>;
 
     fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
-        let traced = |run: Result<Many>| match (self.options.trace, run) {
-            (true, Ok(many)) => Ok(Many { trace: self.event_run(network, self.trials.first, true)?.trace, ..many }),
-            (_, run) => run,
-        };
-        traced(either(self.options.engine, || self.by_dataflow(network), || self.by_events(network)))
+        let many = either(self.options.engine, || self.by_dataflow(network), || self.by_events(network))?;
+        self.traced(network, many)
     }
 }
 
@@ -115,6 +145,14 @@ impl<P: Program> Repeated<'_, P> {
             links: Vec::new(),
             circuits: None,
         })
+    }
+
+    /// With what each rank did in the first trial, if that is asked for.
+    fn traced<N: Network>(&self, network: &N, many: Many) -> Result<Many> {
+        if !self.options.trace {
+            return Ok(many);
+        }
+        Ok(Many { trace: self.event_run(network, self.trials.first, true)?.trace, ..many })
     }
 
     fn by_events<N: Network>(&self, network: &N) -> Result<Many> {

@@ -11,7 +11,6 @@ from hocket._native import Error
 from hocket.cli.options import (
     Read,
     as_json_option,
-    engine_option,
     machine_option,
     seed_option,
     timeline_option,
@@ -23,7 +22,7 @@ from hocket.cli.simulate import MOST_TRIALS, described, spread
 from hocket.machine import Machine, read_text
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
-from hocket.simulation import Engine, Trials
+from hocket.simulation import Trials
 from hocket.timeline import events_timeline
 from hocket.units import format_bytes, format_time
 
@@ -54,7 +53,6 @@ def _factor(text: str) -> float:
     show_default=True,
     help="What computing between calls takes of the traced time.",
 )
-@engine_option
 @trials_option
 @seed_option
 @until_option
@@ -66,7 +64,6 @@ def replay(
     rule: tuple[str, ...],
     rules: str | None,
     scale_compute: float,
-    engine: Engine,
     trials: int,
     seed: int,
     until_ci: float | None,
@@ -80,7 +77,6 @@ def replay(
     options: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,
-        "engine": engine,
         "trials": Trials(trials if trials > 1 or until_ci is None else MOST_TRIALS, seed, until_ci),
     }
     if timeline is None:
@@ -106,7 +102,6 @@ def _print(found: Replay) -> None:
         ("ranks", f"done after {format_time(min(times_s))} to {format_time(max(times_s))}"),
         ("inside MPI", f"{found.mpi_share:.1%}, and {found.waiting_share:.1%} waiting for others, mean over the ranks"),
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
-        ("engine", found.engine),
     ]
     if found.scale_compute != 1:
         facts.insert(1, ("computing", f"takes {found.scale_compute:g} of the traced time"))

@@ -15,10 +15,10 @@ use std::cell::Cell;
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Error, Result};
-use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_trials};
+use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_in_order};
 use serde::{Deserialize, Serialize};
 
-use crate::request::{EngineName, MachineRequest, SimulateResult, TrialsRequest};
+use crate::request::{MachineRequest, SimulateResult, TrialsRequest};
 use application::Application;
 use program::{Replay, Times};
 
@@ -34,9 +34,6 @@ pub struct ReplayRequest {
     pub rules: Vec<(String, String)>,
     /// What computing takes of the traced time.
     pub scale_compute: f64,
-    /// "auto", "dataflow" or "events".
-    #[serde(default)]
-    pub engine: EngineName,
     /// Which trials.
     #[serde(default)]
     pub trials: TrialsRequest,
@@ -84,7 +81,7 @@ impl ReplayRequest {
         })?;
         let application = reading::read(self.meaning, columns, &rules)?;
         let run = Run { application: &application, platform: &platform, scale: self.scale_compute, is_interrupted };
-        let (many, times_s) = run.trials(trials, self.engine.into(), self.trace)?;
+        let (many, times_s) = run.trials(trials, self.trace)?;
         let (functions, rank_uses) = accounts::uses(&application, &times_s);
         Ok(ReplayResult {
             simulation: SimulateResult::new(application.ranks.len(), &many, &platform, None, false),
@@ -106,19 +103,16 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Runs the trials, and tells when the calls of the first one began and returned.
-    fn trials(&self, trials: Trials, engine: Engine, trace: bool) -> Result<(Many, Times)> {
-        let is_quiet = self.platform.noise.is_quiet();
-        let is_single = trials.count == 1 && engine == Engine::Auto && !is_quiet;
-        let (many, times_s) = self.once(trials, if is_single { Engine::Events } else { engine }, trace)?;
-        if is_quiet || is_single {
+    fn trials(&self, trials: Trials, trace: bool) -> Result<(Many, Times)> {
+        let (many, times_s) = self.once(trials, trace)?;
+        if trials.count == 1 || self.platform.noise.is_quiet() {
             return Ok((many, times_s));
         }
-        // Clocks of many trials at a time have no values.
-        let (_, times_s) = self.once(Trials { count: 1, until_interval: None, ..trials }, Engine::Events, false)?;
+        let (_, times_s) = self.once(Trials { count: 1, until_interval: None, ..trials }, false)?;
         Ok((many, times_s))
     }
 
-    fn once(&self, trials: Trials, engine: Engine, trace: bool) -> Result<(Many, Times)> {
+    fn once(&self, trials: Trials, trace: bool) -> Result<(Many, Times)> {
         let replay = Replay::new(self.application, self.scale);
         let call = Call::new(Collective::Barrier, self.application.ranks.len(), 0);
         let has_stopped = Cell::new(false);
@@ -126,8 +120,8 @@ impl Run<'_> {
             has_stopped.set((self.is_interrupted)());
             has_stopped.get()
         };
-        let options = Options { engine, trace, winners_are_alike: true, is_interrupted: &is_interrupted };
-        let found = simulate_trials(&replay, &call, self.platform, trials, options);
+        let options = Options { engine: Engine::Events, trace, winners_are_alike: true, is_interrupted: &is_interrupted };
+        let found = simulate_in_order(&replay, &call, self.platform, trials, options);
         let many = found.map_err(|error| if has_stopped.get() { error } else { self.told(&replay, error) })?;
         Ok((many, replay.times_s()))
     }
