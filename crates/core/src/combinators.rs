@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use pin_project_lite::pin_project;
 
@@ -122,6 +122,41 @@ impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
         let (b, b_moment) = this.b.take();
         rank.set_moment(start.after_join(a_moment.later(b_moment)));
         Poll::Ready((a, b))
+    }
+}
+
+/// Future of [`Rank::start`].
+pub struct Started<'r, R: Rank, F: Future> {
+    branch: Pin<Box<Branch<'r, R, F>>>,
+}
+
+impl<'r, R: Rank, F: Future> Started<'r, R, F> {
+    pub(crate) fn new(rank: &'r R, future: F) -> Self {
+        let mut started = Self { branch: Box::pin(Branch::new(rank, future)) };
+        started.advance(&mut Context::from_waker(Waker::noop()));
+        started
+    }
+
+    /// Goes on; whether it has ended. The rank stays where it is.
+    fn advance(&mut self, cx: &mut Context<'_>) -> bool {
+        let (rank, now) = (self.branch.rank, self.branch.rank.moment());
+        let has_ended = self.branch.as_mut().advance_as_a_whole(&now, 0, cx);
+        rank.set_moment(now);
+        has_ended
+    }
+}
+
+impl<R: Rank, F: Future> Future for Started<'_, R, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        if !self.advance(cx) {
+            return Poll::Pending;
+        }
+        let rank = self.branch.rank;
+        let (output, end) = self.branch.as_mut().take();
+        rank.set_moment(rank.moment().later(end));
+        Poll::Ready(output)
     }
 }
 

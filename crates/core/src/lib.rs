@@ -17,7 +17,7 @@ mod tokens;
 pub mod units;
 
 pub use call::{Call, Collective, Counts, Parameter, Unit};
-pub use combinators::{Branch, First, Join, JoinAll, Rest, Winner};
+pub use combinators::{Branch, First, Join, JoinAll, Rest, Started, Winner};
 pub use earliest::Earliest;
 pub use error::{Error, Result};
 pub use executor::{Again, Ranks, ReadyRanks, run_to_completion};

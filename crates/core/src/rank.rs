@@ -2,7 +2,7 @@
 
 use std::future::{Future, ready};
 
-use crate::combinators::{Branch, First, Join, JoinAll};
+use crate::combinators::{Branch, First, Join, JoinAll, Started};
 use crate::earliest::Earliest;
 use crate::tokens::Tokens;
 use crate::{Call, Path, Span};
@@ -216,6 +216,10 @@ pub trait Rank: Sized {
     /// Does all of these side by side; done when all are.
     fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, Self, F> {
         JoinAll::new(self, branches)
+    }
+    /// Starts it now, whether or not what this returns is ever awaited; that is done when it is.
+    fn start<F: Future>(&self, future: F) -> Started<'_, Self, F> {
+        Started::new(self, future)
     }
     /// Starts both; done when the earlier one is. The other goes on when the [`crate::Rest`] is awaited, and is
     /// withdrawn when that is dropped.
