@@ -15,6 +15,7 @@ from hocket.memory import run
 from hocket.multicast import Delivery, simulate_multicast
 from hocket.schedule import Schedule, record
 from hocket.simulation import (
+    Circuits,
     Links,
     LinkUse,
     Simulation,
@@ -34,6 +35,7 @@ from hocket.verification import Verdict, verify, verify_all
 __all__ = [
     "Algorithm",
     "Call",
+    "Circuits",
     "Comparison",
     "Delivery",
     "Error",

@@ -404,6 +404,7 @@ def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -
         element_bytes=given["element_bytes"],
         in_place=given["in_place"],
         links=_links(answer),
+        circuits=None if answer["circuits"] is None else Circuits(**answer["circuits"]),
         rank_time_s={name: sum(answer[key]) / len(times_s) for name, key in names.items()},
         steps=tuple(answer.get("steps", ())),
         times_s=tuple(times_s),

@@ -35,6 +35,7 @@ from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.schedule import Schedule
 from hocket.simulation import (
+    Circuits,
     Engine,
     Links,
     LinkUse,
@@ -178,6 +179,8 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
         facts.insert(0, ("size", format_bytes(found.size_bytes)))
     if found.links:
         facts.append(("links", _links(found.links)))
+    if found.circuits:
+        facts.append(("circuits", _circuits(found.circuits)))
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)
@@ -187,6 +190,10 @@ def _links(links: Links) -> str:
     share = f"{links.waited / max(links.used, 1):.2%}"
     most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
     return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
+
+
+def _circuits(circuits: Circuits) -> str:
+    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
 
 
 def _spread(found: Simulation) -> list[tuple[str, str]]:
