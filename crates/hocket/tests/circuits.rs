@@ -102,7 +102,7 @@ fn the_equations_hold() {
 
 /// All that the paper has: `cargo test --release -p hocket --test circuits -- --ignored`
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes two minutes"]
 fn the_equations_hold_for_all_that_the_paper_has() {
     let ranks: Vec<_> = (1..=10).map(|log| 1 << log).collect();
     check_equations(&ranks, &[1, 2, 3, 4, 5, 6, 7, 8], &[1, 1 << 10, 1 << 20]);
