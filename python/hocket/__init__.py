@@ -16,6 +16,7 @@ from hocket.multicast import Delivery, simulate_multicast
 from hocket.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
 from hocket.schedule import Schedule, record
 from hocket.simulation import (
+    Circuits,
     Links,
     LinkUse,
     Simulation,
@@ -36,6 +37,7 @@ __all__ = [
     "Algorithm",
     "AlgorithmUse",
     "Call",
+    "Circuits",
     "Comparison",
     "Delivery",
     "Error",

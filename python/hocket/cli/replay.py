@@ -18,7 +18,7 @@ from hocket.cli.options import (
     until_option,
 )
 from hocket.cli.output import print_facts, print_json, print_table
-from hocket.cli.simulate import MOST_TRIALS, described, spread
+from hocket.cli.simulate import MOST_TRIALS, carried, spread
 from hocket.machine import Machine, read_text
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
@@ -105,8 +105,7 @@ def _print(found: Replay) -> None:
     ]
     if found.scale_compute != 1:
         facts.insert(1, ("computing", f"takes {found.scale_compute:g} of the traced time"))
-    if found.links:
-        facts.append(("links", described(found.links)))
+    facts += carried(found)
     if found.algorithms:
         uses = (f"{use.collective} {use.algorithm} {use.calls}" for use in found.algorithms)
         facts.append(("collectives", ", ".join(uses)))

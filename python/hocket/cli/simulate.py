@@ -36,6 +36,7 @@ from hocket.machine import Machine
 from hocket.replays import Replay
 from hocket.schedule import Schedule
 from hocket.simulation import (
+    Circuits,
     Engine,
     Links,
     LinkUse,
@@ -51,7 +52,7 @@ from hocket.simulation import simulate as simulate_call
 from hocket.timeline import timeline as timeline_text
 from hocket.units import format_bytes, format_time
 
-__all__ = ["MOST_TRIALS", "described", "simulate", "spread"]
+__all__ = ["MOST_TRIALS", "carried", "simulate", "spread"]
 
 
 @click.command()
@@ -177,18 +178,27 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
         facts.insert(1, ("formula", f"{format_time(found.formula_s)}, {meaning}{quiet}"))
     if found.size_bytes:
         facts.insert(0, ("size", format_bytes(found.size_bytes)))
-    if found.links:
-        facts.append(("links", described(found.links)))
+    facts += carried(found)
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)
 
 
-def described(links: Links) -> str:
+def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
+    """Return what happened in the network, where messages meet."""
+    facts = [("links", _links(found.links))] if found.links else []
+    return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
+
+
+def _links(links: Links) -> str:
     """Return what links carried, in words."""
     share = f"{links.waited / max(links.used, 1):.2%}"
     most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
     return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
+
+
+def _circuits(circuits: Circuits) -> str:
+    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
 
 
 def spread(found: Simulation | Replay) -> list[tuple[str, str]]:

@@ -1,8 +1,8 @@
-//! Recursive doubling: in step k every rank exchanges the blocks whose destination differs from it in bit k with the rank
-//! whose number does.
+//! Recursive doubling: in step k every rank exchanges half of its blocks with the rank whose number differs in bit k.
 //!
 //! Source: S. L. Johnsson, C.-T. Ho, "Optimum broadcasting and personalized communication in hypercubes", IEEE Trans.
-//! Computers 38 (1989): all-to-all personalised communication, standard exchange with store and forward.
+//! Computers 38 (1989): all-to-all personalised communication, standard exchange with store and forward. Those blocks go whose
+//! destinations differ from their rank in that bit.
 //! Needs: a power of two of ranks.
 //! Counts: log2 P exchanges of P/2 blocks.
 //!

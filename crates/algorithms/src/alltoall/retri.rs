@@ -1,12 +1,13 @@
-//! ReTri: in phase i all blocks whose way to go has the balanced ternary digit +1 or -1 in place i travel 3^i ranks to the
-//! right or to the left, in one message each, both at once.
+//! ReTri: in phase i blocks travel 3^i ranks to the right or to the left, by the balanced ternary digits of their ways to go.
 //!
 //! Source: A. Juerss, S. Schmid, "Revisiting Bruck: Phase-Efficient All-to-All Communication in Reconfigurable Networks",
 //! arXiv:2605.26930 (2026): the schedule of messages, and circuits to both neighbours of a phase, changed between phases. That
 //! circuits of the next phase are set up on half of the ports while the others carry this one: C. Wu et al., "SWOT: Enabling
 //! Reconfiguration-Communication Overlap for Collective Communication in Optical Networks", arXiv:2510.19322 (2025).
-//! Where circuits are opened ahead: with 2 or 3 ports, a phase at a time; from 4 on half of the ports for each of two groups
-//! of phases in turn. What these papers say of when not to reconfigure is not here.
+//! Blocks with digit +1 go to the right, those with -1 to the left, in one message each, both at once.
+//! Where circuits are opened ahead: those of as many phases as there are ports for, all at once if that is enough; else, from
+//! 4 ports on and with overlap = 1, half of the ports for each of two groups of phases in turn. What these papers say of when
+//! not to reconfigure is not here.
 //! Needs: nothing.
 //! Counts: ceil(log3 P) phases of about 2 P/3 blocks, half of them each way.
 //!
@@ -14,13 +15,26 @@
 //! the block from rank 1 to rank 6 of 9 has 5 - 9 = -4 = -3 - 1 to go:    1 ──-1──▶ 0 ──-3──▶ 6
 //! ```
 
-use hocket_core::{Call, Rank, Span, Tag};
+use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
 use crate::circuits::{Circuits, change, distinct};
 use crate::pattern::exchange;
 
-pub const ABOUT: About = About::new("phases*alpha + blocks*n*beta", "P*sends").exact_when(|_| true).completing(counts);
+/// Whether set-up overlaps with messages.
+pub const OVERLAP: Parameter = Parameter {
+    name: "overlap",
+    unit: Unit::Count,
+    default: 1,
+    least: 0,
+    meaning: "1: half of four or more ports is set up while the other half carries, unless all phases fit; 0: all ports at once",
+};
+
+pub const ABOUT: About = About::new("phases*alpha + blocks*n*beta", "P*sends")
+    .exact_when(|_| true)
+    .with_parameters(&[OVERLAP])
+    .refusing(|c| (c.parameter(OVERLAP.name) > 1).then_some("overlaps or not: overlap is 0 or 1"))
+    .completing(counts);
 
 pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
@@ -28,8 +42,8 @@ pub async fn program(r: &impl Rank, c: &Call) {
     for way in 0..size {
         r.copy(c.block(input, (rank + way) % size), c.block(blocks.travelling, way)).await;
     }
-    let (phases, group) = (phases(size), r.ports().map_or(0, |ports| ports / 4));
-    if group == 0 {
+    let (phases, ports) = (phases(size), r.ports().unwrap_or(0));
+    if c.parameter(OVERLAP.name) == 0 || ports < 4 || ports >= 2 * phases {
         let mut circuits = Circuits::new(r, 2, phases, |phase| neighbours(r, phase));
         for phase in 0..phases {
             circuits.step(phase).await;
@@ -37,7 +51,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
         }
         circuits.close().await;
     } else {
-        overlapped(r, c, &blocks, phases, group).await;
+        overlapped(r, c, &blocks, phases, ports / 4).await;
     }
     for way in 0..size {
         r.copy(c.block(blocks.travelling, way), c.block(result, (rank + size - way) % size)).await;

@@ -97,8 +97,9 @@ impl Circuits {
             return Err(machine.node.reject("engines", "none: a node of this network has ports"));
         }
         let policy = section.required_choice("policy", PolicyName::ALL)?;
-        let wavelengths = section.contains("wavelengths");
-        let wavelengths = section.count_up_to("wavelengths", MOST_WAVELENGTHS, MOST_WAVELENGTHS).map(|count| wavelengths.then_some(count))?;
+        let is_short = section.contains("wavelengths");
+        let wavelengths = section.count_up_to("wavelengths", MOST_WAVELENGTHS, MOST_WAVELENGTHS)?;
+        let wavelengths = is_short.then_some(wavelengths);
         let mut changes = section.optional_list("changes", Change::parse)?;
         for change in &changes {
             check(section, *change, fabric.topology.nodes(), wavelengths.is_some())?;
