@@ -46,12 +46,12 @@ def _equations(rows: Rows) -> Claim:
 
 def _linear(rows: Rows) -> Claim:
     gains = [slow / fast for slow, fast in zip(_times(rows, "naive"), _times(rows, "2 ports"), strict=True)]
-    return judge(
+    return Claim(
         "Linear: at least about twice as fast as naive",
         "about 2x",
         f"{gains[0]:.2f}x at 1 B with 2 ports, {gains[-1]:.2f}x at 1 MB",
-        max(gains) > 1.9,
-        "31 set-ups against 16: never more than 31/16, and less the longer the messages",
+        "on a cut" if gains[0] > 1.9 else "no",
+        "short messages: 31 set-ups against 16 are 31/16 at most, and matter less the longer the messages",
     )
 
 
@@ -67,12 +67,12 @@ def _ring(rows: Rows) -> Claim:
 
 
 def _doubling(rows: Rows) -> Claim:
-    three, four = _times(rows, "3 ports"), _times(rows, "4 ports")
+    worst = max(abs(a / b - 1) for a, b in zip(_times(rows, "3 ports"), _times(rows, "4 ports"), strict=True))
     return judge(
         "Recursive doubling: 3 ports are as good as 4",
         "equal",
-        "equal" if three == four else f"{max(a / b for a, b in zip(three, four, strict=True)):.3f}",
-        three == four,
+        "equal" if worst < 1e-12 else f"{worst:.1%} apart",
+        worst < 1e-12,
         "5 steps make two batches of either",
     )
 
@@ -81,22 +81,37 @@ def _table_4(rows: Rows) -> list[Claim]:
     return [
         *(_predicted(rows, release, "blocks", "even") for release in ("waited", "merged")),
         *(_predicted(rows, "waited", "forwarding", "even"), _predicted(rows, "waited", "blocks", "traced")),
+        _on_demand(rows),
     ]
 
 
+def _reading(rows: Rows, release: str, alltoall: str, computing: str) -> dict[str, Mapping[str, Any]]:
+    wanted = (release, alltoall, computing)
+    chosen = (row for row in rows if (row["final_release"], row["alltoall"], row["computing"]) == wanted)
+    return {row["environment"]: row for row in chosen}
+
+
 def _predicted(rows: Rows, release: str, alltoall: str, computing: str) -> Claim:
-    found: dict[str, Any] = {
-        row["environment"]: row
-        for row in rows
-        if (row["final_release"], row["alltoall"], row["computing"]) == (release, alltoall, computing)
-    }
-    worst_s = max(abs(row["time_s"] - row["paper_s"]) for row in found.values())
+    reading = _reading(rows, release, alltoall, computing)
+    found = [reading[name] for name in ("1 port", "2 ports", "3 ports", "4 ports")]
     return judge(
-        f"Table 4: naive, 2, 3, 4 ports; last release {release}, Alltoall by {alltoall}, {computing} computing",
-        ", ".join(f"{row['paper_s']:.2f}" for row in found.values()) + " s",
-        ", ".join(f"{row['time_s']:.2f}" for row in found.values()) + " s",
-        worst_s < 0.01,
-        _WHY[release] if computing == "even" else "ranks that come late find their connections set up",
+        f"Table 4: 1 port (naive), 2, 3, 4; last release {release}, Alltoall by {alltoall}, {computing} computing",
+        ", ".join(f"{row['paper_s']:.2f}" for row in found) + " s",
+        ", ".join(f"{row['time_s']:.2f}" for row in found) + " s",
+        max(abs(row["time_s"] - row["paper_s"]) for row in found) < 0.01,
+        _WHY[release] if computing == "even" else "a call ends when the ranks that come late have disconnected, too",
+    )
+
+
+def _on_demand(rows: Rows) -> Claim:
+    reading = _reading(rows, "waited", "blocks", "even")
+    naive, ahead = reading["naive"], reading["1 port"]
+    return judge(
+        "Table 4: naive, each message asking for itself",
+        f"{naive['paper_s']:.2f} s",
+        f"{naive['time_s']:.2f} s",
+        abs(naive["time_s"] - naive["paper_s"]) < 0.01,
+        f"{naive['set_ups']} set-ups, not {ahead['set_ups']}: ranks are not in step after a Reduce: exchanges split",
     )
 
 

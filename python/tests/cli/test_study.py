@@ -29,6 +29,14 @@ def test_multicast(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     assert {"evaluation_8mb.csv", "figure-08.png", "figure-11.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_optical(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    found = hocket_command(f"study optical --quick --figure 4 --figure 6 --figure 7 --json -o {tmp_path}").json
+    holds = {claim["claim"]: claim["holds"] for claim in found["claims"]}
+    table_4 = "Table 4: 1 port (naive), 2, 3, 4; last release {}, Alltoall by blocks, even computing"
+    assert holds[table_4.format("waited")] == "yes" and holds[table_4.format("merged")] == "no"
+    assert holds["Figures 6 to 9 are equations (1) to (8)"] == "yes"
+
+
 def test_options_that_make_no_sense_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
     assert "expected one of them" in bad_input(f"study pacing --quick --full -o {tmp_path}")
     assert "has no trials" in bad_input(f"study trinaryx3 --quick --trials 5 -o {tmp_path}")

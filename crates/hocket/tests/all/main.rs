@@ -1,6 +1,7 @@
 //! All tests of algorithms in worlds, in one program: the catalogue is compiled for each world once, not for each file.
 
 mod catalogue;
+mod circuits;
 mod contract_memory;
 mod contract_networks;
 mod contract_noise;

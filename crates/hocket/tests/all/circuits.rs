@@ -100,7 +100,7 @@ fn the_equations_hold() {
     check_equations(&[2, 3, 4, 7, 8, 32], &[1, 2, 3, 4, 8], &[1, 1 << 20]);
 }
 
-/// All that the paper has: `cargo test --release -p hocket --test circuits -- --ignored`
+/// All that the paper has: `cargo test --release -p hocket circuits -- --ignored`
 #[test]
 #[ignore = "takes two minutes"]
 fn the_equations_hold_for_all_that_the_paper_has() {
