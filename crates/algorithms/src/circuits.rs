@@ -15,12 +15,18 @@ use hocket_core::{Rank, Started};
 /// Where there are no ports, or too few for one step, circuits come with the messages.
 pub struct Circuits<'r, R: Rank, P> {
     rank: &'r R,
-    /// Steps of a batch; 0 where circuits come by themselves.
-    batch: usize,
-    steps: usize,
     peers: P,
     /// The step that is taken, if any is.
     step: Option<usize>,
+    /// None where circuits come by themselves. Elsewhere programs should be no larger for it.
+    ahead: Option<Box<Ahead<'r, R>>>,
+}
+
+/// What is open or asked for.
+struct Ahead<'r, R: Rank> {
+    steps: usize,
+    /// Steps of a batch.
+    batch: usize,
     open: Vec<usize>,
     asked: Vec<(usize, Started<'r, R, Asked<'r>>)>,
 }
@@ -31,45 +37,48 @@ impl<'r, R: Rank, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Circuits<'r,
     /// None as yet: `peers` are those of this rank in a step, `width` of them at most.
     pub fn new(rank: &'r R, width: usize, steps: usize, peers: P) -> Self {
         let batch = rank.ports().map_or(0, |ports| ports / width);
-        Self { rank, batch, steps, peers, step: None, open: Vec::new(), asked: Vec::new() }
+        let ahead = || Box::new(Ahead { steps, batch, open: Vec::new(), asked: Vec::new() });
+        Self { rank, peers, step: None, ahead: (batch > 0).then(ahead) }
     }
 
     /// This rank takes that step, which comes after those before.
     pub async fn step(&mut self, step: usize) {
-        let is_new = self.batch > 0 && self.step.is_none_or(|last| last / self.batch != step / self.batch);
-        self.step = Some(step);
-        if is_new {
-            let first = step - step % self.batch;
-            let last = first.saturating_add(self.batch).min(self.steps);
-            self.reopen(distinct((first..last).flat_map(&self.peers)));
+        let last = self.step.replace(step);
+        let Some(ahead) = &mut self.ahead else { return };
+        if last.is_none_or(|last| last / ahead.batch != step / ahead.batch) {
+            let first = step - step % ahead.batch;
+            let steps = first..first.saturating_add(ahead.batch).min(ahead.steps);
+            ahead.reopen(self.rank, distinct(steps.flat_map(&self.peers)));
         }
         for peer in (self.peers)(step) {
-            if let Some(place) = self.asked.iter().position(|(asked, _)| *asked == peer) {
-                self.asked.swap_remove(place).1.await;
+            if let Some(place) = ahead.asked.iter().position(|(asked, _)| *asked == peer) {
+                ahead.asked.swap_remove(place).1.await;
             }
         }
     }
 
-    /// Lets the circuits go that are open, and asks for those to `peers`; one to a peer of both stays.
-    fn reopen(&mut self, peers: Vec<usize>) {
-        for peer in self.open.iter().filter(|peer| !peers.contains(peer)) {
-            drop(self.rank.start(self.rank.disconnect(*peer)));
-        }
-        for peer in peers.iter().filter(|peer| !self.open.contains(peer)) {
-            let asked: Asked<'r> = Box::pin(self.rank.connect(*peer));
-            self.asked.push((*peer, self.rank.start(asked)));
-        }
-        self.open = peers;
-    }
-
     /// This rank has taken its last step. Done when its circuits are released, also those that came by themselves.
     pub async fn close(self) {
-        if self.batch > 0 {
-            return Box::pin(change(self.rank, &self.open, &[])).await;
+        if let Some(ahead) = self.ahead {
+            return Box::pin(change(self.rank, &ahead.open, &[])).await;
         }
         for peer in self.step.into_iter().flat_map(&self.peers) {
             self.rank.disconnect(peer).await;
         }
+    }
+}
+
+impl<'r, R: Rank> Ahead<'r, R> {
+    /// Lets the circuits go that are open, and asks for those to `peers`; one to a peer of both stays.
+    fn reopen(&mut self, rank: &'r R, peers: Vec<usize>) {
+        for peer in self.open.iter().filter(|peer| !peers.contains(peer)) {
+            drop(rank.start(rank.disconnect(*peer)));
+        }
+        for peer in peers.iter().filter(|peer| !self.open.contains(peer)) {
+            let asked: Asked<'r> = Box::pin(rank.connect(*peer));
+            self.asked.push((*peer, rank.start(asked)));
+        }
+        self.open = peers;
     }
 }
 

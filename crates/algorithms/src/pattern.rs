@@ -64,6 +64,12 @@ impl BinomialTree {
         (distance < self.reach() && child < self.ranks).then(|| self.rank_at(child))
     }
 
+    /// The children and the parent, each with its level, the nearest first.
+    pub fn peers(&self) -> impl DoubleEndedIterator<Item = (u32, usize)> {
+        let levels = (self.reach().trailing_zeros() + 1).min(self.levels());
+        (0..levels).filter_map(|level| Some((level, self.peer(level)?)))
+    }
+
     /// The subtree of `rank`, which is this rank or below it, as distances from this rank.
     pub fn subtree(&self, rank: usize) -> Range<usize> {
         let tree = Self::new(rank, self.root, self.ranks);

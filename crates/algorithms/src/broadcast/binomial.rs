@@ -22,10 +22,9 @@ pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exa
 pub async fn program(r: &impl Rank, c: &Call) {
     let tree = BinomialTree::new(r.rank(), c.root, r.size());
     let (levels, result) = (tree.levels(), c.result(r));
-    let peer = |round: usize| tree.peer(levels - 1 - round as u32);
-    let mut circuits = Circuits::new(r, 1, levels as usize, peer);
-    for (round, peer) in (0..levels as usize).filter_map(|round| Some((round, peer(round)?))) {
-        circuits.step(round).await;
+    let mut circuits = Circuits::new(r, 1, levels as usize, |round| tree.peer(levels - 1 - round as u32));
+    for (level, peer) in tree.peers().rev() {
+        circuits.step((levels - 1 - level) as usize).await;
         if Some(peer) == tree.parent() {
             r.recv(peer, result).await;
         } else {

@@ -32,11 +32,10 @@ pub async fn program(r: &impl Rank, c: &Call) {
 /// Reduces the ranks' vectors `total` into that of `root`; the other ranks are left with the sum of their subtree.
 pub async fn reduce_to(r: &impl Rank, root: usize, total: Span) {
     let tree = BinomialTree::new(r.rank(), root, r.size());
-    let (rounds, arrived) = (tree.levels() as usize, r.scratch(total.len));
-    let peer = |round: usize| tree.peer(round as u32);
-    let mut circuits = Circuits::new(r, 1, rounds, peer);
-    for (round, peer) in (0..rounds).filter_map(|round| Some((round, peer(round)?))) {
-        circuits.step(round).await;
+    let arrived = r.scratch(total.len);
+    let mut circuits = Circuits::new(r, 1, tree.levels() as usize, |round| tree.peer(round as u32));
+    for (round, peer) in tree.peers() {
+        circuits.step(round as usize).await;
         if Some(peer) == tree.parent() {
             r.send(peer, total).await;
         } else {

@@ -120,7 +120,8 @@ impl Run<'_> {
             has_stopped.set((self.is_interrupted)());
             has_stopped.get()
         };
-        let options = Options { engine: Engine::Events, trace, winners_are_alike: true, is_interrupted: &is_interrupted };
+        let options =
+            Options { engine: Engine::Events, trace, winners_are_alike: true, is_interrupted: &is_interrupted };
         let found = simulate_in_order(&replay, &call, self.platform, trials, options);
         let many = found.map_err(|error| if has_stopped.get() { error } else { self.told(&replay, error) })?;
         Ok((many, replay.times_s()))
