@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket import Machine, Replay, Trials
-from hocket.simulation import Engine
 from hocket.traces import Communicator, RankTrace, Trace, write
 from tests.conftest import Ran
 from tests.trace_programs import Program, traces
@@ -72,7 +71,7 @@ def test_a_ping_pong_takes_what_it_takes() -> None:
     assert ends_us(found) == [17.0, 17.0]
     assert use(found, "MPI_Send") == (2, 4.0, 0.0)
     assert use(found, "MPI_Recv") == (2, 7.0 + 5.0, 5.0 + 3.0)
-    assert (found.messages, found.message_bytes, found.engine) == (2, 2000, "dataflow")
+    assert (found.messages, found.message_bytes) == (2, 2000)
     assert (found.waiting_share, found.mpi_share) == (pytest.approx(8 / 34), pytest.approx(16 / 34))
 
 
@@ -138,14 +137,11 @@ def test_started_collectives_run_beside_each_other_and_what_is_computed() -> Non
             sums = {"count": 1000, **BYTES, **SUM}
             program.call(rank, "MPI_Iallreduce", 0, comm=comm, request=request, **sums)
         program.call(rank, "MPI_Waitall", 0, requests=requests[::-1], got=[None] * 3)
-    trace = finished(program)
-    engines: tuple[Engine, ...] = ("auto", "events")
-    for engine in engines:
-        found = hocket.replay(trace, hockney(), engine=engine)
-        # Computing before the two splits takes 5 ns each. Rank 1 is in the barrier at 2, which takes it and its
-        # neighbours until 3, and all until 4. Ranks 0 and 2 are done with their allreduces at 3, the others at 2 + 3.
-        assert ends_us(found) == [4.01, 5.01, 4.01, 5.01]
-        assert use(found, "MPI_Waitall") == (4, 4.0 + 3.0 + 4.0 + 5.0, 2.0 + 0.0 + 2.0 + 2.0)
+    found = hocket.replay(finished(program), hockney())
+    # Computing before the two splits takes 5 ns each. Rank 1 is in the barrier at 2, which takes it and its
+    # neighbours until 3, and all until 4. Ranks 0 and 2 are done with their allreduces at 3, the others at 2 + 3.
+    assert ends_us(found) == [4.01, 5.01, 4.01, 5.01]
+    assert use(found, "MPI_Waitall") == (4, 4.0 + 3.0 + 4.0 + 5.0, 2.0 + 0.0 + 2.0 + 2.0)
 
 
 def one_message(send: str, protocol: str) -> list[float]:
@@ -336,11 +332,9 @@ EAGER = hockney("eager")
 
 @given(traces())
 @settings(deadline=None)
-def test_any_trace_is_replayed_the_same_again_and_by_both_engines(trace: Trace) -> None:
+def test_any_trace_is_replayed_the_same_again(trace: Trace) -> None:
     found = hocket.replay(trace, EAGER)
     assert hocket.replay(trace, EAGER) == found
-    events = hocket.replay(trace, EAGER, engine="events")
-    assert (events.rank_uses, events.functions) == (found.rank_uses, found.functions)
     assert all(0 <= function.waiting_s <= function.time_s for function in found.functions)
     for rank, spent in zip(trace.ranks, found.rank_uses, strict=True):
         computing_s = sum(later.start_s - call.end_s for call, later in pairwise(rank.calls))
@@ -366,7 +360,7 @@ def test_messages_meet_where_the_machine_has_links() -> None:
     machine = Machine.parse(MEETING.format(model="links", keys='sharing = "queue"\n', noise=""))
     found = hocket.replay(finished(program), machine)
     alone = one_way(machine)
-    assert found.links is not None and found.links.waited == 1 and found.engine == "events"
+    assert found.links is not None and found.links.waited == 1
     assert max(rank.time_s for rank in found.rank_uses) > alone + 8e-6
 
 
@@ -403,13 +397,11 @@ def test_noise_delays_computing_by_seed_and_trial(network: str) -> None:
     assert hocket.replay(trace, machine, trials=Trials(8, seed=3)) == found
     assert len(set(found.times_s)) == 8 and min(found.times_s) > quiet.time_s.mean
     assert hocket.replay(trace, machine, trials=Trials(8, seed=4)).times_s != found.times_s
-    # Calls and ranks are those of the first trial, which is the same alone, and for every engine.
+    # Calls and ranks are those of the first trial, which is the same alone.
     alone = hocket.replay(trace, machine, trials=Trials(1, seed=3))
     assert alone.times_s == found.times_s[:1]
     assert (alone.rank_uses, alone.functions) == (found.rank_uses, found.functions)
     assert max(rank.time_s for rank in found.rank_uses) == found.times_s[0]
-    events = hocket.replay(trace, machine, engine="events", trials=Trials(8, seed=3))
-    assert events.times_s == found.times_s
 
 
 Edit = Callable[[Program], object]
@@ -496,12 +488,11 @@ def unsafe() -> Trace:
     return with_lines(program)
 
 
-@pytest.mark.parametrize("engine", ["auto", "events", "dataflow"])
-def test_a_deadlock_is_told_with_the_calls_of_ranks(engine: Engine) -> None:
-    assert ends_us(hocket.replay(unsafe(), hockney("eager"), engine=engine)) == [2.0, 2.0]
+def test_a_deadlock_is_told_with_the_calls_of_ranks() -> None:
+    assert ends_us(hocket.replay(unsafe(), hockney("eager"))) == [2.0, 2.0]
     expected = "trace, rank 0, line 1: MPI_Send waits for ever, and so does trace, rank 1, line 9: MPI_Send"
     with pytest.raises(hocket.Error, match=expected):
-        hocket.replay(unsafe(), hockney(), engine=engine)
+        hocket.replay(unsafe(), hockney())
 
 
 def test_a_machine_may_be_too_small() -> None:
