@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 
 use hocket::{cases, simulate};
+use hocket_algorithms::circuits::Circuits;
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;
@@ -269,6 +270,37 @@ fn set_up_overlaps_with_computation() {
 }
 
 /// Everybody connects to everybody, in the order of the numbers.
+/// Rank 0 sends to rank 1 and then to rank 2, which comes late.
+struct Late;
+
+impl Program for Late {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        if r.rank() == 2 {
+            r.compute(1.0).await;
+        }
+        let peer = |step: usize| if r.rank() == 0 { Some(step + 1) } else { (r.rank() == step + 1).then_some(0) };
+        let mut circuits = Circuits::new(r, 1, 2, peer);
+        for (step, peer) in (0..2).filter_map(|step| Some((step, peer(step)?))) {
+            circuits.step(step).await;
+            if r.rank() == 0 {
+                r.send(peer, c.result(r)).await;
+            } else {
+                r.recv(peer, c.result(r)).await;
+                r.complete();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_does_not_wait_for_the_peers_of_later_ones() {
+    let outcome = run_program(&Late, 3, 1, &platform(3, 2, "ahead", ""));
+    let message_s = GAMMA_S + ALPHA_S + BETA_S;
+    let expected_s = [1.0 + message_s, message_s, 1.0 + message_s];
+    let times_s = outcome.rank_times_s.into_iter().zip(expected_s);
+    assert!(times_s.into_iter().all(|(found_s, expected_s)| (found_s - expected_s).abs() < 1e-12));
+}
+
 struct ConnectToAll;
 
 impl Program for ConnectToAll {
