@@ -91,7 +91,7 @@ class Rank(Protocol):
 
     @property
     def ports(self) -> int | None:
-        """How many circuits to open ahead of messages; None where they come by themselves, or there are none."""
+        """How many circuits to open ahead of messages, 0 where they come by themselves; None where there are none."""
 
     def scratch(self, length: int) -> Span:
         """Return `length` fresh elements of working memory; their values are undefined."""

@@ -12,21 +12,20 @@ use hocket_core::{Rank, Started};
 /// With its first step of a batch a rank asks for its circuits of the whole batch, and closes those of the batch before. It
 /// waits for each with the step that needs it.
 ///
-/// Where there are no ports, or too few for one step, circuits come with the messages.
+/// Where there are too few ports for one step, or programs need not ask, circuits come with the messages.
 pub struct Circuits<'r, R: Rank, P> {
     rank: &'r R,
     peers: P,
-    /// The step that is taken, if any is.
-    step: Option<usize>,
-    /// None where circuits come by themselves. Elsewhere programs should be no larger for it.
-    ahead: Option<Box<Ahead<'r, R>>>,
+    /// None where there are no circuits: there, programs should be no larger and no slower for them.
+    known: Option<Box<Known<'r, R>>>,
 }
 
-/// What is open or asked for.
-struct Ahead<'r, R: Rank> {
+struct Known<'r, R: Rank> {
     steps: usize,
-    /// Steps of a batch.
+    /// Steps of a batch; 0 where circuits come with the messages.
     batch: usize,
+    /// The step that is taken, if any is.
+    step: Option<usize>,
     open: Vec<usize>,
     asked: Vec<(usize, Started<'r, R, Asked<'r>>)>,
 }
@@ -36,39 +35,43 @@ type Asked<'r> = Pin<Box<dyn Future<Output = bool> + 'r>>;
 impl<'r, R: Rank, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Circuits<'r, R, P> {
     /// None as yet: `peers` are those of this rank in a step, `width` of them at most.
     pub fn new(rank: &'r R, width: usize, steps: usize, peers: P) -> Self {
-        let batch = rank.ports().map_or(0, |ports| ports / width);
-        let ahead = || Box::new(Ahead { steps, batch, open: Vec::new(), asked: Vec::new() });
-        Self { rank, peers, step: None, ahead: (batch > 0).then(ahead) }
+        let known = |ports| Known { steps, batch: ports / width, step: None, open: Vec::new(), asked: Vec::new() };
+        Self { rank, peers, known: rank.ports().map(|ports| Box::new(known(ports))) }
     }
 
     /// This rank takes that step, which comes after those before.
     pub async fn step(&mut self, step: usize) {
-        let last = self.step.replace(step);
-        let Some(ahead) = &mut self.ahead else { return };
-        if last.is_none_or(|last| last / ahead.batch != step / ahead.batch) {
-            let first = step - step % ahead.batch;
-            let steps = first..first.saturating_add(ahead.batch).min(ahead.steps);
-            ahead.reopen(self.rank, distinct(steps.flat_map(&self.peers)));
-        }
-        for peer in (self.peers)(step) {
-            if let Some(place) = ahead.asked.iter().position(|(asked, _)| *asked == peer) {
-                ahead.asked.swap_remove(place).1.await;
-            }
+        if let Some(known) = &mut self.known {
+            Box::pin(known.step(self.rank, &self.peers, step)).await;
         }
     }
 
-    /// This rank has taken its last step. Done when its circuits are released, also those that came by themselves.
+    /// This rank has taken its last step. Done when its circuits are released, also those that came with messages.
     pub async fn close(self) {
-        if let Some(ahead) = self.ahead {
-            return Box::pin(change(self.rank, &ahead.open, &[])).await;
-        }
-        for peer in self.step.into_iter().flat_map(&self.peers) {
-            self.rank.disconnect(peer).await;
+        if let Some(Known { batch, step, mut open, .. }) = self.known.map(|known| *known) {
+            if batch == 0 {
+                open = distinct(step.into_iter().flat_map(&self.peers));
+            }
+            Box::pin(change(self.rank, &open, &[])).await;
         }
     }
 }
 
-impl<'r, R: Rank> Ahead<'r, R> {
+impl<'r, R: Rank> Known<'r, R> {
+    async fn step<I: IntoIterator<Item = usize>>(&mut self, rank: &'r R, peers: impl Fn(usize) -> I, step: usize) {
+        let last = self.step.replace(step);
+        if self.batch > 0 && last.is_none_or(|last| last / self.batch != step / self.batch) {
+            let first = step - step % self.batch;
+            let steps = first..first.saturating_add(self.batch).min(self.steps);
+            self.reopen(rank, distinct(steps.flat_map(&peers)));
+        }
+        for peer in peers(step) {
+            if let Some(place) = self.asked.iter().position(|(asked, _)| *asked == peer) {
+                self.asked.swap_remove(place).1.await;
+            }
+        }
+    }
+
     /// Lets the circuits go that are open, and asks for those to `peers`; one to a peer of both stays.
     fn reopen(&mut self, rank: &'r R, peers: Vec<usize>) {
         for peer in self.open.iter().filter(|peer| !peers.contains(peer)) {

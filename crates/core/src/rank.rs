@@ -144,8 +144,8 @@ pub trait Rank: Sized {
     fn disconnect(&self, _peer: usize) -> impl Future<Output = ()> {
         ready(())
     }
-    /// How many circuits a program should open ahead of its messages, the same on all ranks. None where circuits come by
-    /// themselves, or there are none.
+    /// How many circuits a program should open ahead of its messages, the same on all ranks: 0 where circuits come by
+    /// themselves. None where there are none.
     fn ports(&self) -> Option<usize> {
         None
     }

@@ -48,7 +48,6 @@ pub fn run<N: Network>(
         has_taken_from_any: Cell::new(false),
         ready: ReadyRanks::none(call.ranks),
         progress: Cell::default(),
-        has_circuits: Cell::default(),
         ports: Cell::default(),
         is_deciding: Cell::default(),
     };
@@ -215,7 +214,6 @@ struct Events<'a, N: Network> {
     /// Room for what the network reports.
     progress: Cell<Vec<(u32, Milestone)>>,
     /// Whether the network has circuits, and how many programs should open ahead.
-    has_circuits: Cell<bool>,
     ports: Cell<Option<usize>>,
     /// Whether who gets which circuit will be decided at this time.
     is_deciding: Cell<bool>,
@@ -409,9 +407,7 @@ impl<N: Network> Events<'_, N> {
 
     /// Finds out whether the network has circuits.
     fn look_for_circuits(&self) {
-        let ports = self.with_circuits(|circuits| circuits.ports());
-        self.has_circuits.set(ports.is_some());
-        self.ports.set(ports.flatten());
+        self.ports.set(self.with_circuits(|circuits| circuits.ports()));
     }
 
     /// Does something with the circuits of the network, if it has any.
@@ -426,7 +422,7 @@ impl<N: Network> Events<'_, N> {
 
     /// Has who gets which circuit decided when all else at this time has happened.
     fn decide_later(&self, now_s: f64) {
-        let is_undecided = self.has_circuits.get() && !self.is_deciding.get();
+        let is_undecided = self.ports.get().is_some() && !self.is_deciding.get();
         if is_undecided && self.with_circuits(|circuits| circuits.is_undecided()) == Some(true) {
             self.is_deciding.set(true);
             self.at(now_s, Action::Decide);
@@ -603,10 +599,6 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let rank = rank as u32;
         self.at(end.time_s, Action::Complete { rank, slot, from: rank, len: 0 });
         Progress::Waits(slot)
-    }
-
-    fn has_circuits(&self) -> bool {
-        self.has_circuits.get()
     }
 
     fn ports(&self) -> Option<usize> {

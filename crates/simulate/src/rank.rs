@@ -40,11 +40,7 @@ pub trait Clockwork {
     fn recv(&self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Progress<Self::Clock>;
     /// `rank` is asked at `now` to work for `duration_s`.
     fn work(&self, rank: usize, now: Self::Clock, duration_s: f64) -> Progress<Self::Clock>;
-    /// Whether the network has circuits that programs can ask for.
-    fn has_circuits(&self) -> bool {
-        false
-    }
-    /// How many circuits a program should open ahead of its messages.
+    /// How many circuits a program should open ahead of its messages; none where there are no circuits.
     fn ports(&self) -> Option<usize> {
         None
     }
@@ -374,11 +370,11 @@ impl<C: Clockwork + ?Sized> Rank for SimulatedRank<'_, C> {
     }
 
     async fn connect(&self, peer: usize) -> bool {
-        !self.clockwork.has_circuits() || self.start(Switch { peer: peer as u32, connects: true }).await
+        self.ports().is_none() || self.start(Switch { peer: peer as u32, connects: true }).await
     }
 
     async fn disconnect(&self, peer: usize) {
-        if self.clockwork.has_circuits() {
+        if self.ports().is_some() {
             self.start(Switch { peer: peer as u32, connects: false }).await;
         }
     }

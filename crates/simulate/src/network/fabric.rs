@@ -136,8 +136,8 @@ pub trait Traffic {
 
 /// Circuits that programs can ask for.
 pub trait Switching {
-    /// How many a program should open ahead of its messages; none where they come by themselves.
-    fn ports(&self) -> Option<usize>;
+    /// How many a program should open ahead of its messages; 0 where they come by themselves.
+    fn ports(&self) -> usize;
     /// A program asks for a circuit; [`Milestone::Answered`] says whether it is open.
     fn connect(&mut self, now_s: f64, ask: Ask);
     /// A program does without a circuit; [`Milestone::Answered`] says when it is released.

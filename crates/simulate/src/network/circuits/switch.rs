@@ -539,7 +539,7 @@ impl Traffic for Switch<'_> {
 }
 
 impl Switching for Switch<'_> {
-    fn ports(&self) -> Option<usize> {
+    fn ports(&self) -> usize {
         self.rules.ports(self.network.ports)
     }
 

@@ -4,10 +4,10 @@ use super::Times;
 
 /// What a policy decides. Every message gets a circuit in any case.
 pub trait Policy: Sync {
-    /// How many circuits a program should open ahead of its messages, for nodes of so many ports; none where circuits come
-    /// by themselves.
-    fn ports(&self, _ports: usize) -> Option<usize> {
-        None
+    /// How many circuits a program should open ahead of its messages, for nodes of so many ports; 0 where circuits come by
+    /// themselves.
+    fn ports(&self, _ports: usize) -> usize {
+        0
     }
 
     /// What set-up and release take, given what the machine says.
