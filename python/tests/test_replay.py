@@ -144,6 +144,23 @@ def test_started_collectives_run_beside_each_other_and_what_is_computed() -> Non
     assert use(found, "MPI_Waitall") == (4, 4.0 + 3.0 + 4.0 + 5.0, 2.0 + 0.0 + 2.0 + 2.0)
 
 
+def test_started_collectives_share_circuits_that_programs_open_ahead() -> None:
+    program = Program(2)
+    sums = {"comm": 0, "count": 1000, **BYTES, **SUM}
+    both = [program.request(0) for _ in range(2)]
+    for request in both:
+        program.call(0, "MPI_Iallreduce", 0, request=request, **sums)
+    program.call(0, "MPI_Waitall", 0, requests=both, got=[None] * 2)
+    for gap in (0, 50_000 * US):
+        request = program.request(1)
+        program.call(1, "MPI_Iallreduce", gap, request=request, **sums)
+        program.call(1, "MPI_Waitall", 0, requests=[request], got=[None])
+    network = 'model = "circuits"\ntopology = "crossbar"\nnodes = 2\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
+    keys = 'ports = 1\npolicy = "ahead"\nreconfiguration = "10 ms"\n'
+    found = hocket.replay(finished(program), Machine.parse(f'name = "optical"\n[network]\n{network}{keys}'))
+    assert found.circuits is not None and found.circuits.set_ups == 2
+
+
 def one_message(send: str, protocol: str) -> list[float]:
     """When both are done: a message of 8 B, that the other asks for 10 us late."""
     program = Program(2)

@@ -63,7 +63,7 @@ impl<'r, R: Rank> Known<'r, R> {
         if self.batch > 0 && last.is_none_or(|last| last / self.batch != step / self.batch) {
             let first = step - step % self.batch;
             let steps = first..first.saturating_add(self.batch).min(self.steps);
-            self.reopen(rank, distinct(steps.flat_map(&peers)));
+            self.reopen(rank, distinct(steps.flat_map(&peers))).await;
         }
         for peer in peers(step) {
             if let Some(place) = self.asked.iter().position(|(asked, _)| *asked == peer) {
@@ -73,13 +73,13 @@ impl<'r, R: Rank> Known<'r, R> {
     }
 
     /// Lets the circuits go that are open, and asks for those to `peers`; one to a peer of both stays.
-    fn reopen(&mut self, rank: &'r R, peers: Vec<usize>) {
+    async fn reopen(&mut self, rank: &'r R, peers: Vec<usize>) {
         for peer in self.open.iter().filter(|peer| !peers.contains(peer)) {
-            drop(rank.start(rank.disconnect(*peer)));
+            drop(rank.start(rank.disconnect(*peer)).await);
         }
         for peer in peers.iter().filter(|peer| !self.open.contains(peer)) {
             let asked: Asked<'r> = Box::pin(rank.connect(*peer));
-            self.asked.push((*peer, rank.start(asked)));
+            self.asked.push((*peer, rank.start(asked).await));
         }
         self.open = peers;
     }

@@ -1,8 +1,8 @@
 //! `join` and `first`: several branches of one rank, each at its own moment.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
@@ -131,9 +131,11 @@ pub struct Started<'r, R: Rank, F: Future> {
 }
 
 impl<'r, R: Rank, F: Future> Started<'r, R, F> {
-    pub(crate) fn new(rank: &'r R, future: F) -> Self {
-        let mut started = Self { branch: Box::pin(Branch::new(rank, future)) };
-        started.advance(&mut Context::from_waker(Waker::noop()));
+    /// The rank goes on at once, at the next place of its program.
+    pub(crate) async fn new(rank: &'r R, future: F) -> Self {
+        let (now, mut started) = (rank.moment(), Self { branch: Box::pin(Branch::new(rank, future)) });
+        poll_fn(|cx| Poll::Ready(started.advance(cx))).await;
+        rank.set_moment(now.clone().after_first(now));
         started
     }
 

@@ -217,8 +217,9 @@ pub trait Rank: Sized {
     fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, Self, F> {
         JoinAll::new(self, branches)
     }
-    /// Starts it now, whether or not what this returns is ever awaited; that is done when it is.
-    fn start<F: Future>(&self, future: F) -> Started<'_, Self, F> {
+    /// Starts one verb now and goes on without it: it is issued, whatever comes of what this returns. That is done when the
+    /// verb is; when it is dropped, a receive is withdrawn.
+    fn start<F: Future>(&self, future: F) -> impl Future<Output = Started<'_, Self, F>> {
         Started::new(self, future)
     }
     /// Starts both; done when the earlier one is. The other goes on when the [`crate::Rest`] is awaited, and is

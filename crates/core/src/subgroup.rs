@@ -19,6 +19,8 @@ pub struct Subgroup<'r, R: Rank> {
     element: usize,
     /// Where it is noted when the program is complete.
     completed: Option<&'r OnceCell<R::Moment>>,
+    /// Whether its programs ask for circuits.
+    has_circuits: bool,
 }
 
 impl<'r, R: Rank> Subgroup<'r, R> {
@@ -40,12 +42,17 @@ impl<'r, R: Rank> Subgroup<'r, R> {
         first_tag: Tag,
         element: usize,
     ) -> Self {
-        Self { rank, members, place, input, result, first_tag, element, completed: None }
+        Self { rank, members, place, input, result, first_tag, element, completed: None, has_circuits: true }
     }
 
     /// The same, and when the program says that it is complete, that is noted.
     pub fn completing(self, completed: &'r OnceCell<R::Moment>) -> Self {
         Self { completed: Some(completed), ..self }
+    }
+
+    /// The same, in which circuits come with the messages: what programs ask for at a time would be one wish.
+    pub fn without_circuits(self) -> Self {
+        Self { has_circuits: false, ..self }
     }
 
     fn span(&self, span: Span) -> Span {
@@ -105,8 +112,8 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
         self.rank.compute(time_s)
     }
 
-    fn connect(&self, peer: usize) -> impl Future<Output = bool> {
-        self.rank.connect(self.members[peer])
+    async fn connect(&self, peer: usize) -> bool {
+        !self.has_circuits || self.rank.connect(self.members[peer]).await
     }
 
     fn disconnect(&self, peer: usize) -> impl Future<Output = ()> {
@@ -114,7 +121,7 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
     }
 
     fn ports(&self) -> Option<usize> {
-        self.rank.ports()
+        if self.has_circuits { self.rank.ports() } else { None }
     }
 
     fn complete(&self) {

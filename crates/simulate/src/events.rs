@@ -59,8 +59,9 @@ pub fn run<N: Network>(
     for rank in 0..call.ranks {
         programs.resume(rank);
     }
-    let mut steps: u64 = 0;
-    while let Some(event) = events.next().or_else(|| events.give_way()) {
+    let (mut steps, mut now_s) = (0_u64, 0.0);
+    while let Some(event) = events.next().or_else(|| events.give_way(now_s)) {
+        now_s = event.time_s;
         events.happen(&event);
         if !events.has_another_like(&event) {
             while let Some(rank) = events.ready.pop() {
@@ -347,6 +348,15 @@ impl<N: Network> Events<'_, N> {
         self.network.work(node, Placed::at(end_s), |end| end).time_s
     }
 
+    /// The sender of a rendezvous goes on without it; where its end is thrown away.
+    fn post(&self, rank: usize, slot: u32, now_s: f64, len: usize) -> u32 {
+        self.at(now_s, Action::Complete { rank: rank as u32, slot, from: rank as u32, len });
+        let mut outcomes = self.outcomes.borrow_mut();
+        let nobodys = outcomes.open();
+        outcomes.abandon(nobodys);
+        nobodys
+    }
+
     /// A rendezvous leaves its sender, and its receive waits for it.
     fn inject_granted(&self, flight: u32, now_s: f64) {
         let Flying { envelope, sender_slot, receiver_slot, .. } = self.flights.borrow_mut().remove(flight);
@@ -438,8 +448,8 @@ impl<N: Network> Events<'_, N> {
     }
 
     /// Nothing will happen any more: somebody who waits for a circuit goes on without.
-    fn give_way(&self) -> Option<Event> {
-        let time_s = self.with_circuits(|circuits| circuits.give_way())??;
+    fn give_way(&self, time_s: f64) -> Option<Event> {
+        self.with_circuits(|circuits| circuits.give_way(time_s)).filter(|has_refused| *has_refused)?;
         Some(Event { time_s, key: Action::Decide.kind() << SEQUENCE_BITS, what: Action::Decide })
     }
 
@@ -551,7 +561,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let message = if !is_synchronous && self.network.is_eager(self.bytes(len)) {
             self.inject(now, slot, envelope)
         } else {
-            Message { envelope, time_s: self.network.request(now), state: State::Rendezvous(slot) }
+            let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
+            Message { envelope, time_s: self.network.request(now), state: State::Rendezvous(sender_slot) }
         };
         let mailboxes = &mut *self.mailboxes.borrow_mut();
         let to = to as usize;

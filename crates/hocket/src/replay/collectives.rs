@@ -86,6 +86,8 @@ pub struct Instance {
     /// Which way it is done.
     pub way: u32,
     pub first_tag: Tag,
+    /// Whether other calls can be under way beside it.
+    pub is_started: bool,
 }
 
 /// How a call is done.
@@ -116,13 +118,14 @@ impl Collectives {
         place: u32,
         completed: &OnceCell<R::Moment>,
     ) {
-        let Instance { communicator, way, first_tag } = self.instances[instance as usize];
+        let Instance { communicator, way, first_tag, is_started } = self.instances[instance as usize];
         let (members, place) = (&*communicators[communicator as usize], place as usize);
         match &self.ways[way as usize] {
             Way::Listed(entry, call) => {
                 // Nothing lies in the buffers, whatever their size.
                 let [input, result] = [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX));
                 let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
+                let group = if is_started { group.without_circuits() } else { group };
                 run(entry, &group.completing(completed), call).await;
             }
             Way::Exchanges(bytes) => exchange(r, (members, place), bytes, first_tag).await,

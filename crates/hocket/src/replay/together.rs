@@ -132,7 +132,8 @@ impl Together {
             let block = if gathered.is_started { 1 + numbers[communicator] % window } else { 0 };
             numbers[communicator] += 1;
             let first_tag = FIRST_TAG + TAGS * (blocks[communicator] + block);
-            instances.push(Instance { communicator: gathered.communicator, way, first_tag });
+            let Gathered { communicator, is_started, .. } = *gathered;
+            instances.push(Instance { communicator, way, first_tag, is_started });
         }
         Ok(Collectives { instances, ways: resolver.ways })
     }

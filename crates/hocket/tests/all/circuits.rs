@@ -320,6 +320,34 @@ fn more_circuits_than_ports_are_refused() {
 }
 
 /// Nobody connects to rank 0.
+/// Rank 1 waits for a circuit that there is no wavelength for, and rank 0 computes meanwhile, before it hears of it.
+struct WaitsForLight;
+
+impl Program for WaitsForLight {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let is_open = r.connect((r.rank() + 2) % 4).await;
+        match r.rank() {
+            0 => {
+                r.compute(5.0).await;
+                r.recv(1, c.result(r)).await;
+            }
+            1 => {
+                assert!(!is_open);
+                r.send(0, c.result(r)).await;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn who_waits_in_vain_is_refused_when_all_else_has_happened() {
+    let row = "topology = \"mesh\"\ndims = [4]\nwavelengths = 1";
+    let outcome = run_program(&WaitsForLight, 4, 1, &platform(4, 2, "ahead", row));
+    let end_s = 5.0 + GAMMA_S + ALPHA_S + BETA_S;
+    assert!((outcome.rank_times_s[0] - end_s).abs() < 1e-9, "{:?}", outcome.rank_times_s);
+}
+
 struct ConnectInVain;
 
 impl Program for ConnectInVain {

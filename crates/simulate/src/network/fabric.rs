@@ -146,8 +146,8 @@ pub trait Switching {
     fn is_undecided(&self) -> bool;
     /// Everything at this moment has happened: decides who gets what, and appends what programs are answered.
     fn decide(&mut self, now_s: f64, progress: &mut Vec<(u32, Milestone)>);
-    /// Nothing will happen any more: refuses one of those who wait. When that was; none if nobody could be refused.
-    fn give_way(&mut self) -> Option<f64>;
+    /// At `now_s` nothing will happen any more: refuses one of those who wait; whether anybody could be refused.
+    fn give_way(&mut self, now_s: f64) -> bool;
     /// What has happened to circuits so far.
     fn counts(&self) -> CircuitCounts;
 }

@@ -38,14 +38,20 @@ impl Switch<'_> {
             self.leave_queue(index);
         }
         let circuit = &mut self.circuits[index as usize];
+        circuit.closing.push((id, ranks));
         if circuit.stage == Stage::Closed {
-            let ends = circuit.ends;
-            self.answer_released(id, ends);
+            self.answer_closing(index);
             self.forget(index);
         } else {
-            circuit.closing.push((id, ranks));
             self.rest(index);
         }
+    }
+
+    /// Answers all programs that disconnect, as there is no circuit.
+    fn answer_closing(&mut self, index: u32) {
+        let circuit = self.circuit(index);
+        let (ends, closing) = (circuit.ends, std::mem::take(&mut circuit.closing));
+        closing.into_iter().for_each(|(id, _)| self.answer_released(id, ends));
     }
 
     /// Answers a program that disconnects where there is no circuit.
@@ -126,6 +132,7 @@ impl Switch<'_> {
         for (end, ranks) in [self.agreed(index, 0), self.agreed(index, 1)].into_iter().enumerate() {
             ranks.into_iter().for_each(|ranks| self.end_wish(index, end, ranks));
         }
+        self.answer_closing(index);
         self.forget(index);
     }
 

@@ -337,7 +337,9 @@ impl<'a> Switch<'a> {
         if !circuit.is_idle() {
             return;
         }
-        if circuit.is_leaving || !self.rules.keeps(circuit.is_asked_for()) {
+        // Messages that came since, or a cut, do not keep a program waiting that disconnects.
+        let is_left = self.rules.closes_early() && !circuit.closing.is_empty();
+        if circuit.is_leaving || is_left || !self.rules.keeps(circuit.is_asked_for()) {
             self.close(index);
         } else {
             self.stir(circuit.ends);
@@ -563,8 +565,9 @@ impl Switching for Switch<'_> {
         self.report(progress);
     }
 
-    fn give_way(&mut self) -> Option<f64> {
-        self.refuse_oldest().then_some(self.now_s)
+    fn give_way(&mut self, now_s: f64) -> bool {
+        self.now_s = now_s;
+        self.refuse_oldest()
     }
 
     fn counts(&self) -> CircuitCounts {

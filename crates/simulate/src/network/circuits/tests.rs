@@ -56,7 +56,7 @@ fn run(network: &Circuits, deeds: &[(f64, Deed)]) -> Found {
         if next_s > now_s && circuits.is_undecided() {
             circuits.decide(now_s, &mut progress);
         } else if next_s.is_infinite() {
-            if circuits.give_way().is_none() {
+            if !circuits.give_way(now_s) {
                 break;
             }
         } else if deed_s == next_s {
