@@ -443,6 +443,7 @@ WRONG: list[tuple[Edit, str]] = [
     (change(1, 6, counts=[4, 3]), "rank 0, line 6: MPI_Alltoallv: got 24 B, expected 32 B as on rank 1, line 14"),
     (change(1, 4, count=2**60), "rank 1, line 12: MPI_Bcast: got "),
     (change(1, 4, thread=1), "rank 1, line 12: MPI_Bcast by thread 1, expected calls of one thread"),
+    (change(1, 1, got=[2, 0, 0]), "rank 1, line 9: MPI_Recv got a message of rank 2, expected a rank that is there"),
     (change(0, 1, count=2**60), "rank 0, line 1: MPI_Send of 1152921504606846976 B, expected at most 2^50 B"),
 ]
 
