@@ -532,6 +532,12 @@ def test_a_timeline_has_calls_and_messages(traced: Path, hocket_command: Callabl
     assert sum(row["ph"] == "s" for row in rows) == 2
 
 
+def test_a_timeline_does_not_replace_the_trace(traced: Path, bad_input: Callable[..., str]) -> None:
+    before = (traced / "a.hktrace").read_bytes()
+    assert "the trace itself" in bad_input("replay", traced / "a.hktrace", "--timeline", traced / "." / "a.hktrace")
+    assert (traced / "a.hktrace").read_bytes() == before
+
+
 def test_rules_are_read_from_the_command_line_and_from_a_file(
     traced: Path, hocket_command: Callable[..., Ran], bad_input: Callable[..., str]
 ) -> None:
