@@ -403,13 +403,16 @@ class _RankEncoder:
             if got is None or got[0] == NOBODY:
                 self.words.append(_NOTHING)
             else:
-                self.words.extend((code, *self._taken(call["comm"], got), request))
+                self.words.extend((code, *self._taken(call, call["comm"], got), request))
         else:
             self.words.extend((code, _NOWHERE, _NOWHERE, request))
             self._open[request] = len(self.words) - 3, call["comm"]
 
-    def _taken(self, comm: int, got: list[int]) -> tuple[int, int]:
-        return self._peers[comm][got[0]], self._channel(comm, got[1])
+    def _taken(self, call: Call, comm: int, got: list[int]) -> tuple[int, int]:
+        source, tag, _ = got
+        if source >= len(self._peers[comm]):
+            raise self._refused(call, f"got a message of rank {source}, expected a rank that is there")
+        return self._peers[comm][source], self._channel(comm, tag)
 
     def _complete(self, call: Call) -> None:
         requests = call["requests"]
@@ -417,7 +420,7 @@ class _RankEncoder:
             if request in self._open:
                 place, comm = self._open.pop(request)
                 if got is not None and got[0] != NOBODY:
-                    self.words[place], self.words[place + 1] = self._taken(comm, got)
+                    self.words[place], self.words[place + 1] = self._taken(call, comm, got)
         self.words.append(_WAIT)
         self.words.append(len(requests))
         self.words.extend(requests)
@@ -435,16 +438,16 @@ class _RankEncoder:
         if not has_source:
             self._send(call, _BLOCKING)
         elif call["peer"] == NOBODY:
-            self.words.extend((_RECEIVE, *self._taken(call["comm"], got), _BLOCKING))
+            self.words.extend((_RECEIVE, *self._taken(call, call["comm"], got), _BLOCKING))
         else:
-            self.words.extend((_EXCHANGE, *self._sent(call), *self._taken(call["comm"], got)))
+            self.words.extend((_EXCHANGE, *self._sent(call), *self._taken(call, call["comm"], got)))
 
     def _probe(self, call: Call) -> None:
         got = call["got"]
         if got is None or got[0] == NOBODY:
             self.words.append(_NOTHING)
         else:
-            self.words.extend((_PROBE, *self._taken(call["comm"], got), "mprobe" in call.function.lower()))
+            self.words.extend((_PROBE, *self._taken(call, call["comm"], got), "mprobe" in call.function.lower()))
 
     def _start(self, call: Call) -> None:
         started = [(number, self._persistent[number]) for number in call["requests"] if number in self._persistent]

@@ -460,6 +460,7 @@ WRONG: list[tuple[Edit, str]] = [
     (change(1, 6, counts=[4, 3]), "rank 0, line 6: MPI_Alltoallv: got 24 B, expected 32 B as on rank 1, line 14"),
     (change(1, 4, count=2**60), "rank 1, line 12: MPI_Bcast: got "),
     (change(1, 4, thread=1), "rank 1, line 12: MPI_Bcast by thread 1, expected calls of one thread"),
+    (change(1, 1, got=[2, 0, 0]), "rank 1, line 9: MPI_Recv got a message of rank 2, expected a rank that is there"),
     (change(0, 1, count=2**60), "rank 0, line 1: MPI_Send of 1152921504606846976 B, expected at most 2^50 B"),
 ]
 
@@ -546,6 +547,12 @@ def test_a_timeline_has_calls_and_messages(traced: Path, hocket_command: Callabl
     slices = [(row["pid"], row["name"], row["ts"], row["dur"]) for row in rows if row["ph"] == "X"]
     assert (1, "MPI_Recv", 5.0, 7.0) in slices and (1, "recv from 0", 5.0, 7.0) in slices
     assert sum(row["ph"] == "s" for row in rows) == 2
+
+
+def test_a_timeline_does_not_replace_the_trace(traced: Path, bad_input: Callable[..., str]) -> None:
+    before = (traced / "a.hktrace").read_bytes()
+    assert "the trace itself" in bad_input("replay", traced / "a.hktrace", "--timeline", traced / "." / "a.hktrace")
+    assert (traced / "a.hktrace").read_bytes() == before
 
 
 def test_rules_are_read_from_the_command_line_and_from_a_file(

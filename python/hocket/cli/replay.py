@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -71,6 +72,8 @@ def replay(
     as_json: bool,
 ) -> None:
     """Replay the TRACE of an MPI program on a machine: when is the last rank done?"""
+    if timeline is not None and os.path.realpath(timeline) == os.path.realpath(trace):
+        raise click.UsageError(f"--timeline: got {timeline}, the trace itself, expected another file")
     texts = {"--rule": "\n".join(rule)}
     if rules is not None:
         texts[rules] = read_text(rules)
