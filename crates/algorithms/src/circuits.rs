@@ -52,7 +52,7 @@ impl<'r, R: Rank, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Circuits<'r,
             if batch == 0 {
                 open = distinct(step.into_iter().flat_map(&self.peers));
             }
-            Box::pin(change(self.rank, &open, &[])).await;
+            Box::pin(release(self.rank, &open)).await;
         }
     }
 }
@@ -74,9 +74,7 @@ impl<'r, R: Rank> Known<'r, R> {
 
     /// Lets the circuits go that are open, and asks for those to `peers`; one to a peer of both stays.
     async fn reopen(&mut self, rank: &'r R, peers: Vec<usize>) {
-        for peer in self.open.iter().filter(|peer| !peers.contains(peer)) {
-            drop(rank.start(rank.disconnect(*peer)).await);
-        }
+        let_go(rank, &self.open, &peers).await;
         for peer in peers.iter().filter(|peer| !self.open.contains(peer)) {
             let asked: Asked<'r> = Box::pin(rank.connect(*peer));
             self.asked.push((*peer, rank.start(asked).await));
@@ -93,9 +91,19 @@ pub fn distinct(peers: impl IntoIterator<Item = usize>) -> Vec<usize> {
     peers
 }
 
-/// Closes the circuits to `old` peers and opens those to `new` ones, all at once; one to a peer of both stays.
+/// Lets the circuits to `old` peers go, waiting for none, and opens those to `new` ones; one to a peer of both stays.
 pub async fn change(r: &impl Rank, old: &[usize], new: &[usize]) {
-    let closing = old.iter().filter(|peer| !new.contains(peer)).map(|peer| r.disconnect(*peer));
-    let opening = new.iter().filter(|peer| !old.contains(peer)).map(|peer| r.connect(*peer));
-    r.join(r.join_all(closing), r.join_all(opening)).await;
+    let_go(r, old, new).await;
+    r.join_all(new.iter().filter(|peer| !old.contains(peer)).map(|peer| r.connect(*peer))).await;
+}
+
+async fn let_go(r: &impl Rank, old: &[usize], needed: &[usize]) {
+    for peer in old.iter().filter(|peer| !needed.contains(peer)) {
+        drop(r.start(r.disconnect(*peer)).await);
+    }
+}
+
+/// Closes the circuits to these peers. Done when they are released.
+pub async fn release(r: &impl Rank, open: &[usize]) {
+    r.join_all(open.iter().map(|peer| r.disconnect(*peer))).await;
 }

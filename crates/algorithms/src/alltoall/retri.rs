@@ -18,7 +18,7 @@
 use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
-use crate::circuits::{Circuits, change, distinct};
+use crate::circuits::{Circuits, change, distinct, release};
 use crate::pattern::exchange;
 
 /// Whether set-up overlaps with messages.
@@ -73,7 +73,7 @@ async fn overlapped(r: &impl Rank, c: &Call, blocks: &Blocks, phases: usize, gro
         r.join(messages, change(r, &open, &needed)).await;
         open = needed;
     }
-    change(r, &open, &[]).await;
+    release(r, &open).await;
 }
 
 /// The blocks that are at a rank, by their way to go, and room to pack some: to the right, to the left, and what comes.

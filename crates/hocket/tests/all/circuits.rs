@@ -390,6 +390,9 @@ fn ranks_of_one_node_share_its_circuits() {
         let outcome = run((Collective::Allreduce, "ring"), 8, 800, &platform(4, 1, policy, "ranks_per_node = 2"));
         assert!(outcome.circuits.unwrap().set_ups > 0);
     }
+    // Three pairs of ranks share a circuit, and each lets go of it in its own time.
+    let outcome = run((Collective::Alltoall, "retri"), 32, 8, &platform(11, 4, "ahead", "ranks_per_node = 3"));
+    assert!(outcome.circuits.unwrap().set_ups > 0);
     let outcome = run(DOUBLING, 8, 1, &platform(1, 1, "ahead", "ranks_per_node = 8"));
     assert_eq!(outcome.circuits, Some(CircuitCounts::default()));
 }

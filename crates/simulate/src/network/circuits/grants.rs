@@ -49,7 +49,7 @@ impl Switch<'_> {
     fn is_refused(&self, index: u32) -> bool {
         let waits_for_itself = |node: &u32| {
             let Node { circuits, ports, .. } = &self.nodes[*node as usize];
-            circuits.iter().filter(|other| self.is_held_at(**other, *node)).count() >= *ports
+            *ports > 0 && circuits.iter().filter(|other| self.is_held_at(**other, *node)).count() >= *ports
         };
         self.network.is_refusing
             || (!self.rules.evicts(false) && self.circuits[index as usize].ends.iter().any(waits_for_itself))
