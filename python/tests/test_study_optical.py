@@ -5,8 +5,9 @@ from statistics import fmean
 
 import pytest
 
+from hocket import Machine, replay
 from hocket.studies import STUDIES
-from hocket.studies.optical import even, trace
+from hocket.studies.optical import RULES, even, trace
 from hocket.traces import FUNCTIONS, Kind
 
 
@@ -31,3 +32,13 @@ def test_even_computing_is_the_mean_of_all() -> None:
 
 def test_studies_find_the_trace() -> None:
     assert {figure.data for figure in STUDIES["optical"].figures} >= {"table_4", "linear", "binomial"}
+
+
+def test_the_trace_takes_on_hockney_what_its_calls_take() -> None:
+    # A message of n bytes takes 100 us + 8 ns n, and each call is four in a row: an Alltoall of 8 blocks of 2^19 B each,
+    # a Reduce of 16 B, Bcasts of 8 and 24 B, a Barrier of none. All wait for rank 0 after a Reduce, for which it is last.
+    machine = Machine.parse('name = "h"\n[network]\nmodel = "hockney"\nlatency = "100 us"\nbandwidth = "125 MB/s"\n')
+    levelled = even(trace())
+    messages = 8 * [8 * 2**19] + 6 * [16] + [8, 24, 0]
+    expected_s = levelled.ranks[0].end_s + sum(4 * (1e-4 + 8e-9 * size) for size in messages)
+    assert replay(levelled, machine, rules=RULES).time_s.mean == pytest.approx(expected_s, rel=1e-9)

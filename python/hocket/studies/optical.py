@@ -241,7 +241,7 @@ def _with_allgathers(trace: Trace) -> Trace:
     )
 
 
-_RULES = """
+RULES = """
 alltoall: recursive_doubling
 allgather: recursive_doubling
 barrier: recursive_doubling
@@ -274,12 +274,12 @@ class _Application:
         low, high = 0.0, 100.0
         while (high - low) * told.ranks[0].end_s > 1e-6:
             middle = (low + high) / 2
-            found = replay(told, self._machine(_CURVES[0]), rules=_RULES, scale_compute=middle)
+            found = replay(told, self._machine(_CURVES[0]), rules=RULES, scale_compute=middle)
             low, high = (middle, high) if found.time_s.mean < PAPER_S["ideal"] else (low, middle)
         return (low + high) / 2
 
     def _row(self, told: Trace, scale: float, curve: _Curve) -> dict[str, Any]:
-        found = replay(told, self._machine(curve), rules=_RULES, scale_compute=scale)
+        found = replay(told, self._machine(curve), rules=RULES, scale_compute=scale)
         return {
             "environment": curve.name,
             "final_release": self.final_release,
