@@ -48,11 +48,8 @@ impl<'r, R: Rank, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Circuits<'r,
 
     /// This rank has taken its last step. Done when its circuits are released, also those that came with messages.
     pub async fn close(self) {
-        if let Some(Known { batch, step, mut open, .. }) = self.known.map(|known| *known) {
-            if batch == 0 {
-                open = distinct(step.into_iter().flat_map(&self.peers));
-            }
-            Box::pin(release(self.rank, &open)).await;
+        if let Some(known) = self.known {
+            Box::pin(known.close(self.rank, self.peers)).await;
         }
     }
 }
@@ -70,6 +67,11 @@ impl<'r, R: Rank> Known<'r, R> {
                 self.asked.swap_remove(place).1.await;
             }
         }
+    }
+
+    async fn close<I: IntoIterator<Item = usize>>(self, rank: &'r R, peers: impl Fn(usize) -> I) {
+        let came_with_messages = if self.batch == 0 { self.step } else { None };
+        release(rank, &distinct(came_with_messages.into_iter().flat_map(peers).chain(self.open))).await;
     }
 
     /// Lets the circuits go that are open, and asks for those to `peers`; one to a peer of both stays.
