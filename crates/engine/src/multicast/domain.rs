@@ -245,6 +245,7 @@ impl Domain {
         let is_next = |flight: &&mut Flight| flight.is_to_take() && flight.header.earlier[0] == taken;
         let flight = self.flights.values_mut().find(is_next).filter(|flight| flight.is_here())?;
         self.taken = taken.wrapping_add(1);
+        self.offer = None;
         let Header { id, bytes, members, .. } = &flight.header;
         let (id, bytes, members, logical) = (*id, *bytes, members.clone(), flight.logical);
         Some(Message { id, data: flight.take(), bytes, logical, members })
