@@ -294,6 +294,7 @@ fn check(ranks: usize, master: usize, rule: &str, tasks: &[Task], seed: u64) {
             }
             assert!(!matches!(domain.advance(false), Outcome::Failed(_)));
             if let Some(message) = domain.take() {
+                assert!(domain.offer(rooms[rank].as_mut_ptr(), 0), "no offer outlives what is taken");
                 domain.withdraw();
                 let number = expected[rank].pop_front().expect("one more");
                 works[rank].push(taken(&tasks[number], number, &payloads[number], rank, &message, random.below(9)));
