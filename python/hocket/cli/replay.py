@@ -19,11 +19,10 @@ from hocket.cli.options import (
     until_option,
 )
 from hocket.cli.output import print_facts, print_json, print_table
-from hocket.cli.simulate import MOST_TRIALS, carried, spread
+from hocket.cli.trials import asked_trials, carried, spread
 from hocket.machine import Machine, read_text
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
-from hocket.simulation import Trials
 from hocket.timeline import events_timeline
 from hocket.units import format_bytes, format_time
 
@@ -80,7 +79,7 @@ def replay(
     options: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,
-        "trials": Trials(trials if trials > 1 or until_ci is None else MOST_TRIALS, seed, until_ci),
+        "trials": asked_trials(trials, seed, until_ci),
     }
     if timeline is None:
         found = replay_trace(trace, machine, **options)

@@ -31,18 +31,15 @@ from hocket.cli.options import (
     until_option,
 )
 from hocket.cli.output import print_facts, print_json
+from hocket.cli.trials import asked_trials, carried, spread
 from hocket.library import Algorithm
 from hocket.machine import Machine
-from hocket.replays import Replay
 from hocket.schedule import Schedule
 from hocket.simulation import (
-    Circuits,
     Engine,
-    Links,
     LinkUse,
     Simulation,
     Trace,
-    Trials,
     link_uses,
     simulate_schedule,
     trace,
@@ -52,7 +49,7 @@ from hocket.simulation import simulate as simulate_call
 from hocket.timeline import timeline as timeline_text
 from hocket.units import format_bytes, format_time
 
-__all__ = ["MOST_TRIALS", "carried", "simulate", "spread"]
+__all__ = ["simulate"]
 
 
 @click.command()
@@ -94,7 +91,7 @@ def simulate(
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
     if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
         raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
-    repeated = Trials(trials if trials > 1 or until_ci is None else MOST_TRIALS, seed, until_ci)
+    repeated = asked_trials(trials, seed, until_ci)
     contents: dict[str, str] = {}  # nothing is written before all is known
     if links is not None:
         contents[links] = _as_csv(subject.link_uses(machine=machine, trials=repeated))
@@ -114,9 +111,6 @@ def simulate(
             click.echo(f"links: {links}")
         if timeline is not None:
             click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
-
-
-MOST_TRIALS = 1_000_000  # with --until-ci, unless --trials says otherwise
 
 
 @dataclass(frozen=True)
@@ -182,35 +176,3 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)
-
-
-def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
-    """Return what happened in the network, where messages meet."""
-    facts = [("links", _links(found.links))] if found.links else []
-    return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
-
-
-def _links(links: Links) -> str:
-    """Return what links carried, in words."""
-    share = f"{links.waited / max(links.used, 1):.2%}"
-    most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
-    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
-
-
-def _circuits(circuits: Circuits) -> str:
-    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
-
-
-def spread(found: Simulation | Replay) -> list[tuple[str, str]]:
-    """Return what many trials say beyond the mean."""
-    if found.trials == 1:
-        return []
-    low, high = (format_time(max(bound, 0.0)) for bound in found.time_s.interval)
-    quantiles = ", ".join(
-        f"{float(share):.0%} {format_time(time_s)}" for share, time_s in found.time_s.quantiles.items()
-    )
-    return [
-        ("trials", f"{found.trials}, seed {found.seed}: the mean is between {low} and {high} (95 %)"),
-        ("range", f"{format_time(found.time_s.min)} to {format_time(found.time_s.max)}"),
-        ("quantiles", quantiles),
-    ]

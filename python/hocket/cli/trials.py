@@ -1,0 +1,49 @@
+"""What the commands have in common that run trials: how many are asked for, and what they found."""
+
+from __future__ import annotations
+
+from hocket.replays import Replay
+from hocket.simulation import Circuits, Links, Simulation, Trials
+from hocket.units import format_bytes, format_time
+
+__all__ = ["asked_trials", "carried", "spread"]
+
+_MOST_TRIALS = 1_000_000
+"""With --until-ci, unless --trials says otherwise."""
+
+
+def asked_trials(trials: int, seed: int, until_ci: float | None) -> Trials:
+    """Return what --trials, --seed and --until-ci ask for."""
+    return Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
+
+
+def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
+    """Return what happened in the network, where messages meet."""
+    facts = [("links", _links(found.links))] if found.links else []
+    return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
+
+
+def _links(links: Links) -> str:
+    """Return what links carried, in words."""
+    share = f"{links.waited / max(links.used, 1):.2%}"
+    most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
+    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
+
+
+def _circuits(circuits: Circuits) -> str:
+    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
+
+
+def spread(found: Simulation | Replay) -> list[tuple[str, str]]:
+    """Return what many trials say beyond the mean."""
+    if found.trials == 1:
+        return []
+    low, high = (format_time(max(bound, 0.0)) for bound in found.time_s.interval)
+    quantiles = ", ".join(
+        f"{float(share):.0%} {format_time(time_s)}" for share, time_s in found.time_s.quantiles.items()
+    )
+    return [
+        ("trials", f"{found.trials}, seed {found.seed}: the mean is between {low} and {high} (95 %)"),
+        ("range", f"{format_time(found.time_s.min)} to {format_time(found.time_s.max)}"),
+        ("quantiles", quantiles),
+    ]
