@@ -36,7 +36,7 @@ pub struct Circuits {
 }
 
 impl Default for Circuits {
-    /// They come by themselves.
+    /// There are none.
     fn default() -> Self {
         Self { ports: None, opens: |_, _| true }
     }
