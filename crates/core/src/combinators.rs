@@ -1,4 +1,4 @@
-//! `join` and `first`: several branches of one rank, each at its own moment.
+//! `join`, `start` and `first`: several branches of one rank, each at its own moment.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -16,10 +16,13 @@ impl Switch<'_> {
     /// Looks through what is wanted at nodes at which something has changed, in the order of asking.
     pub(super) fn look_through(&mut self) {
         let mut stirred = std::mem::take(&mut self.stirred);
+        if std::mem::take(&mut self.are_all_stirred) {
+            stirred = (0..self.nodes.len() as u32).collect();
+        }
         stirred.sort_unstable();
         stirred.dedup();
         let first = |node: u32| Some(Reverse((*self.nodes[node as usize].waiting.first_key_value()?.0, node)));
-        let mut next: BinaryHeap<_> = stirred.drain(..).filter_map(first).collect();
+        let mut next: BinaryHeap<_> = stirred.into_iter().filter_map(first).collect();
         while let Some(Reverse((number, node))) = next.pop() {
             if let Some(index) = self.nodes[node as usize].waiting.get(&number).copied() {
                 self.serve(index);

@@ -33,8 +33,9 @@ pub struct Switch<'a> {
     pub(super) closed_s: FxHashMap<[u32; 2], f64>,
     /// How many wishes of a rank for a peer are over.
     pub(super) wishes: FxHashMap<[u32; 2], u32>,
-    /// Nodes at which something has changed for those that wait.
+    /// Nodes at which something has changed for those that wait, or whether it has at all of them.
     pub(super) stirred: Vec<u32>,
+    pub(super) are_all_stirred: bool,
     /// What programs asked for and is decided.
     pub(super) answers: Vec<(u32, bool)>,
     /// Requests so far, and times at which some circuit was used.
@@ -221,6 +222,7 @@ impl<'a> Switch<'a> {
             closed_s: FxHashMap::default(),
             wishes: FxHashMap::default(),
             stirred: Vec::new(),
+            are_all_stirred: false,
             answers: Vec::new(),
             requests: 0,
             uses: 0,
@@ -401,8 +403,7 @@ impl<'a> Switch<'a> {
     /// As [`Switch::stir`]: wavelengths are wanted everywhere.
     fn stir_all_of(&mut self, nodes: &[u32]) {
         if self.wavelengths.limit.is_some() {
-            self.stirred.clear();
-            self.stirred.extend(0..self.nodes.len() as u32);
+            self.are_all_stirred = true;
         } else {
             self.stirred.extend_from_slice(nodes);
         }
@@ -556,7 +557,7 @@ impl Switching for Switch<'_> {
     }
 
     fn is_undecided(&self) -> bool {
-        !self.stirred.is_empty() || !self.answers.is_empty()
+        self.are_all_stirred || !self.stirred.is_empty() || !self.answers.is_empty()
     }
 
     fn decide(&mut self, now_s: f64, progress: &mut Vec<(u32, Milestone)>) {

@@ -279,6 +279,9 @@ fn keep_opens_and_closes_early() {
     // While it carries, once it is idle.
     let deeds = [(0.0, Send(0, 1, 4)), (12.0, Disconnect(0, 1)), (20.0, Send(0, 1, 4))];
     assert_eq!(times_s(&of(1, KEEP), &deeds), [15.0, 15.0, 35.0]);
+    // Even if there are more messages in the meantime.
+    let deeds = [(0.0, Send(0, 1, 10)), (12.0, Disconnect(0, 1)), (14.0, Send(1, 0, 4))];
+    assert_eq!(times_s(&of(1, KEEP), &deeds), [21.0, 21.0, 19.0]);
 }
 
 #[test]
