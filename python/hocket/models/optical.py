@@ -74,6 +74,14 @@ def _time_s(
     return time_s
 
 
+def _others(ranks: ArrayLike) -> NDArray[Any]:
+    """Return p - 1."""
+    import numpy as np
+
+    others: NDArray[Any] = np.asarray(ranks) - 1
+    return others
+
+
 def _steps(ranks: ArrayLike) -> NDArray[Any]:
     """Return log2 p, exact for powers of two."""
     import numpy as np
@@ -98,10 +106,7 @@ def linear_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Ne
         size_bytes: n.
         network: `latency_s` (alpha), `s_per_byte` (beta), `reconfiguration_s` (gamma), and `final_release`.
     """
-    import numpy as np
-
-    others = np.asarray(ranks) - 1
-    return _time_s(others, others, others, size_bytes, network)
+    return linear_ahead_s(ranks, size_bytes, 1, **network)
 
 
 def linear_ahead_s(
@@ -115,9 +120,7 @@ def linear_ahead_s(
         ports: k.
         network: As for `linear_naive_s`.
     """
-    import numpy as np
-
-    others = np.asarray(ranks) - 1
+    others = _others(ranks)
     return _time_s(others, others, _batches(others, ports), size_bytes, network)
 
 
@@ -129,9 +132,7 @@ def ring_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Netw
         size_bytes: One block, n/p of the study.
         network: As for `linear_naive_s`.
     """
-    import numpy as np
-
-    messages = 2 * (np.asarray(ranks) - 1)
+    messages = 2 * _others(ranks)
     return _time_s(messages, messages, messages, size_bytes, network)
 
 
@@ -143,10 +144,8 @@ def ring_ahead_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Netw
         size_bytes: One block, n/p of the study.
         network: As for `linear_naive_s`.
     """
-    import numpy as np
-
-    others = np.asarray(ranks) - 1
-    return _time_s(others, others, np.minimum(others, 1), size_bytes, network)
+    others = _others(ranks)
+    return _time_s(others, others, others.clip(max=1), size_bytes, network)
 
 
 def recursive_doubling_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Network]) -> NDArray[Any]:
@@ -171,10 +170,8 @@ def recursive_doubling_ahead_s(
         ports: k.
         network: As for `linear_naive_s`.
     """
-    import numpy as np
-
     steps = _steps(ranks)
-    return _time_s(steps, np.asarray(ranks) - 1, _batches(steps, ports), size_bytes, network)
+    return _time_s(steps, _others(ranks), _batches(steps, ports), size_bytes, network)
 
 
 def binomial_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Network]) -> NDArray[Any]:
