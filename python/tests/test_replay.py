@@ -381,6 +381,17 @@ def test_messages_meet_where_the_machine_has_links() -> None:
     assert max(rank.time_s for rank in found.rank_uses) > alone + 8e-6
 
 
+@pytest.mark.parametrize("model", ["links", "packets"])
+def test_buffered_sends_do_not_wait_for_each_other_where_messages_meet(model: str) -> None:
+    # Both go on at once and receive: software 1 us, a link of 1 us, and 1000 B at 1 ns each.
+    program = Program(2)
+    for rank in (0, 1):
+        program.call(rank, "MPI_Bsend", 0, **message(1 - rank, 1000))
+        program.call(rank, "MPI_Recv", 0, **message(1 - rank, 1000), got=[1 - rank, 0, 1000])
+    machine = Machine.parse(MEETING.format(model=model, keys='protocol = "rendezvous"\n', noise=""))
+    assert ends_us(hocket.replay(finished(program), machine)) == [3.0, 3.0]
+
+
 def one_way(machine: Machine) -> float:
     """How long the message from rank 0 to rank 3 takes alone."""
     program = Program(4)
