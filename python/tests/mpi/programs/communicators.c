@@ -45,13 +45,21 @@ static int many(void)
     return is_right;
 }
 
+static int has_spawned;
+
 static int spawn(char *program)
 {
     MPI_Comm between, all;
     char *arguments[] = {"spawn", NULL};
+    int code = MPI_SUCCESS;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_get_parent(&between);
     if (between == MPI_COMM_NULL)
-        MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between, MPI_ERRCODES_IGNORE);
+        code = MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between, MPI_ERRCODES_IGNORE);
+    if (code != MPI_SUCCESS)
+        return 0;
+    has_spawned = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Intercomm_merge(between, 0, &all);
     int is_right = sum_is_right(all) && sum_is_right(MPI_COMM_WORLD);
     MPI_Comm_free(&all);
@@ -66,9 +74,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const char *what = argc > 1 ? argv[1] : "";
     is_right = strcmp(what, "attributes") == 0 ? attributes() : strcmp(what, "many") == 0 ? many() : spawn(argv[0]);
+    const char *what_is_wrong = strcmp(what, "spawn") == 0 && !has_spawned ? "nothing spawned" : "wrong";
     MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("communicators: %s\n", is_right ? "right" : "wrong");
+        printf("communicators: %s\n", is_right ? "right" : what_is_wrong);
     MPI_Finalize();
     return 0;
 }
