@@ -189,7 +189,7 @@ static int wait_for_both(MPI_Request requests[2], MPI_Status *status)
         int code = PMPI_Irecv##large(into, room, recv_type, from, recv_tag, comm, &requests[0]);                       \
         if (code == MPI_SUCCESS)                                                                                       \
             code = PMPI_Isend##large(data, count, type, to, tag, comm, &requests[1]);                                  \
-        return code == MPI_SUCCESS ? wait_for_both(requests, status) : code;                                                \
+        return code == MPI_SUCCESS ? wait_for_both(requests, status) : code;                                           \
     }
 
 #define COUNT int

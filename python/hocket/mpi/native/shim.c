@@ -22,6 +22,9 @@ enum { TAGS_PER_OPERATION = 64 };
 /* Bytes and elements that one call of MPI is given at most. */
 enum { MOST_AT_ONCE = 1 << 30 };
 
+/* What each thread remembers of its last call; the library is there from the start of the program, which makes that cheap. */
+#define REMEMBERED static _Thread_local __attribute__((tls_model("initial-exec")))
+
 struct communicator {
     MPI_Comm private_comm;
     MPI_Request duplication;
@@ -86,6 +89,8 @@ static struct {
     int is_crowded;
     int has_threads;
     int keyval;
+    /* How many communicators with a state have been freed. */
+    unsigned freed_communicators;
     unsigned most_operations;
     /* This process by itself: what MPI says on it, no handler is told. */
     MPI_Comm judge;
@@ -118,6 +123,19 @@ static void print_line(const char *format, ...)
     fprintf(stderr, "hocket: %s\n", line);
 }
 
+/* A program of one thread is spared the locks of every call. */
+static void lock(pthread_mutex_t *mutex)
+{
+    if (shim.has_threads)
+        pthread_mutex_lock(mutex);
+}
+
+static void unlock(pthread_mutex_t *mutex)
+{
+    if (shim.has_threads)
+        pthread_mutex_unlock(mutex);
+}
+
 static void *grown(void *memory, size_t bytes)
 {
     void *grown = realloc(memory, bytes ? bytes : 1);
@@ -139,13 +157,14 @@ static char *make_room(struct room *room, size_t bytes)
 
 /* Types */
 
-static struct shape shape_of(MPI_Datatype type)
+/* Until the thread asks for the next one. */
+static const struct shape *shape_of(MPI_Datatype type)
 {
-    static _Thread_local struct shape last;
+    REMEMBERED struct shape last;
     MPI_Count size, lower, extent, true_lower, true_extent;
     int integers, addresses, types, combiner;
     if (last.is_named && last.type == type)
-        return last;
+        return &last;
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lower, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
@@ -154,13 +173,13 @@ static struct shape shape_of(MPI_Datatype type)
     int is_dense = is_named && size == extent && true_lower == 0 && true_extent == size;
     last = (struct shape){type, is_named, is_dense, (size_t)size,
                           {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
-    return last;
+    return &last;
 }
 
 /* Whether MPI takes a type, and an operator for it: it is asked in calls that touch no elements. */
 static int are_taken(MPI_Datatype type, MPI_Op op)
 {
-    static _Thread_local struct {
+    REMEMBERED struct {
         int is_set;
         MPI_Datatype type;
         MPI_Op op;
@@ -171,11 +190,11 @@ static int are_taken(MPI_Datatype type, MPI_Op op)
     if (op == MPI_OP_NULL) {
         code = PMPI_Send(&last, 1, type, MPI_PROC_NULL, 0, shim.judge);
     } else {
-        pthread_mutex_lock(&shim.judge_lock);
+        lock(&shim.judge_lock);
         code = PMPI_Allreduce(MPI_IN_PLACE, NULL, 0, type, op, shim.judge);
-        pthread_mutex_unlock(&shim.judge_lock);
+        unlock(&shim.judge_lock);
     }
-    if (code == MPI_SUCCESS && shape_of(type).is_named) {
+    if (code == MPI_SUCCESS && shape_of(type)->is_named) {
         last.is_set = 1;
         last.type = type;
         last.op = op;
@@ -189,11 +208,10 @@ const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype ty
         return NULL;
     if (count < 0 || type == MPI_DATATYPE_NULL || !are_taken(type, op))
         return "no such count, type or operator";
-    struct shape shape = shape_of(type);
     if (address == MPI_IN_PLACE)
         return "in place where it cannot be";
     /* Elements at absolute addresses have none of their own. */
-    if (!address && count && shape.bytes && shape.layout.true_lower_bound == 0)
+    if (!address && count && shape_of(type)->bytes && shape_of(type)->layout.true_lower_bound == 0)
         return "no buffer";
     return NULL;
 }
@@ -249,7 +267,7 @@ static int pack_by_message(const struct operation *operation, struct view view, 
  * nothing at MPI_BOTTOM, and MPI_Pack no element of more bytes than an int counts. */
 static int pack(const struct operation *operation, struct view view, char *packed, int unpacks)
 {
-    struct shape shape = shape_of(view.type);
+    struct shape shape = *shape_of(view.type);
     MPI_Comm comm = operation->comm->private_comm;
     size_t bytes = shape.bytes;
     size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
@@ -434,6 +452,7 @@ static void release_communicator(struct communicator *state)
 static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)extra;
+    __atomic_add_fetch(&shim.freed_communicators, 1, __ATOMIC_RELAXED);
     release_communicator(value);
     return MPI_SUCCESS;
 }
@@ -482,8 +501,16 @@ static int duplicate(MPI_Comm comm, struct communicator *state)
 /* The state of a communicator; NULL if it is none. */
 static struct communicator *state_of(MPI_Comm comm)
 {
+    REMEMBERED struct {
+        MPI_Comm comm;
+        struct communicator *state;
+        unsigned freed;
+    } last;
     struct communicator *state;
     int found = -1;
+    unsigned freed = __atomic_load_n(&shim.freed_communicators, __ATOMIC_RELAXED);
+    if (last.state && last.comm == comm && last.freed == freed)
+        return last.state;
     PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
     if (found < 0)
         return NULL;
@@ -491,6 +518,9 @@ static struct communicator *state_of(MPI_Comm comm)
         state = new_communicator(comm);
         PMPI_Comm_set_attr(comm, shim.keyval, state);
     }
+    last.comm = comm;
+    last.state = state;
+    last.freed = freed;
     return state;
 }
 
@@ -500,7 +530,7 @@ static int is_duplicated(struct communicator *state, int may_wait)
     int flag = 1;
     if (__atomic_load_n(&state->is_duplicated, __ATOMIC_ACQUIRE))
         return 1;
-    pthread_mutex_lock(&state->lock);
+    lock(&state->lock);
     if (state->duplication != MPI_REQUEST_NULL) {
         if (may_wait)
             PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
@@ -510,7 +540,7 @@ static int is_duplicated(struct communicator *state, int may_wait)
             PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
     }
     __atomic_store_n(&state->is_duplicated, flag, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&state->lock);
+    unlock(&state->lock);
     return flag;
 }
 
@@ -563,20 +593,20 @@ static void keep_operation(struct operation *operation)
         release(operation->call.input.type, operation->callers_types[0]);
         release(operation->call.result.type, operation->callers_types[1]);
     }
-    pthread_mutex_lock(&state->lock);
+    lock(&state->lock);
     hocket_finish(state->engine, operation->program);
     operation->next = state->idle;
     state->idle = operation;
-    pthread_mutex_unlock(&state->lock);
+    unlock(&state->lock);
 }
 
 /* Where the engine finds a view's bytes: there, or packed. */
 static int bytes_of(const struct operation *operation, struct view view, struct room *room, int is_read, void **at)
 {
     *at = view.address;
-    if (view.count == 0 || shape_of(view.type).is_dense)
+    if (view.count == 0 || shape_of(view.type)->is_dense)
         return MPI_SUCCESS;
-    *at = make_room(room, view.count * shape_of(view.type).bytes);
+    *at = make_room(room, view.count * shape_of(view.type)->bytes);
     return is_read ? pack(operation, view, *at, 0) : MPI_SUCCESS;
 }
 
@@ -585,10 +615,10 @@ static int pack_own_part(struct operation *operation, char *packed)
 {
     struct call *call = &operation->call;
     struct view own = call->result;
-    if (own.count == 0 || shape_of(own.type).is_dense)
+    if (own.count == 0 || shape_of(own.type)->is_dense)
         return MPI_SUCCESS;
     if (call->collective == HOCKET_ALLGATHER || call->collective == HOCKET_GATHER) {
-        struct shape shape = shape_of(own.type);
+        struct shape shape = *shape_of(own.type);
         own.count /= (size_t)operation->comm->ranks;
         own.address = element(own.address, own.count * (size_t)operation->comm->rank, shape.layout.extent);
         packed += own.count * shape.bytes * (size_t)operation->comm->rank;
@@ -603,7 +633,7 @@ static struct operation *prepare(struct communicator *state, struct call *call)
     int commutes = 1;
     if (call->op != MPI_OP_NULL) {
         PMPI_Op_commutative(call->op, &commutes);
-        elements = shape_of(call->result.type);
+        elements = *shape_of(call->result.type);
         call->reason = elements.bytes ? NULL : "a type without data";
         if (call->reason)
             return NULL;
@@ -618,7 +648,7 @@ static struct operation *prepare(struct communicator *state, struct call *call)
                                .element_bytes = elements.bytes,
                                .layout = elements.layout};
     struct operation *operation = NULL;
-    pthread_mutex_lock(&state->lock);
+    lock(&state->lock);
     hocket_operation *program = hocket_prepare(state->engine, &description, &call->reason);
     int is_first = state->private_comm == MPI_COMM_NULL && state->duplication == MPI_REQUEST_NULL;
     if (program && is_first && !duplicate(call->comm, state)) {
@@ -634,7 +664,7 @@ static struct operation *prepare(struct communicator *state, struct call *call)
         operation->has_started = 0;
         operation->sequence = state->sequence++;
     }
-    pthread_mutex_unlock(&state->lock);
+    unlock(&state->lock);
     return operation;
 }
 
@@ -676,7 +706,7 @@ static int advance(struct operation *operation, int may_wait)
         return 1;
     int state = hocket_advance(operation->program, may_wait, &call->code);
     if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count &&
-        !shape_of(call->result.type).is_dense && !gives_result(operation))
+        !shape_of(call->result.type)->is_dense && !gives_result(operation))
         call->code = pack(operation, call->result, operation->packed_result.bytes, 1);
     return state != HOCKET_WAITS;
 }

@@ -151,10 +151,16 @@ static void larger(void *in, void *inout, int *count, MPI_Datatype *type)
             ((int *)inout)[2 * i] = ((int *)in)[2 * i];
 }
 
+static void nothing(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in, (void)inout, (void)count, (void)type;
+}
+
+/* Others get the handles of what was freed, as soon as MPI has freed it. */
 static void freed_early(void)
 {
-    MPI_Op op;
-    MPI_Datatype spaced, resized;
+    MPI_Op op, other_op;
+    MPI_Datatype spaced, resized, other_type;
     MPI_Comm comm;
     MPI_Request request;
     int own[200], most[200];
@@ -169,8 +175,13 @@ static void freed_early(void)
     MPI_Type_free(&resized);
     MPI_Type_free(&spaced);
     MPI_Op_free(&op);
+    MPI_Op_create(nothing, 1, &other_op);
+    MPI_Type_contiguous(3, MPI_CHAR, &other_type);
+    MPI_Type_commit(&other_type);
     MPI_Comm_free(&comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Op_free(&other_op);
+    MPI_Type_free(&other_type);
     for (int i = 0; i < 100; i++)
         expect(most[2 * i] == (ranks - 1) * 1000 + 2 * i && most[2 * i + 1] == -1, "freed early");
 }
