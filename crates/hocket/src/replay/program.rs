@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use hocket_core::{Buffer, Call, Moment, Options, Program, Rank, Source, Span};
+use hocket_core::{Buffer, Call, Moment, Options, Path, Program, Rank, Source, Span};
 use rustc_hash::FxHashMap;
 
 use super::application::{Action, Application, BLOCKING, Mode};
@@ -131,10 +131,16 @@ struct Beside<'r, R: Rank> {
 struct Running<'r, R: Rank> {
     /// None of what only serves other ranks.
     request: Option<u32>,
+    /// Its branch of the program: once it has begun, it is polled only when that can go on.
+    path: Path,
+    has_begun: bool,
     moment: R::Moment,
     completed: Option<Completed<R>>,
     future: Pin<Box<dyn Future<Output = ()> + 'r>>,
 }
+
+/// Branches of a rank's program that are told apart: one for its calls, and one for each request.
+const BRANCHES: usize = 1 << 20;
 
 impl<'r, R: Rank> Beside<'r, R> {
     fn new(rank: &'r R) -> Self {
@@ -144,28 +150,35 @@ impl<'r, R: Rank> Beside<'r, R> {
     /// Starts one verb. The rank goes on at once, and at the next place of its program.
     async fn start(&self, request: u32, verb: impl Future<Output = ()> + 'r) {
         let moment = self.rank.moment();
-        self.begin(Running { request: Some(request), moment, completed: None, future: Box::pin(verb) }).await;
+        self.begin(request, moment, None, Box::pin(verb)).await;
     }
 
     /// Starts a collective: a branch of the program that the rank goes on without.
     async fn fork(&self, request: u32, completed: &Completed<R>, verbs: impl Future<Output = ()> + 'r) {
         let moment = self.rank.moment().racing().branch(request as usize);
         let completed = Some(completed.clone());
-        self.begin(Running { request: Some(request), moment, completed, future: Box::pin(verbs) }).await;
+        self.begin(request, moment, completed, Box::pin(verbs)).await;
     }
 
     /// Runs a collective until it is complete.
     async fn call(&self, completed: &Completed<R>, verbs: impl Future<Output = ()> + 'r) {
-        let (request, moment) = (Some(BLOCKING), self.rank.moment());
-        self.begin(Running { request, moment, completed: Some(completed.clone()), future: Box::pin(verbs) }).await;
+        let moment = self.rank.moment();
+        self.begin(BLOCKING, moment, Some(completed.clone()), Box::pin(verbs)).await;
         let end = self.done(BLOCKING).await;
         // What only serves others has places of its own in the program.
         self.rank.set_moment(if completed.get().is_some() { end.racing().branch(0) } else { end });
     }
 
-    async fn begin(&self, running: Running<'r, R>) {
+    async fn begin(
+        &self,
+        request: u32,
+        moment: R::Moment,
+        completed: Option<Completed<R>>,
+        future: Pin<Box<dyn Future<Output = ()> + 'r>>,
+    ) {
         let now = self.rank.moment();
-        let mut begun = Some(running);
+        let path = Path::ROOT.branch(1 + request as usize % (BRANCHES - 1), BRANCHES);
+        let mut begun = Some(Running { request: Some(request), path, has_begun: false, moment, completed, future });
         poll_fn(|cx| {
             let mut running = begun.take().expect("polled once");
             if !self.advance(&mut running, cx) {
@@ -179,9 +192,16 @@ impl<'r, R: Rank> Beside<'r, R> {
 
     /// Goes on with an operation; whether it has ended.
     fn advance(&self, running: &mut Running<'r, R>, cx: &mut Context<'_>) -> bool {
+        if running.has_begun && !self.rank.can_go_on(running.path) {
+            return false;
+        }
+        running.has_begun = true;
+        let here = self.rank.path();
+        self.rank.set_path(running.path);
         self.rank.set_moment(running.moment.clone());
         let has_ended = running.future.as_mut().poll(cx).is_ready();
         running.moment = self.rank.moment();
+        self.rank.set_path(here);
         let completed = running.completed.as_ref().and_then(|completed| completed.get().cloned());
         if let Some(end) = completed.or_else(|| has_ended.then(|| running.moment.clone()))
             && let Some(request) = running.request.take()
@@ -227,6 +247,7 @@ impl<'r, R: Rank> Beside<'r, R> {
             running.retain_mut(|operation| !self.advance(operation, cx));
             self.running.replace(running);
             self.rank.set_moment(now);
+            self.rank.set_path(Path::ROOT.branch(0, BRANCHES));
             main.as_mut().poll(cx)
         })
         .await;
