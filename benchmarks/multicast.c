@@ -3,10 +3,11 @@
  *     multicast REPEATS BYTES MEMBERS [RULES...]
  *
  * Groups are ranks N / MEMBERS * i of N, as the paper has them; rank 0 is the master and a member, and receives where it
- * sends from, as the root of MPI_Bcast does. The ways take turns. A time begins when rank 0 begins and ends when the last
- * member has the data, by the clock of the node that all ranks are on. Prints, as CSV: ranks, members, bytes, way, then
- * quartiles and median of the times in us, and of the ratio of the first way's time to this one's, repeat by repeat. The
- * first way is that of MPI; the second, MPI_Bcast over a communicator that is there already. */
+ * sends from, as the root of MPI_Bcast does. The ways take turns, forwards and backwards, as each leaves the caches to the
+ * next as it left them. A time begins when rank 0 begins and ends when the last member has the data, by the clock of the
+ * node that all ranks are on. Prints, as CSV: ranks, members, bytes, way, then quartiles and median of the times in us, and
+ * of the ratio of the first way's time to this one's, repeat by repeat. The first way is that of MPI; the second,
+ * MPI_Bcast over a communicator that is there already. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,8 @@ int main(int argc, char **argv) {
         check(hocket_mcast_domain_create(MPI_COMM_WORLD, 0, argv[way + 2], &domains[way]), argv[way + 2]);
     double *times = malloc((size_t)(repeats * ways) * sizeof *times);
     for (int repeat = -2; repeat < repeats; repeat++)
-        for (int way = 0; way < ways; way++) {
+        for (int turn = 0; turn < ways; turn++) {
+            int way = repeat % 2 ? ways - 1 - turn : turn;
             if (rank != 0)
                 memset(buffer, 0, (size_t)bytes);
             MPI_Barrier(MPI_COMM_WORLD);
