@@ -188,6 +188,9 @@ def _replay(
     if not isinstance(trace, Trace):
         trace = load(trace, compares_ranks=False)
     texts = {"rules": rules} if isinstance(rules, str) else rules
+    longest_s = max(rank.end_s for rank in trace.ranks)
+    if not scale_compute * longest_s < float("inf"):
+        raise Error(f"scale_compute: got {scale_compute}, expected times below infinity for {longest_s} s")
     encoder = _Encoder(trace)
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]
     request = {
@@ -285,11 +288,12 @@ class _Encoder:
         rank = self._trace.ranks[number]
         own = _RankEncoder(self, self._trace, number, rank)
         compute_s, functions, lines = array("d"), array("q"), array("q")
-        before_s = 0.0
+        before_s, was_looking = 0.0, False
         for call in rank.calls:
             own.encode(call)
-            compute_s.append(max(call.start_s - before_s, 0.0))
-            before_s = max(call.end_s, before_s)
+            is_looking = "tries" in call.arguments
+            compute_s.append(0.0 if was_looking and is_looking else max(call.start_s - before_s, 0.0))
+            before_s, was_looking = max(call.end_s, before_s), is_looking
             functions.append(self._functions[call.function])
             lines.append(call.line)
         return [column.tobytes() for column in (compute_s, functions, lines, own.words)]
@@ -307,7 +311,8 @@ class _Encoder:
         known = self._said_by.get((call.function, id(call.arguments)))
         if known is None:
             said = {name: call.arguments[name] for name in _SAID if name in call.arguments}
-            said["function"] = _blocking(call.function)
+            said["function"] = FUNCTIONS[call.function].blocking
+            said["is_started"] = FUNCTIONS[call.function].is_started
             text = json.dumps(said)
             known = self._said_by[call.function, id(call.arguments)] = self._said.setdefault(text, len(self._said))
         return known
@@ -324,11 +329,6 @@ _SAID = (
     "commutative",
     "in_place",
 )
-
-
-def _blocking(function: str) -> str:
-    """Return the collective that a function starts: of `MPI_Iallreduce` it is `MPI_Allreduce`."""
-    return f"MPI_{function.removeprefix('MPI_I').capitalize()}" if FUNCTIONS[function].is_started else function
 
 
 class _RankEncoder:
@@ -410,7 +410,7 @@ class _RankEncoder:
 
     def _taken(self, call: Call, comm: int, got: list[int]) -> tuple[int, int]:
         source, tag, _ = got
-        if source >= len(self._peers[comm]):
+        if not 0 <= source < len(self._peers[comm]):
             raise self._refused(call, f"got a message of rank {source}, expected a rank that is there")
         return self._peers[comm][source], self._channel(comm, tag)
 

@@ -187,6 +187,17 @@ def test_messages_and_computing_overlap_where_they_are_started() -> None:
     assert ends_us(hocket.replay(finished(program), hockney())) == [2.0, 5.0]
 
 
+def test_looks_that_find_nothing_take_no_time_and_what_is_between_them_is_idle() -> None:
+    # 5 us before the first look, and 2 us after the last one; the message has taken 2 us.
+    program = Program(2)
+    program.call(0, "MPI_Irecv", 0, **message(1, 1000), request=program.request(0))
+    for name in ("MPI_Iprobe", "MPI_Test", "MPI_Iprobe"):
+        program.call(0, name, 5 * US, tries=3)
+    program.call(0, "MPI_Wait", 2 * US, requests=[0], got=[[1, 0, 1000]])
+    program.call(1, "MPI_Send", 0, **message(0, 1000))
+    assert ends_us(hocket.replay(finished(program), hockney())) == [7.0, 2.0]
+
+
 def test_persistent_requests_are_started_again_and_again() -> None:
     program = Program(2)
     for rank, name in enumerate(("MPI_Ssend_init", "MPI_Recv_init")):
@@ -354,7 +365,12 @@ def test_any_trace_is_replayed_the_same_again(trace: Trace) -> None:
     assert hocket.replay(trace, EAGER) == found
     assert all(0 <= function.waiting_s <= function.time_s for function in found.functions)
     for rank, spent in zip(trace.ranks, found.rank_uses, strict=True):
-        computing_s = sum(later.start_s - call.end_s for call, later in pairwise(rank.calls))
+        # Between two looks in a row that found nothing the program waited.
+        computing_s = sum(
+            later.start_s - call.end_s
+            for call, later in pairwise(rank.calls)
+            if not ("tries" in call.arguments and "tries" in later.arguments)
+        )
         assert spent.time_s - spent.mpi_s == pytest.approx(computing_s, abs=1e-9 * spent.time_s)
 
 
@@ -462,6 +478,11 @@ def told() -> Program:
     return program
 
 
+def start_a_barrier_on_one_rank(program: Program) -> None:
+    program.call(0, "MPI_Ibarrier", 0, comm=0, request=program.request(0))
+    program.call(1, "MPI_Barrier", 0, comm=0)
+
+
 WRONG: list[tuple[Edit, str]] = [
     (change(0, 1, tag=9), "rank 1, line 9: MPI_Recv got a message of rank 0 with tag 0, expected a send of it"),
     (lambda program: program.calls[1].pop(), "rank 0, line 6: MPI_Alltoallv, expected it on rank 1 as well"),
@@ -472,6 +493,11 @@ WRONG: list[tuple[Edit, str]] = [
     (change(1, 4, count=2**60), "rank 1, line 12: MPI_Bcast: got "),
     (change(1, 4, thread=1), "rank 1, line 12: MPI_Bcast by thread 1, expected calls of one thread"),
     (change(1, 1, got=[2, 0, 0]), "rank 1, line 9: MPI_Recv got a message of rank 2, expected a rank that is there"),
+    (change(1, 1, got=[-1, 0, 0]), "rank 1, line 9: MPI_Recv got a message of rank -1, expected a rank that is there"),
+    (
+        start_a_barrier_on_one_rank,
+        "rank 1, line 15: MPI_Barrier: got MPI_Barrier, expected MPI_Ibarrier as on rank 0, line 7",
+    ),
     (change(0, 1, count=2**60), "rank 0, line 1: MPI_Send of 1152921504606846976 B, expected at most 2^50 B"),
 ]
 
@@ -533,6 +559,13 @@ def test_a_machine_may_be_too_small() -> None:
 def test_a_factor_is_a_factor(scale: float) -> None:
     with pytest.raises(hocket.Error, match=r"scale_compute: got .*, expected a factor, at least 0"):
         hocket.replay(finished(ping_pong()), hockney(), scale_compute=scale)
+
+
+def test_times_stay_below_infinity() -> None:
+    program = Program(1)
+    program.call(0, "MPI_Barrier", 3 * 10**9, comm=0)
+    with pytest.raises(hocket.Error, match=r"scale_compute: got 1e\+308, expected times below infinity for 3"):
+        hocket.replay(finished(program), hockney(), scale_compute=1e308)
 
 
 @pytest.fixture

@@ -86,6 +86,7 @@ BAD: list[tuple[str, Edit, str]] = [
     ("no peer", lambda lines: lines[3].pop("peer"), "rank 0, line 4: MPI_Send: peer is missing"),
     ("unknown value", lambda lines: lines[3].update(size=8), 'rank 0, line 4: MPI_Send: got "size", expected only'),
     ("peer beyond", lambda lines: lines[3].update(peer=2), "peer: got 2, expected a rank of a communicator of 2"),
+    ("sent to any", lambda lines: lines[3].update(peer=-1), "peer: got -1, expected a rank of a communicator of 2"),
     ("text for a number", lambda lines: lines[3].update(count="8"), 'count: got "8", expected a whole number'),
     (
         "beyond 64 bits",
@@ -216,6 +217,40 @@ def test_simgrid_gets_actions(tmp_path: Path) -> None:
     ]
 
 
+def actions(folder: Path, program: Program) -> list[list[str]]:
+    """What SimGrid gets for each rank, but for computing, the beginning and the end."""
+    write_simgrid(folder, program.trace())
+    files = [folder / f"rank-{rank}.txt" for rank in range(program.size)]
+    return [[line for line in file.read_text().splitlines() if "compute" not in line][1:-1] for file in files]
+
+
+def test_simgrid_gets_blocks_that_lie_in_the_result(tmp_path: Path) -> None:
+    program = Program(2)
+    received = {"recv_counts": [2, 3], "recv_type": "MPI_DOUBLE", "recv_type_bytes": 8}
+    for rank in range(2):
+        program.call(rank, "MPI_Allgatherv", comm=0, in_place=True, **received)
+        program.call(rank, "MPI_Alltoallv", comm=0, in_place=True, **received)
+    assert actions(tmp_path, program) == [
+        ["0 allgatherv 16 16 24 6", "0 alltoallv 40 16 24 40 16 24 6 6"],
+        ["1 allgatherv 24 16 24 6", "1 alltoallv 40 16 24 40 16 24 6 6"],
+    ]
+
+
+def test_simgrid_gets_each_start_of_a_persistent_receive(tmp_path: Path) -> None:
+    # The first one gets a message of rank 1, the second one of rank 2, the third one is cancelled.
+    program = Program(3)
+    data = {"comm": 0, "count": 1, "type": "MPI_DOUBLE", "type_bytes": 8}
+    number = program.request(0)
+    program.call(0, "MPI_Recv_init", **data, peer=-1, tag=-1, request=number)
+    for got in ([1, 5, 8], [2, 6, 8], [-2, -1, 0]):
+        program.call(0, "MPI_Start", requests=[number])
+        program.call(0, "MPI_Waitall", requests=[number], got=[got])
+    program.call(1, "MPI_Send", **data, peer=0, tag=5)
+    program.call(2, "MPI_Send", **data, peer=0, tag=6)
+    expected = ["0 irecv 1 5 8 6", "0 wait 1 0 5", "0 irecv 2 6 8 6", "0 wait 2 0 6"]
+    assert actions(tmp_path, program)[0] == expected
+
+
 def test_simgrid_refuses_collectives_on_a_part_of_the_ranks(tmp_path: Path) -> None:
     with pytest.raises(hocket.Error, match="rank 0: MPI_Barrier: SimGrid's traces know no collectives on a part"):
         write_simgrid(tmp_path / "out", small())
@@ -228,6 +263,10 @@ def test_schedgen_gets_logs(tmp_path: Path) -> None:
     program.send(1, 0, 6, 4, True, 10)
     program.collective(0, "MPI_Allreduce", 3000)
     program.collective(0, "MPI_Bcast", 10)
+    shifted = {"comm": 0, "count": 4, "type": "MPI_DOUBLE", "type_bytes": 8, "tag": 7, "recv_tag": 7}
+    shifted |= {"recv_count": 4, "recv_type": "MPI_DOUBLE", "recv_type_bytes": 8}
+    program.call(0, "MPI_Sendrecv_replace", 10, **shifted, peer=-2, recv_peer=1, got=[1, 7, 32])
+    program.call(1, "MPI_Sendrecv_replace", 10, **shifted, peer=0, recv_peer=-2, got=[-2, -1, 0])
     first = write_allprof(tmp_path, program.trace())
     calls = [line for line in first.read_text().splitlines() if line.startswith("MPI")]
     assert calls == [
@@ -237,6 +276,7 @@ def test_schedgen_gets_logs(tmp_path: Path) -> None:
         "MPI_Wait:2:8:0:2",
         "MPI_Allreduce:5:0:0:3:10,8,8:3:0,0,2:5",
         "MPI_Bcast:5:0:3:10,8,8:1:0,0,2:5",
+        "MPI_Sendrecv:5:0:4:10,8,8:-2:7:0:4:10,8,8:1:7:0,0,2:0:5",
         "MPI_Finalize:5:5",
     ]
 
@@ -270,4 +310,23 @@ def test_lines_alike_are_checked_each(tmp_path: Path) -> None:
         assert old in good[6], (old, good[6])
         path.write_text("".join([*good[:6], good[6].replace(old, new), *good[7:]]))
         with pytest.raises(hocket.Error, match=expected):
+            read(path)
+    last = {**json.loads(good[3]), "start_s": 9e-08, "end_s": 9e-08}
+    path.write_text("".join([*good[:7], json.dumps(last, separators=(",", ":")) + "\n"]))
+    with pytest.raises(hocket.Error, match="line 8: got MPI_Send as call 6 of 6, expected MPI_Finalize last"):
+        read(path)
+
+
+def test_no_line_is_like_one_from_before_its_communicator_was_freed(tmp_path: Path) -> None:
+    program = Program(1)
+    program.call(0, "MPI_Comm_dup", comm=0, new=2, new_ranks=[0])
+    program.call(0, "MPI_Barrier", comm=2)
+    program.call(0, "MPI_Comm_free", comm=2)
+    program.call(0, "MPI_Barrier", comm=2)
+    lines = lines_of(program.trace(), tmp_path)
+    path = tmp_path / "freed.hktrace"
+    for spaces in ((",", ":"), (", ", ": ")):
+        texts = [json.dumps(line, separators=spaces if index == 5 else (",", ":")) for index, line in enumerate(lines)]
+        path.write_text("".join(f"{text}\n" for text in texts))
+        with pytest.raises(hocket.Error, match="line 7: comm: got 2, expected a communicator that is there"):
             read(path)

@@ -15,7 +15,7 @@ from hocket import files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
-__all__ = ["ARGUMENTS", "OPERATORS", "TYPES", "blocking", "write_allprof"]
+__all__ = ["ARGUMENTS", "OPERATORS", "TYPES", "write_allprof"]
 
 TYPES = {
     "MPI_INT": 1,
@@ -65,8 +65,8 @@ def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
     """Write a log for each rank, `pmpi-trace-rank-N.txt`; the first one is what Schedgen is given.
 
     Times are rounded to microseconds, as liballprof has them. Differences of clocks are in microseconds too, as there,
-    though liballprof says s. A wait for several requests is told as waits for each. Looks that found nothing, and
-    messages from and to nobody, are left out.
+    though liballprof says s. A wait for several requests is told as waits for each. Looks that found nothing, messages
+    from and to nobody, persistent ones, and collectives of blocks that differ are left out.
 
     Raises:
         Error: A file cannot be written.
@@ -95,9 +95,9 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
     elif call.function == "MPI_Finalize":
         yield f"# Finalize clockdiff: {rank.clock_offset_s[1] * 1e6:.6f}"
         yield f"MPI_Finalize:{start}:{end}"
-    elif "tries" not in call.arguments and call.arguments.get("peer") != NOBODY:
+    elif "tries" not in call.arguments and not _is_of_nobody(call):
         name = _TOLD_AS.get(call.function, call.function)
-        arguments = ARGUMENTS.get(blocking(name))
+        arguments = ARGUMENTS.get(function.blocking or name)
         if arguments is not None:
             texts = [_TEXTS[name](number, rank, call) for name in arguments.split()]
             if function.is_started:
@@ -105,9 +105,9 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
             yield ":".join([name, str(start), *texts, str(end)])
 
 
-def blocking(name: str) -> str:
-    """Return the collective that a function starts: `MPI_Iallreduce` has the arguments of `MPI_Allreduce`."""
-    return name if name in ARGUMENTS else f"MPI_{name.removeprefix('MPI_I').capitalize()}"
+def _is_of_nobody(call: Call) -> bool:
+    peers = [call[name] for name in ("peer", "recv_peer") if name in call.arguments]
+    return bool(peers) and all(peer == NOBODY for peer in peers)
 
 
 def _address(request: int) -> int:
@@ -141,8 +141,8 @@ _TEXTS: dict[str, Callable[[int, RankTrace, Call], str]] = {
     **{name: _value(name) for name in ("count", "recv_count", "peer", "tag", "recv_peer", "recv_tag", "root")},
 }
 
-_TOLD_AS = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv"}
-"""Receives of messages that a probe matched, which liballprof does not know."""
+_TOLD_AS = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv", "MPI_Sendrecv_replace": "MPI_Sendrecv"}
+"""Receives of messages that a probe matched, which liballprof does not know, and what has the values of another."""
 
 _MESSAGE = "buffer count type peer tag comm"
 ARGUMENTS = {

@@ -14,7 +14,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.traces.agreement import check_agreement
-from hocket.traces.allprof import ARGUMENTS, OPERATORS, TYPES, blocking
+from hocket.traces.allprof import ARGUMENTS, OPERATORS, TYPES
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, Receive, Request, traces_of
@@ -57,7 +57,7 @@ _BEFORE = frozenset({"MPI_Init", "MPI_Init_thread"})
 
 def _form(name: str) -> str:
     """Return the function that a function has the values of."""
-    return name if name in _ARGUMENTS else blocking(name)
+    return FUNCTIONS[name].blocking or name
 
 
 def is_log(line: bytes) -> bool:

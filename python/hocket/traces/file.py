@@ -122,7 +122,7 @@ class _Reader:
     def _call(self, state: _State, index: int, count: int) -> Call:
         text = self._lines.next()
         head = _HEAD.match(text)
-        if head and (known := state.call_like(head, text)):
+        if head and index < count - 1 and (known := state.call_like(head, text)):
             return Call(*known, self._lines.number)
         what = f"call {index + 1} of {count}"
         values = self._parsed(text, what)
@@ -243,10 +243,8 @@ class _State:
     ) -> None:
         """Note what a line holds that was taken, for others like it."""
         common, request = _common(head, line)
-        if function.kind is Kind.FREE_COMMUNICATOR:
-            self._like.clear()
-        elif (
-            function.kind not in (Kind.INIT, Kind.FINALIZE)
+        if (
+            function.kind not in (Kind.INIT, Kind.FINALIZE, Kind.FREE_COMMUNICATOR)
             and _OF_THIS_LINE.isdisjoint(values)
             and ("request" in values) == bool(request)
             and ("requests" in values) == bool(head[4])
@@ -301,7 +299,8 @@ class _State:
         for key in ("peer", "recv_peer", "root"):
             peer = values.get(key, 0)
             least = {"peer": NOBODY, "recv_peer": NOBODY}.get(key, THIS_ROOT if communicator.remote_ranks else 0)
-            if not least <= peer < len(communicator.peers):
+            is_sent_to_any = key == "peer" and peer == ANY and function.kind in (Kind.SEND, Kind.EXCHANGE)
+            if is_sent_to_any or not least <= peer < len(communicator.peers):
                 raise self._error(f"{key}: got {peer}, expected a rank of a communicator of {len(communicator.peers)}")
         for key in ("counts", "recv_counts"):
             if key in values and len(values[key]) != len(communicator.peers):
@@ -309,6 +308,7 @@ class _State:
                 raise self._error(f"{key}: got {got} numbers, expected {len(communicator.peers)}, one per rank")
         if function.kind is Kind.FREE_COMMUNICATOR:
             self._freed.add(number)
+            self._like.clear()
 
     def _define(self, number: int, key: str, values: Mapping[str, Any]) -> None:
         ranks = tuple(values[key])

@@ -38,6 +38,7 @@ class Function:
         is_persistent: Whether its request has to be started.
         is_looking: Whether it may find nothing, which is told by `tries` alone.
         is_collective: Whether all ranks of its communicator call it, in the same order.
+        blocking: Of a collective, the function that does it before it returns; empty of others.
     """
 
     kind: Kind
@@ -47,6 +48,7 @@ class Function:
     is_persistent: bool = False
     is_looking: bool = False
     is_collective: bool = False
+    blocking: str = ""
 
 
 def _data(prefix: str = "", count: str = "count") -> set[str]:
@@ -61,17 +63,18 @@ _REDUCTION = {"comm", "op", "commutative"} | _data()
 
 
 def _of(
-    kind: Kind, names: str, needs: Iterable[str] = (), may_have: Iterable[str] = (), **flags: bool
+    kind: Kind, names: str, needs: Iterable[str] = (), may_have: Iterable[str] = (), blocking: str = "", **flags: bool
 ) -> Iterator[tuple[str, Function]]:
     for name in names.split():
-        yield f"MPI_{name}", Function(kind, frozenset(needs), frozenset(may_have), **flags)
+        yield f"MPI_{name}", Function(kind, frozenset(needs), frozenset(may_have), blocking=blocking, **flags)
 
 
 def _collective(name: str, needs: set[str], may_have: Iterable[str] = ()) -> Iterator[tuple[str, Function]]:
     """Give a collective, and the same one started."""
-    yield from _of(Kind.COLLECTIVE, name, {"comm", *needs}, may_have, is_collective=True)
-    started = f"I{name.lower()}"
-    yield from _of(Kind.COLLECTIVE, started, {"comm", "request", *needs}, may_have, is_started=True, is_collective=True)
+    blocking = f"MPI_{name}"
+    yield from _of(Kind.COLLECTIVE, name, {"comm", *needs}, may_have, blocking, is_collective=True)
+    started, needs = f"I{name.lower()}", {"comm", "request", *needs}
+    yield from _of(Kind.COLLECTIVE, started, needs, may_have, blocking, is_started=True, is_collective=True)
 
 
 def _collectives() -> Iterator[tuple[str, Function]]:

@@ -6,6 +6,7 @@ as MPI_BYTE. Such a trace knows one communicator only, MPI_COMM_WORLD, and no co
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
@@ -54,7 +55,8 @@ class _Rank:
         self._trace, self._number, self._rank = trace, number, rank
         self._flops_per_s = flops_per_s
         self._requests: dict[int, Call] = {}
-        self._sources = dict(_sources(rank))
+        self._received = _received(rank)
+        self._got: dict[int, list[int] | None] = {}
 
     def actions(self) -> Iterator[str]:
         end_s = 0.0
@@ -95,9 +97,10 @@ class _Rank:
         if FUNCTIONS[call.function].kind is Kind.SEND:
             if call["peer"] != NOBODY:
                 yield f"isend {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
-        elif number in self._sources:
-            source, tag, size_bytes = self._sources[number]
-            yield f"irecv {self._world(call, source)} {tag} {size_bytes} {_BYTE}"
+        else:
+            got = self._got[number] = self._received[number].popleft() if self._received[number] else None
+            if got is not None and got[0] != NOBODY:
+                yield f"irecv {self._world(call, got[0])} {got[1]} {got[2]} {_BYTE}"
 
     def _wait(self, number: int) -> Iterator[str]:
         call = self._requests.get(number)
@@ -106,9 +109,10 @@ class _Rank:
         if FUNCTIONS[call.function].kind is Kind.SEND:
             if call["peer"] != NOBODY:
                 yield f"wait {self._number} {self._world(call, call['peer'])} {call['tag']}"
-        elif number in self._sources:
-            source, tag, _ = self._sources[number]
-            yield f"wait {self._world(call, source)} {self._number} {tag}"
+        else:
+            got = self._got.pop(number, None)
+            if got is not None and got[0] != NOBODY:
+                yield f"wait {self._world(call, got[0])} {self._number} {got[1]}"
 
     def _exchange(self, call: Call) -> Iterator[str]:
         got = call["got"] if call["got"] and call["got"][0] != NOBODY else None
@@ -126,16 +130,20 @@ class _Rank:
         if FUNCTIONS[call.function].is_started:
             raise self._error(call, "collectives that are only started")
         name = call.function.removeprefix("MPI_").lower()
+        blocks, recv_blocks = _blocks(call, "", len(ranks)), _blocks(call, "recv_", len(ranks))
         sent, received = call.size_bytes(), call.size_bytes("recv_")
         if call.arguments.get("in_place"):
-            sent, received = sent or received, received or sent
-        root = call.arguments.get("root", 0)
+            # A rank that gives no count has its own block in the result, or all of them if each pair has one.
+            if name in ("alltoallv", "alltoallw"):
+                blocks, sent = recv_blocks, received
+            sent = sent or (recv_blocks[self._number] if "recv_counts" in call.arguments else received)
+            received = received or (blocks[self._number] if "counts" in call.arguments else sent)
         return _COLLECTIVES[name].format(
             sent=sent,
             received=received,
-            root=root,
-            counts=_bytes_of(call, "", len(ranks)),
-            recv_counts=_bytes_of(call, "recv_", len(ranks)),
+            root=call.arguments.get("root", 0),
+            counts=" ".join(map(str, blocks)),
+            recv_counts=" ".join(map(str, recv_blocks)),
             type=_BYTE,
         )
 
@@ -171,20 +179,29 @@ _COLLECTIVES: Mapping[str, str] = {
 """Reductions compute 0 flops: how long one takes is not in the trace."""
 
 
-def _bytes_of(call: Call, prefix: str, ranks: int) -> str:
+def _blocks(call: Call, prefix: str, ranks: int) -> list[int]:
     """Return the bytes of each rank's block; nothing where this rank does not tell, which is not the root."""
-    size = call.arguments.get(f"{prefix}type_bytes", 0)
+    size_bytes = call.arguments.get(f"{prefix}type_bytes", 0)
     if call.function == "MPI_Reduce_scatter_block":
         counts = [call["count"]] * ranks
     else:
         counts = call.arguments.get(f"{prefix}counts", [0] * ranks)
-    return " ".join(str(count * size) for count in counts)
+    return [count * size_bytes for count in counts]
 
 
-def _sources(rank: RankTrace) -> Iterator[tuple[int, tuple[int, int, int]]]:
-    """Give what each receive that was started got in the end."""
+def _received(rank: RankTrace) -> defaultdict[int, deque[list[int] | None]]:
+    """Return what each request got, once for each time that it was started."""
+    received: defaultdict[int, deque[list[int] | None]] = defaultdict(deque)
+    active: set[int] = set()
     for call in rank.calls:
-        if FUNCTIONS[call.function].kind is Kind.COMPLETE:
+        function = FUNCTIONS[call.function]
+        if function.kind is Kind.START:
+            active.update(call["requests"])
+        elif function.is_started and not function.is_persistent:
+            active.add(call["request"])
+        elif function.kind is Kind.COMPLETE:
             for number, got in zip(call.arguments.get("requests", ()), call.arguments.get("got", ()), strict=True):
-                if got is not None and got[0] != NOBODY:
-                    yield number, (got[0], got[1], got[2])
+                if number in active:
+                    active.remove(number)
+                    received[number].append(got)
+    return received

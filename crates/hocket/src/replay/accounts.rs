@@ -30,7 +30,7 @@ pub struct RankUse {
     pub waiting_s: f64,
 }
 
-/// How long an algorithm was used.
+/// How often an algorithm was used.
 #[derive(Clone, Debug, Serialize)]
 pub struct AlgorithmUse {
     /// The collective.

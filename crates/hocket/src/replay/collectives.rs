@@ -41,8 +41,9 @@ scatter: binomial
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Said {
-    /// The MPI function that does it before it returns.
+    /// The MPI function that does it before it returns, and whether it was that or only started.
     pub function: String,
+    pub is_started: bool,
     pub root: usize,
     pub count: u64,
     pub counts: Option<Vec<u64>>,
@@ -55,6 +56,14 @@ pub struct Said {
 }
 
 impl Said {
+    /// The function that was called.
+    fn called(&self) -> String {
+        match self.function.strip_prefix("MPI_") {
+            Some(name) if self.is_started => format!("MPI_I{}", name.to_lowercase()),
+            _ => self.function.clone(),
+        }
+    }
+
     /// Elements of the block that goes to a rank, or of its own if all are alike.
     fn sent(&self, rank: usize) -> u64 {
         self.counts.as_ref().map_or(self.count, |counts| counts[rank])
@@ -167,7 +176,7 @@ pub struct Resolver<'a> {
     said: &'a [Said],
     rules: &'a Rules,
     defaults: Rules,
-    known: HashMap<(bool, usize, Box<[u32]>), u32>,
+    known: HashMap<(usize, Box<[u32]>), u32>,
     pub ways: Vec<Way>,
 }
 
@@ -199,25 +208,25 @@ impl<'a> Resolver<'a> {
     ///
     /// # Errors
     /// They do not agree, or the call is too large.
-    pub fn way(&mut self, members: &[u32], is_started: bool) -> std::result::Result<u32, Trouble> {
+    pub fn way(&mut self, members: &[u32]) -> std::result::Result<u32, Trouble> {
         let are_alike = members.iter().all(|said| *said == members[0]);
-        let key = (is_started, members.len(), if are_alike { members[..1].into() } else { members.into() });
+        let key = (members.len(), if are_alike { members[..1].into() } else { members.into() });
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
         let all: Vec<_> = members.iter().map(|said| &self.said[*said as usize]).collect();
         check(&all).map_err(Trouble::Members)?;
-        let way = self.choose(&all, is_started).map_err(Trouble::Call)?;
+        let way = self.choose(&all).map_err(Trouble::Call)?;
         self.ways.push(way);
         let number = (self.ways.len() - 1) as u32;
         self.known.insert(key, number);
         Ok(number)
     }
 
-    fn choose(&self, all: &[&Said], is_started: bool) -> Result<Way> {
+    fn choose(&self, all: &[&Said]) -> Result<Way> {
         let Some(collective) = collective(&all[0].function) else { return exchanges(all) };
         let call = call(collective, all)?;
-        let chosen = self.rules.decide(&call, is_started).or_else(|_| self.defaults.decide(&call, false));
+        let chosen = self.rules.decide(&call, all[0].is_started).or_else(|_| self.defaults.decide(&call, false));
         chosen.map(|(entry, call)| Way::Listed(entry, call))
     }
 }
@@ -255,8 +264,8 @@ fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
     for (place, said) in all.iter().enumerate() {
         let first = all[0];
         let told = |said: &Said| match collective {
-            Some(collective) if collective.has_root() => format!("{} with root {}", said.function, said.root),
-            _ => said.function.clone(),
+            Some(collective) if collective.has_root() => format!("{} with root {}", said.called(), said.root),
+            _ => said.called(),
         };
         agree(0, place, told(first), told(said))?;
         match collective {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::application::{Action, Application, BLOCKING, Call, Message, Mode, RankCalls};
 use super::collectives::{Collectives, Said};
-use super::together::{Started, Together};
+use super::together::{Counts, Together};
 
 /// What the columns mean.
 #[derive(Clone, Debug, Deserialize)]
@@ -99,7 +99,7 @@ impl<I: Iterator<Item = i64>> Words<I> {
         self.next() as u32
     }
 
-    /// One message, or a number of them; `None` for other calls, of which the words are passed over.
+    /// What the next call does.
     fn operation(&mut self) -> Operation {
         match self.next() {
             0 => Operation::Nothing,
@@ -184,7 +184,7 @@ struct State {
     matched: FxHashMap<Taken, VecDeque<u32>>,
     /// Requests that something can be waited for.
     active: FxHashSet<u32>,
-    started: Started,
+    collectives: Counts,
 }
 
 impl Reader {
@@ -264,7 +264,6 @@ impl Reader {
                 }
             }
             Operation::Wait(requests) => {
-                requests.iter().for_each(|request| state.started.end(*request));
                 let all = &mut self.application.ranks[rank].requests;
                 let first = all.len() as u32;
                 all.extend(requests.into_iter().filter(|request| state.active.remove(request)));
@@ -273,7 +272,7 @@ impl Reader {
             Operation::Collective { communicator, said, request } => {
                 state.active.insert(request);
                 let (instance, place) =
-                    self.together.tell(&self.application, rank, &mut state.started, (communicator, said, request));
+                    self.together.tell(&self.application, rank, &mut state.collectives, (communicator, said));
                 Action::Collective { instance, place, request }
             }
             Operation::Start(parts) => {

@@ -1,12 +1,10 @@
 //! Collective calls put together from what each rank tells of them.
 
-use std::collections::BTreeSet;
-
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Error, Result, Tag};
 use rustc_hash::FxHashMap;
 
-use super::application::{Application, BLOCKING};
+use super::application::Application;
 use super::collectives::{Collectives, Disagreement, Instance, Resolver, Said, Trouble};
 
 /// The calls of all communicators: the n-th of every member of a communicator is one.
@@ -21,56 +19,26 @@ struct Calls {
     /// The place of each member.
     places: FxHashMap<u32, u32>,
     instances: Vec<u32>,
-    /// How far apart two calls can be that are under way at a time, where they are only started.
-    window: u32,
 }
 
 /// One call, with what each member says, [`NOTHING`] if it does not call, and the number of the call among its own.
 struct Gathered {
     communicator: u32,
-    is_started: bool,
     said: Box<[u32]>,
     calls: Box<[u32]>,
 }
 
 const NOTHING: u32 = u32::MAX;
 
-/// The collective calls that a rank has made, and those that it has started and not waited for.
-#[derive(Default)]
-pub struct Started {
-    /// How many, on each communicator.
-    counts: FxHashMap<u32, u32>,
-    requests: FxHashMap<u32, (u32, u32)>,
-    open: FxHashMap<u32, BTreeSet<u32>>,
-}
-
-impl Started {
-    /// The rank has waited for this request.
-    pub fn end(&mut self, request: u32) {
-        if let Some((communicator, number)) = self.requests.remove(&request) {
-            self.open.entry(communicator).or_default().remove(&number);
-        }
-    }
-
-    /// The number of the next call on a communicator, and how far back the earliest call lies that is under way.
-    fn next(&mut self, communicator: u32, request: u32) -> (u32, u32) {
-        let count = self.counts.entry(communicator).or_default();
-        let number = *count;
-        *count += 1;
-        if request == BLOCKING {
-            return (number, 0);
-        }
-        self.requests.insert(request, (communicator, number));
-        let open = self.open.entry(communicator).or_default();
-        open.insert(number);
-        (number, number - open.first().unwrap_or(&number) + 1)
-    }
-}
+/// How many collective calls a rank has made, on each communicator.
+pub type Counts = FxHashMap<u32, u32>;
 
 /// Tags of one call.
 const TAGS: Tag = 64;
 /// The first tag of collectives; those of messages are below.
 const FIRST_TAG: Tag = 1 << 31;
+/// Calls that have tags of their own; so many calls apart, none is under way any more.
+const CALLS: usize = (FIRST_TAG / TAGS) as usize;
 
 impl Together {
     pub fn new(communicators: &[Vec<usize>]) -> Self {
@@ -84,18 +52,18 @@ impl Together {
         &mut self,
         application: &Application,
         rank: usize,
-        started: &mut Started,
-        (communicator, said, request): (u32, u32, u32),
+        made: &mut Counts,
+        (communicator, said): (u32, u32),
     ) -> (u32, u32) {
         let calls = &mut self.communicators[communicator as usize];
-        let (number, window) = started.next(communicator, request);
-        calls.window = calls.window.max(window);
+        let count = made.entry(communicator).or_default();
+        let number = *count;
+        *count += 1;
         let place = calls.places[&(rank as u32)];
         if number as usize == calls.instances.len() {
             calls.instances.push(self.instances.len() as u32);
             let none: Box<[u32]> = vec![NOTHING; calls.places.len()].into();
-            let is_started = request != BLOCKING;
-            self.instances.push(Gathered { communicator, is_started, said: none.clone(), calls: none });
+            self.instances.push(Gathered { communicator, said: none.clone(), calls: none });
         }
         let instance = calls.instances[number as usize];
         let gathered = &mut self.instances[instance as usize];
@@ -104,36 +72,21 @@ impl Together {
         (instance, place)
     }
 
-    /// Chooses an algorithm for every call, and tags: calls that are under way at a time have different ones.
+    /// Chooses an algorithm for every call, and tags, so that the messages of calls never mix.
     ///
     /// # Errors
-    /// Members that do not agree, a call that is too large, or too many of them at a time.
+    /// Members that do not agree, or a call that is too large.
     pub fn resolve(self, application: &Application, said: &[Said], rules: &Rules) -> Result<Collectives> {
-        let blocks = self.communicators.iter().scan(0_u32, |end, calls| {
-            let first = *end;
-            *end = end.saturating_add(1 + calls.window);
-            Some(first)
-        });
-        let blocks: Vec<_> = blocks.collect();
-        if blocks.last().is_some_and(|last| *last >= FIRST_TAG / TAGS / 2) {
-            return Err(Error::new(format!("{}: too many communicators and started collectives", application.file)));
-        }
         let mut resolver = Resolver::new(said, rules)?;
-        let mut numbers = vec![0; self.communicators.len()];
         let mut instances = Vec::with_capacity(self.instances.len());
-        for gathered in &self.instances {
-            let communicator = gathered.communicator as usize;
-            let window = self.communicators[communicator].window;
+        for (number, gathered) in self.instances.iter().enumerate() {
             if let Some(silent) = gathered.said.iter().position(|said| *said == NOTHING) {
                 return Err(gathered.missing(application, silent));
             }
-            let way = resolver.way(&gathered.said, gathered.is_started);
-            let way = way.map_err(|trouble| gathered.trouble(application, trouble))?;
-            let block = if gathered.is_started { 1 + numbers[communicator] % window } else { 0 };
-            numbers[communicator] += 1;
-            let first_tag = FIRST_TAG + TAGS * (blocks[communicator] + block);
-            let Gathered { communicator, is_started, .. } = *gathered;
-            instances.push(Instance { communicator, way, first_tag, is_started });
+            let way = resolver.way(&gathered.said).map_err(|trouble| gathered.trouble(application, trouble))?;
+            let first_tag = FIRST_TAG + TAGS * (number % CALLS) as Tag;
+            let is_started = said[gathered.said[0] as usize].is_started;
+            instances.push(Instance { communicator: gathered.communicator, way, first_tag, is_started });
         }
         Ok(Collectives { instances, ways: resolver.ways })
     }

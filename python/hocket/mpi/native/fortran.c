@@ -1,5 +1,6 @@
 /* Names that Fortran programs call and whose implementation calls PMPI_*, past the C names: all of them under Open MPI;
- * under MPICH those of the module mpi_f08 that have no buffer. The standard ABI has no Fortran.
+ * under MPICH those of the module mpi_f08 that have no buffer. Functions that wait are among them: what such a program only
+ * starts is left to MPI. The standard ABI has no Fortran.
  */
 #include "shim.h"
 
@@ -16,9 +17,10 @@
         set(error, call);                                                                                              \
     }
 
-#define INIT (MPI_Fint * error), MPI_Init(NULL, NULL)
+#define INIT (MPI_Fint * error), (shim_leave_started(), MPI_Init(NULL, NULL))
 #define INIT_THREAD                                                                                                    \
-    (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *error), MPI_Init_thread(NULL, NULL, *required, provided)
+    (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *error),                                                        \
+        (shim_leave_started(), MPI_Init_thread(NULL, NULL, *required, provided))
 #define FINALIZE (MPI_Fint * error), MPI_Finalize()
 #define BARRIER (MPI_Fint * comm, MPI_Fint *error), MPI_Barrier(PMPI_Comm_f2c(*comm))
 #define EXPANDED(name, ...) FUNCTION(name, __VA_ARGS__)

@@ -1,6 +1,8 @@
 /* mcast.c: dynamic multicast over MPI; see hocket_mpi.h. It moves what libhocket tells it to. */
 #include "hocket_mpi.h"
 
+#include "types.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -87,23 +89,21 @@ static int mpi_failed(int code, const char *what) {
 
 /* Whether elements of a type are bytes without gaps, in the order of their addresses. */
 static int is_flat(MPI_Datatype type) {
-    int integers, addresses, types, combiner, size;
+    MPI_Count size;
     MPI_Aint lower, extent;
-    if (MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
-        return 0;
-    MPI_Type_size(type, &size);
+    struct envelope made = envelope_of(type);
+    MPI_Type_size_x(type, &size);
     MPI_Type_get_extent(type, &lower, &extent);
-    if (combiner == MPI_COMBINER_NAMED)
+    if (made.combiner == MPI_COMBINER_NAMED)
         return lower == 0 && extent == size;
-    if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS)
+    if (made.is_large || (made.combiner != MPI_COMBINER_DUP && made.combiner != MPI_COMBINER_CONTIGUOUS))
         return 0;
-    int count, flat, inner_integers, inner_addresses, inner_types;
+    int count, flat;
     MPI_Datatype inner;
-    if (MPI_Type_get_contents(type, integers, addresses, types, &count, NULL, &inner) != MPI_SUCCESS)
+    if (MPI_Type_get_contents(type, made.integers, made.addresses, made.types, &count, NULL, &inner) != MPI_SUCCESS)
         return 0;
     flat = is_flat(inner);
-    MPI_Type_get_envelope(inner, &inner_integers, &inner_addresses, &inner_types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED)
+    if (!is_named(inner))
         MPI_Type_free(&inner);
     return flat;
 }
@@ -125,9 +125,9 @@ static int large_type(size_t count, const carrier *of, MPI_Datatype *type) {
 }
 
 static int carrier_of(hocket_mcast_domain *domain, MPI_Datatype type, MPI_Op op, carrier *of) {
-    int size;
+    MPI_Count size;
     MPI_Aint lower, extent;
-    int code = MPI_Type_size(type, &size);
+    int code = MPI_Type_size_x(type, &size);
     if (code == MPI_SUCCESS)
         code = MPI_Type_get_extent(type, &lower, &extent);
     if (code != MPI_SUCCESS)
@@ -380,7 +380,8 @@ static void discard(hocket_mcast_domain *domain) {
 /* Ends the receive that waits for the next header, and whatever else a broken domain has. */
 static void stop_listening(hocket_mcast_domain *domain) {
     for (int i = 0; i < domain->under_way; i++)
-        MPI_Cancel(&domain->requests[i]);
+        if (domain->requests[i] != MPI_REQUEST_NULL)
+            MPI_Cancel(&domain->requests[i]);
     MPI_Waitall(domain->under_way, domain->requests, MPI_STATUSES_IGNORE);
     domain->under_way = 0;
 }

@@ -4,6 +4,8 @@
  */
 #include "shim.h"
 
+#include <stdlib.h>
+
 #include "library.h"
 
 int MPI_Init(int *argc, char ***argv)
@@ -118,6 +120,27 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     return PMPI_Request_get_status(request, flag, status);
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    shim_progress();
+    return PMPI_Request_get_status_all(count, requests, flag, statuses);
+}
+
+int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return PMPI_Request_get_status_any(count, requests, index, flag, status);
+}
+
+int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *ended, int indices[],
+                                MPI_Status statuses[])
+{
+    shim_progress();
+    return PMPI_Request_get_status_some(count, requests, ended, indices, statuses);
+}
+#endif
+
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     WAIT(PMPI_Probe(source, tag, comm, status), PMPI_Iprobe(source, tag, comm, &flag, status));
@@ -127,6 +150,12 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 {
     shim_progress();
     return PMPI_Iprobe(source, tag, comm, flag, status);
+}
+
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    shim_progress();
+    return PMPI_Improbe(source, tag, comm, flag, message, status);
 }
 
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
@@ -190,6 +219,26 @@ static int wait_for_both(MPI_Request requests[2], MPI_Status *status)
         if (code == MPI_SUCCESS)                                                                                       \
             code = PMPI_Isend##large(data, count, type, to, tag, comm, &requests[1]);                                  \
         return code == MPI_SUCCESS ? wait_for_both(requests, status) : code;                                           \
+    }                                                                                                                  \
+    int MPI_Sendrecv_replace##large(void *data, COUNT count, MPI_Datatype type, int to, int tag, int from, int recv_tag,\
+                                    MPI_Comm comm, MPI_Status *status)                                                 \
+    {                                                                                                                  \
+        if (!shim_polls())                                                                                             \
+            return PMPI_Sendrecv_replace##large(data, count, type, to, tag, from, recv_tag, comm, status);             \
+        COUNT room = 0, length = 0;                                                                                    \
+        int code = PMPI_Pack_size##large(count, type, comm, &room);                                                    \
+        void *packed = code == MPI_SUCCESS ? shim_room((size_t)room) : NULL;                                           \
+        if (code == MPI_SUCCESS)                                                                                       \
+            code = PMPI_Pack##large(data, count, type, packed, room, &length, comm);                                   \
+        MPI_Request requests[2];                                                                                       \
+        if (code == MPI_SUCCESS)                                                                                       \
+            code = PMPI_Irecv##large(data, count, type, from, recv_tag, comm, &requests[0]);                           \
+        if (code == MPI_SUCCESS)                                                                                       \
+            code = PMPI_Isend##large(packed, length, MPI_PACKED, to, tag, comm, &requests[1]);                         \
+        if (code == MPI_SUCCESS)                                                                                       \
+            code = wait_for_both(requests, status);                                                                    \
+        free(packed);                                                                                                  \
+        return code;                                                                                                   \
     }
 
 #define COUNT int

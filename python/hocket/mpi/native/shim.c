@@ -7,6 +7,8 @@
  */
 #include "shim.h"
 
+#include "types.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -84,6 +86,7 @@ struct operation {
 static struct {
     int is_ready;
     const char *off;
+    int leaves_started;
     int log_calls, log_summary, world_rank;
     /* Whether there are more ranks here than processors: one that waits lets others go on. */
     int is_crowded;
@@ -146,6 +149,11 @@ static void *grown(void *memory, size_t bytes)
     return grown;
 }
 
+void *shim_room(size_t bytes)
+{
+    return grown(NULL, bytes);
+}
+
 static char *make_room(struct room *room, size_t bytes)
 {
     if (room->size < bytes) {
@@ -155,6 +163,12 @@ static char *make_room(struct room *room, size_t bytes)
     return room->bytes;
 }
 
+/* Whether some call of a collective may get an algorithm. */
+static int has_rule(int collective, int is_nonblocking)
+{
+    return !(is_nonblocking && shim.leaves_started) && hocket_has_rule(collective, is_nonblocking);
+}
+
 /* Types */
 
 /* Until the thread asks for the next one. */
@@ -162,16 +176,13 @@ static const struct shape *shape_of(MPI_Datatype type)
 {
     REMEMBERED struct shape last;
     MPI_Count size, lower, extent, true_lower, true_extent;
-    int integers, addresses, types, combiner;
     if (last.is_named && last.type == type)
         return &last;
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lower, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    int is_named = combiner == MPI_COMBINER_NAMED;
-    int is_dense = is_named && size == extent && true_lower == 0 && true_extent == size;
-    last = (struct shape){type, is_named, is_dense, (size_t)size,
+    int named = is_named(type), is_dense = named && size == extent && true_lower == 0 && true_extent == size;
+    last = (struct shape){type, named, is_dense, (size_t)size,
                           {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
     return &last;
 }
@@ -481,12 +492,14 @@ static int duplicate(MPI_Comm comm, struct communicator *state)
     int code;
     PMPI_Comm_get_errhandler(comm, &handler);
     PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    if (hocket_has_rule(HOCKET_ANY, 1)) {
+    if (has_rule(HOCKET_ANY, 1)) {
         code = PMPI_Comm_idup(comm, &state->private_comm, &state->duplication);
     } else {
         PMPI_Comm_group(comm, &group);
         code = PMPI_Comm_create(comm, group, &state->private_comm);
         PMPI_Group_free(&group);
+        if (code == MPI_SUCCESS)
+            PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
     }
     PMPI_Comm_set_errhandler(comm, handler);
     PMPI_Errhandler_free(&handler);
@@ -561,10 +574,7 @@ static struct operation *take_operation(struct communicator *state)
 /* A type that stays when the caller frees its own. */
 static MPI_Datatype held(MPI_Datatype type)
 {
-    int integers, addresses, types, combiner = MPI_COMBINER_NAMED;
-    if (type != MPI_DATATYPE_NULL)
-        PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED)
+    if (type != MPI_DATATYPE_NULL && !is_named(type))
         PMPI_Type_dup(type, &type);
     return type;
 }
@@ -765,7 +775,7 @@ static struct operation *operation_for(struct call *call)
         call->reason = "MPI_Init was not seen";
     if (!call->reason)
         call->reason = shim.off;
-    if (!call->reason && !hocket_has_rule(call->collective, call->is_nonblocking))
+    if (!call->reason && !has_rule(call->collective, call->is_nonblocking))
         call->reason = "no rule for it";
     struct communicator *state = call->reason || call->comm == MPI_COMM_NULL ? NULL : state_of(call->comm);
     if (!call->reason)
@@ -803,7 +813,7 @@ int shim_run(struct call *call)
 
 size_t *shim_counts(const struct call *call)
 {
-    int is_taken = shim.is_ready && !shim.off && hocket_has_rule(call->collective, call->is_nonblocking);
+    int is_taken = shim.is_ready && !shim.off && has_rule(call->collective, call->is_nonblocking);
     struct communicator *state = is_taken ? state_of(call->comm) : NULL;
     return state ? state->counts : NULL;
 }
@@ -849,7 +859,7 @@ static int cancel_request(void *state, int is_complete)
 
 int shim_may_be_active(MPI_Comm comm)
 {
-    if (!shim.is_ready || shim.off || comm == MPI_COMM_NULL || !hocket_has_rule(HOCKET_ANY, 1))
+    if (!shim.is_ready || shim.off || comm == MPI_COMM_NULL || !has_rule(HOCKET_ANY, 1))
         return 0;
     struct communicator *state = state_of(comm);
     return state && !state->reason;
@@ -862,7 +872,7 @@ static int is_active(void)
 
 int shim_polls(void)
 {
-    return is_active() || (shim.has_threads && hocket_has_rule(HOCKET_ANY, 1));
+    return is_active() || (shim.has_threads && has_rule(HOCKET_ANY, 1));
 }
 
 void shim_progress(void)
@@ -1035,6 +1045,11 @@ static int is_crowded(void)
     return ranks > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+void shim_leave_started(void)
+{
+    shim.leaves_started = 1;
+}
+
 void shim_begin(void)
 {
     static char problem[512];
@@ -1051,11 +1066,12 @@ void shim_begin(void)
     read_rules(problem, sizeof problem);
     if (!*problem)
         read_log(problem, sizeof problem);
-    int first = *problem ? shim.world_rank : INT_MAX;
-    PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (first != INT_MAX)
+    int least[] = {*problem ? shim.world_rank : INT_MAX, !shim.leaves_started};
+    PMPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    shim.leaves_started = !least[1];
+    if (least[0] != INT_MAX)
         shim.off = "switched off by an error";
-    if (first == shim.world_rank)
+    if (least[0] == shim.world_rank)
         print_line("%s; all calls are left to MPI", problem);
     PMPI_Comm_dup(MPI_COMM_SELF, &shim.judge);
     PMPI_Comm_set_errhandler(shim.judge, MPI_ERRORS_RETURN);

@@ -38,6 +38,8 @@ struct call {
     int code;
 };
 
+/* Nonblocking calls are left to MPI, as the program's waits for them will not be seen; before shim_begin, on any rank. */
+void shim_leave_started(void);
 /* Reads HOCKET_RULES and HOCKET_LOG; all ranks of MPI_COMM_WORLD call it, once MPI is initialised. */
 void shim_begin(void);
 /* Ends what is under way and prints the summary; before MPI is finalised. */
@@ -66,6 +68,8 @@ int shim_may_be_active(MPI_Comm comm);
 int shim_polls(void);
 /* Goes on with them. */
 void shim_progress(void);
+/* Memory, which there is: else the program is ended. */
+void *shim_room(size_t bytes);
 /* Waits for a request of MPI's, and goes on with them. */
 int shim_wait(MPI_Request *request, MPI_Status *status);
 /* Ends what was started on a communicator that is to be freed. */

@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include "trace.h"
 
+#include "types.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -244,11 +246,10 @@ void root_field(int root)
 void type_fields(const char *prefix, MPI_Datatype type)
 {
     char name[MPI_MAX_OBJECT_NAME] = "derived";
-    int integers, addresses, types, combiner, length;
+    int length;
     MPI_Count bytes;
     PMPI_Type_size_x(type, &bytes);
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    if (combiner == MPI_COMBINER_NAMED)
+    if (is_named(type))
         PMPI_Type_get_name(type, name, &length);
     put_name(prefix, "type");
     put("\"");

@@ -102,7 +102,8 @@ FORTRAN(wait, (MPI_Fint * request, MPI_Fint *status, MPI_Fint *error), {
     MPI_Status seen;
     MPI_Request waited = PMPI_Request_f2c(*request);
     int code = MPI_Wait(&waited, &seen);
-    set(error, with_status(with_request(code, waited, request), &seen, status));
+    *request = PMPI_Request_c2f(waited);
+    set(error, with_status(code, &seen, status));
 })
 
 FORTRAN(test, (MPI_Fint * request, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *error), {
@@ -111,7 +112,7 @@ FORTRAN(test, (MPI_Fint * request, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *e
     int is_done = 0;
     int code = MPI_Test(&looked, &is_done, &seen);
     *flag = is_done;
-    with_request(code, looked, request);
+    *request = PMPI_Request_c2f(looked);
     set(error, is_done ? with_status(code, &seen, status) : code);
 })
 
@@ -125,9 +126,9 @@ static int wait_all(int count, MPI_Fint *requests, MPI_Fint *statuses)
         for (int i = 0; i < count; i++)
             waited[i] = PMPI_Request_f2c(requests[i]);
         code = MPI_Waitall(count, waited, seen);
-        for (int i = 0; code == MPI_SUCCESS && i < count; i++) {
+        for (int i = 0; i < count; i++) {
             requests[i] = PMPI_Request_c2f(waited[i]);
-            if (!is_ignored(statuses))
+            if ((code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS) && !is_ignored(statuses))
                 PMPI_Status_c2f(&seen[i], statuses + (size_t)i * sizeof(MPI_Status) / sizeof(MPI_Fint));
         }
     }

@@ -91,7 +91,7 @@ static void started(void)
     expect(got == left, "a receive among them");
 }
 
-enum { WAYS = 6 };
+enum { WAYS = 8 };
 
 /* Receives an int from a rank: one function for each way that waits. */
 static int received(int way, int from)
@@ -109,6 +109,14 @@ static int received(int way, int from)
     } else if (way == 2) {
         status.MPI_SOURCE = -1;
         MPI_Sendrecv(&rank, 1, MPI_INT, from, 6, &value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &status);
+    } else if (way == 6) {
+        while (!flag)
+            MPI_Improbe(from, 5, MPI_COMM_WORLD, &flag, &message, &status);
+        MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
+    } else if (way == 7) {
+        value = 77;
+        status.MPI_SOURCE = -1;
+        MPI_Sendrecv_replace(&value, 1, MPI_INT, from, 6, from, 5, MPI_COMM_WORLD, &status);
     } else {
         MPI_Irecv(&value, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &request);
         if (way == 3)
@@ -137,8 +145,10 @@ static void waited_for(void)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         if (rank == last)
             MPI_Send(&way, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
-        if (rank == last && way == 2)
+        if (rank == last && (way == 2 || way == 7)) {
             MPI_Recv(&value, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            expect(value == (way == 2 ? 0 : 77), "what was sent while a sum was under way");
+        }
         expect(sum == ranks * last / 2, "a sum that is waited for");
     }
 }
@@ -200,6 +210,24 @@ static void broadcast_from_constants(void)
     expect(page[0] == 1 && page[1] == rank + 1 && page[2] == 1, "broadcast from constants");
     MPI_Type_free(&spaced);
     munmap(page, 4096);
+}
+
+static void made_with_large_counts(void)
+{
+#if MPI_VERSION >= 4
+    MPI_Datatype pairs;
+    MPI_Request request;
+    int pair[2] = {rank, -rank};
+    MPI_Type_contiguous_c(2, MPI_INT, &pairs);
+    MPI_Type_commit(&pairs);
+    MPI_Bcast(pair, 1, pairs, ranks - 1, MPI_COMM_WORLD);
+    expect(pair[0] == ranks - 1 && pair[1] == 1 - ranks, "a type made with large counts");
+    pair[0] = rank;
+    MPI_Ibcast(pair, 1, pairs, 0, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&pairs);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(pair[0] == 0, "such a type, freed early");
+#endif
 }
 
 static void *thread(void *comm)
@@ -285,6 +313,7 @@ int main(int argc, char **argv)
     started();
     waited_for();
     broadcast_from_constants();
+    made_with_large_counts();
     if (argc > 1)
         freed_early();
     threads(provided);
