@@ -1,8 +1,8 @@
-"""Fuzz the readers of traces: whatever a file holds, each gives a trace or an error of one line.
+"""Fuzz the readers of traces, and replays: whatever a file holds, there is a trace or an error of one line.
 
-Files that are right are changed at random, and read under a limit of memory and of time. What was read is also written
-in Hocket's own format and read again. Anything but a trace or an `Error` is printed, with where the files are kept that
-led to it, and ends with exit status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
+Files that are right are changed at random, and read under a limit of memory and of time. What was read is also
+replayed, written in Hocket's own format, and read again. Anything but a trace or an `Error` is printed, with where the
+files are kept that led to it, and ends with status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
 """
 
 import argparse
@@ -19,8 +19,9 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
+import hocket
 from hocket import Error, traces
 from hocket.traces import Call, Communicator, RankTrace, Trace
 
@@ -30,6 +31,7 @@ LONGEST_LINE = 300
 LARGEST_BYTES = 1 << 18
 
 Files = Mapping[str, bytes]
+T = TypeVar("T")
 
 NUMBERS = (
     b"0 -1 -2 1 2 3 7 255 -555 1e6 1e999 nan inf 1.5 00 1_0 2147483648 9223372036854775807 1000000000000000000"
@@ -92,11 +94,12 @@ MPI_Finalize:1100:-
 
 
 def own_trace() -> Trace:
-    """Return a trace of two ranks with calls of every kind."""
+    """Return a trace of two ranks, with calls of nearly every kind."""
     data = {"count": 3, "type": "MPI_INT", "type_bytes": 4}
     ranks = []
     for rank in range(2):
         peer = {"comm": 0, "peer": 1 - rank, "tag": 1}
+        shift = {**peer, "recv_peer": 1 - rank, "recv_tag": 1, **{f"recv_{key}": value for key, value in data.items()}}
         calls = [
             ("Irecv", {**peer, **data, "request": 0}),
             ("Send", {**peer, **data}),
@@ -106,6 +109,9 @@ def own_trace() -> Trace:
             ("Comm_dup", {"comm": 0, "new": 2, "new_ranks": [0, 1]}),
             ("Bcast", {"comm": 2, "root": 1, **data}),
             ("Recv_init", {**peer, **data, "request": 1}),
+            ("Start", {"requests": [1]}),
+            ("Sendrecv", {**shift, **data, "got": [1 - rank, 1, 12]}),
+            ("Wait", {"requests": [1], "got": [[-2, -1, 0]]}),
             ("Request_free", {"requests": [1]}),
             ("Comm_free", {"comm": 2}),
         ]
@@ -210,22 +216,30 @@ CHANGES: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (
 )
 
 
+def told(folder: Path, read: Callable[[], T]) -> T | None:
+    """Return what is read, if it is no error; that is to be one line."""
+    try:
+        return read()
+    except Error as error:
+        message = str(error)
+        assert "\n" not in message and len(message) < LONGEST_LINE + 200 and message.startswith(str(folder)), message
+        return None
+
+
 def check(folder: Path, entry: str, files: Files) -> bool:
-    """Read files as one trace; return whether they are one.
+    """Read files as one trace and replay it; return whether they are one.
 
     Raises:
-        AssertionError: The error is of several lines or does not begin with a file, or what was read is no trace to
+        AssertionError: An error is of several lines or does not begin with a file, or what was read is no trace to
             Hocket's own reader.
     """
     for path in folder.iterdir():
         path.unlink()
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    try:
-        trace = traces.load(folder / entry)
-    except Error as error:
-        message = str(error)
-        assert "\n" not in message and len(message) < LONGEST_LINE + 200 and message.startswith(str(folder)), message
+    trace = told(folder, lambda: traces.load(folder / entry))
+    told(folder, lambda: hocket.replay(folder / entry, "cluster"))
+    if trace is None:
         return False
     traces.write(folder / "again", trace)
     assert traces.read(folder / "again").ranks == trace.ranks, "read again, it is another trace"

@@ -20,12 +20,11 @@ def _title(title: str, subtitle: str) -> alt.TitleParams:
     return alt.TitleParams(title, subtitle=[subtitle], anchor="start")
 
 
-def _lines(rows: Rows, x: str, x_title: str, color: str, is_log: bool) -> alt.LayerChart:
+def _lines(rows: Rows, x: str, x_title: str, color: str) -> alt.LayerChart:
     import altair as alt
 
-    scale = alt.Scale(type="log") if is_log else alt.Scale()
     base = alt.Chart({"values": [*rows]}).encode(
-        x=alt.X(f"{x}:Q", title=x_title, scale=scale),
+        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log")),
         color=alt.Color(f"{color}:N", title=None).scale(domain=list(dict.fromkeys(row[color] for row in rows))),
     )
     drawing: alt.LayerChart = alt.LayerChart(
@@ -91,13 +90,13 @@ def table(rows: Rows, title: str) -> alt.HConcatChart:
 
 def over_gamma(rows: Rows, title: str) -> alt.LayerChart:
     """Draw the times of algorithms over how long a reconfiguration takes."""
-    drawing = _lines(rows, "reconfiguration_s", "reconfiguration (s)", "algorithm", is_log=True)
+    drawing = _lines(rows, "reconfiguration_s", "reconfiguration (s)", "algorithm")
     subtitle = "32 nodes of 4 ports, connections ahead where the program tells them, else for each message; no noise"
     return drawing.properties(title=_title(title, subtitle))
 
 
 def over_wavelengths(rows: Rows, title: str) -> alt.LayerChart:
     """Draw the times of algorithms over the wavelengths of a ring of fibres."""
-    drawing = _lines(rows, "wavelengths", "wavelengths per fibre", "algorithm", is_log=True)
+    drawing = _lines(rows, "wavelengths", "wavelengths per fibre", "algorithm")
     subtitle = "32 nodes of 4 ports on a ring, connections ahead, first-fit wavelengths; blocks of 1000 B; no noise"
     return drawing.properties(title=_title(title, subtitle))

@@ -86,10 +86,10 @@ class RankLog:
         """Append a call."""
         self.calls.append(Call(function, start_s, end_s, arguments, line))
 
-    def send(self, arguments: dict[str, Any], prefix: str = "") -> None:
+    def send(self, arguments: dict[str, Any]) -> None:
         """Note the message that a call sends."""
         if arguments["peer"] != NOBODY:
-            size_bytes = arguments[f"{prefix}count"] * arguments[f"{prefix}type_bytes"]
+            size_bytes = arguments["count"] * arguments["type_bytes"]
             self.messages.append(Message(arguments["comm"], arguments["peer"], arguments["tag"], size_bytes))
 
     def receive(self, arguments: dict[str, Any], line: int, prefix: str = "", is_sized: bool = True) -> Receive | None:

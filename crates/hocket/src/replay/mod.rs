@@ -133,11 +133,14 @@ impl Run<'_> {
             let call = application.ranks[rank].calls.get(replay.returned(rank)?)?;
             Some(application.told(rank, call))
         });
-        match (waiting.next(), waiting.next()) {
-            (None, _) => error,
-            (Some(told), None) => Error::new(format!("{told} waits for ever")),
-            (Some(told), Some(other)) => Error::new(format!("{told} waits for ever, and so does {other}")),
-        }
+        let who = match (waiting.next(), waiting.next()) {
+            (None, _) => return error,
+            (Some(told), None) => format!("{told} waits for ever"),
+            (Some(told), Some(other)) => format!("{told} waits for ever, and so does {other}"),
+        };
+        // What ranks wait for is told by their calls, what the network lacks is not.
+        let why = error.to_string();
+        Error::new(if why.starts_with("deadlock: rank") { who } else { format!("{who}: {why}") })
     }
 }
 

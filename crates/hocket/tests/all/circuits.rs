@@ -269,7 +269,6 @@ fn set_up_overlaps_with_computation() {
     assert!((found_s - 4e-3 - GAMMA_S - message_s).abs() < 1e-15, "{found_s}");
 }
 
-/// Everybody connects to everybody, in the order of the numbers.
 /// Rank 0 sends to rank 1 and then to rank 2, which comes late.
 struct Late;
 
@@ -301,6 +300,7 @@ fn a_step_does_not_wait_for_the_peers_of_later_ones() {
     assert!(times_s.into_iter().all(|(found_s, expected_s)| (found_s - expected_s).abs() < 1e-12));
 }
 
+/// Everybody connects to everybody, in the order of the numbers.
 struct ConnectToAll;
 
 impl Program for ConnectToAll {
@@ -319,7 +319,6 @@ fn more_circuits_than_ports_are_refused() {
     }
 }
 
-/// Nobody connects to rank 0.
 /// Rank 1 waits for a circuit that there is no wavelength for, and rank 0 computes meanwhile, before it hears of it.
 struct WaitsForLight;
 
@@ -349,6 +348,7 @@ fn who_waits_in_vain_is_refused_when_all_else_has_happened() {
     assert!((outcome.rank_times_s[0] - end_s).abs() < 1e-9, "{:?}", outcome.rank_times_s);
 }
 
+/// Nobody connects to rank 0.
 struct ConnectInVain;
 
 impl Program for ConnectInVain {

@@ -263,7 +263,7 @@ impl<'a> Switch<'a> {
         let there = hops.len();
         topology.route(ends[1] as usize, ends[0] as usize, &mut hops);
         let circuit = &mut self.circuits[index as usize];
-        (circuit.ends, circuit.there) = (ends, there);
+        (circuit.ends, circuit.there, circuit.used) = (ends, there, 0);
         circuit.route.clear();
         circuit.route.extend(hops.iter().map(|hop| hop.link));
         index
