@@ -553,7 +553,9 @@ def test_a_deadlock_is_told_with_the_calls_of_ranks() -> None:
 def test_a_deadlock_in_the_network_is_told_with_what_is_missing() -> None:
     network = 'model = "circuits"\ntopology = "crossbar"\nnodes = 2\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
     keys = 'ports = 1\npolicy = "naive"\nreconfiguration = "1 us"\nchanges = ["0 s: node 1 has 0 ports"]\n'
-    with pytest.raises(hocket.Error, match=r"MPI_Send waits for ever.*: deadlock: node 0 .*: node 1 has no working port"):
+    with pytest.raises(
+        hocket.Error, match=r"MPI_Send waits for ever.*: deadlock: node 0 .*: node 1 has no working port"
+    ):
         hocket.replay(finished(ping_pong()), Machine.parse(f'name = "dark"\n[network]\n{network}{keys}'))
 
 
