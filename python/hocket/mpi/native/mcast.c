@@ -133,6 +133,9 @@ static int carrier_of(hocket_mcast_domain *domain, MPI_Datatype type, MPI_Op op,
     if (code != MPI_SUCCESS)
         return mpi_failed(code, "data type");
     *of = (carrier){domain, type, op, (size_t)size, extent, is_flat(type)};
+    if (!of->is_flat && size > INT_MAX)
+        return fail(HOCKET_ERR_ARGUMENT, "data type: got elements of %lld B with gaps, expected at most 2^31 - 1",
+                    (long long)size);
     return MPI_SUCCESS;
 }
 

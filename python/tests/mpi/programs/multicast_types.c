@@ -70,6 +70,15 @@ int main(int argc, char **argv) {
     check(hocket_mcast_release(domain, task.id) == MPI_SUCCESS, "release");
     check(hocket_mcast_release(domain, task.id) == HOCKET_ERR_ARGUMENT, "released twice");
 
+    /* Elements of 2^31 bytes, with a gap and without. */
+    MPI_Datatype half, giant, torn;
+    MPI_Type_contiguous(1 << 30, MPI_BYTE, &half);
+    MPI_Type_contiguous(2, half, &giant);
+    MPI_Type_commit(&giant);
+    MPI_Type_vector(2, 1 << 30, (1 << 30) + 1, MPI_BYTE, &torn);
+    MPI_Type_commit(&torn);
+    check(hocket_mcast_recv(domain, given, 1, torn, NULL) == HOCKET_ERR_ARGUMENT, "giants with gaps");
+
     if (argc > 1) {
         MPI_Count count = ((MPI_Count)1 << 31) + 12345;
         unsigned char *large = malloc((size_t)count);
@@ -81,6 +90,11 @@ int main(int argc, char **argv) {
         }
         check(hocket_mcast_recv(domain, large, count, MPI_BYTE, &status) == MPI_SUCCESS && status.count == count, "recv");
         check(large[0] == 5 && large[count / 2] == 5 && large[count - 2] == 5 && large[count - 1] == 9, "large");
+        large[0] = rank == 0 ? 7 : 0;
+        if (rank == 0)
+            check(hocket_mcast_send(domain, all, bitmap_bytes, large, 1, giant, &id) == MPI_SUCCESS, "send a giant");
+        check(hocket_mcast_recv(domain, large, count, MPI_BYTE, &status) == MPI_SUCCESS, "recv a giant");
+        check(large[0] == 7 && status.bytes == (size_t)1 << 31, "a giant");
         free(large);
     }
     check(hocket_mcast_domain_free(&domain) == MPI_SUCCESS && domain == NULL, "free");
