@@ -106,12 +106,18 @@ def test_calls_that_are_left_to_mpi_do_not_wait_for_those_that_are_not(mpi: Mpi,
     assert "mixed: right" in ran.output, ran.output + ran.errors
 
 
-@pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
-def test_fortran(mpi: Mpi, module: str) -> None:
-    ran = mpi.run(3, [mpi.compiled("fortran.F90", f"-DMODULE={module}")], TAKE_ALL)
+@pytest.mark.parametrize(("module", "request_type"), [("mpi", "integer"), ("mpi_f08", "type(mpi_request)")])
+def test_fortran(mpi: Mpi, module: str, request_type: str) -> None:
+    program = mpi.compiled("fortran.F90", f"-DMODULE={module}", f"-DREQUEST={request_type}")
+    ran = mpi.run(3, [program], [*TAKE_ALL, *(f"i{line}" for line in TAKE_ALL)])
     assert ran.output.strip() == "fortran: right", ran.errors
     assert ran.algorithms[("MPI_Allreduce", "allreduce recursive_doubling")] == 2
     assert ran.algorithms[("MPI_Allgather", "allgather ring")] == 1
+    if not mpi.is_open_mpi:
+        counts, why = (
+            (ran.algorithms, "allreduce recursive_doubling") if module == "mpi" else (ran.passed, "no rule for it")
+        )
+        assert counts[("MPI_Iallreduce", why)] == 1, ran.errors
     for name in ("Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Exscan"):
         assert ran.passed[(f"MPI_{name}", "no algorithms for it")] == 1, ran.errors
 

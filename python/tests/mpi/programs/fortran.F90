@@ -1,4 +1,4 @@
-! Collectives called from Fortran, by the module mpi or mpi_f08, as MODULE says; prints "fortran: right" when all results are.
+! Collectives called from Fortran, by the module mpi or mpi_f08, as MODULE says, with requests of type REQUEST; prints "fortran: right" when all results are.
 program fortran
   use MODULE
   implicit none
@@ -6,6 +6,7 @@ program fortran
   integer :: own(4), total(4)
   integer, allocatable :: all(:)
   logical :: is_right, everywhere
+  REQUEST :: started
   call mpi_init(error)
   call mpi_comm_rank(mpi_comm_world, rank, error)
   call mpi_comm_size(mpi_comm_world, ranks, error)
@@ -14,6 +15,10 @@ program fortran
   is_right = all_equal(total)
   total = own
   call mpi_allreduce(mpi_in_place, total, 4, mpi_integer, mpi_sum, mpi_comm_world, error)
+  is_right = is_right .and. all_equal(total)
+  total = 0
+  call mpi_iallreduce(own, total, 4, mpi_integer, mpi_sum, mpi_comm_world, started, error)
+  call mpi_wait(started, mpi_status_ignore, error)
   is_right = is_right .and. all_equal(total)
   allocate(all(4 * ranks))
   call mpi_allgather(own, 4, mpi_integer, all, 4, mpi_integer, mpi_comm_world, error)
