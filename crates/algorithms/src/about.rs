@@ -7,13 +7,16 @@ use hocket_core::{Call, Options, Parameter, Unit};
 pub struct About {
     /// Time on the critical path in the Hockney model, a formula over
     /// `P` ranks, `n` bytes of the call's message (`--size`), `alpha` s, `beta` s/B, `gamma` s/B, `o` s (how long a
-    /// posted message occupies its sender: 0 unless the machine says otherwise), the parameters, and what `completes` adds.
+    /// posted message occupies its sender: 0 unless the machine says otherwise), `ports` and `k` (those of a node that
+    /// the algorithm can use), the parameters, and what `completes` adds.
     pub cost: &'static str,
     /// Messages of all ranks together, a formula over the same names.
     pub messages: &'static str,
-    /// Whether `cost` is the exact time of this call; elsewhere it is the time with every block rounded up to the
-    /// largest. Tests compare both with the simulator.
+    /// Whether `cost` is the exact time of this call on nodes of enough ports; elsewhere it is an upper bound, with every
+    /// block rounded up to the largest. Tests compare both with the simulator.
     pub cost_is_exact: fn(&Call) -> bool,
+    /// The most messages that a rank sends at a time, or receives: with fewer ports than that some wait.
+    pub ports: fn(&Call) -> usize,
     /// The precondition: the sentence to refuse a call with, or nothing.
     pub refuses: fn(&Call) -> Option<&'static str>,
     /// The parameters it takes.
@@ -60,6 +63,7 @@ impl About {
             cost,
             messages,
             cost_is_exact: ranks_divide_count,
+            ports: |_| 1,
             refuses: |_| None,
             parameters: &[],
             completes: |_| Vec::new(),
@@ -70,6 +74,11 @@ impl About {
     /// The formulas are exact for these calls.
     pub const fn exact_when(self, cost_is_exact: fn(&Call) -> bool) -> Self {
         Self { cost_is_exact, ..self }
+    }
+
+    /// A rank sends, or receives, up to so many messages at a time.
+    pub const fn on_ports(self, ports: fn(&Call) -> usize) -> Self {
+        Self { ports, ..self }
     }
 
     /// Calls for which `refuses` gives a sentence are refused with it.

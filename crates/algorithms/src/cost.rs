@@ -23,6 +23,10 @@ pub struct Price {
     pub gamma_s: f64,
     /// o, seconds: how long the message occupies its sender, where the machine says so.
     pub overhead_s: Option<f64>,
+    /// ports: those that the algorithm can use.
+    pub wanted_ports: usize,
+    /// k: those of a node among them.
+    pub ports: usize,
     /// The algorithm's own parameters.
     pub parameters: Vec<(&'static str, u64)>,
 }
@@ -61,6 +65,8 @@ impl Price {
             "beta" => Ok(self.beta_s),
             "gamma" => Ok(self.gamma_s),
             "o" => Ok(self.overhead_s.unwrap_or(0.0)),
+            "ports" => Ok(self.wanted_ports as f64),
+            "k" => Ok(self.ports as f64),
             _ => {
                 let parameter = self.parameters.iter().find(|(key, _)| *key == name);
                 parameter.map(|(_, v)| *v as f64).ok_or_else(|| Error::new(format!("formula: unknown name {name:?}")))

@@ -110,7 +110,7 @@ pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     })
 }
 
-pub use crate::catalogue::{CATALOGUE, run, with_program};
+pub use crate::catalogue::{CATALOGUE, demand, run, with_program};
 
 macro_rules! catalogue {
     ($($collective:ident as $variant:ident: $($name:ident),+;)+) => {
@@ -118,11 +118,13 @@ macro_rules! catalogue {
             #[doc = concat!("Algorithms for ", stringify!($collective), ".")]
             #[allow(missing_docs)]
             pub mod $collective {
+                pub mod bound;
                 $(pub mod $name;)+
             }
         )+
 
         mod catalogue {
+            use hocket_core::demand::Demand;
             use hocket_core::{Call, Collective, Program, Rank};
 
             use crate::{Entry, Visitor};
@@ -136,6 +138,13 @@ macro_rules! catalogue {
                     include_str!(concat!(stringify!($collective), "/", stringify!($name), ".rs")),
                 ),
             )+)+];
+
+            /// What a collective demands of every algorithm.
+            pub const fn demand(collective: Collective) -> &'static Demand {
+                match collective {
+                    $(Collective::$variant => &crate::$collective::bound::DEMAND,)+
+                }
+            }
 
             /// Hands the program of `entry` to `visitor`.
             ///

@@ -236,6 +236,11 @@ pub fn places(c: &Call, root: usize, rank: usize) -> Vec<Place> {
     TorusTree::all(torus, root).take(parts(c, torus)).map(|tree| tree.place(rank)).collect()
 }
 
+/// The most children that a rank has in all trees together, which share no link: one along each axis.
+pub fn children(c: &Call) -> usize {
+    Torus::of(c).axes().count()
+}
+
 fn parts(c: &Call, torus: Torus) -> usize {
     torus.axes().count().min(c.count(0).max(1))
 }

@@ -5,6 +5,7 @@
 
 mod call;
 mod combinators;
+pub mod demand;
 mod earliest;
 mod error;
 mod executor;

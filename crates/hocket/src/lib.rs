@@ -11,10 +11,10 @@ mod verification;
 pub use price::{Predicted, predict};
 pub use verification::{Report, verify, verify_calls};
 
-use hocket_algorithms::{Entry, Visitor, with_program};
+use hocket_algorithms::{Entry, Visitor, demand, with_program};
 use hocket_core::{Call, Program, Result};
 use hocket_memory::{Circuits, Operator};
-use hocket_simulate::{Options, Outcome, Platform};
+use hocket_simulate::{Bound, Options, Outcome, Platform};
 
 struct InMemory<'a>(&'a Call, Option<&'a Operator>, &'a [Vec<u8>], Circuits);
 
@@ -62,4 +62,9 @@ impl Visitor for Simulated<'_> {
 /// As there.
 pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
     with_program(entry, Simulated(call, platform, options))
+}
+
+/// What no algorithm for a call can beat on a platform, see [`hocket_simulate::bound`].
+pub fn bound(call: &Call, platform: &Platform) -> Bound {
+    hocket_simulate::bound(call, demand(call.collective), platform)
 }

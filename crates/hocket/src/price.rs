@@ -11,7 +11,8 @@ pub struct Predicted {
     pub time_s: f64,
     /// Messages of all ranks.
     pub messages: f64,
-    /// Whether the time is exact; otherwise it is an upper bound, with every block rounded up to the largest.
+    /// Whether the time is exact; otherwise it is an upper bound, with every block rounded up to the largest, or with fewer
+    /// ports than the algorithm can use.
     pub is_exact: bool,
 }
 
@@ -28,7 +29,9 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     if network.send_overhead_s.is_some() && !cost.knows_overhead() {
         return Ok(None);
     }
-    let is_exact = (entry.about.cost_is_exact)(call);
+    let wanted_ports = (entry.about.ports)(call).max(1);
+    let ports = network.ports.unwrap_or(wanted_ports).min(wanted_ports);
+    let is_exact = ports == wanted_ports && (entry.about.cost_is_exact)(call);
     let price = |elements: usize| Price {
         ranks: call.ranks,
         size_bytes: (elements * call.element_bytes) as f64,
@@ -36,6 +39,8 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
         beta_s: network.beta_s_per_byte,
         gamma_s: platform.node.reduce_s_per_byte,
         overhead_s: network.send_overhead_s,
+        wanted_ports,
+        ports,
         parameters: call.parameters.clone(),
     };
     let elements = size_in_elements(call);

@@ -204,6 +204,19 @@ impl Section {
         Ok(count)
     }
 
+    /// A whole number from 1 to `most`, none for "unlimited", or `default` when the key is absent.
+    ///
+    /// # Errors
+    /// Something else.
+    pub fn count_or_unlimited(&self, key: &str, default: usize, most: usize) -> Result<Option<usize>> {
+        let Some(item) = self.take(key) else { return Ok(Some(default)) };
+        if item.as_str() == Some("unlimited") {
+            return Ok(None);
+        }
+        let count = whole(item).filter(|count| (1..=most).contains(count));
+        count.map(Some).ok_or_else(|| self.reject(key, &format!("a whole number from 1 to {most}, or \"unlimited\"")))
+    }
+
     /// A list of whole numbers, or none when the key is absent.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
 use crate::network::{Departure, Network};
+use crate::ports::Usage;
 use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank};
 use crate::{Node, Options, interrupted};
 
@@ -21,6 +22,8 @@ use crate::{Node, Options, interrupted};
 pub enum Failure {
     /// The engine does not apply, for this reason.
     Inapplicable(String),
+    /// Messages are not in the order that was watched, for this reason; those of pairs may be.
+    Unordered(String),
     /// Another engine would not do better.
     Other(Error),
 }
@@ -28,7 +31,9 @@ pub enum Failure {
 impl Failure {
     pub fn into_error(self) -> Error {
         match self {
-            Self::Inapplicable(why) => Error::new(format!("the dataflow engine does not apply: {why}")),
+            Self::Inapplicable(why) | Self::Unordered(why) => {
+                Error::new(format!("the dataflow engine does not apply: {why}"))
+            }
             Self::Other(error) => error,
         }
     }
@@ -89,6 +94,8 @@ fn run_apart<N: Network, T: Timing>(
         has_stopped: Cell::new(false),
         simultaneous: RefCell::default(),
         pairs: (order == Order::OfPairs).then(|| RefCell::new(Pairs::new(call.ranks))),
+        sending: RefCell::new(Usage::new(call.ranks, network.ports(), timing.start())),
+        receiving: RefCell::new(Usage::new(call.ranks, network.ports(), timing.start())),
     };
     let ranks = SimulatedRank::all(&shared, &dataflow, timing.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
@@ -107,8 +114,9 @@ fn run_apart<N: Network, T: Timing>(
             break;
         }
     }
-    if let Some(why) = dataflow.refusal.take() {
-        return Err(Failure::Inapplicable(why));
+    dataflow.check_unreceived(call.ranks);
+    if let Some(failure) = dataflow.refusal.take() {
+        return Err(failure);
     }
     if !programs.all_ended() {
         return Err(Failure::Inapplicable("some ranks wait for ever, or a branch that lost".to_owned()));
@@ -119,6 +127,8 @@ fn run_apart<N: Network, T: Timing>(
 /// A message that waits at its receiver.
 struct Message<C> {
     len: usize,
+    /// When it leaves; for a rendezvous, when its request does.
+    start: C,
     /// When it arrives; for a rendezvous, when its request does.
     time: C,
     /// The slot of a sender that waits for the receive.
@@ -210,7 +220,7 @@ struct Dataflow<'a, N: Network, T: Timing> {
     element_bytes: usize,
     running: Cell<usize>,
     deferred: RefCell<Option<Deferred<T::Clock>>>,
-    refusal: RefCell<Option<String>>,
+    refusal: RefCell<Option<Failure>>,
     is_refused: Cell<bool>,
     resumes: Cell<u32>,
     operations: Cell<u32>,
@@ -219,6 +229,9 @@ struct Dataflow<'a, N: Network, T: Timing> {
     simultaneous: RefCell<HashMap<(Direction, usize), Simultaneous>>,
     /// Under [`Order::OfPairs`]: the latest message of each pair with each tag.
     pairs: Option<RefCell<Pairs<T::Clock>>>,
+    /// Whether messages have to wait for ports.
+    sending: RefCell<Usage<T::Clock>>,
+    receiving: RefCell<Usage<T::Clock>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -228,6 +241,7 @@ enum Direction {
 }
 
 const COMPETING: &str = "branches of one rank compete for its processor";
+const WAITING_FOR_PORTS: &str = "a node may have more messages to send or to receive at a time than ports";
 
 impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     fn bytes(&self, len: usize) -> f64 {
@@ -235,8 +249,12 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     }
 
     fn refuse(&self, why: &str) {
+        self.fail(Failure::Inapplicable(why.to_owned()));
+    }
+
+    fn fail(&self, failure: Failure) {
         self.is_refused.set(true);
-        self.refusal.borrow_mut().get_or_insert_with(|| why.to_owned());
+        self.refusal.borrow_mut().get_or_insert(failure);
     }
 
     /// Counts an operation; whether it is to happen. Once the user wants to stop none does, and each waits for ever: a rank
@@ -310,7 +328,8 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     fn check_order(&self, whose: (Direction, usize), latest: Latest<T::Clock>, now: Latest<T::Clock>) {
         let (time_s, latest_s) = (now.time.seconds(), latest.time.seconds());
         if time_s < latest_s {
-            return self.refuse("branches of one rank do not start their messages in the order of time");
+            let why = "branches of one rank do not start their messages in the order of time";
+            return self.fail(Failure::Unordered(why.to_owned()));
         }
         let simultaneous = &mut *self.simultaneous.borrow_mut();
         let known = simultaneous.entry(whose).or_default();
@@ -318,7 +337,7 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
             *known = Simultaneous { time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
         }
         if !known.peers.insert((now.peer, now.tag)) {
-            self.refuse("messages of one pair with one tag start at the same time");
+            self.fail(Failure::Unordered("messages of one pair with one tag start at the same time".to_owned()));
         }
     }
 
@@ -350,7 +369,35 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     /// Both sides of a rendezvous are there: the message leaves.
     fn transfer(&self, sender: usize, request: T::Clock, posted: T::Clock, len: usize) -> Departure<T::Clock> {
         let start = self.network.grant(request.max(posted));
-        self.network.inject(&mut self.ranks[sender].borrow_mut().busy, start, self.bytes(len))
+        let departure = self.network.inject(&mut self.ranks[sender].borrow_mut().busy, start, self.bytes(len));
+        self.hold_sending(sender, request, &departure);
+        departure
+    }
+
+    /// Notes that a message that `rank` issued at `issued` holds one of its sending ports.
+    #[inline(always)]
+    fn hold_sending(&self, rank: usize, issued: T::Clock, departure: &Departure<T::Clock>) {
+        let Departure { start, transfer_s, .. } = *departure;
+        if !self.sending.borrow_mut().hold(rank, issued, start, || start.plus(transfer_s)) {
+            self.refuse(WAITING_FOR_PORTS);
+        }
+    }
+
+    /// Notes that a message that was asked for at `issued`, if its start waits for that, holds a receiving port of `rank`.
+    #[inline(always)]
+    fn hold_receiving(&self, rank: usize, issued: T::Clock, start: T::Clock, arrival: T::Clock) {
+        if !self.receiving.borrow_mut().hold(rank, issued, start, || arrival) {
+            self.refuse(WAITING_FOR_PORTS);
+        }
+    }
+
+    /// A message that no rank receives holds ports, too: when, is not known here.
+    fn check_unreceived(&self, ranks: usize) {
+        let mailboxes = &*self.mailboxes.borrow();
+        let is_sent = |(_, _, message): (u32, Tag, &Message<T::Clock>)| message.rendezvous.is_none();
+        if self.network.ports().is_some() && (0..ranks).any(|rank| mailboxes.unexpected(rank).any(is_sent)) {
+            self.refuse(WAITING_FOR_PORTS);
+        }
     }
 
     /// A message meets the receive that waited for it.
@@ -391,7 +438,8 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let posted = self.mailboxes.borrow_mut().take_receive(to, rank as u32, tag);
         if !is_eager && posted.is_none() {
             let slot = self.outcomes.borrow_mut().open();
-            let message = Message { len, time: self.network.request(now), rendezvous: Some(slot) };
+            let request = self.network.request(now);
+            let message = Message { len, start: request, time: request, rendezvous: Some(slot) };
             self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
             return Progress::Waits(slot);
         }
@@ -400,14 +448,20 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             _ => {
                 let state = &mut *self.ranks[rank].borrow_mut();
                 self.meet_issued(state, now);
-                self.network.inject(&mut state.busy, now, self.bytes(len))
+                let departure = self.network.inject(&mut state.busy, now, self.bytes(len));
+                self.hold_sending(rank, now, &departure);
+                departure
             }
         };
         let arrival = self.arrival(&departure, rank, now.position(), to);
         match posted {
-            Some(posted) => self.deliver(to, &posted, arrival, received),
+            Some(posted) => {
+                let issued = if is_eager { departure.start } else { posted.time };
+                self.hold_receiving(to, issued, departure.start, arrival);
+                self.deliver(to, &posted, arrival, received);
+            }
             None => {
-                let message = Message { len, time: arrival, rendezvous: None };
+                let message = Message { len, start: departure.start, time: arrival, rendezvous: None };
                 self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
             }
         }
@@ -433,16 +487,17 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             return Progress::Waits(slot);
         };
         let received = Received { source: source as usize, len: message.len };
-        let arrival = match message.rendezvous {
-            None => message.time,
+        let (issued, start, arrival) = match message.rendezvous {
+            None => (message.start, message.start, message.time),
             Some(slot) => {
                 let departure = self.transfer(received.source, message.time, now, message.len);
                 let done = (departure.sender_done, received);
                 self.outcomes.borrow_mut().fill(slot, done);
                 self.ready.push(received.source);
-                self.arrival(&departure, received.source, message.time.position(), rank)
+                (now, departure.start, self.arrival(&departure, received.source, message.time.position(), rank))
             }
         };
+        self.hold_receiving(rank, issued, start, arrival);
         let ready = arrival.max(now);
         if N::NODE_HAS_STATE {
             let slot = self.outcomes.borrow_mut().open();

@@ -4,7 +4,7 @@
 //! operations that are done at one time. A message is bound to its receive in the
 //! order in which it was sent when the receive names its source, and in the order of arrival when it takes any.
 //! Where messages meet in the network, it keeps a time of its own: what happens there at a time comes after the messages
-//! that leave then, and before all else; who gets which circuit is decided when all else at that time has happened.
+//! that leave then, and before all else; who gets which circuit, or port, is decided when all else at that time has happened.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -14,6 +14,7 @@ use hocket_core::{Call, Error, Path, Program, Ranks, ReadyRanks, Received, Resul
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Switching, Traffic};
+use crate::ports::{Asking, Queues};
 use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank, Switch};
 use crate::timetable::{self, Timetable};
 use crate::{Node, Options, interrupted};
@@ -49,6 +50,9 @@ pub fn run<N: Network>(
         ready: ReadyRanks::none(call.ranks),
         progress: Cell::default(),
         ports: Cell::default(),
+        queues: network.ports().map(|ports| RefCell::new(Queues::new(call.ranks, ports))),
+        issued: Cell::new(0),
+        starting: Cell::default(),
         is_deciding: Cell::default(),
     };
     events.look_for_circuits();
@@ -97,11 +101,13 @@ enum Action {
     Complete { rank: u32, slot: u32, from: u32, len: usize },
     /// A granted rendezvous leaves its sender.
     Inject { flight: u32 },
+    /// A message has left its sender.
+    Sent { flight: u32 },
     /// A message that met its receive is there.
     Deliver { rank: u32, slot: u32, from: u32, len: usize },
     /// A message is there that receives from any source may take.
     Probe { rank: u32 },
-    /// The network decides who gets which circuit.
+    /// Who gets which circuit, or port, is decided.
     Decide,
 }
 
@@ -111,7 +117,7 @@ impl Action {
         match self {
             Self::Leave { .. } => 0,
             Self::Advance => 1,
-            Self::Complete { .. } | Self::Inject { .. } => 2,
+            Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } => 2,
             Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => 3,
             Self::Decide => 4,
         }
@@ -126,11 +132,13 @@ struct Envelope {
     len: usize,
     /// Where in the sender's program it was sent.
     position: u64,
+    /// How many messages were issued before, by all ranks.
+    number: u64,
     gap_packets: f32,
     is_posted: bool,
 }
 
-/// A message on its way through a network in which it meets others.
+/// A message on its way through a network in which it meets others, there or at a port.
 #[derive(Clone, Copy)]
 struct Flying {
     envelope: Envelope,
@@ -216,7 +224,13 @@ struct Events<'a, N: Network> {
     progress: Cell<Vec<(u32, Milestone)>>,
     /// Whether the network has circuits, and how many programs should open ahead.
     ports: Cell<Option<usize>>,
-    /// Whether who gets which circuit will be decided at this time.
+    /// Messages that wait for ports, where these are limited.
+    queues: Option<RefCell<Queues>>,
+    /// Messages issued so far.
+    issued: Cell<u64>,
+    /// Room for the messages that get their ports.
+    starting: Cell<Vec<u32>>,
+    /// Whether who gets which circuit, or port, will be decided at this time.
     is_deciding: Cell<bool>,
 }
 
@@ -294,15 +308,11 @@ impl<N: Network> Events<'_, N> {
     /// Lets an event happen.
     fn happen(&self, event: &Event) {
         match event.what {
-            Action::Complete { rank, slot, from, len } => {
-                let received = Received { source: from as usize, len };
-                let waiting = self.outcomes.borrow_mut().fill(slot, (Placed::at(event.time_s), received));
-                waiting.into_iter().for_each(|path| self.wake(rank as usize, path));
-                self.ready.push(rank as usize);
-            }
+            Action::Complete { rank, slot, from, len } => self.complete(event.time_s, rank, slot, (from, len)),
             Action::Leave { flight } => self.leave(flight, event.time_s),
             Action::Advance => self.advance(event.time_s),
             Action::Arrive { flight } => self.arrive(flight, event.time_s),
+            Action::Sent { flight } => self.leave_port(flight, event.time_s),
             Action::Inject { flight } => self.inject_granted(flight, event.time_s),
             Action::Deliver { rank, slot, from, len } => {
                 let node = &mut self.nodes[rank as usize].borrow_mut();
@@ -314,8 +324,60 @@ impl<N: Network> Events<'_, N> {
         }
     }
 
+    /// An operation of `rank` is done.
+    fn complete(&self, now_s: f64, rank: u32, slot: u32, (from, len): (u32, usize)) {
+        let received = Received { source: from as usize, len };
+        let waiting = self.outcomes.borrow_mut().fill(slot, (Placed::at(now_s), received));
+        waiting.into_iter().for_each(|path| self.wake(rank as usize, path));
+        self.ready.push(rank as usize);
+    }
+
+    /// A message that could leave its sender at `now_s` asks for ports.
+    fn ask(&self, queues: &RefCell<Queues>, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
+        let Envelope { from, to, number, .. } = envelope;
+        let flight = self.flights.borrow_mut().add(Flying::new(envelope, now_s, Some(sender_slot), None));
+        queues.borrow_mut().ask(Asking { from, to, number, flight });
+        self.decide_later(now_s);
+        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+    }
+
+    /// A message that has its ports starts.
+    fn start(&self, flight: u32, now_s: f64) {
+        let Flying { envelope: Envelope { from, to, len, position, .. }, sender_slot, .. } =
+            *self.flights.borrow().get(flight);
+        let departure = {
+            let node = &mut self.nodes[from as usize].borrow_mut();
+            self.network.inject(node, Placed::at(now_s), self.bytes(len))
+        };
+        let (sent_s, sender_done_s) = (now_s + departure.transfer_s, departure.sender_done.time_s);
+        if sender_done_s != sent_s {
+            self.flights.borrow_mut().get_mut(flight).sender_slot = None;
+            sender_slot
+                .into_iter()
+                .for_each(|slot| self.at(sender_done_s, Action::Complete { rank: from, slot, from, len }));
+        }
+        self.at(sent_s, Action::Sent { flight });
+        let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
+        self.at(self.trial.pass(passage, departure.start).time_s, Action::Arrive { flight });
+    }
+
+    /// A message has left its sender, and lets its sending port go.
+    fn leave_port(&self, flight: u32, now_s: f64) {
+        let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = self.flights.borrow_mut().pass(flight);
+        if let Some(slot) = sender_slot {
+            self.complete(now_s, from, slot, (from, len));
+        }
+        if let Some(queues) = &self.queues {
+            queues.borrow_mut().sent(from);
+            self.decide_later(now_s);
+        }
+    }
+
     /// A message leaves its sender at `now_s` or as soon after as it can.
     fn inject(&self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
+        if let Some(queues) = &self.queues {
+            return self.ask(queues, now_s, sender_slot, envelope);
+        }
         let Envelope { from, to, len, position, is_posted, .. } = envelope;
         let departure = {
             let node = &mut self.nodes[from as usize].borrow_mut();
@@ -430,18 +492,30 @@ impl<N: Network> Events<'_, N> {
         self.with_circuits(|circuits| circuits.counts())
     }
 
-    /// Has who gets which circuit decided when all else at this time has happened.
+    /// Has who gets which circuit, or port, decided when all else at this time has happened.
     fn decide_later(&self, now_s: f64) {
-        let is_undecided = self.ports.get().is_some() && !self.is_deciding.get();
-        if is_undecided && self.with_circuits(|circuits| circuits.is_undecided()) == Some(true) {
+        if !self.is_deciding.get() && self.is_undecided() {
             self.is_deciding.set(true);
             self.at(now_s, Action::Decide);
         }
     }
 
+    fn is_undecided(&self) -> bool {
+        let has_circuits = self.ports.get().is_some();
+        self.queues.as_ref().is_some_and(|queues| queues.borrow().is_undecided())
+            || has_circuits && self.with_circuits(|circuits| circuits.is_undecided()) == Some(true)
+    }
+
     fn decide(&self, now_s: f64) {
-        let mut progress = self.progress.take();
         self.is_deciding.set(false);
+        if let Some(queues) = &self.queues {
+            let mut starting = self.starting.take();
+            queues.borrow_mut().decide(&mut starting);
+            starting.drain(..).for_each(|flight| self.start(flight, now_s));
+            self.starting.set(starting);
+            return;
+        }
+        let mut progress = self.progress.take();
         self.with_circuits(|circuits| circuits.decide(now_s, &mut progress));
         self.report(now_s, progress);
         self.decide_later(now_s);
@@ -457,6 +531,10 @@ impl<N: Network> Events<'_, N> {
     fn arrive(&self, flight: u32, now_s: f64) {
         let Flying { envelope, receiver_slot, place, .. } = self.flights.borrow_mut().pass(flight);
         let Envelope { from, to, len, .. } = envelope;
+        if let Some(queues) = &self.queues {
+            queues.borrow_mut().received(to);
+            self.decide_later(now_s);
+        }
         if let Some(slot) = receiver_slot {
             return self.at(now_s, Action::Deliver { rank: to, slot, from, len });
         }
@@ -556,7 +634,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
     fn send(&self, rank: usize, now: Placed, message: &Send) -> Progress<Placed> {
         let Send { to, tag, is_posted, is_synchronous, gap_packets, len } = *message;
         let slot = self.outcomes.borrow_mut().open();
-        let envelope = Envelope { from: rank as u32, to, len, position: now.position(), gap_packets, is_posted };
+        let (from, number) = (rank as u32, self.issued.replace(self.issued.get() + 1));
+        let envelope = Envelope { from, to, len, position: now.position(), number, gap_packets, is_posted };
         let now = now.time_s;
         let message = if !is_synchronous && self.network.is_eager(self.bytes(len)) {
             self.inject(now, slot, envelope)
@@ -620,7 +699,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let Switch { peer, connects } = *change;
         let slot = self.outcomes.borrow_mut().open();
         let (rank, position) = (rank as u32, now.position());
-        let envelope = Envelope { from: rank, to: peer, len: 0, position, gap_packets: 0.0, is_posted: false };
+        let envelope =
+            Envelope { from: rank, to: peer, len: 0, position, number: 0, gap_packets: 0.0, is_posted: false };
         let id = self.flights.borrow_mut().add(Flying::new(envelope, now.time_s, Some(slot), None));
         let placement = self.network.shared().map(|shared| &shared.fabric().placement);
         let nodes = [rank, peer].map(|rank| placement.map_or(0, |placement| placement.node_of(rank as usize)));

@@ -3,17 +3,20 @@
 //! Two engines keep virtual time. *Dataflow* lets every rank run ahead on its own clock, messages carrying their arrival
 //! times. *Events* runs all ranks in the order of time. Where both apply they agree to the last bit.
 
+mod bound;
 mod clock;
 mod dataflow;
 mod events;
 mod network;
 mod plan;
+mod ports;
 mod rank;
 mod tape;
 mod timetable;
 mod trace;
 mod trials;
 
+pub use bound::{Bound, bound};
 pub use network::{
     Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Shared, Switching, Traffic,
 };
@@ -171,7 +174,7 @@ impl<P: Program> network::Visitor for Single<'_, P> {
         let watching = |order| dataflow::run(program, call, network, &Quiet, node, order, options);
         let dataflow = || {
             let run = match watching(Order::OfRanks) {
-                Err(Failure::Inapplicable(_)) => watching(Order::OfPairs),
+                Err(Failure::Unordered(_)) => watching(Order::OfPairs),
                 other => other,
             };
             Ok(Outcome::new("dataflow", run?))

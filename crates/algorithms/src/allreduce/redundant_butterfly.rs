@@ -34,13 +34,19 @@ const HOSTS: Parameter = Parameter {
 };
 
 pub const ABOUT: About = About::new(
-    "floor(log2(P))*(alpha + n*beta) + (ceil(log2(P))-floor(log2(P)))*(alpha + n*beta) + \
+    "(2*ceil(ports/k) - 1)*ceil(log2(P))*(alpha + n*beta) + \
      (floor(log2(P)) + ceil(P/2^(floor(log2(P))-1)) - 2)*n*gamma + min(T, floor(log2(P)))*o",
     "2^floor(log2(P))*(floor(log2(P)) + min(T, floor(log2(P)))) + 2*hosts*(P - 2^floor(log2(P)))",
 )
 .exact_when(|c| c.parameter(HOSTS.name) == 2 || c.ranks.is_power_of_two())
+.on_ports(meeting)
 .refusing(refuses)
 .with_parameters(&[EXCHANGES, HOSTS]);
+
+/// The most messages that a rank receives at a time: those of all others of its group.
+pub fn meeting(c: &Call) -> usize {
+    if c.ranks.is_power_of_two() { 1 } else { 3 }
+}
 
 pub fn refuses(c: &Call) -> Option<&'static str> {
     if c.parameter(HOSTS.name) > 2 {

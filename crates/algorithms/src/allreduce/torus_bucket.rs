@@ -25,8 +25,9 @@ use crate::torus::{
 };
 
 pub const ABOUT: About =
-    About::new("2*(X+Y+Z-3)*alpha + (P-1)/P*largest*(2*beta + gamma)", "2*parts*P*(X+Y+Z-3)")
+    About::new("ceil(ports/k)*(2*(X+Y+Z-3)*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*(X+Y+Z-3)")
         .exact_when(ports_and_ranks_divide_count)
+        .on_ports(|c| ports(c).len())
         .refusing(needs_torus_and_commutative)
         .with_parameters(&[X, Y, Z])
         .completing(sizes_and_ports);

@@ -21,14 +21,16 @@ use crate::About;
 use crate::about::SEGMENT;
 use crate::broadcast::trinaryx3::broadcast_from;
 use crate::reduce::trinaryx3::reduce_to;
-use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, sizes_and_trees};
+use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus_and_commutative, sizes_and_trees};
 
 pub const ABOUT: About = About::new(
-    "height*(alpha + largest*(beta + gamma)) + (segments - 1)*max(alpha + largest*beta, children*largest*gamma) \
-     + (height - 1 + segments)*(alpha + largest*beta)",
+    "(2*ceil(ports/k) - 1)*(height*(alpha + largest*(beta + gamma)) \
+     + (segments - 1)*max(alpha + largest*beta, children*largest*gamma) \
+     + (height - 1 + segments)*(alpha + largest*beta))",
     "2*(P-1)*all_segments",
 )
 .exact_when(has_equal_parts)
+.on_ports(children)
 .refusing(needs_torus_and_commutative)
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);

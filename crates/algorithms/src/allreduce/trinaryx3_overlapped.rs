@@ -20,13 +20,15 @@ use crate::About;
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
-use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
+use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
 
 pub const ABOUT: About = About::new(
-    "height*(2*alpha + largest*(2*beta + gamma)) + (segments - 1)*max(alpha + largest*beta, children*largest*gamma)",
+    "(2*ceil(ports/k) - 1)*(height*(2*alpha + largest*(2*beta + gamma)) \
+     + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "2*(P-1)*all_segments",
 )
 .exact_when(has_equal_parts)
+.on_ports(|c| 2 * children(c))
 .refusing(needs_torus_and_commutative)
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);

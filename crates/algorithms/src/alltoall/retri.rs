@@ -30,8 +30,9 @@ pub const OVERLAP: Parameter = Parameter {
     meaning: "1: half of four or more ports is set up while the other half carries, unless all phases fit; 0: all ports at once",
 };
 
-pub const ABOUT: About = About::new("phases*alpha + blocks*n*beta", "P*sends")
+pub const ABOUT: About = About::new("ceil(ports/k)*(phases*alpha + blocks*n*beta)", "P*sends")
     .exact_when(|_| true)
+    .on_ports(|_| 2)
     .with_parameters(&[OVERLAP])
     .refusing(|c| (c.parameter(OVERLAP.name) > 1).then_some("overlaps or not: overlap is 0 or 1"))
     .completing(counts);

@@ -17,10 +17,11 @@ use crate::About;
 use crate::allreduce::redundant_butterfly as allreduce;
 
 pub const ABOUT: About = About::new(
-    "floor(log2(P))*alpha + (ceil(log2(P))-floor(log2(P)))*alpha + min(T, floor(log2(P)))*o",
+    "(2*ceil(ports/k) - 1)*ceil(log2(P))*alpha + min(T, floor(log2(P)))*o",
     allreduce::ABOUT.messages,
 )
 .exact_when(allreduce::ABOUT.cost_is_exact)
+.on_ports(allreduce::meeting)
 .refusing(allreduce::refuses)
 .with_parameters(allreduce::ABOUT.parameters);
 

@@ -22,10 +22,11 @@ use crate::About;
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
-use crate::torus::{X, Y, Z, has_equal_parts, needs_torus, places, sizes_and_trees};
+use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus, places, sizes_and_trees};
 
-pub const ABOUT: About = About::new("(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
+pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
     .exact_when(has_equal_parts)
+    .on_ports(children)
     .refusing(needs_torus)
     .with_parameters(&[SEGMENT, X, Y, Z])
     .completing(sizes_and_trees);

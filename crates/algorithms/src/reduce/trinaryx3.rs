@@ -22,13 +22,15 @@ use crate::About;
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
-use crate::torus::{X, Y, Z, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
+use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
 
 pub const ABOUT: About = About::new(
-    "height*(alpha + largest*(beta + gamma)) + (segments - 1)*max(alpha + largest*beta, children*largest*gamma)",
+    "(2*ceil(ports/k) - 1)*(height*(alpha + largest*(beta + gamma)) \
+     + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "(P-1)*all_segments",
 )
 .exact_when(has_equal_parts)
+.on_ports(children)
 .refusing(needs_torus_and_commutative)
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);

@@ -10,6 +10,8 @@ use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;
 use hocket_simulate::{CircuitCounts, Engine, Kind, Options, Outcome, Platform};
 
+use crate::bounds::check_bound;
+
 /// alpha, beta and gamma of the machines here: 100 us, 1 Gbit/s, 10 ms.
 const ALPHA_S: f64 = 1e-4;
 const BETA_S: f64 = 8e-9;
@@ -34,7 +36,9 @@ fn run_program(program: &impl Program, ranks: usize, bytes: usize, platform: &Pl
 
 fn run_call(entry: &Entry, call: &Call, platform: &Platform) -> Outcome {
     let options = Options { trace: true, ..Options::default() };
-    simulate(entry, call, platform, options).unwrap_or_else(|e| panic!("{entry}: {e} in {call:?}"))
+    let outcome = simulate(entry, call, platform, options).unwrap_or_else(|e| panic!("{entry}: {e} in {call:?}"));
+    check_bound(entry, call, platform, &outcome);
+    outcome
 }
 
 fn run((collective, algorithm): Algorithm, ranks: usize, bytes: usize, platform: &Platform) -> Outcome {

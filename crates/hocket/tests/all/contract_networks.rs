@@ -7,6 +7,8 @@ use hocket_core::{Call, Collective};
 use hocket_machine::{Machine, Topology};
 use hocket_simulate::{Engine, Kind, Options, Outcome, Platform};
 
+use crate::bounds::check_bound;
+
 const MODELS: [&str; 6] = [
     "model = \"links\"\nlink_latency = \"100 ns\"",
     "model = \"links\"\nswitching = \"wormhole\"",
@@ -44,6 +46,7 @@ fn run(entry: &Entry, call: &Call, platform: &Platform) -> Outcome {
     let options = Options { trace: true, ..Options::default() };
     let outcome = simulate(entry, call, platform, options).unwrap_or_else(|e| panic!("{entry}: {e} in {call:?}"));
     assert_eq!(outcome.engine, "events");
+    check_bound(entry, call, platform, &outcome);
     outcome
 }
 

@@ -6,18 +6,25 @@ use hocket_core::Call;
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 
+use crate::bounds::check_bound;
+
 fn platform(network: &str) -> Platform {
-    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"10 GB/s\"\n");
+    let node = if network.contains("[node]") { "" } else { "[node]" };
+    let text = format!("name = \"test\"\n[network]\n{network}\n{node}\nreduce_bandwidth = \"10 GB/s\"\n");
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
-fn hockney(protocol: &str) -> Platform {
-    platform(&format!("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"{protocol}\""))
+fn hockney(protocol: &str, ports: &str) -> Platform {
+    let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
+    platform(&format!("{network}\nprotocol = \"{protocol}\"\n[node]\nports = {ports}"))
 }
 
 fn loggp() -> Platform {
     platform("model = \"loggp\"\nL = \"2 us\"\no = \"0.7 us\"\ng = \"1.1 us\"\nG = \"0.3 ns/B\"\nO = \"0.1 ns/B\"")
 }
+
+/// Ports of a node: too few for some algorithms, and enough for all.
+const PORTS: [&str; 3] = ["1", "2", "\"unlimited\""];
 
 /// Calls of an algorithm at every rank count, with elements of 8 bytes.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
@@ -31,13 +38,15 @@ fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
 }
 
 fn outcome(entry: &Entry, call: &Call, platform: &Platform, engine: Engine) -> hocket_core::Result<Outcome> {
-    simulate(entry, call, platform, Options { engine, trace: true, ..Options::default() })
+    let outcome = simulate(entry, call, platform, Options { engine, trace: true, ..Options::default() })?;
+    check_bound(entry, call, platform, &outcome);
+    Ok(outcome)
 }
 
 #[test]
 fn time_and_messages_are_those_of_the_formulas() {
-    let platform = hockney("rendezvous");
-    for entry in CATALOGUE {
+    for (entry, ports) in CATALOGUE.iter().flat_map(|entry| PORTS.map(|ports| (entry, ports))) {
+        let platform = hockney("rendezvous", ports);
         for call in accepted(entry) {
             let outcome = outcome(entry, &call, &platform, Engine::Auto).unwrap_or_else(|e| panic!("{entry}: {e}"));
             let predicted = predict(entry, &call, &platform).unwrap().unwrap();
@@ -54,7 +63,9 @@ fn time_and_messages_are_those_of_the_formulas() {
 
 #[test]
 fn engines_agree_to_the_last_bit() {
-    for platform in [hockney("rendezvous"), hockney("eager"), loggp()] {
+    let protocols = ["rendezvous", "eager"];
+    let on_hockney = protocols.iter().flat_map(|protocol| [PORTS[0], PORTS[2]].map(|ports| hockney(protocol, ports)));
+    for platform in on_hockney.chain([loggp()]) {
         let mut compared = 0;
         for entry in CATALOGUE {
             for call in accepted(entry) {
@@ -70,12 +81,49 @@ fn engines_agree_to_the_last_bit() {
 }
 
 #[test]
-fn dataflow_applies_to_every_algorithm_on_a_hockney_network() {
-    for platform in [hockney("rendezvous"), hockney("eager")] {
+fn dataflow_applies_to_every_algorithm_on_a_hockney_network_of_unlimited_ports() {
+    for platform in ["rendezvous", "eager"].map(|protocol| hockney(protocol, "\"unlimited\"")) {
         for entry in CATALOGUE {
             for call in accepted(entry).take(20) {
                 outcome(entry, &call, &platform, Engine::Dataflow).unwrap_or_else(|e| panic!("{entry}: {e}"));
             }
+        }
+    }
+}
+
+#[test]
+fn as_many_ports_as_an_algorithm_can_use_are_as_good_as_unlimited_ones() {
+    let unlimited = hockney("rendezvous", "\"unlimited\"");
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let enough = hockney("rendezvous", &(entry.about.ports)(&call).max(1).to_string());
+            let times = [&enough, &unlimited]
+                .map(|platform| {
+                    outcome(entry, &call, platform, Engine::Auto).unwrap_or_else(|e| panic!("{entry}: {e}"))
+                })
+                .map(|outcome| outcome.rank_times_s);
+            assert_eq!(times[0], times[1], "{entry} in {call:?}");
+        }
+    }
+}
+
+#[test]
+fn dataflow_applies_where_ranks_make_one_exchange_at_a_time() {
+    let platform = hockney("rendezvous", "1");
+    let exchanging = [
+        "bruck",
+        "dissemination",
+        "neighbor_exchange",
+        "pairwise_exchange",
+        "rabenseifner",
+        "recursive_doubling",
+        "recursive_halving",
+        "ring",
+        "swing",
+    ];
+    for entry in CATALOGUE.iter().filter(|entry| exchanging.contains(&entry.name)) {
+        for call in accepted(entry) {
+            outcome(entry, &call, &platform, Engine::Dataflow).unwrap_or_else(|e| panic!("{entry}, {call:?}: {e}"));
         }
     }
 }

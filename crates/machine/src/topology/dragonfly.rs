@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use hocket_core::Result;
 
 use super::picture::{items, lines};
-use super::{Hop, Topology, check_size};
+use super::{Half, Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -265,6 +265,15 @@ impl Topology for Dragonfly {
         let pairs = self.node_pairs();
         let links: usize = pairs.iter().enumerate().map(|(links, pairs)| (links + 2) * pairs).sum();
         links as f64 / pairs.iter().sum::<usize>().max(1) as f64
+    }
+
+    /// The first half of the groups.
+    fn halves(&self) -> Vec<Half<'_>> {
+        let group_of = |vertex: usize| match vertex.checked_sub(self.nodes()) {
+            None => vertex / self.nodes_per_router / self.routers_per_group,
+            Some(router) => router / self.routers_per_group,
+        };
+        vec![Box::new(move |vertex| group_of(vertex) < self.groups / 2)]
     }
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {

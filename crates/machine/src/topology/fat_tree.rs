@@ -18,7 +18,7 @@
 use hocket_core::Result;
 
 use super::picture::{items, lines};
-use super::{Hop, Topology, check_size};
+use super::{Half, Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -174,6 +174,20 @@ impl Topology for FatTree {
         let met = |(level, pair): (usize, &[Level])| 2 * (level + 1) * (pair[1].below - pair[0].below);
         let total: usize = self.levels.windows(2).enumerate().map(met).sum();
         total as f64 / (self.nodes() - 1).max(1) as f64
+    }
+
+    /// The first half of the largest subtrees below the highest switches.
+    fn halves(&self) -> Vec<Half<'_>> {
+        let Some((top, below)) = self.levels.split_last() else { return Vec::new() };
+        let subtrees = below.last().map_or(1, |level| top.below / level.below);
+        let is_in_first_half = move |vertex: usize| {
+            let level = below.iter().rfind(|level| vertex >= level.first_vertex);
+            level.is_some_and(|level| {
+                let first_node = (vertex - level.first_vertex) / level.tops * level.below;
+                vertex < top.first_vertex && first_node < subtrees / 2 * (top.below / subtrees)
+            })
+        };
+        vec![Box::new(is_in_first_half)]
     }
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {

@@ -1,5 +1,6 @@
 //! Grids: what tori and meshes have in common. Nodes at the crossings, numbered with the first axis fastest.
 
+use super::Half;
 use super::picture::shown;
 
 /// Nodes along each axis, first axis first.
@@ -74,6 +75,12 @@ impl Grid {
     pub fn cut(&self) -> Option<usize> {
         let longest = self.dims.iter().copied().max().unwrap_or(1);
         longest.is_multiple_of(2).then(|| self.nodes() / longest)
+    }
+
+    /// The lower half of the coordinates along each axis.
+    pub fn halves(&self) -> Vec<Half<'_>> {
+        let half = |axis: Axis| -> Half<'_> { Box::new(move |node| axis.coordinate(node) < axis.size / 2) };
+        self.axes().filter(|axis| axis.size > 1).map(half).collect()
     }
 
     pub fn link_name(&self, node: usize, axis: usize, is_plus: bool) -> String {

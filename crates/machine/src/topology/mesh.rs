@@ -13,7 +13,7 @@
 use hocket_core::Result;
 
 use super::grid::{Axis, Grid};
-use super::{Hop, Topology, check_size};
+use super::{Half, Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -113,6 +113,10 @@ impl Topology for Mesh {
     /// A cut across the longest axis.
     fn bisection(&self) -> Option<usize> {
         self.grid.cut()
+    }
+
+    fn halves(&self) -> Vec<Half<'_>> {
+        self.grid.halves()
     }
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {

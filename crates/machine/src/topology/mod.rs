@@ -55,6 +55,10 @@ pub trait Topology {
     fn bisection(&self) -> Option<usize> {
         None
     }
+    /// Sets of vertices with about half of the nodes each, which few links lead out of.
+    fn halves(&self) -> Vec<Half<'_>> {
+        Vec::new()
+    }
     /// A drawing of a few lines, in which a node is shown by its label.
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String;
     /// The sizes of a torus along its axes, first axis first.
@@ -62,6 +66,9 @@ pub trait Topology {
         None
     }
 }
+
+/// A set of vertices.
+pub type Half<'a> = Box<dyn Fn(usize) -> bool + 'a>;
 
 /// A step of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +175,10 @@ impl Topology for AnyTopology {
 
     fn bisection(&self) -> Option<usize> {
         self.shape().bisection()
+    }
+
+    fn halves(&self) -> Vec<Half<'_>> {
+        self.shape().halves()
     }
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {

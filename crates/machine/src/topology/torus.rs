@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use hocket_core::Result;
 
 use super::grid::Grid;
-use super::{Hop, Topology, check_size};
+use super::{Half, Hop, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -121,6 +121,10 @@ impl Topology for Torus {
     /// A cut across the longest axis meets each of its rings twice.
     fn bisection(&self) -> Option<usize> {
         self.grid.cut().map(|rings| 2 * rings)
+    }
+
+    fn halves(&self) -> Vec<Half<'_>> {
+        self.grid.halves()
     }
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {

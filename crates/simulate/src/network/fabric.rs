@@ -1,9 +1,12 @@
 //! Networks in which messages meet each other: what all of them have in common.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 
 use super::{Departure, Network};
+use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
 /// A topology with ranks on its nodes, and what a rank's processor does for a message.
@@ -58,10 +61,72 @@ impl Fabric {
         self.placement.check(ranks, self.topology.nodes()).map_err(|e| Error::new(format!("{e} ({})", self.shape())))
     }
 
+    /// What no algorithm can beat where links have this latency and this bandwidth, and a processor does one thing at a time.
+    ///
+    /// A message takes `software_latency` and the latency of its links. What one rank knows travels as far as the node
+    /// farthest away; a rank tells one more every `software_latency`. The bytes that have to cross a cut share the links
+    /// that lead across, of a node also its engines.
+    pub fn bound(&self, demanded: &Demanded<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
+        let node_of = |rank| self.placement.node_of(rank);
+        let Some(spread) = demanded.spread() else {
+            return Bound { computation_s: demanded.combining_s(), ..Bound::default() };
+        };
+        let nodes: BTreeSet<usize> = (0..demanded.call.ranks).map(node_of).collect();
+        let is_alone = nodes.len() == demanded.call.ranks;
+        let delay_s = self.software_latency_s + if is_alone { link_latency_s } else { 0.0 };
+        let told_s =
+            if spread.is_gathering { delay_s } else { telling_s(spread.ranks, delay_s, self.software_latency_s) };
+        let is_all = spread.ranks == demanded.call.ranks;
+        let farthest = if is_all { farthest(&self.topology, node_of(spread.rank), &nodes) } else { 0 };
+        let way_s = self.software_latency_s + farthest as f64 * link_latency_s;
+
+        let passing_s = |within: &dyn Fn(usize) -> bool, most_lanes: usize| {
+            let bytes = demanded.crossing_bytes(&|rank| within(node_of(rank)));
+            let lanes = links_out_of(&self.topology, within).min(most_lanes);
+            if bytes > 0.0 { bytes / (lanes as f64 * link_bytes_per_s) } else { 0.0 }
+        };
+        let of_nodes = demanded.ranks_to_try().map(node_of).map(|busy| passing_s(&|node| node == busy, self.engines));
+        let of_halves = self.topology.halves().into_iter().map(|half| passing_s(&half, usize::MAX));
+        let shared_s = demanded.bytes_of_a_rank() / (self.engines as f64 * link_bytes_per_s);
+        let bytes_s = of_nodes.chain(of_halves).fold(if is_alone { shared_s } else { 0.0 }, f64::max);
+        Bound {
+            latency_s: told_s.max(way_s),
+            bandwidth_s: if bytes_s > 0.0 { delay_s + bytes_s } else { 0.0 },
+            computation_s: demanded.combining_s(),
+        }
+    }
+
     /// The topology's name and size, as "torus of 64 nodes".
     fn shape(&self) -> String {
         format!("{} of {} nodes", self.topology.name(), self.topology.nodes())
     }
+}
+
+/// Links of the shortest way from a node to the farthest of these.
+fn farthest(topology: &AnyTopology, from: usize, nodes: &BTreeSet<usize>) -> usize {
+    let mut next = vec![Vec::new(); topology.vertices()];
+    for (start, end) in (0..topology.links()).map(|link| topology.ends(link)) {
+        next[start].push(end as u32);
+    }
+    let mut distances = vec![usize::MAX; topology.vertices()];
+    distances[from] = 0;
+    let mut reached = VecDeque::from([from]);
+    while let Some(vertex) = reached.pop_front() {
+        for end in std::mem::take(&mut next[vertex]) {
+            let end = end as usize;
+            if distances[end] == usize::MAX {
+                distances[end] = distances[vertex] + 1;
+                reached.push_back(end);
+            }
+        }
+    }
+    nodes.iter().map(|node| distances[*node]).max().unwrap_or(0)
+}
+
+/// Links that lead from a set of vertices to the others.
+fn links_out_of(topology: &AnyTopology, within: &dyn Fn(usize) -> bool) -> usize {
+    let ends = (0..topology.links()).map(|link| topology.ends(link));
+    ends.filter(|(from, to)| within(*from) && !within(*to)).count()
 }
 
 /// A network in which messages meet: how they do is its traffic's affair, all else is the same everywhere.
@@ -70,6 +135,8 @@ pub trait Shared: Sync {
     fn fabric(&self) -> &Fabric;
     /// The messages on their way, none as yet.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
+    /// What no algorithm can beat.
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound;
 }
 
 /// Such a network, as the engines see it.
@@ -87,6 +154,10 @@ impl Network for Meeting<'_> {
 
     fn shared(&self) -> Option<&dyn Shared> {
         Some(self.0)
+    }
+
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+        self.0.bound(demanded)
     }
 
     fn is_eager(&self, _bytes: f64) -> bool {

@@ -1,15 +1,20 @@
-//! Hockney: a message of n bytes takes alpha + beta n, whatever else is going on.
+//! Hockney: a message of n bytes takes alpha + beta n, and holds a port at each end for that time.
 //!
 //! Source: R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2", Parallel Computing 20
 //! (1994). A transfer starts when the sender is there (eager), or when both are (rendezvous), and occupies both until its
 //! end; with `send_overhead` the sender only that long. A posted message occupies its sender for `send_overhead`, or not at
-//! all without it. Branches of a program do not slow each other: a rank can send,
-//! receive and compute at the same time.
+//! all without it. Branches of a program do not slow each other: a rank can send, receive and compute at the same time.
+//!
+//! A node sends `ports` messages at a time, and receives as many; further ones wait, first for a sending port and then, holding
+//! it, for a receiving port, in the order in which they could start (`crate::ports`). With one port, the default, that is the
+//! model of E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
+//! experience", Concurrency and Computation 19 (2007). With unlimited ports nothing else slows a message.
 
 use hocket_core::Result;
 use hocket_machine::Machine;
 
 use super::{Departure, Network};
+use crate::bound::{Bound, Demanded, rounds};
 use crate::clock::Clock;
 
 /// The model's parameters, keys of `[network]`.
@@ -23,7 +28,12 @@ pub struct Hockney {
     pub is_eager: bool,
     /// `send_overhead`: how long a message occupies its sender, in seconds; until its end when the key is absent.
     pub send_overhead_s: Option<f64>,
+    /// `ports`, a key of `[node]`: messages that a node sends at a time, and receives; none when they are unlimited.
+    pub ports: Option<usize>,
 }
+
+/// Ports of a node, at most, where they are limited.
+const MOST_PORTS: usize = 1024;
 
 impl Hockney {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
@@ -33,6 +43,7 @@ impl Hockney {
             beta_s_per_byte: 1.0 / section.bytes_per_s("bandwidth")?,
             is_eager: section.choice("protocol", &[("rendezvous", false), ("eager", true)])?,
             send_overhead_s: section.optional_time_s("send_overhead")?,
+            ports: machine.node.count_or_unlimited("ports", 1, MOST_PORTS)?,
         })
     }
 }
@@ -45,6 +56,22 @@ impl Network for Hockney {
 
     fn post_s(&self) -> Option<f64> {
         Some(self.send_overhead_s.unwrap_or(0.0))
+    }
+
+    fn ports(&self) -> Option<usize> {
+        self.ports
+    }
+
+    /// alpha per round, and alpha + beta n / k for the n bytes of one rank on k ports. A rank may combine in any number of
+    /// branches at a time, so that combining takes no time that is known.
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+        let rounds = demanded.spread().map_or(0, |spread| rounds(spread.ranks, self.ports));
+        let (bytes, ports) = (demanded.bytes_of_a_rank(), self.ports.map_or(f64::INFINITY, |ports| ports as f64));
+        Bound {
+            latency_s: rounds as f64 * self.alpha_s,
+            bandwidth_s: if bytes > 0.0 { self.alpha_s + self.beta_s_per_byte * bytes / ports } else { 0.0 },
+            computation_s: 0.0,
+        }
     }
 
     fn is_eager(&self, _bytes: f64) -> bool {

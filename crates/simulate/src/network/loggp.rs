@@ -16,6 +16,7 @@ use hocket_core::Result;
 use hocket_machine::Machine;
 
 use super::{Departure, Network};
+use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
 /// The model's parameters, keys of `[network]` under their own names.
@@ -65,6 +66,20 @@ impl Network for Loggp {
         Busy { processor: start, sending: start, receiving: start }
     }
 
+    /// A rank tells one more every max(o, g), who knows 2 o + L later. The n bytes of one rank leave, or come, in M messages: the
+    /// last one follows the others' (M - 1) g + (n - M) G of the interface, and (M - 1) o + (n - M) O of the processor, for
+    /// the M that suits best. A processor does one thing at a time.
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+        let delay_s = 2.0 * self.o + self.L;
+        let bytes = demanded.bytes_of_a_rank();
+        let passing_s = least_of_greatest([self.g, self.G], [self.o, self.O]) * (bytes - 1.0).max(0.0);
+        Bound {
+            latency_s: demanded.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, self.o.max(self.g))),
+            bandwidth_s: if bytes > 0.0 { delay_s + passing_s } else { 0.0 },
+            computation_s: demanded.combining_s(),
+        }
+    }
+
     fn is_eager(&self, bytes: f64) -> bool {
         bytes <= self.S
     }
@@ -98,4 +113,12 @@ impl Network for Loggp {
         node.processor = pass(now.max(node.processor));
         node.processor
     }
+}
+
+/// The least, over x from 0 to 1, of the greater of a + (b - a) x for the two pairs (a, b).
+fn least_of_greatest(first: [f64; 2], second: [f64; 2]) -> f64 {
+    let at = |x: f64| [first, second].map(|[a, b]| a + (b - a) * x).into_iter().fold(0.0, f64::max);
+    let crossing = (second[0] - first[0]) / (first[1] - first[0] - second[1] + second[0]);
+    let places = [0.0, 1.0, if (0.0..=1.0).contains(&crossing) { crossing } else { 0.0 }];
+    places.map(at).into_iter().fold(f64::INFINITY, f64::min)
 }

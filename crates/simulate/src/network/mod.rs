@@ -9,6 +9,7 @@ use fabric::Meeting;
 use hocket_core::Result;
 use hocket_machine::Machine;
 
+use crate::bound::{Bound, Demanded};
 use crate::clock::Clock;
 
 /// How messages travel between two ranks. Times are in seconds from the common start.
@@ -37,6 +38,13 @@ pub trait Network {
     fn shared(&self) -> Option<&dyn Shared> {
         None
     }
+    /// How many messages a node sends at a time, and as many that it receives; none when that is not limited, or when the
+    /// network in which messages meet says so.
+    fn ports(&self) -> Option<usize> {
+        None
+    }
+    /// What no algorithm can beat on this network.
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound;
     /// Whether a message of `bytes` leaves without waiting for its receive.
     fn is_eager(&self, bytes: f64) -> bool;
     /// When the request of a rendezvous made at `now` is at the receiver.

@@ -54,6 +54,7 @@ use hocket_core::Result;
 use hocket_machine::Machine;
 
 use super::{Fabric, Shared, Traffic};
+use crate::bound::{Bound, Demanded};
 use fair::Fair;
 use queues::Queues;
 
@@ -119,5 +120,9 @@ impl Shared for Links {
             Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),
             Sharing::Fair => Box::new(Fair::new(self)),
         }
+    }
+
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+        self.fabric.bound(demanded, self.link_latency_s, self.link_bytes_per_s)
     }
 }

@@ -72,6 +72,7 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
 use super::{Fabric, Shared, Traffic};
+use crate::bound::{Bound, Demanded};
 use router::Routers;
 
 /// The model's parameters, keys of `[network]` besides those of the fabric.
@@ -144,5 +145,9 @@ impl Shared for Packets {
 
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         Box::new(Routers::new(self))
+    }
+
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+        self.fabric.bound(demanded, self.link_latency_s + self.router_latency_s, 1.0 / self.link_s_per_byte)
     }
 }

@@ -1,0 +1,21 @@
+//! Lower bounds of alltoall.
+//!
+//! - Latency: every rank has to hear of every other.
+//! - Bandwidth: a set of ranks sends a block from each of its members to each of the others; a rank by itself (P-1) n.
+//!
+//! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications in
+//! multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2 (the
+//! index operation on k ports).
+
+use hocket_core::demand::{Demand, Spread};
+
+/// What every algorithm has to do.
+pub const DEMAND: Demand = Demand {
+    spread: |c| Spread::from_rank(0, c, c.count(0)),
+    leaving: |c, within| {
+        let inside = (0..c.ranks).filter(|rank| within(*rank)).count();
+        (inside * (c.ranks - inside)).saturating_mul(c.count(0))
+    },
+    carried: |c| (c.ranks * (c.ranks - 1)).saturating_mul(c.count(0)),
+    combined: |_| 0,
+};

@@ -1,0 +1,20 @@
+//! Lower bounds of gather.
+//!
+//! - Latency: the root has to hear of all ranks that have anything.
+//! - Bandwidth: the blocks of all others arrive at the root.
+//!
+//! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
+//! experience", Concurrency and Computation 19 (2007).
+
+use hocket_core::demand::{Demand, Spread, blocks_of};
+
+/// What every algorithm has to do.
+pub const DEMAND: Demand = Demand {
+    spread: |c| {
+        let ranks = (0..c.ranks).filter(|rank| *rank == c.root || c.count(*rank) > 0).count();
+        Spread::to_rank(c.root, ranks)
+    },
+    leaving: |c, within| if within(c.root) { 0 } else { blocks_of(c, within) },
+    carried: |c| c.total() - c.count(c.root),
+    combined: |_| 0,
+};

@@ -1,0 +1,18 @@
+//! Lower bounds of reduce.
+//!
+//! - Latency: the root has to hear of all ranks.
+//! - Bandwidth: the vector leaves every set of ranks without the root, combined.
+//! - Computation: P-1 combinations of every element, so that some rank makes (P-1)/P n of them.
+//!
+//! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
+//! experience", Concurrency and Computation 19 (2007).
+
+use hocket_core::demand::{Demand, Spread, is_split};
+
+/// What every algorithm has to do.
+pub const DEMAND: Demand = Demand {
+    spread: |c| Spread::to_rank(c.root, if c.count(0) > 0 { c.ranks } else { 1 }),
+    leaving: |c, within| if !within(c.root) && is_split(c, within) { c.count(0) } else { 0 },
+    carried: |c| (c.ranks - 1) * c.count(0),
+    combined: |c| (c.ranks - 1) * c.count(0),
+};

@@ -1,0 +1,53 @@
+//! What a collective demands of every algorithm, whatever it does: the facts that lower bounds follow from.
+
+use crate::Call;
+
+/// A set of ranks.
+pub type Within<'a> = &'a dyn Fn(usize) -> bool;
+
+/// The demands of a collective. Messages carry elements as they are, combined or not, and nothing less than an element.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// How far what one rank knows has to travel; none if nobody has to hear of anybody.
+    pub spread: fn(&Call) -> Option<Spread>,
+    /// How many elements have to leave a set of ranks, at least.
+    pub leaving: fn(&Call, Within<'_>) -> usize,
+    /// How many elements all ranks together have to send, at least.
+    pub carried: fn(&Call) -> usize,
+    /// How many times two elements have to be combined, at least.
+    pub combined: fn(&Call) -> usize,
+}
+
+/// Ranks that have to hear of one, directly or by others; or of which one has to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// The one rank.
+    pub rank: usize,
+    /// How many there are, the one included.
+    pub ranks: usize,
+    /// Whether the one has to hear of the others, and not they of it.
+    pub is_gathering: bool,
+}
+
+impl Spread {
+    /// All ranks have to hear of this one, where there is anything to say.
+    pub fn from_rank(rank: usize, c: &Call, elements: usize) -> Option<Self> {
+        (elements > 0 && c.ranks > 1).then_some(Self { rank, ranks: c.ranks, is_gathering: false })
+    }
+
+    /// This rank has to hear of so many, itself included.
+    pub fn to_rank(rank: usize, ranks: usize) -> Option<Self> {
+        (ranks > 1).then_some(Self { rank, ranks, is_gathering: true })
+    }
+}
+
+/// Whether a set has some of the ranks of a call, but not all.
+pub fn is_split(c: &Call, within: Within<'_>) -> bool {
+    let first = within(0);
+    (1..c.ranks).any(|rank| within(rank) != first)
+}
+
+/// Elements of the blocks of the ranks of a set.
+pub fn blocks_of(c: &Call, within: Within<'_>) -> usize {
+    (0..c.ranks).filter(|rank| within(*rank)).map(|rank| c.count(rank)).sum()
+}

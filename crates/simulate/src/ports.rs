@@ -1,0 +1,135 @@
+//! Ports: how many messages a node sends at a time, and how many it receives.
+//!
+//! A message holds a sending port of its sender from its start until its last byte has left, and a receiving port of its
+//! receiver from its start until its last byte is there. As long as no node ever has more messages under way than ports,
+//! ports change nothing: the dataflow engine keeps time without them and checks that ([`Usage`]). The events engine lets
+//! messages wait ([`Queues`]).
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+use crate::clock::Clock;
+
+/// When the ports of all nodes of one direction, so many of each, are free again.
+pub struct Usage<C> {
+    ports: usize,
+    free: Vec<C>,
+}
+
+impl<C: Clock> Usage<C> {
+    /// Ports that are free from `start` on; without a limit there is nothing to note.
+    pub fn new(nodes: usize, limit: Option<usize>, start: C) -> Self {
+        let ports = limit.unwrap_or(0);
+        Self { ports, free: vec![start; nodes * ports] }
+    }
+
+    /// Notes a message that was asked for at `issued` and holds a port from `start` to `end`. Returns false if it may have
+    /// to wait for one.
+    #[inline(always)]
+    pub fn hold(&mut self, node: usize, issued: C, start: C, end: impl FnOnce() -> C) -> bool {
+        if self.ports == 0 {
+            return true;
+        }
+        let is_after = |time: C, free: C| time.order(free).is_some_and(Ordering::is_ge);
+        let ports = &mut self.free[node * self.ports..][..self.ports];
+        // A rank's own times are proved to be in order in fewer steps than those of two ranks.
+        let Some(port) = ports.iter_mut().find(|free| is_after(issued, **free) || is_after(start, **free)) else {
+            return false;
+        };
+        *port = end();
+        true
+    }
+}
+
+/// A message that asks for ports.
+#[derive(Clone, Copy)]
+pub struct Asking {
+    pub from: u32,
+    pub to: u32,
+    /// How many messages were issued before: those of one rank are in the order of its program.
+    pub number: u64,
+    /// What the engine calls it.
+    pub flight: u32,
+}
+
+/// Messages that wait for ports.
+///
+/// A message asks for a sending port of its sender as soon as it could start; once it has that, and holds it, for a receiving
+/// port of its receiver. Either is given first come, first served. At one time the messages of one sender come in the order
+/// of its program, and those of several senders in the order of their ranks. A message that has both ports starts, and
+/// waits for nothing more: so no message waits for ever.
+pub struct Queues {
+    sending: Vec<Line>,
+    receiving: Vec<Line>,
+    /// Messages that could start at this time.
+    asking: Vec<Asking>,
+    /// Nodes that have let a sending port go at this time, and those that have let a receiving port go.
+    freed: [Vec<u32>; 2],
+}
+
+/// The ports of one direction of one node.
+struct Line {
+    free: usize,
+    waiting: VecDeque<Asking>,
+}
+
+impl Line {
+    /// Takes the next message that gets a port, if there are both.
+    fn serve(&mut self) -> Option<Asking> {
+        let next = if self.free > 0 { self.waiting.pop_front() } else { None };
+        self.free -= usize::from(next.is_some());
+        next
+    }
+}
+
+impl Queues {
+    /// Nodes with so many ports in each direction, all of them free.
+    pub fn new(nodes: usize, ports: usize) -> Self {
+        let lines = || (0..nodes).map(|_| Line { free: ports, waiting: VecDeque::new() }).collect();
+        Self { sending: lines(), receiving: lines(), asking: Vec::new(), freed: [Vec::new(), Vec::new()] }
+    }
+
+    /// A message could start now.
+    pub fn ask(&mut self, message: Asking) {
+        self.asking.push(message);
+    }
+
+    /// A message has left this node.
+    pub fn sent(&mut self, node: u32) {
+        self.sending[node as usize].free += 1;
+        self.freed[0].push(node);
+    }
+
+    /// A message has reached this node.
+    pub fn received(&mut self, node: u32) {
+        self.receiving[node as usize].free += 1;
+        self.freed[1].push(node);
+    }
+
+    /// Whether a message may get a port once everything at this time has happened.
+    pub fn is_undecided(&self) -> bool {
+        !self.asking.is_empty() || self.freed.iter().any(|nodes| !nodes.is_empty())
+    }
+
+    /// Everything at this time has happened: appends the messages that start.
+    pub fn decide(&mut self, starting: &mut Vec<u32>) {
+        let [mut senders, mut receivers] = std::mem::take(&mut self.freed);
+        self.asking.sort_unstable_by_key(|message| (message.from, message.number));
+        for message in self.asking.drain(..) {
+            self.sending[message.from as usize].waiting.push_back(message);
+            senders.push(message.from);
+        }
+        senders.sort_unstable();
+        for sender in senders {
+            while let Some(message) = self.sending[sender as usize].serve() {
+                self.receiving[message.to as usize].waiting.push_back(message);
+                receivers.push(message.to);
+            }
+        }
+        receivers.sort_unstable();
+        for receiver in receivers {
+            starting
+                .extend(std::iter::from_fn(|| self.receiving[receiver as usize].serve()).map(|message| message.flight));
+        }
+    }
+}
