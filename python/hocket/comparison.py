@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
+from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.call import Call
@@ -48,6 +49,7 @@ class Comparison:
         parameters: For people, the values of the parameters of each algorithm that takes some.
         simulations: What was found, by size and then by algorithm.
         not_compared: What could not be simulated.
+        missing: The sizes and algorithms that are still to be simulated, of a comparison under way.
     """
 
     collective: str
@@ -56,6 +58,7 @@ class Comparison:
     parameters: dict[str, str]
     simulations: tuple[Simulation, ...]
     not_compared: tuple[NotCompared, ...]
+    missing: tuple[tuple[int, str], ...] = ()
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -66,6 +69,12 @@ class Comparison:
     def sizes_bytes(self) -> tuple[int, ...]:
         """The sizes, in the order given."""
         return tuple(dict.fromkeys(s.size_bytes for s in self.simulations))
+
+    @cached_property
+    def finished_bytes(self) -> tuple[int, ...]:
+        """The sizes at which nothing is missing."""
+        unfinished = {size_bytes for size_bytes, _ in self.missing}
+        return tuple(size_bytes for size_bytes in self.sizes_bytes if size_bytes not in unfinished)
 
     @cached_property
     def times_s(self) -> dict[tuple[int, str], float]:
@@ -79,9 +88,15 @@ class Comparison:
         return tuple(algorithm for algorithm, time_s in times_s.items() if time_s == least_s)
 
     def best(self) -> tuple[Best, ...]:
-        """Return the fastest algorithms, one entry for each range of sizes."""
-        ranges = (tuple(group) for _, group in groupby(sorted(self.sizes_bytes), key=self.fastest))
+        """Return the fastest algorithms, one entry for each range of sizes at which nothing is missing."""
+        ranges = (tuple(group) for _, group in groupby(sorted(self.finished_bytes), key=self.fastest))
         return tuple(Best(sizes[0], sizes[-1], self.fastest(sizes[0])) for sizes in ranges)
+
+
+_Task: TypeAlias = tuple[Algorithm, Call]
+_Key: TypeAlias = tuple[int, str]
+"""The size of a task's call, and the name of its algorithm."""
+_Found: TypeAlias = Simulation | NotCompared
 
 
 def compare(
@@ -92,7 +107,7 @@ def compare(
     engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
     executor: Executor | None = None,
-    on_done: Callable[[], object] = ignore,
+    on_done: Callable[[Comparison], object] = ignore,
 ) -> Comparison:
     """Simulate several algorithms for one collective on calls that differ in size.
 
@@ -103,7 +118,7 @@ def compare(
         engine: How to keep virtual time.
         trials: How often, on a machine with noise; the same seed for all.
         executor: Who does the work; one thread per processor by default.
-        on_done: Called after each simulation.
+        on_done: Called after each simulation, with what is known by then.
 
     Raises:
         Error: An unknown algorithm or machine, algorithms for different collectives, calls of different rank counts, or
@@ -114,20 +129,43 @@ def compare(
     _only_one("rank counts", {call.ranks for call in calls})
     machine = as_machine(machine)
     tasks = [(algorithm, call) for call in calls for algorithm in candidates]
+    if not tasks:
+        raise Error("nothing to compare, expected algorithms and sizes")
+    known: dict[_Key, _Found] = {}
+
+    def note(task: _Task, found: _Found) -> None:
+        known[_key(task)] = found
+        on_done(_comparison(tasks, machine, known))
+
     work = partial(_try_to_simulate, machine=machine, engine=engine, trials=trials)
-    results = do_all(work, tasks, executor=executor, on_done=lambda *_: on_done())
-    simulations = tuple(r for r in results if isinstance(r, Simulation))
-    not_compared = tuple(r for r in results if isinstance(r, NotCompared))
-    if not simulations:
-        raise Error(not_compared[0].sentence if not_compared else "nothing to compare, expected algorithms and sizes")
+    do_all(work, tasks, executor=executor, on_done=note)
+    comparison = _comparison(tasks, machine, known)
+    if not comparison.simulations:
+        raise Error(comparison.not_compared[0].sentence)
+    return comparison
+
+
+def _key(task: _Task) -> _Key:
+    algorithm, call = task
+    return call.size_bytes, algorithm.name
+
+
+def _comparison(tasks: Sequence[_Task], machine: Machine, known: Mapping[_Key, _Found]) -> Comparison:
+    """Return what is known, in the order of the tasks."""
+    keys = [_key(task) for task in tasks]
+    results = [known[key] for key in keys if key in known]
+    simulations = tuple(found for found in results if isinstance(found, Simulation))
     values = {found.algorithm: found.parameters for found in simulations if found.parameters}
+    algorithms = {algorithm.name: algorithm for algorithm, _ in tasks}
+    algorithm, call = tasks[0]
     return Comparison(
-        collective=simulations[0].collective,
-        ranks=simulations[0].ranks,
+        collective=algorithm.collective,
+        ranks=call.ranks,
         machine=machine,
-        parameters={a.name: a.format(values[a.name]) for a in candidates if a.name in values},
+        parameters={name: a.format(values[name]) for name, a in algorithms.items() if name in values},
         simulations=simulations,
-        not_compared=not_compared,
+        not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
+        missing=tuple(key for key in keys if key not in known),
     )
 
 
@@ -136,9 +174,7 @@ def _only_one(what: str, found: Collection[object]) -> None:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
 
 
-def _try_to_simulate(
-    task: tuple[Algorithm, Call], *, machine: Machine, engine: Engine, trials: Trials
-) -> Simulation | NotCompared:
+def _try_to_simulate(task: _Task, *, machine: Machine, engine: Engine, trials: Trials) -> _Found:
     algorithm, call = task
     mine = replace(call, parameters=declared_by(algorithm, call.parameters))
     try:

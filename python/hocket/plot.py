@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
@@ -23,6 +25,18 @@ FORMATS = (".png", ".html")
 _WIDTH, _HEIGHT = 720, 440  # pixels
 _PNG_SCALE = 2
 _TICKS = 12
+_TITLE_WIDTH = 130  # characters of the small print above the picture
+_COLOURS = (
+    *("#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b", "#eeca3b", "#b279a2", "#9d755d"),
+    *("#1f3a5f", "#ff9da6", "#7f0000", "#00695c", "#9ccc65", "#6a1b9a", "#00b0ff", "#8d8d00"),
+)
+_MARKERS = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
+"""Of a number that has no factor in common with that of the colours."""
+_SOLID = (1, 0)
+_DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
+"""Of lines that lie on each other, the lowest first: each lets those below it be seen."""
+_LINE_WIDTH = 2  # pixels
+_SAME = 1e-6  # relative difference of times that are the same but for rounding
 _SIZE_LABEL = """
 datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
 : datum.value >= 1048576 ? datum.value / 1048576 + ' MiB'
@@ -33,6 +47,30 @@ datum.value > 0.99 ? format(datum.value, '.3~r') + ' s'
 : datum.value > 0.99e-3 ? format(datum.value * 1e3, '.3~r') + ' ms'
 : datum.value > 0.99e-6 ? format(datum.value * 1e6, '.3~r') + ' us' : format(datum.value * 1e9, '.3~r') + ' ns'
 """
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a picture.
+
+    Attributes:
+        label: What the legend calls it.
+        colour: Its colour, and that of its markers.
+        marker: The shape of its markers; "stroke" for none.
+        dash: Pixels drawn and left out in turn.
+        times_s: Time by size, in seconds.
+    """
+
+    label: str
+    colour: str
+    marker: str
+    dash: tuple[int, ...] = _SOLID
+    times_s: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def drawn_share(self) -> float:
+        """The share of it that is drawn."""
+        return sum(self.dash[::2]) / sum(self.dash)
 
 
 def render(comparison: Comparison, ending: str) -> bytes:
@@ -65,13 +103,62 @@ def chart(comparison: Comparison) -> alt.LayerChart:
     """
     import altair as alt
 
-    rows = _rows(comparison)
-    if not rows:
+    lines = _lines(comparison)
+    if not lines:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    base = _over_size(rows, list(comparison.algorithms))
-    return alt.LayerChart(layer=[base.mark_line(), _points(base, list(comparison.algorithms))]).properties(
+    layered = sorted(lines, key=lambda line: line.drawn_share, reverse=True)
+    base = _over_size([row for line in layered for row in _rows(line)], lines)
+    drawn = base.mark_line(strokeWidth=_LINE_WIDTH).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
+    return alt.LayerChart(layer=[drawn, _points(base, lines)]).properties(
         width=_WIDTH, height=_HEIGHT, title=_title(comparison)
     )
+
+
+def _lines(comparison: Comparison) -> list[Line]:
+    """Return one line for all algorithms whose times are the same, and dashes where they lie on each other."""
+    curves: dict[str, dict[int, float]] = {}
+    for found in comparison.simulations:
+        if found.size_bytes > 0 and found.time_s.mean > 0:
+            curves.setdefault(found.algorithm, {})[found.size_bytes] = found.time_s.mean
+    groups: list[list[str]] = []
+    for name, curve in curves.items():
+        alike = next((group for group in groups if _is_same(curves[group[0]], curve)), None)
+        if alike is None:
+            groups.append([name])
+        else:
+            alike.append(name)
+    lines = _styled(" = ".join(group) for group in groups)
+    return _dashed([replace(line, times_s=curves[group[0]]) for line, group in zip(lines, groups, strict=True)])
+
+
+def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
+
+
+def _styled(labels: Iterable[str]) -> list[Line]:
+    """Return lines that differ in colour, or at least in their markers."""
+    return [
+        Line(label, colour=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)])
+        for i, label in enumerate(labels)
+    ]
+
+
+def _dashed(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines with the first dashes that none has that lies on them, or the last ones."""
+    all_s = [time_s for line in lines for time_s in line.times_s.values()]
+    near = (max(all_s) / min(all_s)) ** (_LINE_WIDTH / _HEIGHT) if all_s else 1.0
+    dashed: list[Line] = []
+    for line in lines:
+        taken = {other.dash for other in dashed if _lie_on_each_other(line, other, near)}
+        dashed.append(replace(line, dash=next((dash for dash in _DASHES if dash not in taken), _DASHES[-1])))
+    return dashed
+
+
+def _lie_on_each_other(one: Line, other: Line, near: float) -> bool:
+    """Whether times differ by less than the factor `near` at two sizes, or at the only one."""
+    common = one.times_s.keys() & other.times_s.keys()
+    close = [n for n in common if 1 / near < one.times_s[n] / other.times_s[n] < near]
+    return bool(common) and len(close) >= min(2, len(common))
 
 
 def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | None) -> alt.LayerChart:
@@ -84,7 +171,7 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
 
     rows = [
         {
-            "algorithm": one.algorithm,
+            "line": one.algorithm,
             "size_bytes": one.size_bytes,
             "time_s": one.median_s,
             "low_s": one.low_s,
@@ -97,7 +184,7 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     ]
     said = [
         {
-            "algorithm": one.algorithm,
+            "line": one.algorithm,
             "size_bytes": one.size_bytes,
             "time_s": one.time_s,
             "size": format_bytes(one.size_bytes),
@@ -108,15 +195,15 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     ]
     if not rows:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    names = list(bench.algorithms)
-    base = _over_size(rows, names, [*rows, *said])
+    lines = _styled(bench.algorithms)
+    base = _over_size(rows, lines, [*rows, *said])
     layers = [
         base.mark_area(fillOpacity=0.2).encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
         base.mark_line(),
-        _points(base, names),
+        _points(base, lines),
     ]
     if said:
-        layers.append(_over_size(said, names, [*rows, *said]).mark_line(strokeDash=[4, 4], opacity=0.7))
+        layers.append(_over_size(said, lines, [*rows, *said]).mark_line(strokeDash=[4, 4], opacity=0.7))
     subtitle = ["medians of measured times with their 95 % intervals"]
     if said:
         subtitle.append(f"dashed: simulated on {machine}")
@@ -131,7 +218,9 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     )
 
 
-def _over_size(rows: list[dict[str, Any]], names: list[str], all_rows: list[dict[str, Any]] | None = None) -> alt.Chart:
+def _over_size(
+    rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dict[str, Any]] | None = None
+) -> alt.Chart:
     """Return time over size, both logarithmic; ticks fit all rows."""
     import altair as alt
 
@@ -141,30 +230,45 @@ def _over_size(rows: list[dict[str, Any]], names: list[str], all_rows: list[dict
         .scale(type="log", base=2, nice=False)
         .axis(values=_size_ticks(ticked), labelExpr=_SIZE_LABEL),
         y=alt.Y("time_s:Q", title="time").scale(type="log").axis(values=_time_ticks(ticked), labelExpr=_TIME_LABEL),
-        color=alt.Color("algorithm:N").scale(domain=names),
+        color=alt.Color("line:N")
+        .scale(domain=_labels(lines), range=[line.colour for line in lines])
+        .legend(_legend(lines)),
     )
 
 
-def _points(base: alt.Chart, names: list[str]) -> alt.Chart:
+def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
     import altair as alt
 
+    shape = alt.Shape("line:N").scale(domain=_labels(lines), range=[line.marker for line in lines])
     points: alt.Chart = base.mark_point(filled=True, size=45, opacity=1).encode(
-        shape=alt.Shape("algorithm:N").scale(domain=names), tooltip=["algorithm:N", "size:N", "time:N"]
+        shape=shape.legend(_legend(lines)),
+        tooltip=["line:N", "size:N", "time:N"],
     )
     return points
 
 
-def _rows(comparison: Comparison) -> list[dict[str, Any]]:
+def _legend(lines: Sequence[Line]) -> alt.Legend:
+    """Return a legend that names all lines in full."""
+    import altair as alt
+
+    return alt.Legend(title=None, labelLimit=0, symbolLimit=len(lines))
+
+
+def _labels(lines: Iterable[Line]) -> list[str]:
+    return [line.label for line in lines]
+
+
+def _rows(line: Line) -> list[dict[str, Any]]:
     return [
         {
-            "algorithm": found.algorithm,
-            "size_bytes": found.size_bytes,
-            "time_s": found.time_s.mean,
-            "size": format_bytes(found.size_bytes),
-            "time": format_time(found.time_s.mean),
+            "line": line.label,
+            "dash": line.dash,
+            "size_bytes": size_bytes,
+            "time_s": time_s,
+            "size": format_bytes(size_bytes),
+            "time": format_time(time_s),
         }
-        for found in comparison.simulations
-        if found.size_bytes > 0 and found.time_s.mean > 0
+        for size_bytes, time_s in line.times_s.items()
     ]
 
 
@@ -191,7 +295,7 @@ def _title(comparison: Comparison) -> alt.TitleParams:
         subtitle=[
             machine.parameters,
             f"seed {any_found.seed}, {_trials(any_found.trials)}",
-            *(["parameters: " + "; ".join(named)] if named else []),
+            *(textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []),
         ],
         anchor="start",
     )

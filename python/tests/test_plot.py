@@ -2,6 +2,7 @@
 
 import re
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,60 @@ def test_both_axes_are_logarithmic_and_the_title_says_what_it_is(compared: Compa
         assert {layer["encoding"][axis]["scale"]["type"] for axis in "xy"} == {"log"}
 
 
+def made_up(**times_us: list[float]) -> Comparison:
+    """Give a comparison in which algorithms of these names take these times at 8 B, 16 B, 32 B, .."""
+    one = hocket.simulate("allreduce/ring", hocket.Call(ranks=2, size_bytes=8))
+    simulations = tuple(
+        replace(one, algorithm=name, size_bytes=8 << i, time_s=replace(one.time_s, mean=time_us * 1e-6))
+        for name, times in times_us.items()
+        for i, time_us in enumerate(times)
+    )
+    machine = hocket.Machine.load("cluster")
+    return Comparison("allreduce", 2, machine, parameters={}, simulations=simulations, not_compared=())
+
+
+def lines(comparison: Comparison) -> dict[str, tuple[object, ...]]:
+    """Give colour, marker and dash of each line that is drawn, from the lowest to the highest."""
+    chart = plot.chart(comparison).to_dict()
+    (rows,) = chart["datasets"].values()
+    looks = []
+    for channel in ("color", "shape"):
+        encoding = chart["layer"][1]["encoding"][channel]
+        assert encoding["legend"]["labelLimit"] == 0
+        assert encoding["legend"]["symbolLimit"] >= len(encoding["scale"]["domain"])
+        looks.append(dict(zip(encoding["scale"]["domain"], encoding["scale"]["range"], strict=True)))
+    dashes = {row["line"]: tuple(row["dash"]) for row in rows}
+    return {label: (looks[0][label], looks[1][label], dash) for label, dash in dashes.items()}
+
+
+def test_lines_and_legend_of_many_algorithms_differ() -> None:
+    drawn = lines(made_up(**{f"algorithm_{i}": [1.0 + i, 2.0 + i] for i in range(40)}))
+    looks = [look[:2] for look in drawn.values()]
+    assert len(set(looks)) == 40
+    assert len({colour for colour, _ in looks[:16]}) == 16
+    assert not {"black", "#000000"} & {colour for colour, _ in looks}  # left to what is no algorithm
+
+
+def test_one_line_is_drawn_for_algorithms_of_the_same_times() -> None:
+    drawn = lines(made_up(a=[1, 2, 3], b=[1, 2, 4], c=[1, 2 + 1e-9, 3], d=[1, 2]))
+    assert set(drawn) == {"a = c", "b", "d"}
+
+
+def test_a_line_that_lies_on_others_for_a_while_lets_them_be_seen() -> None:
+    drawn = lines(made_up(a=[1, 2, 3], b=[1, 2, 30], c=[1, 2, 300], crosses=[2, 2, 2], apart=[50, 50, 50]))
+    drawn_shares = [sum(dash[::2]) / sum(dash) for *_, dash in drawn.values()]
+    assert drawn_shares == sorted(drawn_shares, reverse=True)  # what is solid lies below
+    dashes = {label: dash for label, (*_, dash) in drawn.items()}
+    assert len({dashes[label] for label in "abc"}) == 3
+    assert dashes["crosses"] == dashes["apart"] == dashes["a"] == (1, 0)
+
+
+def test_many_parameters_do_not_make_the_picture_wider() -> None:
+    one = made_up(a=[1, 2])
+    subtitle = plot.chart(replace(one, parameters={f"algorithm_{i}": "segment = 64 KiB" for i in range(20)}))
+    assert max(map(len, subtitle.to_dict()["title"]["subtitle"])) <= 130
+
+
 def test_parameters_are_told_with_their_units() -> None:
     chain = hocket.compare([hocket.find("broadcast/chain")], [hocket.Call(ranks=4, size_bytes=1 << 20)])
     assert plot.chart(chain).to_dict()["title"]["subtitle"][2] == "parameters: chain: segment = 64 KiB"
@@ -47,7 +102,7 @@ def test_parameters_are_told_with_their_units() -> None:
 def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:
     (rows,) = plot.chart(compared).to_dict()["datasets"].values()
     assert {row["size_bytes"] for row in rows} == {8, 1024, 1 << 20}
-    assert {row["algorithm"] for row in rows} == set(compared.algorithms)
+    assert {name for row in rows for name in row["line"].split(" = ")} == set(compared.algorithms)
 
 
 def test_nothing_to_draw_is_an_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from hocket.cli.options import (
     sizes_option,
     trials_option,
 )
-from hocket.cli.output import print_json, print_table, progress
+from hocket.cli.output import GrowingTable, print_json, progress
 from hocket.comparison import Best, Comparison
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
@@ -71,26 +72,94 @@ def compare(
     candidates = algorithms_named(collective, names, among=algorithms)
     if sizes is None and collective == "barrier":
         sizes = (0,)
-    calls = [
-        call_options.call(candidates, ranks=ranks, size_bytes=size)
-        for size in required(sizes, "--sizes", "sizes such as 8B..64MiB")
-    ]
-    with workers(jobs) as executor, progress("simulating", len(calls) * len(candidates)) as on_done:
-        found = compare_algorithms(
-            candidates,
-            calls,
-            machine=machine,
-            engine=engine,
-            trials=Trials(trials, seed, threads=1),
-            executor=executor,
-            on_done=on_done,
-        )
-    if plot is not None:
-        files.write(plot, render(found, Path(plot).suffix))
-    if as_json:
-        print_json(_entry(found, plot))
-    else:
-        _print(found, plot)
+    sizes = required(sizes, "--sizes", "sizes such as 8B..64MiB")
+    if plot is not None and not any(sizes):
+        raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
+    calls = [call_options.call(candidates, ranks=ranks, size_bytes=size) for size in sizes]
+    table = _Table(candidates, sizes)
+    known: Comparison | None = None
+
+    def note(found: Comparison) -> None:
+        nonlocal known
+        known = found
+        bar()
+        if not as_json and table.has_next(found):
+            with bar.hidden():
+                table.print_next(found)
+
+    def end(found: Comparison, plot: str | None) -> None:
+        if as_json:
+            print_json(_entry(found, plot))
+        else:
+            table.print_rest(found)
+            _print_summary(found, plot)
+
+    try:
+        with workers(jobs) as executor, progress("simulating", len(calls) * len(candidates)) as bar:
+            found = compare_algorithms(
+                candidates,
+                calls,
+                machine=machine,
+                engine=engine,
+                trials=Trials(trials, seed, threads=max(1, jobs // (len(calls) * len(candidates)))),
+                executor=executor,
+                on_done=note,
+            )
+        if plot is not None:
+            files.write(plot, render(found, Path(plot).suffix))
+    except KeyboardInterrupt:
+        if known is not None:
+            end(known, None)
+        raise
+    end(found, plot)
+
+
+class _Table:
+    """Time by size and algorithm: its rows are printed in the order of the sizes, each once all of it is known."""
+
+    def __init__(self, candidates: Sequence[Algorithm], sizes: Sequence[int]) -> None:
+        self._names = [algorithm.name for algorithm in candidates]
+        self._left = list(sizes)
+        widest = [max(map(format_bytes, sizes), key=len), *[_WIDEST] * len(candidates)]
+        self._table = GrowingTable(["size", *self._names], widest=widest, right=self._names)
+        self._has_header = False
+
+    def has_next(self, found: Comparison) -> bool:
+        """Whether all of the next row is known."""
+        return bool(self._left) and all(size_bytes != self._left[0] for size_bytes, _ in found.missing)
+
+    def print_next(self, found: Comparison) -> None:
+        """Print the next rows, as far as they are known."""
+        while self.has_next(found):
+            self._print_row(found, self._left.pop(0))
+
+    def print_rest(self, found: Comparison) -> None:
+        """Print what else is known."""
+        while self._left:
+            self._print_row(found, self._left.pop(0))
+
+    def _print_row(self, found: Comparison, size_bytes: int) -> None:
+        if size_bytes not in found.sizes_bytes:
+            return
+        if not self._has_header:
+            click.secho(f"{found.collective} on {found.ranks} ranks, machine {found.machine.name}", bold=True)
+            self._table.print_header()
+            self._has_header = True
+        fastest = found.fastest(size_bytes) if size_bytes in found.finished_bytes else ()
+        cells = [_cell(found, size_bytes, name, name in fastest) for name in self._names]
+        self._table.print_row([format_bytes(size_bytes), *cells])
+
+
+def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> str:
+    if (size_bytes, name) in found.missing:
+        return "?"
+    time_s = found.times_s.get((size_bytes, name))
+    if time_s is None:
+        return "-"
+    return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else f"{format_time(time_s)}  "
+
+
+_WIDEST = "999.9 us *"
 
 
 def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
@@ -102,38 +171,29 @@ def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
         "algorithms": found.algorithms,
         "best": [vars(best) for best in found.best()],
         "results": [simulation.as_dict() for simulation in found.simulations],
-        "not_compared": [vars(missing) for missing in found.not_compared],
+        "not_compared": [vars(refused) for refused in found.not_compared],
+        "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
         "plot": plot,
         "version": version(),
     }
 
 
-def _print(found: Comparison, plot: str | None) -> None:
-    click.secho(f"{found.collective} on {found.ranks} ranks, machine {found.machine.name}", bold=True)
-    print_table(["size", *found.algorithms], [_row(found, size) for size in found.sizes_bytes], right=found.algorithms)
+def _print_summary(found: Comparison, plot: str | None) -> None:
     for name, values in found.parameters.items():
         click.echo(f" {name}: {values}")
-    click.echo("\nfastest (*)")
+    if found.finished_bytes:
+        click.echo("\nfastest (*)")
     for best in found.best():
         click.echo(f"  {_sizes(best)}: {' = '.join(best.algorithms)}")
     if found.not_compared:
         click.echo("\nnot compared")
         for line in _not_compared(found):
             click.echo(f"  {line}")
+    if found.missing:
+        known = len(found.simulations) + len(found.not_compared)
+        click.echo(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
     if plot is not None:
         click.echo(f"\nplot: {plot}")
-
-
-def _row(found: Comparison, size_bytes: int) -> list[str]:
-    fastest = found.fastest(size_bytes)
-    return [format_bytes(size_bytes), *(_cell(found, size_bytes, name, name in fastest) for name in found.algorithms)]
-
-
-def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> str:
-    time_s = found.times_s.get((size_bytes, name))
-    if time_s is None:
-        return "-"
-    return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else f"{format_time(time_s)}  "
 
 
 def _sizes(best: Best) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hocket.parallel import ignore
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
-__all__ = ["print_facts", "print_json", "print_table", "progress", "width"]
+__all__ = ["Bar", "GrowingTable", "print_facts", "print_json", "print_table", "progress", "width"]
 
 _WIDE = 1000  # columns, where no terminal sets a limit
 _READABLE = 100
@@ -35,6 +37,37 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Print a table; the columns named in `right` are aligned to the right. Cells may be styled by click."""
+    click.echo("\n".join(_table_lines(columns, rows, right)))
+
+
+class GrowingTable:
+    """A table that is printed row by row, its columns as wide as a row asks that is given ahead and not printed.
+
+    Args:
+        columns: Their names.
+        widest: A row whose cells are as wide as any.
+        right: The columns that are aligned to the right.
+    """
+
+    def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:
+        self._columns, self._widest, self._right = columns, widest, right
+        alone = self._lines()
+        self._ahead = len(alone)
+        self._header = alone[: 2 * len(alone) - len(self._lines(widest))]
+
+    def print_header(self) -> None:
+        """Print the names of the columns."""
+        click.echo("\n".join(self._header))
+
+    def print_row(self, row: Sequence[str]) -> None:
+        """Print one row."""
+        click.echo("\n".join(self._lines(row)[self._ahead :]))
+
+    def _lines(self, *rows: Sequence[str]) -> list[str]:
+        return _table_lines(self._columns, [self._widest, *rows], self._right)
+
+
+def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str]) -> list[str]:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -50,7 +83,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
     console = Console(file=text, force_terminal=is_terminal, width=width() if is_terminal else _WIDE)
     console.print(table)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
-    click.echo("\n".join(line for line in lines if line))
+    return [line for line in lines if line]
 
 
 def width() -> int:
@@ -58,15 +91,38 @@ def width() -> int:
     return shutil.get_terminal_size((_READABLE, 0)).columns if sys.stdout.isatty() else _READABLE
 
 
+class Bar:
+    """A progress bar on stderr, or none where that is no terminal. To call it is to say that one more piece is done."""
+
+    def __init__(self, shown: Progress | None) -> None:
+        self._shown = shown
+
+    def __call__(self) -> None:
+        """Advance by one piece."""
+        if self._shown is not None:
+            self._shown.advance(self._shown.task_ids[0])
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Clear the bar from the terminal while something else is printed."""
+        if self._shown is None:
+            yield
+            return
+        self._shown.stop()
+        yield
+        self._shown.start()
+
+
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Callable[[], object]]:
-    """Show a bar on stderr while work goes on, if that is a terminal; gives what to call after each piece."""
+def progress(label: str, total: int) -> Iterator[Bar]:
+    """Show a bar with the remaining time on stderr while work goes on, if that is a terminal."""
     if not sys.stderr.isatty():
-        yield ignore
+        yield Bar(None)
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda: bar.advance(task)
+    # All pieces so far say how long the others take: neighbouring ones may differ a lot.
+    with Progress(console=Console(stderr=True), transient=True, speed_estimate_period=math.inf) as shown:
+        shown.advance(shown.add_task(label, total=total), 0)  # the time of the first piece counts from here
+        yield Bar(shown)

@@ -1,7 +1,19 @@
 """`hocket compare`."""
 
-from collections.abc import Callable
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 import hocket
 from hocket.examples import ring_allreduce
@@ -61,6 +73,122 @@ def test_a_picture_is_written_and_named_last(hocket_command: Callable[..., Ran],
         ran = hocket_command(f"{LINE} --plot", path)
         assert ran.out.endswith(f"\nplot: {path}\n")
         assert path.stat().st_size > 20_000
+
+
+def test_a_picture_of_nothing_is_refused_ahead(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    assert "0 B only" in bad_input("compare barrier --ranks 8 --plot", tmp_path / "out.png")
+
+
+def test_few_simulations_of_many_trials_share_the_threads(
+    hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def simulate(*given: object, trials: hocket.Trials, **more: object) -> hocket.Simulation:
+        threads.append(trials.threads)
+        return hocket.simulate(*given, trials=trials, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("hocket.comparison.simulate", simulate)
+    line = "compare allreduce ring linear --ranks 4 --sizes 8B --machine jitter-paper --trials 9 --jobs"
+    assert hocket_command(f"{line} 7 --json").out == hocket_command(f"{line} 1 --json").out
+    assert threads == [3, 3, 1, 1]
+
+
+WAITING = """
+import os, time, hocket
+
+@hocket.algorithm("broadcast")
+def waiting(r, c):
+    size = len(c.result(r))
+    open(f"began-{size}", "w").close()
+    while size > 8 and not os.path.exists("go"):
+        time.sleep(0.01)
+    yield r.compute(2e-6)
+"""
+
+
+@contextmanager
+def comparing(
+    folder: Path, *more: str, names: str = "waiting linear", stderr: int = subprocess.PIPE
+) -> Iterator["subprocess.Popen[str]"]:
+    """Compare an algorithm that waits, of all sizes but the first, for a file."""
+    (folder / "waiting.py").write_text(WAITING)
+    line = f"compare broadcast {names} --load waiting.py --ranks 2 --sizes 8B,16B,32B --jobs 2"
+    with subprocess.Popen(
+        [sys.executable, "-m", "hocket", *line.split(), *more],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell would have it ignored
+    ) as ran:
+        too_late = threading.Timer(60, ran.kill)
+        too_late.start()
+        try:
+            yield ran
+        finally:
+            too_late.cancel()
+            ran.kill()
+
+
+def interrupted(ran: "subprocess.Popen[str]", folder: Path) -> tuple[str, str]:
+    """Interrupt a comparison once only what waits is left."""
+    while not (folder / "began-32").exists() and ran.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.5)  # what is known is taken note of
+    ran.send_signal(signal.SIGINT)
+    printed = ran.communicate(timeout=60)
+    assert ran.returncode == 130
+    return printed
+
+
+def test_a_row_is_printed_as_soon_as_it_is_known(tmp_path: Path) -> None:
+    with comparing(tmp_path) as ran:
+        assert ran.stdout is not None
+        rows = [ran.stdout.readline().split() for _ in range(4)]
+        assert rows[3] == ["8", "B", "2.000", "us", "1.001", "us", "*"]
+        (tmp_path / "go").touch()
+        assert ran.stdout.readline().split() == ["16", "B", "2.000", "us", "1.002", "us", "*"]
+        ran.communicate(timeout=60)
+
+
+def test_an_interrupted_comparison_prints_what_it_knows(tmp_path: Path) -> None:
+    with comparing(tmp_path, "--plot", "out.png") as ran:
+        out, err = interrupted(ran, tmp_path)
+    rows = [row.split() for row in out.splitlines()]
+    assert rows[3:5] == [["8", "B", "2.000", "us", "1.001", "us", "*"], ["16", "B", "?", "1.002", "us"]]
+    assert out.partition("fastest (*)\n")[2] == "  8 B: linear\n\n? not known yet: 3 of 6 simulations\n"
+    assert err == "hocket: interrupted\n"
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_an_interrupted_comparison_is_still_one_json_document(tmp_path: Path) -> None:
+    with comparing(tmp_path, "--json") as ran:
+        found = json.loads(interrupted(ran, tmp_path)[0])
+    assert [(one["size_bytes"], one["algorithm"]) for one in found["results"]] == [
+        (8, "waiting"),
+        (8, "linear"),
+        (16, "linear"),
+    ]
+    assert found["missing"] == [
+        {"algorithm": "waiting", "size_bytes": 16},
+        {"algorithm": "waiting", "size_bytes": 32},
+        {"algorithm": "linear", "size_bytes": 32},
+    ]
+    assert [(best["first_bytes"], best["last_bytes"]) for best in found["best"]] == [(8, 8)]
+
+
+def test_the_bar_shows_the_remaining_time_from_the_first_piece_on(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with comparing(tmp_path, names="waiting", stderr=theirs) as ran:
+        os.close(theirs)
+        shown = ""
+        while "%" not in shown.partition(" 33%")[2]:
+            shown += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", os.read(ours, 10_000).decode())
+        (tmp_path / "go").touch()
+        ran.communicate(timeout=60)
+    os.close(ours)
+    assert re.search(r"simulating \S+ +33% 0:0\d:\d\d", shown)
 
 
 def test_an_unwritable_picture_is_one_line(bad_input: Callable[..., str], tmp_path: Path) -> None:
