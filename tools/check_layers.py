@@ -37,6 +37,7 @@ MODULES = (
     ("topology",),
     ("authoring", "memory", "rules", "schedule", "verification"),
     ("simulation",),
+    ("bounds",),
     ("comparison", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
     ("plot", "studies"),
     ("hocket",),
@@ -46,6 +47,7 @@ MODULES = (
 """Layers, the lowest first; "hocket" is the public API, the package's own `__init__`."""
 
 CALLS_NATIVE = (
+    "bounds",
     "library",
     "machine",
     "memory",

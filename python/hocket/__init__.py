@@ -7,6 +7,7 @@
 
 from hocket._native import Error
 from hocket.authoring import algorithm, load
+from hocket.bounds import Bound, bound
 from hocket.call import Call
 from hocket.comparison import Comparison, compare
 from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
@@ -36,6 +37,7 @@ from hocket.verification import Verdict, verify, verify_all
 __all__ = [
     "Algorithm",
     "AlgorithmUse",
+    "Bound",
     "Call",
     "Circuits",
     "Comparison",
@@ -61,6 +63,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "bound",
     "catalogue",
     "compare",
     "find",

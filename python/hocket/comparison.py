@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
 from typing import TypeAlias
 
 from hocket._native import Error
+from hocket.bounds import Bound, bound
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
@@ -47,6 +49,7 @@ class Comparison:
         ranks: Number of ranks.
         machine: The machine.
         parameters: For people, the values of the parameters of each algorithm that takes some.
+        bounds: What no algorithm can beat, by size.
         simulations: What was found, by size and then by algorithm.
         not_compared: What could not be simulated.
         missing: The sizes and algorithms that are still to be simulated, of a comparison under way.
@@ -56,6 +59,7 @@ class Comparison:
     ranks: int
     machine: Machine
     parameters: dict[str, str]
+    bounds: Mapping[int, Bound]
     simulations: tuple[Simulation, ...]
     not_compared: tuple[NotCompared, ...]
     missing: tuple[tuple[int, str], ...] = ()
@@ -86,6 +90,11 @@ class Comparison:
         times_s = {a: self.times_s[size_bytes, a] for a in self.algorithms if (size_bytes, a) in self.times_s}
         least_s = min(times_s.values())
         return tuple(algorithm for algorithm, time_s in times_s.items() if time_s == least_s)
+
+    def times_the_bound(self, size_bytes: int) -> float | None:
+        """Return how many times the lower bound the fastest takes at a size; None where the bound is zero."""
+        bound_s = self.bounds[size_bytes].time_s
+        return min(self.times_s[size_bytes, a] for a in self.fastest(size_bytes)) / bound_s if bound_s > 0 else None
 
     def best(self) -> tuple[Best, ...]:
         """Return the fastest algorithms, one entry for each range of sizes at which nothing is missing."""
@@ -131,18 +140,28 @@ def compare(
     tasks = [(algorithm, call) for call in calls for algorithm in candidates]
     if not tasks:
         raise Error("nothing to compare, expected algorithms and sizes")
+    bounds = _bounds(candidates[0].collective, calls, machine)
     known: dict[_Key, _Found] = {}
 
     def note(task: _Task, found: _Found) -> None:
         known[_key(task)] = found
-        on_done(_comparison(tasks, machine, known))
+        on_done(_comparison(tasks, machine, bounds, known))
 
     work = partial(_try_to_simulate, machine=machine, engine=engine, trials=trials)
     do_all(work, tasks, executor=executor, on_done=note)
-    comparison = _comparison(tasks, machine, known)
+    comparison = _comparison(tasks, machine, bounds, known)
     if not comparison.simulations:
         raise Error(comparison.not_compared[0].sentence)
     return comparison
+
+
+def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:
+    """Return the lower bounds by size, of calls that make sense: what is wrong with others the algorithms say."""
+    bounds = {}
+    for call in calls:
+        with suppress(Error):
+            bounds[call.size_bytes] = bound(collective, call, machine=machine)
+    return bounds
 
 
 def _key(task: _Task) -> _Key:
@@ -150,7 +169,9 @@ def _key(task: _Task) -> _Key:
     return call.size_bytes, algorithm.name
 
 
-def _comparison(tasks: Sequence[_Task], machine: Machine, known: Mapping[_Key, _Found]) -> Comparison:
+def _comparison(
+    tasks: Sequence[_Task], machine: Machine, bounds: Mapping[int, Bound], known: Mapping[_Key, _Found]
+) -> Comparison:
     """Return what is known, in the order of the tasks."""
     keys = [_key(task) for task in tasks]
     results = [known[key] for key in keys if key in known]
@@ -163,6 +184,7 @@ def _comparison(tasks: Sequence[_Task], machine: Machine, known: Mapping[_Key, _
         ranks=call.ranks,
         machine=machine,
         parameters={name: a.format(values[name]) for name, a in algorithms.items() if name in values},
+        bounds=bounds,
         simulations=simulations,
         not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
         missing=tuple(key for key in keys if key not in known),

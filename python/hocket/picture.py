@@ -19,6 +19,8 @@ name = "one round per message"
 model = "hockney"
 latency = "1 s"
 bandwidth = "1e300 B/s"
+[node]
+ports = "unlimited"
 """
 
 _SEGMENTS = 4

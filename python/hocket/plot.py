@@ -33,6 +33,7 @@ _COLOURS = (
 _MARKERS = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
 """Of a number that has no factor in common with that of the colours."""
 _SOLID = (1, 0)
+_BOUND = "lower bound"
 _DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
 """Of lines that lie on each other, the lowest first: each lets those below it be seen."""
 _LINE_WIDTH = 2  # pixels
@@ -128,7 +129,16 @@ def _lines(comparison: Comparison) -> list[Line]:
         else:
             alike.append(name)
     lines = _styled(" = ".join(group) for group in groups)
-    return _dashed([replace(line, times_s=curves[group[0]]) for line, group in zip(lines, groups, strict=True)])
+    return [
+        *_dashed([replace(line, times_s=curves[group[0]]) for line, group in zip(lines, groups, strict=True)]),
+        *_bounds(comparison),
+    ]
+
+
+def _bounds(comparison: Comparison) -> list[Line]:
+    times_s = {size: comparison.bounds[size].time_s for size in comparison.sizes_bytes if size > 0}
+    times_s = {size: time_s for size, time_s in times_s.items() if time_s > 0}
+    return [Line(_BOUND, colour="black", marker="stroke", dash=(2, 3), times_s=times_s)] if times_s else []
 
 
 def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:

@@ -49,7 +49,8 @@ def made_up(**times_us: list[float]) -> Comparison:
         for i, time_us in enumerate(times)
     )
     machine = hocket.Machine.load("cluster")
-    return Comparison("allreduce", 2, machine, parameters={}, simulations=simulations, not_compared=())
+    bounds = {found.size_bytes: hocket.Bound(1e-9, 0.0, 0.0) for found in simulations}
+    return Comparison("allreduce", 2, machine, parameters={}, bounds=bounds, simulations=simulations, not_compared=())
 
 
 def lines(comparison: Comparison) -> dict[str, tuple[object, ...]]:
@@ -97,6 +98,12 @@ def test_many_parameters_do_not_make_the_picture_wider() -> None:
 def test_parameters_are_told_with_their_units() -> None:
     chain = hocket.compare([hocket.find("broadcast/chain")], [hocket.Call(ranks=4, size_bytes=1 << 20)])
     assert plot.chart(chain).to_dict()["title"]["subtitle"][2] == "parameters: chain: segment = 64 KiB"
+
+
+def test_the_lower_bound_is_a_line_of_its_own() -> None:
+    _, *others = lines(made_up(a=[1, 2])).items()
+    assert [label for label, _ in others] == ["lower bound"]
+    assert others[0][1][:2] == ("black", "stroke")
 
 
 def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:

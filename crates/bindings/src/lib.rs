@@ -162,10 +162,10 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
     write(&result)
 }
 
-/// Whose steps are asked for.
+/// A call on a machine, of which something is asked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StepsRequest {
+struct CallOnMachine {
     call: CallRequest,
     machine: MachineRequest,
 }
@@ -173,11 +173,20 @@ struct StepsRequest {
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
 #[pyfunction]
 fn steps(py: Python<'_>, request: &str) -> PyResult<String> {
-    let StepsRequest { call: request, machine } = read(request)?;
+    let CallOnMachine { call: request, machine } = read(request)?;
     let (entry, call) = request.resolve().map_err(raise)?;
     let (platform, gap) = (machine.platform().map_err(raise)?, request.gap().map_err(raise)?);
     let (_, steps) = py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?;
     write(&steps)
+}
+
+/// What no algorithm for a call can beat on a machine: latency, bandwidth and computation, in seconds.
+#[pyfunction]
+fn bound(py: Python<'_>, request: &str) -> PyResult<(f64, f64, f64)> {
+    let CallOnMachine { call: request, machine } = read(request)?;
+    let (call, platform) = (request.call().map_err(raise)?, machine.platform().map_err(raise)?);
+    let bound = py.detach(|| hocket::bound(&call, &platform)).map_err(raise)?;
+    Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
 }
 
 /// Which step of an algorithm to simulate by itself.
@@ -421,9 +430,9 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, catalogue, check_gap, check_rules, complete, machine, parse_bytes, parse_bytes_per_s, parse_time,
-        record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast,
-        simulate_schedule, simulate_step, steps, verify,
+        accept, bound, catalogue, check_gap, check_rules, complete, machine, parse_bytes, parse_bytes_per_s,
+        parse_time, record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate,
+        simulate_multicast, simulate_schedule, simulate_step, steps, verify,
     };
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};

@@ -65,6 +65,9 @@ pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Option
 }
 
 /// What no algorithm for a call can beat on a platform, see [`hocket_simulate::bound`].
-pub fn bound(call: &Call, platform: &Platform) -> Bound {
+///
+/// # Errors
+/// As there.
+pub fn bound(call: &Call, platform: &Platform) -> Result<Bound> {
     hocket_simulate::bound(call, demand(call.collective), platform)
 }

@@ -16,7 +16,8 @@ use crate::pacing::{Gap, Step};
 pub struct CallRequest {
     /// Name of the collective.
     pub collective: String,
-    /// Name of the algorithm.
+    /// Name of the algorithm; empty where none is needed.
+    #[serde(default)]
     pub algorithm: String,
     /// Number of ranks.
     pub ranks: usize,

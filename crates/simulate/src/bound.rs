@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hocket_core::Call;
 use hocket_core::demand::{Demand, Spread, Within};
+use hocket_core::{Call, Result};
 
 use crate::{Node, Platform, network};
 use network::Network;
@@ -32,11 +32,17 @@ impl Bound {
 }
 
 /// What no algorithm for `call`, of a collective of this demand, can beat on `platform`, with noise or without.
-pub fn bound(call: &Call, demand: &Demand, platform: &Platform) -> Bound {
-    if call.ranks < 2 {
-        return Bound::default();
+///
+/// # Errors
+/// More ranks than the network has room for.
+pub fn bound(call: &Call, demand: &Demand, platform: &Platform) -> Result<Bound> {
+    if let Some(fabric) = platform.network.fabric() {
+        fabric.check(call.ranks)?;
     }
-    platform.network.visit(Bounding(&Demanded { call, demand, node: platform.node }))
+    if call.ranks < 2 {
+        return Ok(Bound::default());
+    }
+    Ok(platform.network.visit(Bounding(&Demanded { call, demand, node: platform.node })))
 }
 
 struct Bounding<'a>(&'a Demanded<'a>);

@@ -133,3 +133,98 @@ impl Queues {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A message that could start at `ready`, and holds its ports for `length`.
+    #[derive(Clone, Copy, Debug)]
+    struct Message {
+        ready: u64,
+        from: u32,
+        to: u32,
+        length: u64,
+    }
+
+    const NODES: u32 = 4;
+
+    /// When each message starts.
+    fn starts(messages: &[Message], ports: usize) -> Vec<u64> {
+        let (mut queues, mut starts) = (Queues::new(NODES as usize, ports), vec![u64::MAX; messages.len()]);
+        let mut now = 0;
+        while starts.contains(&u64::MAX) {
+            for (number, Message { ready, from, to, length }) in messages.iter().enumerate() {
+                if starts[number] != u64::MAX && starts[number] + length == now {
+                    queues.sent(*from);
+                    queues.received(*to);
+                }
+                if *ready == now {
+                    queues.ask(Asking { from: *from, to: *to, number: number as u64, flight: number as u32 });
+                }
+            }
+            let mut starting = Vec::new();
+            queues.decide(&mut starting);
+            starting.into_iter().for_each(|flight| starts[flight as usize] = now);
+            now += 1;
+        }
+        starts
+    }
+
+    /// The time from which on fewer than `ports` of these are under way, if they hold theirs until then.
+    fn free_from(mut ends: Vec<u64>, ports: usize) -> u64 {
+        ends.sort_unstable();
+        ends.len().checked_sub(ports).map_or(0, |index| ends[index])
+    }
+
+    proptest! {
+        /// What `decide` does is what the rules say in the form of equations: a message gets a sending port when it is ready,
+        /// those before it at its sender have theirs, and fewer of them than ports are under way; and so its receiving port.
+        #[test]
+        fn messages_start_when_the_rules_say(
+            messages in prop::collection::vec((0..6_u64, 0..NODES, 0..NODES, 1..4_u64), 1..24), ports in 1..4_usize,
+        ) {
+            let message = |(ready, from, to, length)| Message { ready, from, to, length };
+            let messages: Vec<_> = messages.into_iter().map(message).collect();
+            let starts = starts(&messages, ports);
+            let end = |i: &usize| starts[*i] + messages[*i].length;
+
+            let mut order: Vec<_> = (0..messages.len()).collect();
+            order.sort_by_key(|i| (messages[*i].ready, messages[*i].from, *i));
+            let mut sending = vec![0; messages.len()];
+            for (place, i) in order.iter().enumerate() {
+                let before: Vec<_> = order[..place].iter().copied().filter(|j| messages[*j].from == messages[*i].from).collect();
+                let last = before.iter().map(|j| sending[*j]).max().unwrap_or(0);
+                sending[*i] = messages[*i].ready.max(last).max(free_from(before.iter().map(end).collect(), ports));
+            }
+            order.sort_by_key(|i| (sending[*i], messages[*i].from, messages[*i].ready, *i));
+            for (place, i) in order.iter().enumerate() {
+                let before: Vec<_> = order[..place].iter().copied().filter(|j| messages[*j].to == messages[*i].to).collect();
+                let last = before.iter().map(|j| starts[*j]).max().unwrap_or(0);
+                let expected = sending[*i].max(last).max(free_from(before.iter().map(end).collect(), ports));
+                prop_assert_eq!(starts[*i], expected, "message {} of {:?}", i, messages);
+            }
+        }
+
+        /// A usage takes messages in their order as long as no node has more under way than ports.
+        #[test]
+        fn usage_tells_whether_messages_would_wait(
+            lengths in prop::collection::vec((0..3_u32, 1..4_u32), 1..12), ports in 1..4_usize,
+        ) {
+            let (mut usage, mut start, mut ends) = (Usage::new(1, Some(ports), 0.0), 0.0, Vec::new());
+            for (pause, length) in lengths {
+                start += f64::from(pause);
+                let end = start + f64::from(length);
+                let under_way = ends.iter().filter(|end| **end > start).count();
+                let is_held = usage.hold(0, start, start, || end);
+                prop_assert_eq!(is_held, under_way < ports);
+                if !is_held {
+                    break;
+                }
+                ends.push(end);
+            }
+        }
+    }
+}

@@ -120,8 +120,9 @@ class _Table:
     def __init__(self, candidates: Sequence[Algorithm], sizes: Sequence[int]) -> None:
         self._names = [algorithm.name for algorithm in candidates]
         self._left = list(sizes)
-        widest = [max(map(format_bytes, sizes), key=len), *[_WIDEST] * len(candidates)]
-        self._table = GrowingTable(["size", *self._names], widest=widest, right=self._names)
+        widest = [max(map(format_bytes, sizes), key=len), *[_WIDEST] * (len(candidates) + 1)]
+        names = [*self._names, _BOUND]
+        self._table = GrowingTable(["size", *names], widest=widest, right=names)
         self._has_header = False
 
     def has_next(self, found: Comparison) -> bool:
@@ -147,7 +148,7 @@ class _Table:
             self._has_header = True
         fastest = found.fastest(size_bytes) if size_bytes in found.finished_bytes else ()
         cells = [_cell(found, size_bytes, name, name in fastest) for name in self._names]
-        self._table.print_row([format_bytes(size_bytes), *cells])
+        self._table.print_row([format_bytes(size_bytes), *cells, f"{format_time(found.bounds[size_bytes].time_s)}  "])
 
 
 def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> str:
@@ -160,6 +161,7 @@ def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> st
 
 
 _WIDEST = "999.9 us *"
+_BOUND = "lower bound"
 
 
 def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
@@ -170,6 +172,10 @@ def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
         "sizes_bytes": found.sizes_bytes,
         "algorithms": found.algorithms,
         "best": [vars(best) for best in found.best()],
+        "bounds": [
+            {"size_bytes": size_bytes, "time_s": bound.time_s, **vars(bound)}
+            for size_bytes, bound in found.bounds.items()
+        ],
         "results": [simulation.as_dict() for simulation in found.simulations],
         "not_compared": [vars(refused) for refused in found.not_compared],
         "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
@@ -184,7 +190,7 @@ def _print_summary(found: Comparison, plot: str | None) -> None:
     if found.finished_bytes:
         click.echo("\nfastest (*)")
     for best in found.best():
-        click.echo(f"  {_sizes(best)}: {' = '.join(best.algorithms)}")
+        click.echo(f"  {_sizes(best)}: {' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
     if found.not_compared:
         click.echo("\nnot compared")
         for line in _not_compared(found):
@@ -194,6 +200,15 @@ def _print_summary(found: Comparison, plot: str | None) -> None:
         click.echo(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
     if plot is not None:
         click.echo(f"\nplot: {plot}")
+
+
+def _times_the_bound(found: Comparison, best: Best) -> str:
+    sizes = [size for size in found.finished_bytes if best.first_bytes <= size <= best.last_bytes]
+    ratios = [ratio for ratio in map(found.times_the_bound, sizes) if ratio is not None]
+    if not ratios:
+        return ""
+    least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+    return f", {least if least == most else f'{least} to {most}'} times the lower bound"
 
 
 def _sizes(best: Best) -> str:

@@ -119,6 +119,7 @@ bandwidth = "{1 / BETA_S} B/s"
 protocol = "rendezvous"
 send_overhead = "{send_overhead_s} s"
 [node]
+ports = "unlimited"
 reduce_bandwidth = "10 GB/s"
 [noise.os]
 model = "periodic"

@@ -24,13 +24,19 @@ const NOTHING: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\ndura
     [noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"0 s\"\noverlap = \"stall\"\n";
 
 fn platform(network: &str, noise: &str) -> Platform {
-    let node = "[node]\nreduce_bandwidth = \"0.1 GB/s\"\ncopy_bandwidth = \"0.3 GB/s\"";
-    let text = format!("name = \"test\"\n[network]\n{network}\n{node}\n{noise}");
+    let node = "reduce_bandwidth = \"0.1 GB/s\"\ncopy_bandwidth = \"0.3 GB/s\"";
+    let section = if network.contains("[node]") { "" } else { "[node]" };
+    let text = format!("name = \"test\"\n[network]\n{network}\n{section}\n{node}\n{noise}");
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
+/// With unlimited ports.
 fn hockney(more: &str, noise: &str) -> Platform {
-    platform(&format!("{RENDEZVOUS}\n{more}"), noise)
+    hockney_of_ports("\"unlimited\"", more, noise)
+}
+
+fn hockney_of_ports(ports: &str, more: &str, noise: &str) -> Platform {
+    platform(&format!("{RENDEZVOUS}\n{more}\n[node]\nports = {ports}"), noise)
 }
 
 struct Noisy<'a>(&'a Call, &'a Platform, Trials, Engine);
@@ -104,6 +110,25 @@ fn engines_agree_to_the_last_bit_and_dataflow_applies_on_hockney() {
             let dataflow = dataflow.unwrap_or_else(|e| panic!("{e}: {}", what()));
             let events = many(entry, &call, platform, first(40), Engine::Events).unwrap();
             assert_same(&dataflow, &events, what);
+        }
+    }
+}
+
+/// With one port each way dataflow applies to ranks that make one exchange at a time, and elsewhere where it can tell that no
+/// message waits, whatever the noise.
+#[test]
+fn engines_agree_on_one_port_where_dataflow_applies() {
+    let exchanging = ["recursive_doubling", "ring", "rabenseifner", "swing", "dissemination", "pairwise_exchange"];
+    for (entry, call) in all_calls() {
+        for (more, noise) in [("", ARRIVALS), ("protocol = \"eager\"", STALLS), ("send_overhead = \"0.4 us\"", TAILS)] {
+            let platform = hockney_of_ports("1", more, noise);
+            let what = || format!("{entry} on {:?} with {:?} in {call:?}", platform.network, platform.noise);
+            let dataflow = match many(entry, &call, &platform, first(40), Engine::Dataflow) {
+                Ok(dataflow) => dataflow,
+                Err(why) if more.is_empty() && exchanging.contains(&entry.name) => panic!("{why}: {}", what()),
+                Err(_) => continue,
+            };
+            assert_same(&dataflow, &many(entry, &call, &platform, first(40), Engine::Events).unwrap(), what);
         }
     }
 }
@@ -188,7 +213,8 @@ fn paper() -> Platform {
         keys("poisson", "interval")
     );
     let network = format!("{RENDEZVOUS}\nsend_overhead = \"0 s\"");
-    let text = format!("name = \"paper\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"10 GB/s\"\n{noise}");
+    let node = "ports = \"unlimited\"\nreduce_bandwidth = \"10 GB/s\"";
+    let text = format!("name = \"paper\"\n[network]\n{network}\n[node]\n{node}\n{noise}");
     Platform::new(&Machine::parse(&text, "paper.toml").unwrap()).unwrap()
 }
 

@@ -9,12 +9,40 @@ use hocket_simulate::{Engine, Many, Options, Outcome, Platform, Trials, simulate
 use proptest::prelude::*;
 
 fn platform(network: &str) -> Platform {
-    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"1 GB/s\"\n");
+    platform_of_nodes(network, "")
+}
+
+fn platform_of_nodes(network: &str, node: &str) -> Platform {
+    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"1 GB/s\"\n{node}\n");
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
+const HOCKNEY: &str = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
+const LOGGP: &str = "model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"";
+const UNLIMITED: &str = "ports = \"unlimited\"";
+
+/// With unlimited ports.
 fn hockney(protocol: &str) -> Platform {
-    platform(&format!("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"{protocol}\""))
+    platform_of_nodes(&format!("{HOCKNEY}\nprotocol = \"{protocol}\""), UNLIMITED)
+}
+
+/// Networks without contention but for ports, and the keys of their nodes.
+const APART: [(&str, &str); 8] = [
+    ("protocol = \"eager\"", UNLIMITED),
+    ("protocol = \"eager\"", "ports = 1"),
+    ("protocol = \"eager\"", "ports = 2"),
+    ("", UNLIMITED),
+    ("", "ports = 1"),
+    ("send_overhead = \"0.5 us\"", UNLIMITED),
+    ("send_overhead = \"0.5 us\"", "ports = 1"),
+    (LOGGP, ""),
+];
+
+/// One of them, with noise or without.
+fn apart(number: usize, noise: &str) -> Platform {
+    let (keys, node) = APART[number];
+    let network = if keys == LOGGP { LOGGP.to_owned() } else { format!("{HOCKNEY}\n{keys}") };
+    platform_of_nodes(&format!("{network}\n{noise}"), node)
 }
 
 fn run(program: &impl Program, ranks: usize, platform: &Platform, engine: Engine) -> hocket_core::Result<Outcome> {
@@ -381,13 +409,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn engines_agree_on_whatever_dataflow_applies_to(schedule in schedules(), network in 0..3_usize) {
-        let loggp = "model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"";
-        let platform = match network {
-            0 => hockney("eager"),
-            1 => hockney("rendezvous"),
-            _ => platform(loggp),
-        };
+    fn engines_agree_on_whatever_dataflow_applies_to(schedule in schedules(), network in 0..APART.len()) {
+        let platform = apart(network, "");
         let events = run(&schedule, 4, &platform, Engine::Events);
         if let Ok(dataflow) = run(&schedule, 4, &platform, Engine::Dataflow) {
             prop_assert_eq!(Outcome { engine: "events", ..dataflow }, events.unwrap());
@@ -395,20 +418,14 @@ proptest! {
     }
     #[test]
     fn engines_agree_under_noise(
-        schedule in schedules(), network in 0..4_usize, [stalls, on_messages] in any::<[bool; 2]>(),
+        schedule in schedules(), network in 0..APART.len(), [stalls, on_messages] in any::<[bool; 2]>(),
     ) {
-        let network = match network {
-            0 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"eager\"",
-            1 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"",
-            2 => "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nsend_overhead = \"0.5 us\"",
-            _ => "model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"",
-        };
         let overlap = if stalls { "stall" } else { "arrival" };
         let os = format!("[noise.os]\nmodel = \"periodic\"\nperiod = \"3 us\"\nduration = \"1 us\"\noverlap = \"{overlap}\"");
         let messages = "[noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"1 us\"";
         // Without noise on messages times are often equal.
         let messages = if on_messages { format!("{messages}\noverlap = \"{overlap}\"") } else { String::new() };
-        let platform = platform(&format!("{network}\n{os}\n{messages}"));
+        let platform = apart(network, &format!("{os}\n{messages}"));
         let call = Call::new(Collective::Broadcast, 4, 1000);
         let many = |engine| {
             let trials = Trials { seed: 5, count: 8, ..Trials::default() };

@@ -93,7 +93,9 @@ fn reduce_and_broadcast_use_opposite_directions_of_the_same_links() {
 
 fn platform(reduce_bandwidth: &str) -> Platform {
     let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
-    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\nreduce_bandwidth = \"{reduce_bandwidth}\"\n");
+    let text = format!(
+        "name = \"test\"\n[network]\n{network}\n[node]\nports = \"unlimited\"\nreduce_bandwidth = \"{reduce_bandwidth}\"\n"
+    );
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
