@@ -28,6 +28,7 @@ pub const ABOUT: About =
     About::new("2*log2(P)*alpha + (P-1)/P*largest*(2*beta + gamma)", "2*parts*P*log2(P)")
         .exact_when(ports_and_ranks_divide_count)
         .refusing(refuses)
+        .made_for("torus")
         .with_parameters(&[X, Y, Z])
         .completing(sizes_and_ports);
 

@@ -28,6 +28,7 @@ pub const ABOUT: About =
     About::new("2*(X+Y+Z-3)*alpha + (P-1)/P*largest*(2*beta + gamma)", "2*parts*P*(X+Y+Z-3)")
         .exact_when(ports_and_ranks_divide_count)
         .refusing(needs_torus_and_commutative)
+        .made_for("torus")
         .with_parameters(&[X, Y, Z])
         .completing(sizes_and_ports);
 
