@@ -18,8 +18,9 @@ from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
 from hocket.requests import declared_by
 from hocket.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
+from hocket.topology import Topology
 
-__all__ = ["Best", "Comparison", "NotCompared", "compare"]
+__all__ = ["Best", "Comparison", "NotCompared", "compare", "made_for"]
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,13 @@ def _comparison(
         not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
         missing=tuple(key for key in keys if key not in known),
     )
+
+
+def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return the algorithms but those that are made for another topology than the machine's."""
+    topology = Topology.parse(machine.text, machine.file)
+    name = None if topology is None else topology.name
+    return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))
 
 
 def _only_one(what: str, found: Collection[object]) -> None:

@@ -82,6 +82,7 @@ class Algorithm:
         cost: Time in the Hockney model, a formula over P, n, alpha, beta, gamma and the parameters.
         messages: Messages of all ranks together, a formula over the same names.
         parameters: The parameters it takes.
+        topology: The topology that it is made for, such as "torus": elsewhere it is compared only when it is named.
         program: The generator function of an algorithm written in Python.
         refuses: The precondition of an algorithm written in Python; the catalogue knows its own.
     """
@@ -94,6 +95,7 @@ class Algorithm:
     cost: str | None = None
     messages: str | None = None
     parameters: tuple[Parameter, ...] = ()
+    topology: str | None = None
     program: Program | None = None
     refuses: Refuses | None = None
 

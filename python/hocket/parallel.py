@@ -56,4 +56,4 @@ def do_all(
     finally:
         for future in futures:
             future.cancel()
-    return [future.result() for future in futures]
+    return [future.result() for future in futures if not future.cancelled()]

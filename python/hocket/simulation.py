@@ -31,6 +31,7 @@ __all__ = [
     "as_machine",
     "link_uses",
     "machine_request",
+    "observe",
     "simulate",
     "simulate_schedule",
     "trace",
@@ -263,10 +264,17 @@ class Event:
 
 @dataclass(frozen=True)
 class Trace:
-    """A simulation with what each rank did when, in order of rank and time."""
+    """A simulation with what was observed in its first trial.
+
+    Attributes:
+        simulation: The simulation.
+        events: What each rank did when, in order of rank and time.
+        link_uses: What each link carried, of those that were used, where that was asked for.
+    """
 
     simulation: Simulation
     events: tuple[Event, ...]
+    link_uses: tuple[LinkUse, ...] = ()
 
 
 def simulate(
@@ -296,9 +304,7 @@ def simulate(
         >>> found.messages
         24
     """
-    known, found = as_machine(machine), as_algorithm(algorithm)
-    request = machine_request(known, engine, trials)
-    return _simulation(*_ask(found, resolved(found, call, known), request), trials)
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials).simulation
 
 
 def trace(
@@ -310,10 +316,7 @@ def trace(
     trials: Trials = ONE_TRIAL,
 ) -> Trace:
     """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
-    known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**machine_request(known, engine, trials), "trace": True}
-    given, answer = _ask(found, resolved(found, call, known), request)
-    return Trace(_simulation(given, answer, trials), _events(answer))
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, events=True)
 
 
 def link_uses(
@@ -321,6 +324,7 @@ def link_uses(
     call: Call,
     *,
     machine: MachineLike,
+    engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
 ) -> tuple[LinkUse, ...]:
     """Simulate a call on a machine where messages meet, and return what each link carried, of those that were used.
@@ -328,12 +332,40 @@ def link_uses(
     Raises:
         Error: As `simulate`; or messages do not meet on the machine.
     """
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, links=True).link_uses
+
+
+def observe(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    events: bool = False,
+    links: bool = False,
+) -> Trace:
+    """Simulate a call on a machine, once, and keep of its first trial what is asked for; otherwise as `simulate`.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        call: What is asked for.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        engine: How to keep virtual time.
+        trials: How often, on a machine with noise.
+        events: Whether to keep what each rank did when.
+        links: Whether to keep what each link carried.
+
+    Raises:
+        Error: As `simulate`; or messages do not meet on the machine, but `links` are asked for.
+    """
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**machine_request(known, "auto", trials), "links": True}
-    _, answer = _ask(found, resolved(found, call, known), request)
-    if answer["links"] is None:
+    request = {**machine_request(known, engine, trials), "trace": events, "links": links}
+    given, answer = _ask(found, resolved(found, call, known), request)
+    if links and answer["links"] is None:
         raise Error(f"links: on machine {known.name} messages do not meet, expected a machine with a topology")
-    return tuple(LinkUse(**row) for row in answer["links"]["rows"])
+    rows = answer["links"]["rows"] if links else ()
+    return Trace(_simulation(given, answer, trials), _events(answer), tuple(LinkUse(**row) for row in rows))
 
 
 def simulate_schedule(
@@ -404,7 +436,7 @@ def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -
         message_bytes=answer["message_bytes"],
         formula_s=answer["formula_s"],
         formula_is_exact=answer["formula_is_exact"],
-        parameters=parameters_of(given),
+        parameters={**parameters_of(given), **answer["parameters"]},
         version=version(),
         root=given["root"],
         element_bytes=given["element_bytes"],

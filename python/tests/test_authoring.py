@@ -43,7 +43,7 @@ def repeated_ring(r: Rank, c: Call) -> Steps:
 def test_the_decorator_tells_what_the_function_says() -> None:
     assert chunked_ring.label == "allreduce/chunked_ring"
     assert chunked_ring.summary.startswith("Ring: every rank reduces one chunk")
-    assert "Source: P. Patarasu" in chunked_ring.header
+    assert "Source: P. Patarasuk, X. Yuan" in chunked_ring.header
     assert "r.sendrecv(right, outgoing, left, arrived)" in chunked_ring.listing
     assert chunked_ring.cost
 

@@ -33,6 +33,16 @@ def test_the_best_of_neighbouring_sizes_are_told_together(compared: Comparison) 
     )
 
 
+def test_what_is_known_by_then_is_told_after_each_simulation() -> None:
+    told: list[Comparison] = []
+    calls = [hocket.Call(ranks=4, size_bytes=size) for size in (8, 16)]
+    found = hocket.compare(["allreduce/ring", "allreduce/linear"], calls, on_done=told.append)
+    assert [len(known.simulations) for known in told] == [1, 2, 3, 4]
+    assert [len(known.missing) for known in told] == [3, 2, 1, 0]
+    assert told[-1] == found and found.finished_bytes == (8, 16)
+    assert set(told[2].finished_bytes) < {8, 16}
+
+
 def test_algorithms_of_equal_time_tie(compared: Comparison) -> None:
     first = compared.simulations[0]
     tied = replace(compared, simulations=(first, replace(first, algorithm="twin")))

@@ -1,7 +1,8 @@
 """Many pieces of work side by side."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,20 @@ def test_the_first_failure_in_order_is_told() -> None:
 
     with workers(2) as executor, pytest.raises(ValueError, match="0"):
         do_all(work, range(5), executor=executor, on_done=ignore)
+
+
+def test_a_failure_is_told_though_work_before_it_is_cancelled() -> None:
+    class Elsewhere(Executor):
+        """Has not begun with the first task, and may cancel it, when the second one has failed."""
+
+        def submit(self, *call: Any, **_: Any) -> "Future[Any]":
+            future: Future[Any] = Future()
+            if call[1] == 1:
+                future.set_exception(ValueError("the second"))
+            return future
+
+    with pytest.raises(ValueError, match="the second"):
+        do_all(str, [0, 1], executor=Elsewhere(), on_done=ignore)
 
 
 def test_a_failure_ends_the_work() -> None:

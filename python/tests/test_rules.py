@@ -54,3 +54,10 @@ def test_auto_is_replaced_before_the_simulation() -> None:
     found = hocket.simulate("allreduce/trinaryx3", call, machine=hocket.Machine.parse(QUIET, "quiet.toml"))
     assert found.parameters["segment"] == 65536
     assert found.formula_s is not None
+
+
+def test_the_torus_that_an_algorithm_chose_is_told() -> None:
+    found = hocket.simulate("allreduce/trinaryx3", hocket.Call(ranks=12, size_bytes=1024))
+    assert found.parameters == {"segment": 65536, "X": 3, "Y": 2, "Z": 2}
+    given = hocket.Call(ranks=12, size_bytes=1024, parameters={"X": 12})
+    assert hocket.simulate("allreduce/torus_bucket", given).parameters == {"X": 12, "Y": 1, "Z": 1}

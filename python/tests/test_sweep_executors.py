@@ -1,9 +1,11 @@
-"""Sweeps on MPI and Dask: the same table comes out. These tests need packages that few people have."""
+"""Sweeps on MPI and Dask: the same table comes out, also of a sweep that lost a worker half-way."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,10 +34,7 @@ ON_FEW_PROCESSORS = {
 
 MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
 
-needs_mpi = pytest.mark.skipif(
-    find_spec("mpi4py") is None or MPIEXEC is None, reason="needs mpi4py and mpiexec: pip install mpi4py mpich"
-)
-needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="needs Dask: pip install distributed")
+needs_mpi = pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec: pip install mpich")
 needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs pyarrow: pip install pyarrow")
 
 
@@ -75,13 +74,11 @@ def test_bad_input_ends_an_mpi_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.dask
-@needs_dask
 def test_the_workers_of_dask_give_the_same_table(spec: Path) -> None:
     check(spec, [*HOCKET, "sweep", "spec.toml", "--output", "table.csv", "--executor", "dask", "--jobs", "2"])
 
 
 @pytest.mark.dask
-@needs_dask
 def test_a_scheduler_that_runs_gives_the_same_table(spec: Path) -> None:
     from distributed import LocalCluster
 
@@ -91,7 +88,6 @@ def test_a_scheduler_that_runs_gives_the_same_table(spec: Path) -> None:
 
 
 @pytest.mark.dask
-@needs_dask
 def test_workers_that_die_are_one_line(tmp_path: Path) -> None:
     dying = "    os._exit(7)\n    yield r.compute(0.0)\n"
     (tmp_path / "dies.py").write_text(f'import os, hocket\n@hocket.algorithm("barrier")\ndef dies(r, c):\n{dying}')
@@ -100,6 +96,86 @@ def test_workers_that_die_are_one_line(tmp_path: Path) -> None:
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("hocket: error: workers of Dask died") and ran.stderr.count("\n") == 1
+
+
+FRAGILE = """
+import os, signal, time, hocket
+
+@hocket.algorithm("broadcast")
+def fragile(r, c):
+    size = len(c.result(r))
+    with open("began", "a") as began:
+        began.write(f"{size} ")
+    if size == 64 and not os.path.exists("cured"):
+        while not os.path.exists("table.csv.partial.jsonl") or not os.path.getsize("table.csv.partial.jsonl"):
+            time.sleep(0.01)
+        if MEND:
+            open("cured", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield r.compute(1e-6)
+"""
+"""Kills the worker that simulates 64 B, once a result is in the journal: until it is cured, or, to MEND, only once."""
+
+
+SWEEP = ["sweep", "spec.toml", "--output", "table.csv", "--executor"]
+ON_DASK = [*HOCKET, *SWEEP, "dask", "--jobs", "2"]
+ON_MPI = [str(MPIEXEC), "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m", "hocket", *SWEEP, "mpi"]
+
+
+@pytest.fixture
+def fragile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Writes a sweep of an algorithm that kills workers."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(*, mends: bool) -> Path:
+        Path("fragile.py").write_text(FRAGILE.replace("MEND", str(mends)))
+        spec = 'load = "fragile.py"\nranks = 2\nsizes = "8B..64B"\n[algorithms]\nfragile = {}\n'
+        Path("spec.toml").write_text(spec)
+        return tmp_path / "spec.toml"
+
+    return write
+
+
+def run(command: list[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command, env={**os.environ, **ON_FEW_PROCESSORS}, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def check_goes_on(command: list[str]) -> None:
+    """Cure the algorithm and sweep on: what is in the journal is not simulated again, and the table is whole."""
+    lines = Path("table.csv.partial.jsonl").read_text().splitlines()
+    known = {json.loads(line)["row"]["size_bytes"] for line in lines}
+    assert known and not Path("table.csv").exists()
+    Path("cured").touch()
+    Path("began").unlink()
+    assert run(command).returncode == 0
+    assert not known & set(map(int, Path("began").read_text().split()))
+    assert Path("table.csv").read_text() == hocket.sweep("spec.toml").as_csv()
+
+
+@pytest.mark.dask
+def test_what_a_worker_of_dask_did_when_it_was_killed_is_done_by_another(fragile: Callable[..., Path]) -> None:
+    check(fragile(mends=True), ON_DASK)
+
+
+@pytest.mark.dask
+def test_a_sweep_on_dask_that_kills_its_workers_goes_on_from_its_journal(fragile: Callable[..., Path]) -> None:
+    fragile(mends=False)
+    ran = run(ON_DASK)
+    assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
+    assert ran.stderr.startswith("hocket: error: workers of Dask died") and ran.stderr.count("\n") == 1
+    check_goes_on(ON_DASK)
+
+
+@pytest.mark.mpi
+@needs_mpi
+def test_an_mpi_job_that_lost_a_rank_goes_on_from_its_journal(fragile: Callable[..., Path]) -> None:
+    fragile(mends=False)
+    ran = run(ON_MPI)
+    assert ran.returncode != 0
+    assert "BAD TERMINATION" in ran.stdout + ran.stderr  # mpiexec ends the job and says so
+    check_goes_on(ON_MPI)
 
 
 @needs_pyarrow

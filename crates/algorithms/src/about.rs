@@ -26,6 +26,8 @@ pub struct About {
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
     /// Its steps, if its messages can be paced step by step.
     pub steps: Option<Steps>,
+    /// The topology it is made for, if it is: elsewhere it is compared with others only when it is named.
+    pub topology: Option<&'static str>,
 }
 
 /// Steps in which every rank sends one message and receives one. The program sends to these destinations; the gaps between
@@ -68,6 +70,7 @@ impl About {
             parameters: &[],
             completes: |_| Vec::new(),
             steps: None,
+            topology: None,
         }
     }
 
@@ -99,6 +102,11 @@ impl About {
     /// The algorithm goes step by step, and leaves the gaps between packets that the call asks for in each.
     pub const fn paced(self, steps: Steps) -> Self {
         Self { steps: Some(steps), ..self }
+    }
+
+    /// The algorithm is made for machines of this topology, named as in a machine file.
+    pub const fn made_for(self, topology: &'static str) -> Self {
+        Self { topology: Some(topology), ..self }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Circuits of programs that know their peers ahead: they tell them, a few steps at a time.
 //!
-//! Source: "MPI collectives on circuit-switched optical networks", equations (2), (4), (6) and (8).
+//! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", equations (2),
+//! (4), (6) and (8).
 
 use std::future::Future;
 use std::pin::Pin;

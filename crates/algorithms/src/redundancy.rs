@@ -23,7 +23,7 @@ const COPY: Tag = 1;
 ///                               copy of partner 1 ───────┘        copy of partner 2 ───────┘
 /// ```
 ///
-/// Source: the redundant butterfly of the jitter study, with t_p = min(t_p, t_q + alpha + n beta + noise) per exchange.
+/// Source: the redundant butterfly of H. Matsumoto and R. Suda (see the jitter page of the docs), with t_p = min(t_p, t_q + alpha + n beta + noise) per exchange.
 pub async fn exchange_redundantly<R: Rank>(
     r: &R,
     len: usize,

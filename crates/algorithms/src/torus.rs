@@ -140,7 +140,7 @@ pub fn needs_torus_and_commutative(c: &Call) -> Option<&'static str> {
 /// The axis orders (x, y, z), (y, z, x), (z, x, y) give trees that share no directed link, all of the same height,
 /// X + Y + Z - 2. An order that begins with an axis of one rank has no tree, so fewer axes give fewer trees.
 ///
-/// Source: the edge-disjoint trees of the Trinaryx3 allreduce on the K computer (see the trinaryx3 page of the docs).
+/// Source: the edge-disjoint trees of "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs).
 #[derive(Clone, Copy, Debug)]
 pub struct TorusTree {
     torus: Torus,

@@ -48,6 +48,7 @@ fn describe(entry: &Entry) -> Value {
         "listing": entry.listing(),
         "cost": entry.about.cost,
         "messages": entry.about.messages,
+        "topology": entry.about.topology,
         "parameters": entry.about.parameters.iter().map(parameter).chain(gap).collect::<Vec<_>>(),
     })
 }
@@ -148,12 +149,16 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
         Runnable::Listed(entry) => hocket::predict(entry, &call, &platform).map_err(raise)?,
         _ => None,
     };
+    let parameters = match &runnable {
+        Runnable::Listed(entry) => entry.about.parameters.iter().map(|p| (p.name, call.parameter(p.name))).collect(),
+        _ => BTreeMap::new(),
+    };
     let trials = request.trials.trials().map_err(raise)?;
     let how = How { engine: request.engine, is_traced: request.trace, trials };
     let result = py.detach(move || {
         let many = runnable.simulate(&call, &platform, how)?;
         let result = SimulateResult::new(call.ranks, &many, &platform, predicted, request.links);
-        Ok::<_, PyErr>(SimulateResult { steps, ..result })
+        Ok::<_, PyErr>(SimulateResult { steps, parameters, ..result })
     })?;
     let mut result = serde_json::to_value(&result).map_err(|e| Error::new_err(e.to_string()))?;
     result["collective"] = json!(request.call.collective);

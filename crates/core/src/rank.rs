@@ -59,8 +59,6 @@ pub struct Options {
     pub is_synchronous: bool,
     /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
     pub gap_packets: f64,
-    /// The port or path the message should take, where the network offers several.
-    pub port: Option<u32>,
 }
 
 /// The point that a branch of a program has reached: a virtual time, a set of finished operations, or nothing at all.

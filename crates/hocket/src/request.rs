@@ -262,6 +262,8 @@ pub struct SimulateResult {
     pub circuits: Option<CircuitsResult>,
     /// The steps of an algorithm that has steps, where messages meet.
     pub steps: Vec<Step>,
+    /// The parameters of an algorithm of the catalogue: given, default, or chosen by itself.
+    pub parameters: BTreeMap<&'static str, u64>,
 }
 
 /// What happened to circuits, see [`CircuitCounts`].
@@ -382,6 +384,7 @@ impl SimulateResult {
             links: platform.network.fabric().map(links),
             circuits: many.circuits.map(CircuitsResult::from),
             steps: Vec::new(),
+            parameters: BTreeMap::new(),
         }
     }
 }

@@ -345,7 +345,7 @@ impl<C: Clockwork + ?Sized> Rank for SimulatedRank<'_, C> {
     }
 
     fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
-        let Options { tag, is_posted, is_synchronous, gap_packets, .. } = options;
+        let Options { tag, is_posted, is_synchronous, gap_packets } = options;
         let gap_packets = gap_packets as f32;
         self.start(Send { to: to as u32, tag, is_posted, is_synchronous, gap_packets, len: data.len })
     }

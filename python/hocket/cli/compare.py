@@ -26,7 +26,7 @@ from hocket.cli.options import (
     trials_option,
 )
 from hocket.cli.output import GrowingTable, print_json, progress
-from hocket.comparison import Best, Comparison
+from hocket.comparison import Best, Comparison, made_for
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
@@ -68,8 +68,13 @@ def compare(
     jobs: int,
     as_json: bool,
 ) -> None:
-    """Simulate all algorithms for a COLLECTIVE, or those named, and say which is fastest for which size."""
+    """Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.
+
+    Algorithms that are made for a topology are compared where the machine has it, or where they are named.
+    """
     candidates = algorithms_named(collective, names, among=algorithms)
+    if not names:
+        candidates = made_for(machine, candidates)
     if sizes is None and collective == "barrier":
         sizes = (0,)
     sizes = required(sizes, "--sizes", "sizes such as 8B..64MiB")

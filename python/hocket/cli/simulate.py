@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from functools import partial
+from typing import Any
 
 import click
 
@@ -40,12 +41,10 @@ from hocket.simulation import (
     LinkUse,
     Simulation,
     Trace,
-    link_uses,
+    observe,
     simulate_schedule,
-    trace,
     trace_schedule,
 )
-from hocket.simulation import simulate as simulate_call
 from hocket.timeline import timeline as timeline_text
 from hocket.units import format_bytes, format_time
 
@@ -92,15 +91,14 @@ def simulate(
     if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
         raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
     repeated = asked_trials(trials, seed, until_ci)
+    wanted = {"events": timeline is not None, "links": links is not None}
+    observed = subject.observe(machine=machine, engine=engine, trials=repeated, **wanted)
+    found = observed.simulation
     contents: dict[str, str] = {}  # nothing is written before all is known
     if links is not None:
-        contents[links] = _as_csv(subject.link_uses(machine=machine, trials=repeated))
-    if timeline is None:
-        found = subject.simulate(machine=machine, engine=engine, trials=repeated)
-    else:
-        traced = subject.trace(machine=machine, engine=engine, trials=repeated)
-        contents[timeline] = timeline_text(traced)
-        found = traced.simulation
+        contents[links] = _as_csv(observed.link_uses)
+    if timeline is not None:
+        contents[timeline] = timeline_text(observed)
     for path, content in contents.items():
         files.write(path, content)
     if as_json:
@@ -115,12 +113,10 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is simulated, with or without a trace."""
+    """What is simulated, and how."""
 
     algorithm: Algorithm
-    simulate: Callable[..., Simulation]
-    trace: Callable[..., Trace]
-    link_uses: Callable[..., tuple[LinkUse, ...]]
+    observe: Callable[..., Trace]
 
 
 def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
@@ -132,11 +128,13 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, optio
         raise click.UsageError("a schedule is a call already, expected none of --root, --element, --in-place, --param")
     schedule = Schedule.load(names[1])
     stand_in = Algorithm("schedule", schedule.name)
-    return _Subject(stand_in, partial(simulate_schedule, schedule), partial(trace_schedule, schedule), _no_link_uses)
+    return _Subject(stand_in, partial(_observe_schedule, schedule))
 
 
-def _no_link_uses(**_: object) -> tuple[LinkUse, ...]:
-    raise click.UsageError("--links: got a schedule, expected an algorithm")
+def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, **where: Any) -> Trace:
+    if links:
+        raise click.UsageError("--links: got a schedule, expected an algorithm")
+    return trace_schedule(schedule, **where) if events else Trace(simulate_schedule(schedule, **where), ())
 
 
 def _as_csv(uses: tuple[LinkUse, ...]) -> str:
@@ -153,8 +151,7 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: Ca
         ranks=required(ranks, "--ranks", "the number of ranks"),
         size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),
     )
-    given = (algorithm, call)
-    return _Subject(algorithm, partial(simulate_call, *given), partial(trace, *given), partial(link_uses, *given))
+    return _Subject(algorithm, partial(observe, algorithm, call))
 
 
 def _print(found: Simulation, algorithm: Algorithm) -> None:

@@ -17,7 +17,7 @@ def needs_commutative(call: hocket.Call) -> str | None:
 def chunked_ring(r: Rank, c: Call) -> Steps:
     """Ring: every rank reduces one chunk of the vector, and the reduced chunks go round once more.
 
-    Source: P. Patarasu, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69
+    Source: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69
     (2009).
     Needs: a commutative operator.
     Counts: 2 (P-1) rounds; each rank sends one chunk of about n/P per round.

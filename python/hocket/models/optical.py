@@ -1,4 +1,6 @@
-"""Collectives on circuit-switched optical networks, by the study of MPI collectives on optical burst switching.
+"""Collectives on circuit-switched optical networks.
+
+Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network".
 
 p ranks on nodes of k ports; a message of n bytes takes alpha + n beta on an open connection; setting a connection up
 and releasing it takes gamma, in parallel for all that are set up at once. *Naive* connects for every message; *ahead*

@@ -1,5 +1,7 @@
 """Collectives on optical circuits: figures 6 to 9 and table 4 of the paper, and what goes beyond them.
 
+Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network".
+
 Reading. Any two of 32 nodes can be connected; a message takes 100 us and 8 ns per byte on an open connection, and
 connections are set up in parallel, in 10 ms. *Naive* connects for every message, over one port; *ideal* takes no time
 to connect. The sizes of allgathers are those of a block. Every time is there twice: by equation (1) to (8), `model_s`,

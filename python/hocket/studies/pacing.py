@@ -1,5 +1,8 @@
 """Packet pacing for all-to-all on tori: figures 1 to 3, what they depend on, and what goes beyond them.
 
+Source: K. Yoshida, H. Shibamura, K. Inoue, K. Murakami, "Packet injection timing for alltoall communication using
+packet pacing".
+
 Reading. The paper gives neither buffers, packets per message, latencies nor how steps are kept apart. Here all-to-all
 is pairwise exchange with XOR pairing, 32 packets of 2 KiB a message, input buffers of 2 packets for each of the two
 virtual channels, links of 4 GB/s and 100 ns, one engine per node, and ties that go in the + direction. Steps are kept

@@ -24,7 +24,7 @@ LINE = "compare allreduce --ranks 16 --sizes 8B..4MiB:64"
 
 def test_the_table_marks_the_best_and_names_it_per_size(hocket_command: Callable[..., Ran]) -> None:
     rows = hocket_command(LINE).out.splitlines()
-    names = [algorithm.name for algorithm in hocket.algorithms("allreduce")]
+    names = [algorithm.name for algorithm in hocket.algorithms("allreduce") if algorithm.topology is None]
     assert rows[0] == "allreduce on 16 ranks, machine cluster"
     assert rows[1].split() == ["size", *names]
     assert [row.split()[:2] for row in rows[3:7]] == [["8", "B"], ["512", "B"], ["32", "KiB"], ["2", "MiB"]]
@@ -55,6 +55,30 @@ def test_an_algorithm_that_refuses_is_told_with_its_sentence(hocket_command: Cal
     out = hocket_command("compare allgather --ranks 6 --sizes 8B,1KiB").out
     told = out.partition("not compared\n")[2]
     assert "recursive_doubling: allgather recursive_doubling needs a power of two" in told
+
+
+TORUS = """
+name = "small-torus"
+[network]
+model = "links"
+topology = "torus"
+dims = [2, 2, 2]
+link_bandwidth = "4 GB/s"
+link_latency = "100 ns"
+"""
+
+
+def test_algorithms_for_tori_are_compared_on_tori_or_by_name(
+    hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    (tmp_path / "torus.toml").write_text(TORUS)
+    tori = {"swing_torus", "torus_bucket", "trinaryx3", "trinaryx3_overlapped"}
+    assert tori == {a.name for a in hocket.algorithms("allreduce") if a.topology == "torus"}
+    line = "compare allreduce --ranks 8 --sizes 8B --json"
+    assert not tori & set(hocket_command(line).json["algorithms"])
+    assert tori < set(hocket_command(f"{line} --machine", tmp_path / "torus.toml").json["algorithms"])
+    named = hocket_command("compare allreduce ring swing_torus --ranks 8 --sizes 8B").out
+    assert " swing_torus: X = 2, Y = 2, Z = 2\n" in named
 
 
 def test_a_barrier_is_compared_without_sizes(hocket_command: Callable[..., Ran]) -> None:

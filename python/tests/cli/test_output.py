@@ -1,6 +1,7 @@
 """What commands print."""
 
 import json
+import sys
 
 import click
 import pytest
@@ -14,6 +15,22 @@ def test_a_table_is_not_cut_where_no_terminal_sets_a_limit(capsys: pytest.Captur
     assert header.split() == ["name", "size"]
     assert first.split() == ["x" * 300, "1", "B"]
     assert len(first) == len(second)
+
+
+@pytest.mark.parametrize("columns", [80, 12])
+def test_a_growing_table_is_that_of_its_rows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    rows = [("512 KiB", "999.9 us *"), ("8 B", "1 us"), ("512 KiB", "999.9 us *")]
+    output.print_table(["size", "a_long_name"], rows, right=["a_long_name"])
+    whole = capsys.readouterr().out
+    table = output.GrowingTable(["size", "a_long_name"], widest=rows[0], right=["a_long_name"])
+    table.print_header()
+    for row in rows:
+        table.print_row(row)
+    assert capsys.readouterr().out == whole
 
 
 def test_what_looks_like_markup_is_printed_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:

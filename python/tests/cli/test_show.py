@@ -47,5 +47,11 @@ def test_json_has_what_other_programs_need(hocket_command: Callable[..., Ran]) -
 
 def test_an_algorithm_written_in_python_is_shown_alike(hocket_command: Callable[..., Ran]) -> None:
     out = hocket_command("show chunked_ring --ranks 4 --load", ring_allreduce.__file__).out
-    for part in ("allreduce/chunked_ring", "Source: P. Patarasu", "2*(P-1)*alpha", "def chunked_ring(r", "→1 ←3"):
+    for part in (
+        "allreduce/chunked_ring",
+        "Source: P. Patarasuk, X. Yuan",
+        "2*(P-1)*alpha",
+        "def chunked_ring(r",
+        "→1 ←3",
+    ):
         assert part in out

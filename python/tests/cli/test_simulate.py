@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import hocket
+from hocket import _native
 from tests.conftest import Ran
 
 LINE = "simulate allreduce recursive_doubling --ranks 1024 --size 8B"
@@ -172,6 +174,24 @@ def test_nothing_is_written_unless_all_can_be(bad_input: Callable[..., str], tmp
     for subject in ("allreduce ring --ranks 4 --size 8B", f"schedule {schedule}"):
         bad_input(f"simulate {subject} --timeline {timeline} --links {links}")
         assert not timeline.exists()
+
+
+def test_links_and_timeline_are_of_the_one_simulation_by_the_engine_that_was_asked_for(
+    hocket_command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "links.toml").write_text(TORUS)
+    engines = []
+
+    def simulate(request: str) -> str:
+        engines.append(json.loads(request)["engine"])
+        return _native.simulate(request)
+
+    monkeypatch.setattr("hocket.simulation._native", SimpleNamespace(simulate=simulate))
+    line = f"simulate allreduce ring --ranks 6 --size 8B --machine {tmp_path}/links.toml --engine events --json"
+    found = hocket_command(f"{line} --links {tmp_path}/links.csv --timeline {tmp_path}/timeline.json").json
+    assert (found["engine"], engines) == ("events", ["events"])
+    assert len((tmp_path / "links.csv").read_text().splitlines()) == 1 + found["links"]["used"]
+    assert (tmp_path / "timeline.json").exists()
 
 
 def test_a_timeline_and_links_do_not_go_to_one_file(bad_input: Callable[..., str], tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005); MPICH, `allgather_intra_ring.c`.
-//! Where circuits are opened ahead and a node has one port, even ranks send first and odd ranks receive first: "MPI
-//! collectives on circuit-switched optical networks", equation (3).
+//! Where circuits are opened ahead and a node has one port, even ranks send first and odd ranks receive first:
+//! S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", equation (3).
 //! Needs: nothing.
 //! Counts: P-1 rounds of one block; messages go to the right neighbour only.
 //!

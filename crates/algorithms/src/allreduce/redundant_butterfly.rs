@@ -2,8 +2,8 @@
 //!
 //! A rank that was held up by noise is given the result by one that was not.
 //!
-//! Source: a study of allreduce under OS and network jitter (see the jitter page of the docs). After step i the ranks are
-//! 2^i independent allreduces, by their number mod 2^i; the partners of the first steps are therefore those that a delay
+//! Source: H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of the docs). After step i the
+//! ranks are 2^i independent allreduces, by their number mod 2^i; the partners of the first steps are therefore those that a delay
 //! has not reached. For other numbers of ranks than 2^K: ranks in groups of two to four neighbours, of which the first two
 //! are hosts. All members hand their vectors to both hosts, hosts of one kind go on among themselves, and the guests
 //! take the result from whichever host has it first; with hosts = 1 a guest has one host only, as in a plain fold.

@@ -1,6 +1,6 @@
 //! Ring: reduce_scatter once round the ring, then allgather once round the ring.
 //!
-//! Source: P. Patarasu, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69 (2009).
+//! Source: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69 (2009).
 //! Needs: a commutative operator, since every chunk is combined in the order of the ring, starting at its own rank.
 //! Counts: 2 (P-1) rounds; each rank sends one chunk of about n/P per round.
 //!

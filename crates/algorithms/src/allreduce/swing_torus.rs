@@ -29,6 +29,7 @@ pub const ABOUT: About =
         .exact_when(ports_and_ranks_divide_count)
         .on_ports(|c| ports(c).len())
         .refusing(refuses)
+        .made_for("torus")
         .with_parameters(&[X, Y, Z])
         .completing(sizes_and_ports);
 

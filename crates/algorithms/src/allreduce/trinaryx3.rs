@@ -1,6 +1,6 @@
 //! Trinaryx3: reduce to rank 0 up three trees of a torus that share no link, then broadcast down the same trees.
 //!
-//! Source: the Trinaryx3 allreduce of the K computer (see the trinaryx3 page of the docs). The order of combination is
+//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs). The order of combination is
 //! fixed, and made once for all ranks, so that they all get the same bits, and the same ones every time.
 //! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
 //! Counts: those of reduce trinaryx3, and of broadcast trinaryx3 after it; 6 S (P-1) messages for S segments of a third of
@@ -32,6 +32,7 @@ pub const ABOUT: About = About::new(
 .exact_when(has_equal_parts)
 .on_ports(children)
 .refusing(needs_torus_and_commutative)
+.made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);
 

@@ -30,6 +30,7 @@ pub const ABOUT: About = About::new(
 .exact_when(has_equal_parts)
 .on_ports(|c| 2 * children(c))
 .refusing(needs_torus_and_commutative)
+.made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);
 

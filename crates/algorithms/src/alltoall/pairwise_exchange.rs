@@ -16,6 +16,7 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::about::needs_power_of_two;
 use crate::barrier::dissemination;
+use crate::circuits::Circuits;
 use crate::pattern::input_apart_from_result;
 use crate::{About, Steps};
 
@@ -56,7 +57,10 @@ pub async fn program(r: &impl Rank, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let input = input_apart_from_result(r, c).await;
     r.copy(c.block(input, rank), c.block(result, rank)).await;
+    let peers = |step| <[usize; 2]>::from(partners(c, step, rank));
+    let mut circuits = Circuits::new(r, if is_in_pairs(c) { 1 } else { 2 }, size - 1, peers);
     for step in 0..size - 1 {
+        circuits.step(step).await;
         if step > 0 && c.parameter(BARRIER.name) == 1 {
             dissemination::program(r, c).await;
         }
@@ -64,15 +68,24 @@ pub async fn program(r: &impl Rank, c: &Call) {
         let send = r.send_with(to, c.block(input, to), Steps::options(c, step));
         r.join(send, r.recv(from, c.block(result, from))).await;
     }
+    circuits.close().await;
 }
 
 /// To whom a rank sends in a step, counted from 0, and from whom it receives.
 fn partners(c: &Call, step: usize, rank: usize) -> (usize, usize) {
-    let (size, distance, pairing) = (c.ranks, step + 1, c.parameter(PAIRING.name));
-    if pairing == XOR || (pairing != SHIFT && size.is_power_of_two()) {
+    let (size, distance) = (c.ranks, step + 1);
+    if is_in_pairs(c) {
         (rank ^ distance, rank ^ distance)
     } else {
         ((rank + distance) % size, (rank + size - distance) % size)
+    }
+}
+
+fn is_in_pairs(c: &Call) -> bool {
+    match c.parameter(PAIRING.name) {
+        XOR => true,
+        SHIFT => false,
+        _ => c.ranks.is_power_of_two(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Trinaryx3: a third of the message goes down each of three trees of a torus that share no link, in segments.
 //!
-//! Source: the Trinaryx3 allreduce of the K computer (see the trinaryx3 page of the docs), its broadcast. With fewer axes of
+//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs), its broadcast. With fewer axes of
 //! more than one rank there are fewer trees, one for each, and as many parts.
 //! Needs: nothing of the call; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
 //! Counts: H-1+S rounds of one segment, for S segments of a third of the message and trees of height H = X+Y+Z-2;
@@ -28,6 +28,7 @@ pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(height - 1 + segment
     .exact_when(has_equal_parts)
     .on_ports(children)
     .refusing(needs_torus)
+    .made_for("torus")
     .with_parameters(&[SEGMENT, X, Y, Z])
     .completing(sizes_and_trees);
 

@@ -1,6 +1,6 @@
 //! Trinaryx3: a third of the vector goes up each of three trees of a torus that share no link, in segments.
 //!
-//! Source: the Trinaryx3 allreduce of the K computer (see the trinaryx3 page of the docs), its reduce: the trees of
+//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs), its reduce: the trees of
 //! broadcast trinaryx3, reversed. A rank combines its children by increasing height, the farthest leaf's last, and waits
 //! for the right one, so that the same input gives the same bits.
 //! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
@@ -32,6 +32,7 @@ pub const ABOUT: About = About::new(
 .exact_when(has_equal_parts)
 .on_ports(children)
 .refusing(needs_torus_and_commutative)
+.made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);
 

@@ -1,5 +1,5 @@
-//! Optical circuit switching: the closed forms of "MPI collectives on circuit-switched optical networks", and what happens
-//! beyond what they assume.
+//! Optical circuit switching: the closed forms of S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective
+//! communication on all optical network", and what happens beyond what they assume.
 
 use std::cell::RefCell;
 
@@ -129,6 +129,19 @@ fn the_others_open_their_circuits_ahead_too() {
             let found_s = time_s(policy, ports) - messages_s;
             assert!((found_s - set_ups * GAMMA_S).abs() < 1e-12, "{collective} {policy} {ports}: {found_s}");
         }
+    }
+}
+
+/// Seven steps of pairwise exchange, each of one circuit between partners, or of two where blocks go to the right.
+#[test]
+fn pairwise_exchange_opens_the_circuits_of_as_many_steps_as_there_are_ports_for() {
+    let entry = find(Collective::Alltoall, "pairwise_exchange").unwrap();
+    for (pairing, ports, set_ups) in [(1, 1, 7.0), (1, 2, 4.0), (1, 3, 3.0), (1, 7, 1.0), (2, 2, 7.0), (2, 14, 1.0)] {
+        let call = Call::new(Collective::Alltoall, 8, 1000);
+        let call = entry.accept(&call, &[("pairing".to_owned(), pairing)]).unwrap();
+        let time_s = |policy| run_call(entry, &call, &platform(8, ports, policy, "")).time_s();
+        let found_s = time_s("ahead") - time_s("oracle");
+        assert!((found_s - set_ups * GAMMA_S).abs() < 1e-12, "pairing {pairing}, {ports} ports: {found_s}");
     }
 }
 

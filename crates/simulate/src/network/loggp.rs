@@ -1,7 +1,8 @@
 //! LogGOPS: latency, overhead of the processor, gap of the network interface, each also per byte, and a rendezvous above S.
 //!
-//! Source: A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, "LogGP", SPAA 1995 (L, o, g, G); T. Hoefler,
-//! T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S). For n bytes, and m = max(n - 1, 0):
+//! Source: A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, "LogGP: incorporating long messages into the LogP
+//! model", SPAA 1995 (L, o, g, G); T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S). For n bytes, and
+//! m = max(n - 1, 0):
 //!
 //! - send at t: starts at s = max(t, processor free, interface free to send); the processor is busy until s + o + m O, when
 //!   the send is done; the interface until s + g + m G; the last byte arrives at s + o + L + m max(G, O).

@@ -1,6 +1,7 @@
 //! Circuits: optical circuit switching. A message needs a circuit between its nodes, and to set one up takes long.
 //!
-//! Source: "MPI collectives on circuit-switched optical networks", the model and the equations (1) to (8).
+//! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", the model and
+//! the equations (1) to (8).
 //!
 //! Keys of `[network]`, besides those of the [`Fabric`]: `latency` alpha; `bandwidth` B; `ports` k; `reconfiguration` gamma,
 //! or both `set_up` and `release`; `policy`; `final_release` = "merged" (the default) or "waited"; `requests` = "waits"
