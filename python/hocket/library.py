@@ -56,8 +56,8 @@ class Parameter:
         default: The value used when none is given.
         least: The smallest value allowed.
         meaning: One line that says what it does.
-        tries: Values that `verify` tries besides the default; those that the algorithm refuses are left out. None for the
-            least value and the one that is larger by 2: so few bytes cut even small messages into many pieces.
+        tries: Values that `verify` tries besides the default; those that the algorithm refuses are left out. None for
+            the least value and the one that is larger by 2: so few bytes cut even small messages into many pieces.
     """
 
     name: str

@@ -103,8 +103,8 @@ def verify(
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
         ranks: The rank counts.
-        parameters: Values of the algorithm's parameters. Of those left out, the default and the values that the parameter
-            says to try are tried, in all combinations.
+        parameters: Values of the algorithm's parameters. Of those left out, the default and the values that the
+            parameter says to try are tried, in all combinations.
         count: Elements, as `size_bytes` of a call counts bytes; without it 0, 1 and a few more, and blocks of several
             sizes. A barrier has none.
         root: The root; without it every one, or a few of many.
@@ -113,8 +113,8 @@ def verify(
         on_done: Called after each rank count.
 
     Raises:
-        Error: An unknown algorithm, a parameter or its value that the algorithm does not take, a count that is too large,
-            or rank counts that it does not take, all of them.
+        Error: An unknown algorithm, a parameter or its value that the algorithm does not take, a count that is too
+            large, or rank counts that it does not take, all of them.
     """
     algorithm = as_algorithm(algorithm)
     complete(algorithm, parameters or {})
@@ -169,9 +169,7 @@ class _Task:
     wanted: dict[str, int | None]
 
 
-def _values_to_try(
-    algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int
-) -> dict[str, list[int]]:
+def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
     """Return for each parameter that is a number the value given, or else those that it says to try."""
     given = declared_by(algorithm, given)
     complete(algorithm, given)

@@ -156,7 +156,9 @@ def test_a_count_or_a_root_that_does_not_go_is_refused() -> None:
     with pytest.raises(hocket.Error, match=r"^root: got 1, but allreduce has no root$"):
         hocket.verify("allreduce/ring", [4], root=1)
     for count in (1 << 20, 1 << 62):
-        with pytest.raises(hocket.Error, match=rf"^count: got {count}, expected at most 16777216 elements in the buffers"):
+        with pytest.raises(
+            hocket.Error, match=rf"^count: got {count}, expected at most 16777216 elements in the buffers"
+        ):
             hocket.verify("alltoall/bruck", [8], count=count)
     with pytest.raises(hocket.Error, match=r"^count: got -1, expected a whole number"):
         hocket.verify("allreduce/ring", [4], count=-1)
@@ -248,7 +250,13 @@ def test_what_belongs_to_another_rank_is_refused_in_every_world(what: str, world
         else:
             yield r.copy(c.input(r), theirs[what].part(0, len(theirs[what])))
 
-    place = {"step": "a step", "branch": "a step", "scratch": "scratch[0..", "result": "result[0..", "input": "input[0.."}
+    place = {
+        "step": "a step",
+        "branch": "a step",
+        "scratch": "scratch[0..",
+        "result": "result[0..",
+        "input": "input[0..",
+    }
     expected = rf"rank 1 uses {re.escape(place[what])}.*of rank 0, expected its own$"
     with pytest.raises(hocket.Error, match=expected):
         in_world(world, borrowed)

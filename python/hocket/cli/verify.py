@@ -64,7 +64,9 @@ def verify(
 ) -> int:
     """Check an algorithm, or all of a collective, at every root, count and operator for each rank count.
 
-    A parameter that is not given has its default, and the other values that it says to try. The exit status is 0 if all is right and 1 if there is a counterexample.
+    A parameter that is not given has its default, and the other values that it says to try.
+
+    The exit status is 0 if all is right and 1 if there is a counterexample.
     """
     chosen_ones = _chosen(names, is_all, algorithms)
     rank_counts = ranks or _RANKS
@@ -93,6 +95,8 @@ def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         return algorithms
     if not names:
         raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
+    if names[0] == "schedule":
+        raise click.UsageError("a schedule does not say what its result should be, expected the algorithm it is of")
     if len(names) == 1 and names[0] in COLLECTIVES:
         return algorithms_named(names[0], (), among=algorithms)
     return (chosen(names, algorithms),)

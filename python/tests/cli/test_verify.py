@@ -109,6 +109,10 @@ def test_what_is_no_count_root_or_element_is_bad_input(bad_input: Callable[..., 
     assert "expected at most 16777216 elements" in bad_input("verify broadcast chain --ranks 4 --count 999999999999")
 
 
+def test_a_schedule_cannot_be_verified(bad_input: Callable[..., str]) -> None:
+    assert "a schedule does not say what its result should be" in bad_input("verify schedule ring.goal")
+
+
 def test_orders_of_messages_are_told(hocket_command: Callable[..., Ran]) -> None:
     command = "verify allreduce redundant_butterfly --ranks 2 --count 1 --param T=1 --param hosts=2"
     ran = hocket_command(command)
