@@ -1,7 +1,5 @@
 """Whether algorithms are right."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -151,7 +149,7 @@ def test_a_count_a_root_and_an_element_are_tried_alone() -> None:
 
 def test_a_count_or_a_root_that_does_not_go_is_refused() -> None:
     with pytest.raises(hocket.Error, match=r"^root: got 3, expected a rank below 2$"):
-        hocket.verify("broadcast/chain", [1, 2], root=3)
+        hocket.verify("broadcast/chain", [2], root=3)
     assert [refusal.ranks for refusal in hocket.verify("broadcast/chain", [3, 4], root=3).refusals] == [3]
     with pytest.raises(hocket.Error, match=r"^root: got 1, but allreduce has no root$"):
         hocket.verify("allreduce/ring", [4], root=1)
@@ -226,7 +224,9 @@ def test_steps_of_nothing_without_end_are_stopped(world: str) -> None:
         while True:
             yield nothing()
 
-    with pytest.raises(hocket.Error, match="rank 0 took 1000000 steps of nothing one after the other, expected an end"):
+    with pytest.raises(
+        hocket.Error, match=r"rank \d took 1000000 steps of nothing one after the other, expected an end$"
+    ):
         in_world(world, idle)
 
 
@@ -237,7 +237,7 @@ def test_what_belongs_to_another_rank_is_refused_in_every_world(what: str, world
 
     @hocket.algorithm("allreduce")
     def borrowed(r: Rank, c: Call) -> Steps:
-        """Works with what belongs to rank 0."""
+        """Works with what belongs to the rank that started first."""
         ranks.append(r)
         first = ranks[0]
         theirs = {"result": c.result(first), "input": c.input(first), "scratch": first.scratch(len(c.result(r)))}
@@ -250,14 +250,8 @@ def test_what_belongs_to_another_rank_is_refused_in_every_world(what: str, world
         else:
             yield r.copy(c.input(r), theirs[what].part(0, len(theirs[what])))
 
-    place = {
-        "step": "a step",
-        "branch": "a step",
-        "scratch": "scratch[0..",
-        "result": "result[0..",
-        "input": "input[0..",
-    }
-    expected = rf"rank 1 uses {re.escape(place[what])}.*of rank 0, expected its own$"
+    place = r"a step" if what in ("step", "branch") else rf"{what}\[\d+..\d+\]"
+    expected = rf"test_verification.py:\d+: allreduce/borrowed: rank \d uses {place} of rank \d, expected its own$"
     with pytest.raises(hocket.Error, match=expected):
         in_world(world, borrowed)
 

@@ -20,8 +20,6 @@ pub struct World<'a> {
     pub call: &'a Call,
     pub is_rendezvous: bool,
     pub arena: &'a RefCell<Arena>,
-    /// What a rank may do besides what its call asks for, see [`crate::Limits::most_steps`].
-    most_steps: usize,
     choices: &'a Choices,
     ranks: Vec<RefCell<State>>,
     mailboxes: RefCell<Mailboxes<Message, Posted>>,
@@ -198,14 +196,12 @@ impl State {
 
 impl<'a> World<'a> {
     pub fn new(call: &'a Call, is_rendezvous: bool, arena: &'a RefCell<Arena>, choices: &'a Choices) -> Self {
-        let most_steps = choices.limits().most_steps;
         let states: Vec<_> =
             (0..call.ranks).map(|rank| RefCell::new(State::new(call, rank, &mut arena.borrow_mut()))).collect();
         Self {
             call,
             is_rendezvous,
             arena,
-            most_steps,
             choices,
             ranks: states,
             mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
@@ -570,7 +566,7 @@ impl<'a> SymbolicRank<'a> {
     fn runaway(&self) -> Option<Counterexample> {
         let call = self.world.call;
         let elements = call.input_len(self.rank) + call.result_len(self.rank);
-        let most = self.world.most_steps + 10 * (call.ranks + elements);
+        let most = self.world.choices.limits().most_steps + 10 * (call.ranks + elements);
         let turns = self.state().borrow().turns + 1;
         self.state().borrow_mut().turns = turns;
         (turns > most).then(|| self.world.never_ends(self.rank, most))

@@ -102,8 +102,8 @@ def test_a_count_a_root_and_an_element_can_be_chosen(
 
 
 def test_what_is_no_count_root_or_element_is_bad_input(bad_input: Callable[..., str]) -> None:
-    assert bad_input("verify broadcast chain --count x").startswith('hocket: error: --count: got "x", expected a whole')
-    assert bad_input("verify broadcast chain --root -1").startswith('hocket: error: --root: got "-1", expected a whole')
+    assert bad_input("verify broadcast chain --count x").startswith('--count: got "x", expected a whole number')
+    assert bad_input("verify broadcast chain --root -1").startswith('--root: got "-1", expected a whole number')
     assert "--element: got 0 B" in bad_input("verify broadcast chain --element 0B")
     assert "root: got 7, expected a rank below 4" in bad_input("verify broadcast chain --ranks 4 --root 7")
     assert "expected at most 16777216 elements" in bad_input("verify broadcast chain --ranks 4 --count 999999999999")
@@ -115,10 +115,9 @@ def test_a_schedule_cannot_be_verified(bad_input: Callable[..., str]) -> None:
 
 def test_orders_of_messages_are_told(hocket_command: Callable[..., Ran]) -> None:
     command = "verify allreduce redundant_butterfly --ranks 2 --count 1 --param T=1 --param hosts=2"
-    ran = hocket_command(command)
-    found = hocket_command(command, "--json").json
-    assert found["exploration"] == "exhaustive" and found["orders"] > found["checked"]
-    assert f", exhaustive, {found['orders']} orders of messages\n" in ran.out
+    found = hocket_command(f"{command} --json").json
+    assert found["exploration"] == "sampled" and found["orders"] > found["checked"]
+    assert f", sampled, {found['orders']} orders of messages, " in hocket_command(command).out
 
 
 def test_rank_counts_that_are_refused_are_told(hocket_command: Callable[..., Ran]) -> None:
