@@ -56,6 +56,8 @@ class Parameter:
         default: The value used when none is given.
         least: The smallest value allowed.
         meaning: One line that says what it does.
+        tries: Values that `verify` tries besides the default; those that the algorithm refuses are left out. None for
+            the least value and the one that is larger by 2: so few bytes cut even small messages into many pieces.
     """
 
     name: str
@@ -63,6 +65,18 @@ class Parameter:
     default: int = 1
     least: int = 1
     meaning: str = ""
+    tries: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        """Keep the values to try as they are now."""
+        if self.tries is not None:
+            object.__setattr__(self, "tries", tuple(self.tries))
+
+    @property
+    def values_to_try(self) -> tuple[int, ...]:
+        """The values that `verify` tries unless it is told which: the default first."""
+        tries = (self.least, self.least + 2) if self.tries is None else self.tries
+        return tuple(dict.fromkeys((self.default, *tries)))
 
     def format(self, value: int | str) -> str:
         """Return the parameter with a value: "segment = 64 KiB"."""

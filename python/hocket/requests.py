@@ -22,6 +22,7 @@ __all__ = [
     "complete",
     "declared_by",
     "describe",
+    "element_size",
     "guarded",
     "numbers",
     "parameters_of",
@@ -87,6 +88,18 @@ def whole(what: str, value: SupportsIndex | float | str) -> int:
     if not 0 <= number < _LIMIT:
         raise Error(f"{what}: got {number}, expected a whole number from 0 to 2^63 - 1")
     return number
+
+
+def element_size(element_bytes: SupportsIndex) -> int:
+    """Return the size of an element as Python's own number.
+
+    Raises:
+        Error: As `whole`, or it is 0.
+    """
+    size_bytes = whole("element_bytes", element_bytes)
+    if size_bytes == 0:
+        raise Error("element_bytes: got 0, expected at least 1")
+    return size_bytes
 
 
 def refusal(algorithm: Algorithm, call: Call) -> str | None:
@@ -204,9 +217,7 @@ def _checked(algorithm: Algorithm, call: Call) -> Call:
     """Return a call in Python's own types, with the values of all parameters."""
     if not isinstance(call, Call):
         raise Error(f"call: got {call!r}, expected hocket.Call")
-    element_bytes = whole("element_bytes", call.element_bytes)
-    if element_bytes == 0:
-        raise Error("element_bytes: got 0, expected at least 1")
+    element_bytes = element_size(call.element_bytes)
     return Call(
         ranks=whole("ranks", call.ranks),
         size_bytes=whole("size_bytes", call.size_bytes),

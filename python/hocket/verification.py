@@ -10,9 +10,9 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
-from hocket.library import Algorithm, as_algorithm
+from hocket.library import Algorithm, Parameter, as_algorithm
 from hocket.parallel import do_all, ignore
-from hocket.requests import ask, complete, declared_by, numbers, refusal, whole
+from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, whole
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
 
@@ -37,6 +37,7 @@ class Finding:
         ranks: Number of ranks.
         checked: Calls that were checked.
         exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled".
+        orders: Message orders that were tried, in all calls and under both protocols together.
         overtaking: Messages received before an earlier one of the same pair that had another tag: legal.
         counterexamples: Calls that went wrong; "message" says how, in several lines.
         refused: The precondition, when every call was refused.
@@ -47,6 +48,7 @@ class Finding:
     ranks: int
     checked: int
     exploration: str
+    orders: int
     overtaking: int
     counterexamples: tuple[Mapping[str, Any], ...]
     refused: str | None
@@ -90,6 +92,9 @@ def verify(
     ranks: Iterable[int],
     *,
     parameters: Mapping[str, float | str] | None = None,
+    count: int | None = None,
+    root: int | None = None,
+    element_bytes: int = 1,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
@@ -98,17 +103,31 @@ def verify(
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
         ranks: The rank counts.
-        parameters: Values of the algorithm's parameters; those left out have their defaults.
+        parameters: Values of the algorithm's parameters. Of those left out, the default and the values that the
+            parameter says to try are tried, in all combinations.
+        count: Elements, as `size_bytes` of a call counts bytes; without it 0, 1 and a few more, and blocks of several
+            sizes. A barrier has none.
+        root: The root; without it every one, or a few of many.
+        element_bytes: Size of an element; it matters to parameters that count bytes.
         executor: Who does the work; one thread per processor by default.
         on_done: Called after each rank count.
 
     Raises:
-        Error: An unknown algorithm, a parameter or its value that the algorithm does not take, or rank counts that it
-            does not take, all of them.
+        Error: An unknown algorithm, a parameter or its value that the algorithm does not take, a count that is too
+            large, or rank counts that it does not take, all of them.
     """
     algorithm = as_algorithm(algorithm)
     complete(algorithm, parameters or {})
-    return verify_all([algorithm], ranks, parameters=parameters, executor=executor, on_done=on_done)
+    return verify_all(
+        [algorithm],
+        ranks,
+        parameters=parameters,
+        count=count,
+        root=root,
+        element_bytes=element_bytes,
+        executor=executor,
+        on_done=on_done,
+    )
 
 
 def verify_all(
@@ -116,14 +135,23 @@ def verify_all(
     ranks: Iterable[int],
     *,
     parameters: Mapping[str, float | str] | None = None,
+    count: int | None = None,
+    root: int | None = None,
+    element_bytes: int = 1,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
     """Check several algorithms, each with those of the parameters that it declares; otherwise as `verify`."""
     if not isinstance(ranks, Iterable):
         raise Error(f"ranks: got {ranks!r}, expected several rank counts such as [{ranks!r}]")
-    counts = tuple(whole("ranks", count) for count in ranks)
-    tasks = [_Task(algorithm, count, dict(parameters or {})) for algorithm in algorithms for count in counts]
+    rank_counts = tuple(whole("ranks", number) for number in ranks)
+    wanted = {
+        "count": None if count is None else whole("count", count),
+        "root": None if root is None else whole("root", root),
+        "element_bytes": element_size(element_bytes),
+    }
+    values = [(algorithm, _values_to_try(algorithm, parameters or {}, element_bytes)) for algorithm in algorithms]
+    tasks = [_Task(algorithm, number, tried, wanted) for algorithm, tried in values for number in rank_counts]
     largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
     found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done())
     in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
@@ -137,7 +165,22 @@ def verify_all(
 class _Task:
     algorithm: Algorithm
     ranks: int
-    parameters: dict[str, float | str]
+    parameters: dict[str, list[int]]
+    wanted: dict[str, int | None]
+
+
+def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
+    """Return for each parameter that is a number the value given, or else those that it says to try."""
+    given = declared_by(algorithm, given)
+    complete(algorithm, given)
+
+    def completed(parameter: Parameter) -> list[int]:
+        name = parameter.name
+        values = (given[name],) if name in given else parameter.values_to_try
+        found = (numbers(complete(algorithm, {name: value}, element_bytes=element_bytes))[name] for value in values)
+        return list(dict.fromkeys(found))
+
+    return {parameter.name: completed(parameter) for parameter in algorithm.parameters if parameter.unit != GAP}
 
 
 def _check(task: _Task) -> Finding:
@@ -146,7 +189,8 @@ def _check(task: _Task) -> Finding:
         "collective": algorithm.collective,
         "algorithm": algorithm.name,
         "ranks": task.ranks,
-        "parameters": numbers(complete(algorithm, declared_by(algorithm, task.parameters))),
+        "parameters": task.parameters,
+        **task.wanted,
     }
 
     def refuses(**call: Any) -> str | None:
@@ -159,6 +203,7 @@ def _check(task: _Task) -> Finding:
         ranks=task.ranks,
         checked=answer["checked"],
         exploration=answer["exploration"],
+        orders=answer["orders"],
         overtaking=answer["overtaking"],
         counterexamples=tuple(answer["counterexamples"]),
         refused=answer["refused"],

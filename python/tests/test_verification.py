@@ -1,9 +1,10 @@
 """Whether algorithms are right."""
 
+import numpy as np
 import pytest
 
 import hocket
-from hocket.typing import Call, Rank, Steps
+from hocket.typing import Call, Rank, Span, Steps
 
 
 @pytest.mark.parametrize("algorithm", hocket.catalogue(), ids=lambda a: a.label)
@@ -73,3 +74,230 @@ def test_counterexamples_have_the_fewest_ranks_first() -> None:
 def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(hocket.Error, match='unknown parameter "colour"'):
         hocket.verify("allreduce/ring", [2], parameters={"colour": 1})
+
+
+@hocket.algorithm(
+    "broadcast", parameters=[hocket.Parameter("segment", unit="bytes", default=65536, meaning="bytes per segment")]
+)
+def misplaced(r: Rank, c: Call) -> Steps:
+    """Linear: each later segment is put where the first one belongs."""
+    result, segment = c.result(r), c.parameter("segment")
+    for start in range(0, len(result), segment):
+        length = min(segment, len(result) - start)
+        if r.rank == c.root:
+            piece = result.part(start, length)
+            yield r.join(*(r.send(peer, piece) for peer in range(r.size) if peer != c.root))
+        else:
+            yield r.recv(c.root, result.part(0, length))
+
+
+def test_small_values_of_a_parameter_in_bytes_are_tried() -> None:
+    verdict = hocket.verify(misplaced, [2])
+    assert verdict.counterexamples[0]["call"]["parameters"] == {"segment": 1}
+    assert hocket.verify(misplaced, [2], parameters={"segment": 100}).ok
+
+
+def test_a_parameter_says_which_values_are_tried() -> None:
+    seen: set[tuple[int, int]] = set()
+
+    def note(call: hocket.Call) -> str | None:
+        seen.add((int(call.parameters["fanout"]), int(call.parameters["depth"])))
+        return "has no depth of 9" if call.parameters["depth"] == 9 else None
+
+    parameters = [hocket.Parameter("fanout", default=2), hocket.Parameter("depth", default=5, tries=[9])]
+
+    @hocket.algorithm("barrier", parameters=parameters, refuses=note)
+    def alone(r: Rank, c: Call) -> Steps:
+        """Right for one rank."""
+        yield r.compute(0.0)
+
+    assert hocket.verify(alone, [1]).checked == 3
+    assert seen == {(fanout, depth) for fanout in (1, 2, 3) for depth in (5, 9)}
+    seen.clear()
+    assert hocket.verify(alone, [1], parameters={"fanout": 7}).checked == 1
+    assert seen == {(7, 5), (7, 9)}
+
+
+def test_values_to_try_obey_the_parameter() -> None:
+    @hocket.algorithm("barrier", parameters=[hocket.Parameter("fanout", least=2, default=2, tries=(1,))])
+    def alone(r: Rank, c: Call) -> Steps:
+        """Right for one rank."""
+        yield r.compute(0.0)
+
+    with pytest.raises(hocket.Error, match=r"^barrier alone: parameter fanout = 1, expected at least 2$"):
+        hocket.verify(alone, [1])
+
+
+def test_every_parameter_of_the_catalogue_has_values_to_try() -> None:
+    parameters = [parameter for algorithm in hocket.catalogue() for parameter in algorithm.parameters]
+    assert all(len(parameter.values_to_try) > 1 for parameter in parameters if parameter.unit != "gap")
+    segments = [parameter.values_to_try for parameter in parameters if parameter.name == "segment"]
+    assert segments and set(segments) == {(65536, 3)}
+
+
+def test_a_count_a_root_and_an_element_are_tried_alone() -> None:
+    def call(found: hocket.Verdict) -> tuple[object, ...]:
+        call = found.counterexamples[0]["call"]
+        return call["count"], call["root"], call["element_bytes"], call["parameters"]
+
+    found = hocket.verify(misplaced, [3], count=500, root=2, element_bytes=8)
+    assert call(found) == (500, 2, 8, {"segment": 8})
+    assert hocket.verify("broadcast/chain", [5], count=500, root=3, parameters={"segment": 7}).checked == 1
+    assert hocket.verify("allreduce/ring", [5], count=1000).checked == 2
+    assert hocket.verify("barrier/dissemination", [5], count=1000).checked == 1
+
+
+def test_a_count_or_a_root_that_does_not_go_is_refused() -> None:
+    with pytest.raises(hocket.Error, match=r"^root: got 3, expected a rank below 2$"):
+        hocket.verify("broadcast/chain", [2], root=3)
+    assert [refusal.ranks for refusal in hocket.verify("broadcast/chain", [3, 4], root=3).refusals] == [3]
+    with pytest.raises(hocket.Error, match=r"^root: got 1, but allreduce has no root$"):
+        hocket.verify("allreduce/ring", [4], root=1)
+    for count in (1 << 20, 1 << 62):
+        with pytest.raises(
+            hocket.Error, match=rf"^count: got {count}, expected at most 16777216 elements in the buffers"
+        ):
+            hocket.verify("alltoall/bruck", [8], count=count)
+    with pytest.raises(hocket.Error, match=r"^count: got -1, expected a whole number"):
+        hocket.verify("allreduce/ring", [4], count=-1)
+    with pytest.raises(hocket.Error, match=r"^element_bytes: got 0, expected at least 1$"):
+        hocket.verify("allreduce/ring", [4], element_bytes=0)
+
+
+def test_a_barrier_has_to_synchronise() -> None:
+    @hocket.algorithm("barrier")
+    def lonely(r: Rank, c: Call) -> Steps:
+        """Everybody computes."""
+        yield r.compute(0.0)
+
+    found = hocket.verify(lonely, range(1, 5)).counterexamples
+    assert [counterexample["ranks"] for counterexample in found] == [2, 3, 4]
+    assert (found[0]["kind"], found[0]["at_ranks"]) == ("barrier left too early", [0, 1])
+
+
+def test_the_input_may_not_be_written() -> None:
+    @hocket.algorithm("allreduce", refuses=lambda call: None if call.ranks == 1 else "needs one rank")
+    def scribbling(r: Rank, c: Call) -> Steps:
+        """Copies forth and back."""
+        yield r.copy(c.input(r), c.result(r))
+        yield r.copy(c.result(r), c.input(r))
+
+    found = hocket.verify(scribbling, [1]).counterexamples[0]
+    assert (found["kind"], found["at_ranks"], found["span"]) == ("write to the input", [0], "input[0..1]")
+    with pytest.raises(hocket.Error, match=r"^rank 0: copy writes input\[0..3\], expected the input to be only read$"):
+        hocket.run(scribbling, [np.arange(3)])
+    assert hocket.run(scribbling, [np.arange(3)], in_place=True)[0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("verb", ["compute", "copy", "connect", "disconnect", "first"])
+def test_a_program_without_end_is_stopped(verb: str) -> None:
+    @hocket.algorithm("barrier")
+    def endless(r: Rank, c: Call) -> Steps:
+        """Never ends."""
+        spans = c.input(r)
+        steps = {
+            "compute": lambda: r.compute(0),
+            "copy": lambda: r.copy(spans, spans),
+            "connect": lambda: r.connect(0),
+            "disconnect": lambda: r.disconnect(0),
+            "first": lambda: r.first(r.compute(0), r.compute(0)),
+        }
+        while True:
+            yield steps[verb]()
+
+    found = hocket.verify(endless, [1]).counterexamples[0]
+    assert (found["kind"], found["expected"]) == (
+        "program without end",
+        "rank 0 to reach its end within 20010 steps",
+    )
+
+
+@pytest.mark.parametrize("world", ["verify", "run", "simulate", "record"])
+def test_steps_of_nothing_without_end_are_stopped(world: str) -> None:
+    @hocket.algorithm("allreduce")
+    def idle(r: Rank, c: Call) -> Steps:
+        """Waits for nothing."""
+
+        def nothing() -> Steps:
+            yield r.join()
+
+        while True:
+            yield nothing()
+
+    with pytest.raises(
+        hocket.Error, match=r"rank \d took 1000000 steps of nothing one after the other, expected an end$"
+    ):
+        in_world(world, idle)
+
+
+@pytest.mark.parametrize("world", ["verify", "run", "simulate", "record"])
+@pytest.mark.parametrize("what", ["result", "input", "scratch", "step", "branch"])
+def test_what_belongs_to_another_rank_is_refused_in_every_world(what: str, world: str) -> None:
+    ranks: list[Rank] = []
+
+    @hocket.algorithm("allreduce")
+    def borrowed(r: Rank, c: Call) -> Steps:
+        """Works with what belongs to the rank that started first."""
+        ranks.append(r)
+        first = ranks[0]
+        theirs = {"result": c.result(first), "input": c.input(first), "scratch": first.scratch(len(c.result(r)))}
+        if what == "step":
+            yield first.compute(0)
+        elif what == "branch":
+            yield r.join(first.compute(0))
+        elif what == "input":
+            yield r.copy(theirs[what], c.result(r))
+        else:
+            yield r.copy(c.input(r), theirs[what].part(0, len(theirs[what])))
+
+    place = r"a step" if what in ("step", "branch") else rf"{what}\[\d+..\d+\]"
+    expected = rf"test_verification.py:\d+: allreduce/borrowed: rank \d uses {place} of rank \d, expected its own$"
+    with pytest.raises(hocket.Error, match=expected):
+        in_world(world, borrowed)
+
+
+def test_a_span_of_another_run_is_refused() -> None:
+    spans: list[Span] = []
+
+    @hocket.algorithm("broadcast", refuses=lambda call: None if call.ranks == 1 else "needs one rank")
+    def remembers(r: Rank, c: Call) -> Steps:
+        """Keeps its first span."""
+        spans.append(c.result(r))
+        yield r.send(0, spans[0])
+        yield r.recv(0, spans[0])
+
+    with pytest.raises(hocket.Error, match=r"rank 0 uses result\[0..0\] of another run, expected its own$"):
+        hocket.verify(remembers, [1])
+
+
+def in_world(world: str, algorithm: hocket.Algorithm) -> None:
+    """Run an allreduce of two ranks in a world."""
+    if world == "verify":
+        hocket.verify(algorithm, [2])
+    elif world == "run":
+        hocket.run(algorithm, [np.arange(3), np.arange(3)])
+    elif world == "simulate":
+        hocket.simulate(algorithm, hocket.Call(ranks=2, size_bytes=24))
+    else:
+        hocket.record(algorithm, hocket.Call(ranks=2, size_bytes=24))
+
+
+def test_orders_of_messages_are_counted() -> None:
+    @hocket.algorithm("gather")
+    def from_any(r: Rank, c: Call) -> Steps:
+        """Linear: the root takes the blocks in the order in which they come."""
+        if r.rank != c.root:
+            yield r.send(c.root, c.input(r))
+            return
+        result, scratch = c.result(r), r.scratch(max(map(c.count, range(r.size))))
+        yield r.copy(c.input(r), c.block(result, r.rank))
+        for _ in range(r.size - 1):
+            got = yield r.recv_any(scratch)
+            yield r.copy(scratch.part(0, got.length), c.block(result, got.source))
+
+    three = hocket.verify(from_any, [3], count=1, root=0).findings[0]
+    assert (three.exploration, three.checked, three.orders) == ("exhaustive", 2, 2 * 2 * 2)
+    many = hocket.verify(from_any, [12], count=1, root=0).findings[0]
+    assert many.exploration == "sampled"
+    assert 100 < many.orders < 10_000
+    assert hocket.verify("allreduce/ring", [4], count=1).findings[0].orders == 2 * 2

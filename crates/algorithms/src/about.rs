@@ -144,6 +144,7 @@ pub const SEGMENT: Parameter = Parameter {
     unit: Unit::Bytes,
     default: 65536,
     least: 1,
+    tries: &[3],
     meaning: "bytes per segment: a rank passes one segment on while it receives the next",
 };
 

@@ -8,6 +8,7 @@ pub const EXCHANGES: Parameter = Parameter {
     unit: Unit::Count,
     default: 1,
     least: 0,
+    tries: &[0, 2],
     meaning: "redundant exchanges: how many of the first partners are handed the final result",
 };
 

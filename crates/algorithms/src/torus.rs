@@ -8,14 +8,14 @@ use crate::pipeline::Place;
 
 /// Ranks along the first axis.
 pub const X: Parameter =
-    size("X", "ranks along x: X * Y * Z = P; 0 for all three: the machine's torus, or nearly a cube");
+    size("X", &[2, 4], "ranks along x: X * Y * Z = P; 0 for all three: the machine's torus, or nearly a cube");
 /// Ranks along the second axis.
-pub const Y: Parameter = size("Y", "ranks along y");
+pub const Y: Parameter = size("Y", &[2, 3], "ranks along y");
 /// Ranks along the third axis.
-pub const Z: Parameter = size("Z", "ranks along z");
+pub const Z: Parameter = size("Z", &[3], "ranks along z");
 
-const fn size(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, unit: Unit::Count, default: 0, least: 0, meaning }
+const fn size(name: &'static str, tries: &'static [u64], meaning: &'static str) -> Parameter {
+    Parameter { name, unit: Unit::Count, default: 0, least: 0, tries, meaning }
 }
 
 /// A torus of X x Y x Z ranks; rank = x + X (y + Y z). Drawn for 4 x 2 x 1.

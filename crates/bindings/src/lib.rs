@@ -9,7 +9,7 @@ mod wire;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket::cases;
+use hocket::cases::{self, Wanted};
 use hocket::multicast::MulticastRequest;
 use hocket::pacing::{self, Gap};
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
@@ -33,12 +33,12 @@ fn describe(entry: &Entry) -> Value {
             Unit::Bytes => "bytes",
             Unit::Count => "count",
         };
-        json!({"name": p.name, "unit": unit, "default": p.default, "least": p.least, "meaning": p.meaning})
+        json!({"name": p.name, "unit": unit, "default": p.default, "least": p.least, "tries": p.tries, "meaning": p.meaning})
     };
     let gap = entry.about.steps.map(|_| {
         let meaning =
             "idle packet times between two packets: a number, auto for G_i of each step, or auto-2, auto+1 ..";
-        json!({"name": "gap", "unit": "gap", "default": 0, "least": 0, "meaning": meaning})
+        json!({"name": "gap", "unit": "gap", "default": 0, "least": 0, "tries": [], "meaning": meaning})
     });
     json!({
         "collective": entry.collective.name(),
@@ -73,6 +73,7 @@ fn complete(
         unit: if *is_bytes { Unit::Bytes } else { Unit::Count },
         default: *default,
         least: *least,
+        tries: &[],
         meaning: "",
     };
     let declared: Vec<_> = declared.iter().map(parameter).collect();
@@ -267,8 +268,11 @@ struct VerifyRequest {
     collective: String,
     algorithm: String,
     ranks: usize,
-    #[serde(default)]
-    parameters: BTreeMap<String, u64>,
+    /// Of each parameter, the values to be tried.
+    parameters: BTreeMap<String, Vec<u64>>,
+    count: Option<usize>,
+    root: Option<usize>,
+    element_bytes: usize,
 }
 
 fn call_json(call: &Call) -> Value {
@@ -277,6 +281,7 @@ fn call_json(call: &Call) -> Value {
     json!({
         "count": count,
         "root": call.root,
+        "element_bytes": call.element_bytes,
         "in_place": call.in_place,
         "commutative": call.commutative,
         "parameters": call.parameters.iter().copied().collect::<BTreeMap<_, _>>(),
@@ -293,11 +298,17 @@ fn verify(py: Python<'_>, request: &str, program: Option<Py<PyAny>>, refuses: Op
     if request.ranks == 0 || request.ranks > 1 << 16 {
         return Err(Error::new_err(format!("ranks: got {}, expected 1 to 65536", request.ranks)));
     }
+    let wanted = Wanted { count: request.count, root: request.root, element_bytes: Some(request.element_bytes) };
+    wanted.check(collective, request.ranks).map_err(raise)?;
     let runnable = Runnable::new(collective, &request.algorithm, program)?;
-    let precondition = runnable::Precondition { refuses, parameters: request.parameters.clone() };
+    let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
+    let ranks = request.ranks;
     let report = py.detach(move || {
-        let calls = cases::calls_to_verify(collective, request.ranks);
-        runnable.verify(calls, &precondition)
+        let calls = cases::combinations(values).into_iter().flat_map(|parameters| {
+            let calls = cases::calls_to_verify(collective, ranks, wanted);
+            calls.map(move |call| Call { parameters: parameters.clone(), ..call })
+        });
+        runnable.verify(calls, refuses.as_ref())
     })?;
     let counterexample = report.counterexample.map(|(call, found)| {
         json!({
@@ -321,6 +332,7 @@ fn verify(py: Python<'_>, request: &str, program: Option<Py<PyAny>>, refuses: Op
         "checked": report.checked,
         "refused": report.refused,
         "exploration": report.exploration.name(),
+        "orders": report.orders,
         "overtaking": report.overtaking,
         "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
     }))

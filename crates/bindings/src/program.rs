@@ -1,10 +1,10 @@
 //! Algorithms written in Python: a generator function that yields verbs, run as a program in any world.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
@@ -17,6 +17,9 @@ use crate::wire::Error;
 /// How deep steps may lie within each other, generators and the branches of `join` and `first` alike: each takes a piece
 /// of the stack of the thread that runs them.
 const MOST_NESTED: usize = 1000;
+
+/// How many steps in a row may be made of nothing, as a `join` of no branches is.
+const MOST_EMPTY: usize = 1_000_000;
 
 /// A generator function of a rank and a call.
 pub struct PythonProgram {
@@ -44,16 +47,40 @@ impl PythonProgram {
 impl Program for PythonProgram {
     async fn run(&self, r: &impl Rank, c: &Call) {
         let scratch = Arc::new(ScratchRequests::default());
-        let rank = PythonRank { rank: r.rank(), size: r.size(), ports: r.ports(), scratch: scratch.clone() };
+        let owner = Owner::new(r.rank());
+        let rank = PythonRank { owner, size: r.size(), ports: r.ports(), scratch: scratch.clone() };
         let started = Python::attach(|py| self.function.call1(py, (rank, PythonCall(c.clone()))));
         match started {
             Ok(generator) => {
-                let driver = Rc::new(Driver { rank: r, program: self, scratch, rests: RefCell::default() });
+                let (empty, rests) = (Cell::new(0), RefCell::default());
+                let driver = Rc::new(Driver { rank: r, owner, program: self, scratch, empty, rests });
                 let _end = DropRests(driver.clone());
                 driver.generate(generator, 1).await;
             }
             Err(error) => self.fail(error).await,
         }
+    }
+}
+
+/// A rank of one run. What belongs to it means nothing to another rank, nor in another run.
+#[derive(Clone, Copy, PartialEq)]
+struct Owner {
+    rank: usize,
+    run: u64,
+}
+
+impl Owner {
+    fn new(rank: usize) -> Self {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        Self { rank, run: RUNS.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Checks that `what` is this rank's own.
+    fn check(self, whose: Self, what: impl FnOnce() -> String) -> PyResult<()> {
+        checked(self == whose, || {
+            let other = if self.rank == whose.rank { "another run".to_owned() } else { format!("rank {}", whose.rank) };
+            format!("rank {} uses {} of {other}, expected its own", self.rank, what())
+        })
     }
 }
 
@@ -69,8 +96,11 @@ type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// Runs the generators of one rank.
 struct Driver<'a, R: Rank> {
     rank: &'a R,
+    owner: Owner,
     program: &'a PythonProgram,
     scratch: Arc<ScratchRequests>,
+    /// Steps of nothing since the latest other one.
+    empty: Cell<usize>,
     /// Branches that a `first` did not wait for. Each has a handle in common with the steps that let it finish: once
     /// the program has dropped those, nobody else holds it.
     rests: RefCell<Vec<(Arc<()>, Later<'a, ()>)>>,
@@ -130,7 +160,7 @@ impl<'a, R: Rank> Driver<'a, R> {
             if self.program.failure.get().is_some() {
                 pending::<()>().await;
             }
-            let next = Python::attach(|py| resume(running.generator.bind(py), value, depth));
+            let next = Python::attach(|py| self.resume(running.generator.bind(py), value, depth));
             self.give_scratch();
             self.withdraw();
             match next {
@@ -183,7 +213,8 @@ impl<'a, R: Rank> Driver<'a, R> {
                     Winner::A(value) => (0, value),
                     Winner::B(value) => (1, value),
                 };
-                return Python::attach(|py| tuple(py, index, value, Act::Rest(step)));
+                let rest = Verb { act: Act::Rest(step), height: 1, owner: self.owner };
+                return Python::attach(|py| tuple(py, index, value, rest));
             }
             Act::Rest(step) => {
                 let rest = self.rests.borrow_mut().extract_if(.., |(other, _)| Arc::ptr_eq(other, &step)).next();
@@ -194,39 +225,46 @@ impl<'a, R: Rank> Driver<'a, R> {
         }
         none()
     }
-}
 
-/// Goes on with a generator at `depth`, up to its next step. What is no step is raised where it was yielded.
-fn resume(generator: &Bound<'_, PyAny>, value: Py<PyAny>, depth: usize) -> PyResult<Next> {
-    let py = generator.py();
-    let step = match generator.call_method1("send", (value,)) {
-        Ok(step) => step,
-        Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
-            return Ok(Next::Returned(error.value(py).getattr("value")?.unbind()));
+    /// Goes on with a generator at `depth`, up to its next step. What is no step is raised where it was yielded.
+    fn resume(&self, generator: &Bound<'_, PyAny>, value: Py<PyAny>, depth: usize) -> PyResult<Next> {
+        let py = generator.py();
+        let step = match generator.call_method1("send", (value,)) {
+            Ok(step) => step,
+            Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
+                return Ok(Next::Returned(error.value(py).getattr("value")?.unbind()));
+            }
+            Err(error) => return Err(error),
+        };
+        match self.check(&step, depth) {
+            Ok(depth) => Ok(Next::Step(step.unbind(), depth)),
+            Err(error) => {
+                let thrown = generator.call_method1("throw", (error.value(py),)).err();
+                Err(thrown.filter(|thrown| thrown.value(py).is(error.value(py))).unwrap_or(error))
+            }
         }
-        Err(error) => return Err(error),
-    };
-    match height(&step).and_then(|height| checked_depth(depth + height)) {
-        Ok(depth) => Ok(Next::Step(step.unbind(), depth)),
-        Err(error) => {
-            let thrown = generator.call_method1("throw", (error.value(py),)).err();
-            Err(thrown.filter(|thrown| thrown.value(py).is(error.value(py))).unwrap_or(error))
-        }
+    }
+
+    /// Checks what a generator at `depth` yielded; how deep it lies.
+    fn check(&self, step: &Bound<'_, PyAny>, depth: usize) -> PyResult<usize> {
+        let is_empty = step.cast::<Verb>().map_or(true, |verb| verb.get().is_empty());
+        self.empty.set(if is_empty { self.empty.get() + 1 } else { 0 });
+        checked(self.empty.get() <= MOST_EMPTY, || {
+            format!("rank {} took {MOST_EMPTY} steps of nothing one after the other, expected an end", self.owner.rank)
+        })?;
+        checked_depth(depth + height(step, self.owner)?)
     }
 }
 
-/// How many levels of steps a step is: one, and those of its branches.
-fn height(step: &Bound<'_, PyAny>) -> PyResult<usize> {
+/// How many levels of steps a step of `owner` is: one, and those of its branches.
+fn height(step: &Bound<'_, PyAny>, owner: Owner) -> PyResult<usize> {
     if let Ok(verb) = step.cast::<Verb>() {
+        owner.check(verb.get().owner, || "a step".to_owned())?;
         return Ok(verb.get().height);
     }
     let kind = step.get_type().name()?;
     checked(step.hasattr("throw")?, || format!("got {kind}, expected a step: what a verb of the rank makes"))?;
     Ok(1)
-}
-
-fn highest<'a>(py: Python<'_>, branches: impl IntoIterator<Item = &'a Py<PyAny>>) -> PyResult<usize> {
-    branches.into_iter().try_fold(0, |highest, branch| Ok(highest.max(height(branch.bind(py))?)))
 }
 
 fn checked_depth(depth: usize) -> PyResult<usize> {
@@ -251,8 +289,8 @@ fn list(py: Python<'_>, values: Vec<Py<PyAny>>) -> Py<PyAny> {
     values.into_pyobject(py).map_or_else(|_| py.None(), |list| list.unbind())
 }
 
-fn tuple(py: Python<'_>, index: usize, value: Py<PyAny>, rest: Act) -> Py<PyAny> {
-    (index, value, Verb::from(rest)).into_pyobject(py).map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
+fn tuple(py: Python<'_>, index: usize, value: Py<PyAny>, rest: Verb) -> Py<PyAny> {
+    (index, value, rest).into_pyobject(py).map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
 }
 
 /// What a verb does.
@@ -293,18 +331,12 @@ impl Clone for Act {
 pub struct Verb {
     act: Act,
     height: usize,
-}
-
-impl From<Act> for Verb {
-    fn from(act: Act) -> Self {
-        Self { act, height: 1 }
-    }
+    owner: Owner,
 }
 
 impl Verb {
-    /// A verb over branches of this height.
-    fn over(height: usize, act: Act) -> PyResult<Self> {
-        Ok(Self { act, height: checked_depth(1 + height)? })
+    fn is_empty(&self) -> bool {
+        matches!(&self.act, Act::Join(branches) if branches.is_empty())
     }
 }
 
@@ -318,7 +350,10 @@ pub struct PythonReceived {
 /// A piece of one of a rank's buffers.
 #[pyclass(frozen, from_py_object, name = "Span", module = "hocket._native")]
 #[derive(Clone, Copy)]
-pub struct PythonSpan(Span);
+pub struct PythonSpan {
+    span: Span,
+    owner: Owner,
+}
 
 fn checked(is_inside: bool, what: impl FnOnce() -> String) -> PyResult<()> {
     if is_inside { Ok(()) } else { Err(Error::new_err(what())) }
@@ -327,17 +362,17 @@ fn checked(is_inside: bool, what: impl FnOnce() -> String) -> PyResult<()> {
 #[pymethods]
 impl PythonSpan {
     fn __len__(&self) -> usize {
-        self.0.len
+        self.span.len
     }
 
     fn __repr__(&self) -> String {
-        self.0.to_string()
+        self.span.to_string()
     }
 
     fn part(&self, offset: usize, length: usize) -> PyResult<Self> {
-        let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.0.len);
-        checked(is_inside, || format!("part({offset}, {length}): expected a part of the {} elements", self.0.len))?;
-        Ok(Self(self.0.part(offset, length)))
+        let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.span.len);
+        checked(is_inside, || format!("part({offset}, {length}): expected a part of the {} elements", self.span.len))?;
+        Ok(self.with(self.span.part(offset, length)))
     }
 
     fn chunk(&self, index: usize, chunks: usize) -> PyResult<Self> {
@@ -347,7 +382,14 @@ impl PythonSpan {
     fn chunks(&self, first: usize, count: usize, chunks: usize) -> PyResult<Self> {
         let is_inside = first.checked_add(count).is_some_and(|end| end <= chunks) && chunks > 0;
         checked(is_inside, || format!("chunks {first} to {first} + {count}: expected some of {chunks}"))?;
-        Ok(Self(self.0.chunks(first, count, chunks)))
+        Ok(self.with(self.span.chunks(first, count, chunks)))
+    }
+}
+
+impl PythonSpan {
+    /// Another span of the same rank.
+    fn with(&self, span: Span) -> Self {
+        Self { span, owner: self.owner }
     }
 }
 
@@ -363,11 +405,11 @@ impl PythonCall {
     }
 
     fn input(&self, r: &PythonRank) -> PythonSpan {
-        PythonSpan(self.0.input_of(r.rank))
+        PythonSpan { span: self.0.input_of(r.owner.rank), owner: r.owner }
     }
 
     fn result(&self, r: &PythonRank) -> PythonSpan {
-        PythonSpan(self.0.result_of(r.rank))
+        PythonSpan { span: self.0.result_of(r.owner.rank), owner: r.owner }
     }
 
     fn count(&self, block: usize) -> PyResult<usize> {
@@ -381,9 +423,9 @@ impl PythonCall {
 
     fn blocks(&self, span: PythonSpan, first: usize, count: usize) -> PyResult<PythonSpan> {
         self.check_blocks(first, count)?;
-        let (len, total) = (span.0.len, self.0.offset(first + count));
+        let (len, total) = (span.span.len, self.0.offset(first + count));
         checked(total <= len, || format!("blocks end at element {total}, expected a span of all blocks, got {len}"))?;
-        Ok(PythonSpan(self.0.blocks(span.0, first, count)))
+        Ok(span.with(self.0.blocks(span.span, first, count)))
     }
 
     fn parameter(&self, name: &str) -> PyResult<u64> {
@@ -403,8 +445,7 @@ impl PythonCall {
 /// One rank, as its program sees it.
 #[pyclass(frozen, name = "Rank", module = "hocket._native")]
 pub struct PythonRank {
-    #[pyo3(get)]
-    rank: usize,
+    owner: Owner,
     #[pyo3(get)]
     size: usize,
     #[pyo3(get)]
@@ -418,46 +459,76 @@ impl PythonRank {
         Ok(rank)
     }
 
-    fn combined(&self, source: Span, target: Span, side: Side) -> PyResult<Verb> {
-        let (from, to) = (source.len, target.len);
+    fn own(&self, span: PythonSpan) -> PyResult<Span> {
+        self.owner.check(span.owner, || span.span.to_string())?;
+        Ok(span.span)
+    }
+
+    /// Two spans of this rank, of one length.
+    fn own_pair(&self, source: PythonSpan, target: PythonSpan) -> PyResult<(Span, Span)> {
+        let (from, to) = (source.span.len, target.span.len);
         checked(from == to, || format!("{from} elements into {to}, expected spans of one length"))?;
-        Ok(Act::Combine { source, target, side }.into())
+        Ok((self.own(source)?, self.own(target)?))
+    }
+
+    fn combined(&self, source: PythonSpan, target: PythonSpan, side: Side) -> PyResult<Verb> {
+        let (source, target) = self.own_pair(source, target)?;
+        Ok(self.step(Act::Combine { source, target, side }))
+    }
+
+    fn step(&self, act: Act) -> Verb {
+        Verb { act, height: 1, owner: self.owner }
+    }
+
+    /// How many levels of steps a step over these branches is.
+    fn height_over<'a>(&self, py: Python<'_>, branches: impl IntoIterator<Item = &'a Py<PyAny>>) -> PyResult<usize> {
+        let highest = branches
+            .into_iter()
+            .try_fold(0, |highest, branch| PyResult::Ok(highest.max(height(branch.bind(py), self.owner)?)))?;
+        checked_depth(1 + highest)
     }
 }
 
 #[pymethods]
 impl PythonRank {
+    #[getter]
+    fn rank(&self) -> usize {
+        self.owner.rank
+    }
+
     fn scratch(&self, length: usize) -> PyResult<PythonSpan> {
         checked(length <= 1 << 40, || format!("scratch of {length} elements, expected at most 2^40"))?;
         let offset = self.scratch.end.fetch_add(length, Ordering::Relaxed);
         self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner).push(length);
-        Ok(PythonSpan(Span { buffer: hocket_core::Buffer::Scratch, offset, len: length }))
+        let span = Span { buffer: hocket_core::Buffer::Scratch, offset, len: length };
+        Ok(PythonSpan { span, owner: self.owner })
     }
 
     #[pyo3(signature = (to, data, tag = 0))]
     fn send(&self, to: usize, data: PythonSpan, tag: Tag) -> PyResult<Verb> {
-        Ok(Act::Send { to: self.peer(to)?, data: data.0, tag }.into())
+        Ok(self.step(Act::Send { to: self.peer(to)?, data: self.own(data)?, tag }))
     }
 
     #[pyo3(signature = (source, into, tag = 0))]
     fn recv(&self, source: usize, into: PythonSpan, tag: Tag) -> PyResult<Verb> {
-        Ok(Act::Recv { from: Source::Rank(self.peer(source)? as u32), into: into.0, tag }.into())
+        let from = Source::Rank(self.peer(source)? as u32);
+        Ok(self.step(Act::Recv { from, into: self.own(into)?, tag }))
     }
 
     #[pyo3(signature = (into, tag = 0))]
-    fn recv_any(&self, into: PythonSpan, tag: Tag) -> Verb {
-        Act::Recv { from: Source::Any, into: into.0, tag }.into()
+    fn recv_any(&self, into: PythonSpan, tag: Tag) -> PyResult<Verb> {
+        Ok(self.step(Act::Recv { from: Source::Any, into: self.own(into)?, tag }))
     }
 
     fn sendrecv(&self, py: Python<'_>, to: usize, data: PythonSpan, source: usize, into: PythonSpan) -> PyResult<Verb> {
         let steps = [self.send(to, data, 0)?, self.recv(source, into, 0)?];
         let steps: PyResult<_> = steps.into_iter().map(|step| Ok(Py::new(py, step)?.into_any())).collect();
-        Verb::over(1, Act::Join(steps?))
+        Ok(Verb { height: 2, ..self.step(Act::Join(steps?)) })
     }
 
     fn reduce(&self, peer: usize, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
-        let side = if self.peer(peer)? < self.rank { Side::Left } else { Side::Right };
-        self.combined(source.0, target.0, side)
+        let side = if self.peer(peer)? < self.owner.rank { Side::Left } else { Side::Right };
+        self.combined(source, target, side)
     }
 
     fn combine(&self, source: PythonSpan, target: PythonSpan, side: &str) -> PyResult<Verb> {
@@ -466,36 +537,35 @@ impl PythonRank {
             "right" => Side::Right,
             _ => return Err(Error::new_err(format!("side: got {side:?}, expected \"left\" or \"right\""))),
         };
-        self.combined(source.0, target.0, side)
+        self.combined(source, target, side)
     }
 
     fn copy(&self, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
-        let (from, to) = (source.0.len, target.0.len);
-        checked(from == to, || format!("{from} elements into {to}, expected spans of one length"))?;
-        Ok(Act::Copy { source: source.0, target: target.0 }.into())
+        let (source, target) = self.own_pair(source, target)?;
+        Ok(self.step(Act::Copy { source, target }))
     }
 
     fn compute(&self, time_s: f64) -> PyResult<Verb> {
         checked(time_s.is_finite() && time_s >= 0.0, || format!("computing for {time_s} s, expected a time"))?;
-        Ok(Act::Compute { time_s }.into())
+        Ok(self.step(Act::Compute { time_s }))
     }
 
     fn connect(&self, peer: usize) -> PyResult<Verb> {
-        Ok(Act::Connect { peer: self.peer(peer)? }.into())
+        Ok(self.step(Act::Connect { peer: self.peer(peer)? }))
     }
 
     fn disconnect(&self, peer: usize) -> PyResult<Verb> {
-        Ok(Act::Disconnect { peer: self.peer(peer)? }.into())
+        Ok(self.step(Act::Disconnect { peer: self.peer(peer)? }))
     }
 
     #[pyo3(signature = (*branches))]
     fn join(&self, py: Python<'_>, branches: Vec<Py<PyAny>>) -> PyResult<Verb> {
-        let height = highest(py, &branches)?;
-        Verb::over(height, Act::Join(branches))
+        let height = self.height_over(py, &branches)?;
+        Ok(Verb { height, ..self.step(Act::Join(branches)) })
     }
 
     fn first(&self, py: Python<'_>, a: Py<PyAny>, b: Py<PyAny>) -> PyResult<Verb> {
-        let height = highest(py, [&a, &b])?;
-        Verb::over(height, Act::First(a, b))
+        let height = self.height_over(py, [&a, &b])?;
+        Ok(Verb { height, ..self.step(Act::First(a, b)) })
     }
 }

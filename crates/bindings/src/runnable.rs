@@ -32,13 +32,6 @@ pub struct How {
     pub trials: Trials,
 }
 
-/// The precondition of an algorithm, and the values of its parameters.
-pub struct Precondition {
-    /// Of one written in Python: gives a sentence, or None, for a call given by keywords.
-    pub refuses: Option<Py<PyAny>>,
-    pub parameters: BTreeMap<String, u64>,
-}
-
 impl Runnable {
     pub fn new(collective: Collective, name: &str, program: Option<Py<PyAny>>) -> PyResult<Self> {
         match program {
@@ -95,8 +88,9 @@ impl Runnable {
         many.map_err(|error| signal.take().unwrap_or_else(|| raise(error)))
     }
 
-    /// Verifies on those of `calls` that the precondition allows.
-    pub fn verify(&self, calls: impl Iterator<Item = Call>, precondition: &Precondition) -> PyResult<Report> {
+    /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which
+    /// gives a sentence, or None, for a call given by keywords.
+    pub fn verify(&self, calls: impl Iterator<Item = Call>, refuses: Option<&Py<PyAny>>) -> PyResult<Report> {
         struct Verified<I, A>(I, A);
         impl<I: Iterator<Item = Call>, A: Fn(&Call) -> Result<Call>> Visitor for Verified<I, A> {
             type Output = Report;
@@ -105,18 +99,19 @@ impl Runnable {
             }
         }
         let failure = Cell::new(None);
-        let accept = |call: &Call| self.accept(call, precondition, &failure);
+        let accept = |call: &Call| self.accept(call, refuses, &failure);
         let report = self.visit(Verified(calls, accept))?;
         failure.take().map_or(Ok(report), Err)
     }
 
-    fn accept(&self, call: &Call, precondition: &Precondition, failure: &Cell<Option<PyErr>>) -> Result<Call> {
+    fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &Cell<Option<PyErr>>) -> Result<Call> {
         if let Self::Listed(entry) = self {
-            let given: Vec<_> = precondition.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
+            let given: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
             return entry.accept(call, &given);
         }
-        match precondition.sentence(call) {
-            Ok(None) => Ok(with_parameters(call.clone(), &precondition.parameters)),
+        call.check()?;
+        match refuses.map_or(Ok(None), |refuses| sentence(refuses, call)) {
+            Ok(None) => Ok(call.clone()),
             Ok(Some(sentence)) => Err(hocket_core::Error::new(sentence)),
             Err(error) => {
                 failure.set(Some(error));
@@ -150,22 +145,20 @@ impl Runnable {
     }
 }
 
-impl Precondition {
-    fn sentence(&self, call: &Call) -> PyResult<Option<String>> {
-        let Some(refuses) = &self.refuses else { return Ok(None) };
-        Python::attach(|py| {
-            let keywords = PyDict::new(py);
-            let elements = if call.collective.size_is_one_block() { call.count(0) } else { call.input_len(call.root) };
-            keywords.set_item("ranks", call.ranks)?;
-            keywords.set_item("size_bytes", elements * call.element_bytes)?;
-            keywords.set_item("root", call.root)?;
-            keywords.set_item("element_bytes", call.element_bytes)?;
-            keywords.set_item("in_place", call.in_place)?;
-            keywords.set_item("commutative", call.commutative)?;
-            keywords.set_item("parameters", self.parameters.clone())?;
-            refuses.call(py, (), Some(&keywords))?.extract(py)
-        })
-    }
+/// What a precondition written in Python refuses a call with.
+fn sentence(refuses: &Py<PyAny>, call: &Call) -> PyResult<Option<String>> {
+    Python::attach(|py| {
+        let keywords = PyDict::new(py);
+        let elements = if call.collective.size_is_one_block() { call.count(0) } else { call.input_len(call.root) };
+        keywords.set_item("ranks", call.ranks)?;
+        keywords.set_item("size_bytes", elements * call.element_bytes)?;
+        keywords.set_item("root", call.root)?;
+        keywords.set_item("element_bytes", call.element_bytes)?;
+        keywords.set_item("in_place", call.in_place)?;
+        keywords.set_item("commutative", call.commutative)?;
+        keywords.set_item("parameters", call.parameters.iter().copied().collect::<BTreeMap<_, _>>())?;
+        refuses.call(py, (), Some(&keywords))?.extract(py)
+    })
 }
 
 /// The call with parameters that a program written in Python declares.

@@ -128,6 +128,9 @@ pub struct Parameter {
     pub default: u64,
     /// The smallest value allowed.
     pub least: u64,
+    /// Values that verification and tests try besides the default: small ones of what counts bytes, so that small messages
+    /// are cut into many pieces. Those that the algorithm refuses in a call are left out there.
+    pub tries: &'static [u64],
     /// One line that says what it does.
     pub meaning: &'static str,
 }
@@ -190,7 +193,8 @@ impl Call {
     /// Checks that the call itself makes sense, whatever the algorithm.
     ///
     /// # Errors
-    /// No ranks, a root that is not a rank, blocks that are not one per rank, or block sizes for a collective without.
+    /// No ranks, a root that is not a rank or for a collective without, blocks that are not one per rank, or block sizes
+    /// for a collective without.
     pub fn check(&self) -> Result<()> {
         let Self { collective, ranks, root, .. } = self;
         if *ranks == 0 {
@@ -198,6 +202,9 @@ impl Call {
         }
         if root >= ranks {
             return Err(Error::new(format!("root: got {root}, expected a rank below {ranks}")));
+        }
+        if *root != 0 && !collective.has_root() {
+            return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
         }
         if let Counts::Offsets(offsets) = &self.counts {
             if !collective.has_blocks() {
@@ -325,6 +332,12 @@ impl Call {
             return self.block(Span::new(Buffer::Input, self.total()), rank);
         }
         Span::new(Buffer::Result, self.result_len(rank))
+    }
+
+    /// Whether a program may write `span` of rank `rank`. The input is the caller's, who may have put it where nobody can
+    /// write; but where the result lies in it, as at the root of a scatter in place, that part may be written.
+    pub fn may_write(&self, rank: usize, span: Span) -> bool {
+        span.buffer != Buffer::Input || span.is_empty() || self.result_of(rank).contains(span)
     }
 
     /// Where the contribution of the running rank lies.

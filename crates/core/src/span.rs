@@ -65,6 +65,11 @@ impl Span {
         self.buffer == other.buffer && !self.is_empty() && !other.is_empty() && !disjoint
     }
 
+    /// Whether all elements of `other` are elements of this span.
+    pub fn contains(self, other: Self) -> bool {
+        self.buffer == other.buffer && self.offset <= other.offset && other.range().end <= self.range().end
+    }
+
     /// The indices of the span's elements in its buffer.
     pub fn range(self) -> std::ops::Range<usize> {
         self.offset..self.offset + self.len

@@ -1,9 +1,7 @@
 //! The calls that every algorithm is tried with.
 
 use hocket_algorithms::Entry;
-use hocket_algorithms::alltoall::pairwise_exchange::{BARRIER, PAIRING};
-use hocket_algorithms::torus::{X, Y, Z};
-use hocket_core::{Call, Collective, Counts, Unit};
+use hocket_core::{Call, Collective, Counts, Error, Parameter, Result};
 
 /// Rank counts: all small ones, and those around powers of two.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
@@ -22,58 +20,107 @@ fn roots(collective: Collective, ranks: usize) -> impl Iterator<Item = usize> {
     (0..ranks).filter(is_tried)
 }
 
-/// Calls with counts that are zero, one, as many as ranks, and more without dividing evenly; with blocks of different
-/// sizes where the collective has blocks; at every root, or at four of many.
-pub fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
+/// What is wanted instead of the usual counts, roots, and elements of one byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// This count only; that of a barrier is 0.
+    pub count: Option<usize>,
+    /// This root only.
+    pub root: Option<usize>,
+    /// Elements of so many bytes.
+    pub element_bytes: Option<usize>,
+}
+
+/// Elements that the buffers of all ranks may have together, in a call with a count that is wanted.
+const MOST_ELEMENTS: usize = 1 << 24;
+
+impl Wanted {
+    /// Checks that there is room for the calls.
+    ///
+    /// # Errors
+    /// A count that is too large.
+    pub fn check(&self, collective: Collective, ranks: usize) -> Result<()> {
+        let elements = |count: usize| {
+            let call = Call::new(collective, ranks, count);
+            (0..ranks).map(|rank| call.input_len(rank) + call.result_len(rank)).sum::<usize>()
+        };
+        match self.count {
+            Some(count) if count > MOST_ELEMENTS || elements(count) > MOST_ELEMENTS => {
+                let room = format!("expected at most {MOST_ELEMENTS} elements in the buffers of all {ranks} ranks");
+                Err(Error::new(format!("count: got {count}, {room}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn calls(&self, collective: Collective, ranks: usize) -> Vec<Call> {
+        let calls = match self.count {
+            Some(count) if collective != Collective::Barrier => vec![Call::new(collective, ranks, count)],
+            _ => usual_counts(collective, ranks),
+        };
+        let roots = self.root.map_or_else(|| roots(collective, ranks).collect(), |root| vec![root]);
+        let element_bytes = self.element_bytes.unwrap_or(1);
+        let at_roots = |call: &Call| {
+            let call = Call { element_bytes, ..call.clone() };
+            roots.iter().map(move |root| Call { root: *root, ..call.clone() }).collect::<Vec<_>>()
+        };
+        calls.iter().flat_map(at_roots).collect()
+    }
+}
+
+/// Counts that are zero, one, as many as ranks, and more without dividing evenly; with blocks of different sizes where the
+/// collective has blocks.
+fn usual_counts(collective: Collective, ranks: usize) -> Vec<Call> {
     let counts = if collective == Collective::Barrier { vec![0] } else { vec![0, 1, ranks, 2 * ranks + 1] };
     let mut calls: Vec<_> = counts.into_iter().map(|count| Call::new(collective, ranks, count)).collect();
     if collective.has_blocks() {
         let uneven: Vec<_> = (0..ranks).map(|i| (i * 5 + 2) % 4).collect();
         calls.push(Call { counts: Counts::each(&uneven), ..Call::new(collective, ranks, 0) });
     }
-    calls.iter().flat_map(|call| roots(collective, ranks).map(move |root| Call { root, ..call.clone() })).collect()
+    calls
+}
+
+/// Calls with the usual counts, at every root, or at four of many.
+pub fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
+    Wanted::default().calls(collective, ranks)
 }
 
 /// The same calls, each also in place where that is something else.
 pub fn calls_also_in_place(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
-    let places: &[bool] = match collective {
-        Collective::Barrier | Collective::Broadcast => &[false],
-        _ => &[false, true],
-    };
-    let calls = calls(collective, ranks).into_iter();
-    calls.flat_map(move |call| places.iter().map(move |in_place| Call { in_place: *in_place, ..call.clone() }))
+    also_in_place(calls(collective, ranks))
 }
 
-/// The same calls, each also with an operator whose operands must stay in order, where the collective reduces.
-pub fn calls_to_verify(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
+fn also_in_place(calls: Vec<Call>) -> impl Iterator<Item = Call> {
+    let places = |call: &Call| match call.collective {
+        Collective::Barrier | Collective::Broadcast => &[false][..],
+        _ => &[false, true],
+    };
+    calls
+        .into_iter()
+        .flat_map(move |call| places(&call).iter().map(move |in_place| Call { in_place: *in_place, ..call.clone() }))
+}
+
+/// The calls that are wanted, in place and not, each also with an operator whose operands must stay in order, where the
+/// collective reduces.
+pub fn calls_to_verify(collective: Collective, ranks: usize, wanted: Wanted) -> impl Iterator<Item = Call> {
     let operators: &[bool] = if collective.reduces() { &[true, false] } else { &[true] };
-    let calls = calls_also_in_place(collective, ranks);
-    calls.flat_map(move |call| {
+    also_in_place(wanted.calls(collective, ranks)).flat_map(move |call| {
         operators.iter().map(move |commutative| Call { commutative: *commutative, ..call.clone() })
     })
 }
 
-/// Tori that algorithms for tori are tried on, besides one near a cube: rings of two, one axis, two and three.
-const TORI: [[u64; 3]; 8] = [[2, 1, 3], [1, 3, 2], [1, 1, 9], [2, 3, 2], [4, 1, 3], [2, 2, 4], [1, 2, 8], [2, 4, 4]];
-
-/// Pairings and barriers that pairwise exchange is tried with, besides its defaults.
-const EXCHANGES: [[u64; 2]; 3] = [[1, 0], [2, 0], [0, 1]];
-
-/// Values of an algorithm's parameters: the defaults, and where a parameter counts bytes, a few of them only, so that
-/// small messages are cut into many segments; for algorithms for tori, those of a few sizes; and for those that choose how
-/// ranks are paired, the other pairings, and barriers between steps.
+/// Values of an algorithm's parameters: the defaults, then the other combinations of these and the values to be tried.
 pub fn parameters(entry: &Entry) -> Vec<Vec<(String, u64)>> {
-    let in_bytes = entry.about.parameters.iter().filter(|p| p.unit == Unit::Bytes);
-    let few: Vec<_> = in_bytes.map(|p| (p.name.to_owned(), p.least.max(3))).collect();
-    let is_for_tori = entry.about.parameters.iter().any(|p| p.name == X.name);
-    let tori = TORI.iter().filter(|_| is_for_tori).map(|sizes| {
-        let sizes = [X, Y, Z].iter().zip(sizes).map(|(axis, size)| (axis.name.to_owned(), *size));
-        sizes.chain(few.clone()).collect()
-    });
-    let has_pairings = entry.about.parameters.iter().any(|p| p.name == PAIRING.name);
-    let exchanges = EXCHANGES.iter().filter(|_| has_pairings).map(|values| {
-        [PAIRING, BARRIER].iter().zip(values).map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect()
-    });
-    let segmented = (!few.is_empty()).then(|| few.clone());
-    std::iter::once(Vec::new()).chain(segmented).chain(tori).chain(exchanges).collect()
+    let values = |p: &Parameter| std::iter::once(p.default).chain(p.tries.iter().copied()).collect();
+    combinations(entry.about.parameters.iter().map(|p| (p.name.to_owned(), values(p))))
+}
+
+/// All ways to take one value of each parameter; first the first of each.
+pub fn combinations<N: Clone>(parameters: impl IntoIterator<Item = (N, Vec<u64>)>) -> Vec<Vec<(N, u64)>> {
+    parameters.into_iter().fold(vec![Vec::new()], |combinations, (name, values)| {
+        let with_each = |taken: &Vec<(N, u64)>| {
+            values.iter().map(|value| [&taken[..], &[(name.clone(), *value)]].concat()).collect::<Vec<_>>()
+        };
+        combinations.iter().flat_map(with_each).collect()
+    })
 }

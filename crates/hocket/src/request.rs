@@ -83,9 +83,6 @@ impl CallRequest {
             )));
         }
         let collective = self.collective()?;
-        if self.root != 0 && !collective.has_root() {
-            return Err(Error::new(format!("root: got {}, but {collective} has no root", self.root)));
-        }
         let call = Call {
             root: self.root,
             element_bytes,

@@ -4,7 +4,11 @@ use hocket_algorithms::{Entry, Visitor, with_program};
 use hocket_core::{Call, Program, Result};
 use hocket_verify::{Counterexample, Exploration, Limits};
 
-use crate::cases;
+use crate::cases::{self, Wanted};
+
+/// Decisions between orders of messages that the calls of one number of ranks may take together, after which each
+/// call is tried in a few orders only: programs that leave much to the order of messages are not to take for ever.
+const MOST_DECISIONS: usize = 100_000;
 
 /// What the verification of one number of ranks found.
 #[derive(Clone, Debug)]
@@ -15,6 +19,8 @@ pub struct Report {
     pub refused: Option<String>,
     /// Which orders of messages were tried.
     pub exploration: Exploration,
+    /// How many they were, of all calls together.
+    pub orders: usize,
     /// Messages received before an earlier one of the same pair that had another tag: legal, but worth knowing.
     pub overtaking: usize,
     /// The first call that goes wrong, and how.
@@ -28,7 +34,7 @@ pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits:
         type Output = Report;
         fn visit(self, program: &impl Program) -> Report {
             let Self(entry, ranks, parameters, limits) = self;
-            let calls = cases::calls_to_verify(entry.collective, ranks);
+            let calls = cases::calls_to_verify(entry.collective, ranks, Wanted::default());
             verify_calls(program, calls, |call| entry.accept(call, parameters), limits)
         }
     }
@@ -46,9 +52,11 @@ pub fn verify_calls(
         checked: 0,
         refused: None,
         exploration: Exploration::Deterministic,
+        orders: 0,
         overtaking: 0,
         counterexample: None,
     };
+    let mut decisions = 0;
     for call in calls {
         let call = match accept(&call) {
             Ok(call) => call,
@@ -57,9 +65,12 @@ pub fn verify_calls(
                 continue;
             }
         };
-        let verdict = hocket_verify::verify(program, &call, limits);
+        let left = MOST_DECISIONS.saturating_sub(decisions);
+        let verdict = hocket_verify::verify(program, &call, limits.with_decisions(left));
+        decisions += verdict.decisions;
         report.checked += 1;
         report.exploration = report.exploration.max(verdict.exploration);
+        report.orders += verdict.orders;
         report.overtaking = report.overtaking.max(verdict.overtaking);
         if let Some(counterexample) = verdict.counterexample {
             report.counterexample = Some((call, counterexample));

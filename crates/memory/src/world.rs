@@ -1,7 +1,7 @@
 //! Running a program on real data.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::task::Poll;
 
 use hocket_core::matching::{Mailboxes, Slots};
@@ -16,7 +16,7 @@ use crate::Operator;
 /// Sends are buffered: they never wait. `operator` is needed by collectives that reduce.
 ///
 /// # Errors
-/// Inputs of the wrong number or length, a message longer than its receive, or ranks that wait for ever.
+/// Inputs of the wrong number or length, a message longer than its receive, a write to an input, or ranks that wait for ever.
 pub fn run(
     program: &impl Program,
     call: &Call,
@@ -170,6 +170,16 @@ impl MemoryRank<'_> {
         self.world.receives.borrow_mut().fill(posted.slot, Received { source: from, len });
         self.world.ready.push(to);
     }
+
+    /// Whether an operation may write `target`; one that may not is what the run fails with.
+    fn may_write(&self, target: Span, operation: &str) -> bool {
+        let may_write = self.world.call.may_write(self.rank, target);
+        if !may_write {
+            let text = format!("rank {}: {operation} writes {target}, expected the input to be only read", self.rank);
+            self.world.failure.borrow_mut().get_or_insert(Error::new(text));
+        }
+        may_write
+    }
 }
 
 /// Takes a receive back when its future is dropped before a message came.
@@ -217,6 +227,9 @@ impl Rank for MemoryRank<'_> {
     }
 
     async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
+        if !self.may_write(into, "recv") {
+            pending::<()>().await;
+        }
         let slot = self.world.receives.borrow_mut().open();
         let posted = Posted { slot, into };
         let message = self.world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
@@ -236,12 +249,18 @@ impl Rank for MemoryRank<'_> {
             self.world.failure.borrow_mut().get_or_insert(Error::new("operator: none given, and the program reduces"));
             return;
         };
+        if !self.may_write(target, "combine") {
+            return;
+        }
         let mut state = self.world.ranks[self.rank].borrow_mut();
         let source = state.read(self.world.call, source).to_vec();
         operator.apply(&source, state.write(self.world.call, target), side);
     }
 
     async fn copy(&self, source: Span, target: Span) {
+        if source == target || !self.may_write(target, "copy") {
+            return;
+        }
         let mut state = self.world.ranks[self.rank].borrow_mut();
         let source = state.read(self.world.call, source).to_vec();
         state.write(self.world.call, target).copy_from_slice(&source);

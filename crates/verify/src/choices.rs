@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// How many orders of messages to try.
+/// How many orders of messages to try, and how long each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Up to this many orders, all are tried.
@@ -19,11 +19,28 @@ pub struct Limits {
     pub most_drawn: usize,
     /// Seed of the draw.
     pub seed: u64,
+    /// Steps of one rank after which a program is stopped, since it does not seem to end; ten more are allowed for each
+    /// rank, and for each element of the rank's input and result.
+    pub most_steps: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { most_exhaustive: 2000, samples: 500, most_decisions: 20_000, most_drawn: 2000, seed: 0 }
+        Self {
+            most_exhaustive: 2000,
+            samples: 500,
+            most_decisions: 20_000,
+            most_drawn: 2000,
+            seed: 0,
+            most_steps: 20_000,
+        }
+    }
+}
+
+impl Limits {
+    /// These limits, but decisions at most, after which a few orders are still drawn.
+    pub fn with_decisions(self, most: usize) -> Self {
+        Self { most_decisions: self.most_decisions.min(most), most_drawn: self.most_drawn.min(most), ..self }
     }
 }
 
@@ -60,6 +77,8 @@ const LEAST_SAMPLES: usize = 4;
 pub struct Choices {
     limits: Limits,
     runs: usize,
+    /// Decisions of the runs that tried all orders and were given up, and those of the others.
+    given_up: usize,
     decided: Cell<usize>,
     sampler: Option<RefCell<ChaCha8Rng>>,
     script: RefCell<Script>,
@@ -81,7 +100,11 @@ impl Script {
 
 impl Choices {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, runs: 0, decided: Cell::new(0), sampler: None, script: RefCell::default() }
+        Self { limits, runs: 0, given_up: 0, decided: Cell::new(0), sampler: None, script: RefCell::default() }
+    }
+
+    pub const fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Takes the next decision, one of `alternatives`.
@@ -120,11 +143,16 @@ impl Choices {
         }
         if self.runs == self.limits.most_exhaustive || is_long || is_hopeless {
             self.runs = 0;
-            self.decided.set(0);
+            self.given_up = self.decided.replace(0);
             self.sampler = Some(RefCell::new(ChaCha8Rng::seed_from_u64(self.limits.seed)));
             return self.limits.samples > 0;
         }
         true
+    }
+
+    /// Decisions of all runs.
+    pub const fn decisions(&self) -> usize {
+        self.given_up + self.decided.get()
     }
 
     pub fn exploration(&self) -> Exploration {

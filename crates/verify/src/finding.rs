@@ -11,6 +11,10 @@ pub struct Verdict {
     pub counterexample: Option<Counterexample>,
     /// Which orders of messages were tried; with a counterexample, those up to it.
     pub exploration: Exploration,
+    /// How many they were, those of eager and of rendezvous sends together.
+    pub orders: usize,
+    /// How many decisions between messages made them.
+    pub decisions: usize,
     /// Messages received before an earlier one of the same pair, which had another tag: legal, but worth knowing.
     pub overtaking: usize,
 }
@@ -35,6 +39,10 @@ pub enum Kind {
     RunsDiffer,
     /// Ranks wait for each other for ever.
     Deadlock,
+    /// A rank that goes on and on.
+    NeverEnds,
+    /// A rank leaves a barrier before it knows that all others have come.
+    LeftTooEarly,
     /// Two branches of one rank send to, or receive from, one peer with one tag: timing decides which message is which.
     AmbiguousOrder,
     /// A message that nobody receives.
@@ -43,6 +51,8 @@ pub enum Kind {
     Truncation,
     /// Two operations of one rank use the same elements at the same time, and one of them writes.
     BufferRace,
+    /// The input, which is the caller's, is written.
+    WriteToInput,
     /// An operand that nobody has written.
     UndefinedOperand,
     /// A span outside its buffer, or a peer that is not a rank.
@@ -58,10 +68,13 @@ impl Kind {
             Self::RanksDiffer => "order of combination differs between ranks",
             Self::RunsDiffer => "order of combination differs between message orders",
             Self::Deadlock => "deadlock",
+            Self::NeverEnds => "program without end",
+            Self::LeftTooEarly => "barrier left too early",
             Self::AmbiguousOrder => "order of messages depends on timing",
             Self::LeftOverMessage => "left-over message",
             Self::Truncation => "message longer than its receive",
             Self::BufferRace => "buffer race",
+            Self::WriteToInput => "write to the input",
             Self::UndefinedOperand => "undefined operand",
             Self::OutOfBounds => "out of bounds",
         }

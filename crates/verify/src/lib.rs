@@ -9,6 +9,7 @@ mod check;
 mod choices;
 mod expression;
 mod finding;
+mod set;
 mod world;
 
 pub use choices::{Exploration, Limits};
@@ -24,7 +25,7 @@ use world::World;
 /// Runs `program` symbolically and judges what it does, up to the first counterexample. The call must make sense, see [`Call::check`].
 pub fn verify(program: &impl Program, call: &Call, limits: Limits) -> Verdict {
     let mut exploration = Exploration::Deterministic;
-    let mut overtaking = 0;
+    let (mut overtaking, mut orders, mut decisions) = (0, 0, 0);
     let arena = RefCell::new(Arena::new(call.commutative));
     for is_rendezvous in [false, true] {
         let mut choices = Choices::new(limits);
@@ -32,12 +33,15 @@ pub fn verify(program: &impl Program, call: &Call, limits: Limits) -> Verdict {
         loop {
             let world = World::new(call, is_rendezvous, &arena, &choices);
             world.run(program);
+            orders += 1;
             overtaking = overtaking.max(world.overtaking());
             let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
             if let Some(counterexample) = counterexample {
                 return Verdict {
                     counterexample: Some(counterexample),
                     exploration: choices.exploration(),
+                    orders,
+                    decisions: decisions + choices.decisions(),
                     overtaking,
                 };
             }
@@ -45,7 +49,8 @@ pub fn verify(program: &impl Program, call: &Call, limits: Limits) -> Verdict {
                 break;
             }
         }
+        decisions += choices.decisions();
         exploration = exploration.max(choices.exploration());
     }
-    Verdict { counterexample: None, exploration, overtaking }
+    Verdict { counterexample: None, exploration, orders, decisions, overtaking }
 }

@@ -3,15 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::{pending, poll_fn};
-use std::rc::Rc;
 use std::task::Poll;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{Buffer, Call, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Side, Source, Span, Tag};
+use hocket_core::{
+    Buffer, Call, Collective, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Side, Source, Span, Tag,
+};
 
 use crate::choices::Choices;
 use crate::expression::{Arena, Contribution, Value};
 use crate::finding::{Counterexample, Kind};
+use crate::set::Set;
 
 /// One run of a program: one protocol, one order of messages.
 pub struct World<'a> {
@@ -37,6 +39,8 @@ struct Message {
     /// Messages sent before it.
     number: usize,
     values: Vec<Value>,
+    /// The ranks that had come before it was sent.
+    come: Set,
     /// The operation of a rendezvous send that waits for the receive.
     sender: Option<Waiting>,
 }
@@ -108,6 +112,10 @@ struct State {
     result: Vec<Value>,
     scratch: Vec<Value>,
     steps: Vec<Step>,
+    /// Steps, and operations that do nothing.
+    turns: usize,
+    /// Whether the collective has returned to its caller.
+    has_left: bool,
 }
 
 /// One operation of a rank.
@@ -117,6 +125,8 @@ struct Step {
     writes: Option<Span>,
     /// What was finished when it began.
     finished: Finished,
+    /// Of a receive, the ranks of which its message tells that they have come.
+    come: Set,
     is_done: bool,
 }
 
@@ -224,6 +234,7 @@ impl<'a> World<'a> {
             self.report(self.deadlock(*rank, &stuck));
         } else {
             self.look_for_left_over_messages();
+            handles.iter().filter(|r| !r.state().borrow().has_left).for_each(SymbolicRank::leave);
         }
     }
 
@@ -261,6 +272,43 @@ impl<'a> World<'a> {
             expected,
             got,
             details: vec![format!("step {}: {}", step + 1, self.ranks[rank].borrow().steps[step])],
+        }
+    }
+
+    /// The latest steps of a rank.
+    fn latest_steps(&self, rank: usize) -> Vec<String> {
+        const MOST: usize = 3;
+        let state = self.ranks[rank].borrow();
+        let latest = state.steps.iter().enumerate().skip(state.steps.len().saturating_sub(MOST));
+        latest.map(|(at, step)| format!("step {}: {step}", at + 1)).collect()
+    }
+
+    /// `rank` leaves a barrier, and nothing tells it that `missing` has come.
+    fn left_too_early(&self, rank: usize, missing: usize) -> Counterexample {
+        Counterexample {
+            kind: Kind::LeftTooEarly,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank, missing],
+            step: None,
+            span: None,
+            expected: format!("rank {rank} to stay until it knows that rank {missing} has come"),
+            got: format!(
+                "no message that rank {rank} waited for comes from rank {missing}, directly or through others"
+            ),
+            details: self.latest_steps(rank),
+        }
+    }
+
+    fn never_ends(&self, rank: usize, most: usize) -> Counterexample {
+        Counterexample {
+            kind: Kind::NeverEnds,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank],
+            step: None,
+            span: None,
+            expected: format!("rank {rank} to reach its end within {most} steps"),
+            got: "it still goes on, and was stopped; its latest steps:".to_owned(),
+            details: self.latest_steps(rank),
         }
     }
 
@@ -333,7 +381,9 @@ impl<'a> World<'a> {
         if self.mailboxes.borrow().unexpected(rank).any(is_overtaken) {
             self.overtaking.set(self.overtaking.get() + 1);
         }
-        self.ranks[rank].borrow_mut().write(posted.into.part(0, len), message.values);
+        let state = &mut *self.ranks[rank].borrow_mut();
+        state.write(posted.into.part(0, len), message.values);
+        state.steps[step].come = message.come;
         self.finish(posted.waiting, Received { source: from, len });
         if let Some(sender) = message.sender {
             self.complete(sender, Received { source: rank, len });
@@ -418,32 +468,19 @@ impl<'a> World<'a> {
     }
 }
 
-/// The steps of a rank that are finished before a branch goes on.
+/// What has certainly happened before a branch goes on.
 #[derive(Clone, Default)]
 pub struct Finished {
-    steps: Rc<Vec<u64>>,
+    /// The steps of its rank that are finished.
+    steps: Set,
+    /// The ranks that have come, as far as its rank has been told.
+    come: Set,
     is_racing: bool,
-}
-
-impl Finished {
-    fn contains(&self, step: usize) -> bool {
-        self.steps.get(step / 64).is_some_and(|word| word >> (step % 64) & 1 == 1)
-    }
-
-    fn with(&self, step: usize) -> Self {
-        let mut steps = Vec::clone(&self.steps);
-        steps.resize(steps.len().max(step / 64 + 1), 0);
-        steps[step / 64] |= 1 << (step % 64);
-        Self { steps: Rc::new(steps), is_racing: self.is_racing }
-    }
 }
 
 impl Moment for Finished {
     fn later(self, other: Self) -> Self {
-        let len = self.steps.len().max(other.steps.len());
-        let word = |steps: &[u64], i: usize| steps.get(i).copied().unwrap_or(0);
-        let steps = (0..len).map(|i| word(&self.steps, i) | word(&other.steps, i)).collect();
-        Self { steps: Rc::new(steps), is_racing: self.is_racing }
+        Self { steps: self.steps.union(&other.steps), come: self.come.union(&other.come), is_racing: self.is_racing }
     }
 
     fn is_before(&self, _: &Self) -> bool {
@@ -464,7 +501,8 @@ struct SymbolicRank<'a> {
 
 impl<'a> SymbolicRank<'a> {
     fn new(world: &'a World<'a>, rank: usize) -> Self {
-        Self { world, rank, finished: RefCell::default() }
+        let finished = Finished { come: Set::of(rank), ..Finished::default() };
+        Self { world, rank, finished: RefCell::new(finished) }
     }
 
     fn state(&self) -> &'a RefCell<State> {
@@ -485,10 +523,11 @@ impl<'a> SymbolicRank<'a> {
         let number = {
             let state = &mut *self.state().borrow_mut();
             let finished = self.finished.borrow().clone();
-            state.steps.push(Step { verb, reads, writes, finished, is_done: false });
+            state.steps.push(Step { verb, reads, writes, finished, come: Set::default(), is_done: false });
             state.steps.len() - 1
         };
-        let found = self.out_of_bounds(number).or_else(|| self.race(number)).or_else(|| self.ambiguity(number));
+        let found = self.out_of_bounds(number).or_else(|| self.write_to_input(number));
+        let found = found.or_else(|| self.race(number)).or_else(|| self.ambiguity(number)).or_else(|| self.runaway());
         let is_wrong = found.is_some();
         found.into_iter().for_each(|found| self.world.report(found));
         (number, is_wrong)
@@ -513,9 +552,54 @@ impl<'a> SymbolicRank<'a> {
         Some(finding(format!("a span inside its buffer of {}", elements(room)), span.to_string()))
     }
 
+    fn write_to_input(&self, number: usize) -> Option<Counterexample> {
+        let state = self.state().borrow();
+        let step = &state.steps[number];
+        let is_program = step.verb != Verb::Complete;
+        let target = step.writes.filter(|span| is_program && !self.world.call.may_write(self.rank, *span))?;
+        let (expected, got) = ("the input to be only read".to_owned(), format!("{target} written"));
+        let found = self.world.counterexample(Kind::WriteToInput, self.rank, number, expected, got);
+        Some(Counterexample { span: Some(target.to_string()), ..found })
+    }
+
+    /// Takes a turn; whether there were so many that the program does not seem to end.
+    fn runaway(&self) -> Option<Counterexample> {
+        let call = self.world.call;
+        let elements = call.input_len(self.rank) + call.result_len(self.rank);
+        let most = self.world.choices.limits().most_steps + 10 * (call.ranks + elements);
+        let turns = self.state().borrow().turns + 1;
+        self.state().borrow_mut().turns = turns;
+        (turns > most).then(|| self.world.never_ends(self.rank, most))
+    }
+
+    /// An operation that does nothing, and is no step.
+    async fn idle(&self) {
+        if let Some(found) = self.runaway() {
+            self.world.report(found);
+            pending::<()>().await;
+        }
+    }
+
+    /// The collective returns to its caller, who may now read the result and change the input: for all that follows, a step
+    /// that never finishes.
+    fn leave(&self) {
+        let call = self.world.call;
+        let (result, input) = (call.result_of(self.rank), call.input_of(self.rank));
+        let writes = (!call.is_in_place(self.rank)).then_some(input);
+        if call.collective == Collective::Barrier
+            && let Some(missing) = self.finished.borrow().come.missing(call.ranks).next()
+        {
+            self.world.report(self.world.left_too_early(self.rank, missing));
+        }
+        let (step, _) = self.note(Verb::Complete, Some(result), writes);
+        let state = &mut *self.state().borrow_mut();
+        state.steps[step].is_done = true;
+        state.has_left = true;
+    }
+
     /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches that
     /// have just begun issue their messages in the order of the program; later on timing decides. Two empty messages may
-    /// change places.
+    /// change places, but not in a barrier, whose messages tell who has come.
     fn ambiguity(&self, number: usize) -> Option<Counterexample> {
         let state = self.state().borrow();
         let step = &state.steps[number];
@@ -523,12 +607,13 @@ impl<'a> SymbolicRank<'a> {
         if !is_message {
             return None;
         }
-        let is_empty = |step: &Step| step.reads.or(step.writes).is_none_or(Span::is_empty);
-        let other = (0..number).filter(|at| !step.finished.contains(*at)).find(|at| {
+        let is_barrier = self.world.call.collective == Collective::Barrier;
+        let is_nothing = |step: &Step| !is_barrier && step.reads.or(step.writes).is_none_or(Span::is_empty);
+        let other = step.finished.steps.missing(number).find(|at| {
             let other = &state.steps[*at];
             other.verb == step.verb
                 && other.finished.steps != step.finished.steps
-                && !(is_empty(other) && is_empty(step))
+                && !(is_nothing(other) && is_nothing(step))
         })?;
         Some(self.concurrent(
             Kind::AmbiguousOrder,
@@ -549,10 +634,9 @@ impl<'a> SymbolicRank<'a> {
     /// An earlier step that is not certainly finished and uses the same elements, one of the two writing them.
     fn race(&self, number: usize) -> Option<Counterexample> {
         let state = self.state().borrow();
-        let finished = self.finished.borrow();
         let step = &state.steps[number];
         let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
-        let other = (0..number).filter(|at| !finished.contains(*at)).find(|at| {
+        let other = step.finished.steps.missing(number).find(|at| {
             let other = &state.steps[*at];
             clash(step.writes, other.reads) || clash(step.writes, other.writes) || clash(step.reads, other.writes)
         })?;
@@ -561,9 +645,11 @@ impl<'a> SymbolicRank<'a> {
     }
 
     fn end(&self, step: usize) {
-        self.state().borrow_mut().steps[step].is_done = true;
-        let finished = self.finished.borrow().with(step);
-        *self.finished.borrow_mut() = finished;
+        let done = &mut self.state().borrow_mut().steps[step];
+        done.is_done = true;
+        let finished = &mut *self.finished.borrow_mut();
+        finished.steps = finished.steps.with(step);
+        finished.come = finished.come.union(&done.come);
     }
 
     fn waiting(&self, step: usize) -> Waiting {
@@ -629,9 +715,10 @@ impl Rank for SymbolicRank<'_> {
         let step = self.begin(Verb::Send(to, options.tag), Some(data), None).await;
         let (world, from) = (self.world, self.rank as u32);
         let values = self.state().borrow().read(data).to_vec();
+        let come = self.finished.borrow().come.clone();
         let waiting = self.waiting(step);
         let number = world.sent.replace(world.sent.get() + 1);
-        let message = Message { number, values, sender: world.is_rendezvous.then_some(waiting) };
+        let message = Message { number, values, come, sender: world.is_rendezvous.then_some(waiting) };
         let posted = world.mailboxes.borrow_mut().take_receive(to, from, options.tag);
         match posted {
             Some(posted) => world.transfer(self.rank, &posted, message),
@@ -692,7 +779,7 @@ impl Rank for SymbolicRank<'_> {
 
     async fn copy(&self, source: Span, target: Span) {
         if source == target {
-            return;
+            return self.idle().await;
         }
         let step = self.begin(Verb::Copy, Some(source), Some(target)).await;
         let values = self.state().borrow().read(source).to_vec();
@@ -705,13 +792,17 @@ impl Rank for SymbolicRank<'_> {
         self.end_local(step).await;
     }
 
-    /// The caller may now read the result and change the input: for all that follows, a step that never finishes.
+    async fn connect(&self, _peer: usize) -> bool {
+        self.idle().await;
+        true
+    }
+
+    fn disconnect(&self, _peer: usize) -> impl Future<Output = ()> {
+        self.idle()
+    }
+
     fn complete(&self) {
-        let call = self.world.call;
-        let (result, input) = (call.result_of(self.rank), call.input_of(self.rank));
-        let writes = (!call.is_in_place(self.rank)).then_some(input);
-        let (step, _) = self.note(Verb::Complete, Some(result), writes);
-        self.state().borrow_mut().steps[step].is_done = true;
+        self.leave();
     }
 
     fn moment(&self) -> Finished {

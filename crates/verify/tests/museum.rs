@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hocket_algorithms::{CATALOGUE, Visitor, with_program};
-use hocket_core::{Call, Collective, Options, Program, Rank, Side, Source};
+use hocket_core::{Call, Collective, Options, Program, Rank, Side, Source, Span};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, verify};
 
 /// Defines a program by its body.
@@ -343,11 +343,15 @@ impl Program for RacingSizes {
 
 #[test]
 fn only_two_empty_messages_may_change_places() {
-    let verdict = |lens| verify(&RacingSizes { lens }, &Call::new(Collective::Barrier, 4, 0), Limits::default());
-    assert!(verdict([0, 0]).is_ok());
+    let verdict = |collective, lens| verify(&RacingSizes { lens }, &Call::new(collective, 4, 0), Limits::default());
+    assert!(verdict(Collective::Allreduce, [0, 0]).is_ok());
     for lens in [[0, 1], [1, 0]] {
-        assert_eq!(verdict(lens).counterexample.map(|found| found.kind), Some(Kind::AmbiguousOrder), "{lens:?}");
+        let found = verdict(Collective::Allreduce, lens).counterexample;
+        assert_eq!(found.map(|found| found.kind), Some(Kind::AmbiguousOrder), "{lens:?}");
     }
+    // In a barrier it matters who was heard of first.
+    let found = verdict(Collective::Barrier, [0, 0]).counterexample;
+    assert_eq!(found.map(|found| found.kind), Some(Kind::AmbiguousOrder));
 }
 
 // A message that nobody receives.
@@ -402,8 +406,9 @@ exhibit!(GatherFromAny, |r, c| {
 fn all_orders_are_tried_when_few_and_a_sample_when_many() {
     let verdict = |ranks| verify(&GatherFromAny, &Call::new(Collective::Gather, ranks, 1), Limits::default());
     assert!(verdict(5).is_ok() && verdict(9).is_ok());
-    assert_eq!(verdict(5).exploration, Exploration::Exhaustive);
+    assert_eq!((verdict(5).exploration, verdict(5).orders), (Exploration::Exhaustive, 2 * 24));
     assert_eq!(verdict(9).exploration, Exploration::Sampled);
+    assert!((1000..=5000).contains(&verdict(9).orders), "{} orders", verdict(9).orders);
     assert_eq!(verdict(9), verdict(9), "a sample is seeded");
 }
 
@@ -418,7 +423,7 @@ exhibit!(AnyBeforeNamed, |r, c| {
 
 #[test]
 fn a_receive_from_any_rank_takes_the_message_of_a_later_receive() {
-    let verdict = verify(&AnyBeforeNamed, &Call::new(Collective::Barrier, 3, 0), Limits::default());
+    let verdict = verify(&AnyBeforeNamed, &allreduce(3, 0), Limits::default());
     assert_ne!(verdict.exploration, Exploration::Deterministic);
     assert_eq!(verdict.counterexample.map(|found| found.kind), Some(Kind::Deadlock));
 }
@@ -483,6 +488,200 @@ fn first_is_tried_both_ways() {
     let verdict = verify(&FirstOfTwo, &Call::new(Collective::Broadcast, 3, 1), Limits::default());
     assert!(verdict.is_ok(), "{verdict:?}");
     assert_eq!(verdict.exploration, Exploration::Exhaustive);
+}
+
+// A barrier whose ranks only compute.
+exhibit!(NobodyWaits, |r, c| {
+    let _ = c;
+    r.compute(1e-6).await;
+});
+
+// Dissemination, one round too few for other numbers of ranks than 2^K.
+exhibit!(RoundTooFew, |r, c| {
+    let _ = c;
+    for round in 0..r.size().ilog2() {
+        let (distance, size) = (1 << round, r.size());
+        let (to, from) = ((r.rank() + distance) % size, (r.rank() + size - distance) % size);
+        r.sendrecv(to, Span::EMPTY, from, Span::EMPTY).await;
+    }
+});
+
+// All tell rank 0, which tells nobody that all have come.
+exhibit!(Unanswered, |r, c| {
+    let _ = c;
+    if r.rank() > 0 {
+        return r.send_with(0, Span::EMPTY, Options { is_posted: true, ..Options::default() }).await;
+    }
+    r.join_all((1..r.size()).map(|peer| r.recv(peer, Span::EMPTY))).await;
+});
+
+// A barrier that tells its caller to go on before it waits.
+exhibit!(CompleteFirst, |r, c| {
+    r.complete();
+    Linear.run(r, c).await;
+});
+
+// A rank goes on with the first of the signals, and waits for the other one only when it has left.
+exhibit!(FirstSignal, |r, c| {
+    let _ = c;
+    let others = [1, 2].map(|distance| (r.rank() + distance) % 3);
+    r.join(r.send(others[0], Span::EMPTY), r.send(others[1], Span::EMPTY)).await;
+    let (_, rest) = r.first(r.recv(others[0], Span::EMPTY), r.recv(others[1], Span::EMPTY)).await;
+    r.complete();
+    rest.await;
+});
+
+// All tell rank 0 in whatever order, and it tells all.
+exhibit!(Linear, |r, c| {
+    let _ = c;
+    if r.rank() > 0 {
+        r.send(0, Span::EMPTY).await;
+        r.recv(0, Span::EMPTY).await;
+        return;
+    }
+    for _ in 1..r.size() {
+        r.recv_any(Span::EMPTY).await;
+    }
+    r.join_all((1..r.size()).map(|peer| r.send(peer, Span::EMPTY))).await;
+});
+
+fn barrier(program: &impl Program, ranks: usize) -> Option<Counterexample> {
+    verify(program, &Call::new(Collective::Barrier, ranks, 0), Limits::default()).counterexample
+}
+
+#[test]
+fn a_barrier_left_before_all_have_come() {
+    let found = barrier(&NobodyWaits, 3).unwrap();
+    assert_eq!((found.kind, found.ranks.as_slice()), (Kind::LeftTooEarly, [0, 1].as_slice()));
+    assert_eq!(
+        found.to_string(),
+        "barrier left too early (eager sends): rank 0\n  \
+         expected rank 0 to stay until it knows that rank 1 has come\n  \
+         got      no message that rank 0 waited for comes from rank 1, directly or through others\n  \
+         step 1: compute"
+    );
+    for ranks in 1..10_usize {
+        assert_eq!(barrier(&RoundTooFew, ranks).is_none(), ranks.is_power_of_two(), "{ranks} ranks");
+    }
+    assert_eq!(barrier(&Unanswered, 3).map(|found| (found.kind, found.ranks)), Some((Kind::LeftTooEarly, vec![1, 0])));
+    assert_eq!(barrier(&CompleteFirst, 2).map(|found| found.kind), Some(Kind::LeftTooEarly));
+    assert_eq!(barrier(&FirstSignal, 3).map(|found| found.kind), Some(Kind::LeftTooEarly));
+}
+
+#[test]
+fn a_barrier_in_which_all_wait_for_all() {
+    for ranks in 1..6 {
+        assert_eq!(barrier(&Linear, ranks), None);
+    }
+}
+
+// A receive that the program never waits for: it may be too late for the caller, who reads the result.
+exhibit!(NeverAwaited, |r, c| {
+    if r.rank() == c.root {
+        return r.send(1 - r.rank(), c.result(r)).await;
+    }
+    let receive = r.start(r.recv(c.root, c.result(r))).await;
+    r.compute(1e-6).await;
+    drop(receive);
+});
+
+#[test]
+fn a_result_that_is_not_waited_for() {
+    for root in [0, 1] {
+        let verdict =
+            verify(&NeverAwaited, &Call { root, ..Call::new(Collective::Broadcast, 2, 1) }, Limits::default());
+        assert!(!verdict.is_ok(), "root {root}");
+    }
+}
+
+/// A program that ends by writing to a span of the input, in one of three ways.
+struct Scribbler {
+    verb: &'static str,
+}
+
+impl Program for Scribbler {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let (input, result, scratch) = (c.input(r), c.result(r), r.scratch(c.input(r).len));
+        r.copy(input, result).await;
+        match self.verb {
+            "copy" => r.copy(result, input).await,
+            "combine" => r.combine(result, input, Side::Left).await,
+            _ => {
+                r.copy(input, scratch).await;
+                let _ = r.sendrecv(r.rank(), scratch, r.rank(), input).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_write_to_the_input() {
+    for (verb, step) in [("copy", 2), ("combine", 2), ("recv", 4)] {
+        let found = find(&Scribbler { verb }, &allreduce(1, 3));
+        assert_eq!((found.kind, found.ranks[0], found.step), (Kind::WriteToInput, 0, Some(step)), "{verb}");
+        assert_eq!(found.span.as_deref(), Some("input[0..3]"));
+        assert!(found.details[0].starts_with(&format!("step {step}: {verb} ")), "{found}");
+        let nothing = verify(&Scribbler { verb }, &allreduce(1, 0), Limits::default());
+        assert!(nothing.is_ok(), "{verb}: {nothing:?}");
+    }
+    let in_place = Call { in_place: true, ..allreduce(1, 3) };
+    for verb in ["copy", "recv"] {
+        let verdict = verify(&Scribbler { verb }, &in_place, Limits::default());
+        assert!(verdict.is_ok(), "{verb}: {verdict:?}");
+    }
+}
+
+/// A program in which ranks go on and on, in one of several ways.
+struct Endless {
+    verb: &'static str,
+}
+
+impl Program for Endless {
+    async fn run(&self, r: &impl Rank, c: &Call) {
+        let peer = r.rank() ^ 1;
+        loop {
+            match self.verb {
+                "compute" => r.compute(0.0).await,
+                "copy" => r.copy(c.input(r), c.input(r)).await,
+                "connect" => _ = r.connect(peer).await,
+                "disconnect" => r.disconnect(peer).await,
+                "first" => drop(r.first(r.compute(0.0), r.compute(0.0)).await),
+                _ => _ = r.sendrecv(peer, Span::EMPTY, peer, Span::EMPTY).await,
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_without_end() {
+    for verb in ["compute", "copy", "connect", "disconnect", "first", "send"] {
+        let found = find(&Endless { verb }, &allreduce(2, 1));
+        assert_eq!(found.kind, Kind::NeverEnds, "{verb}");
+        assert!(found.expected.ends_with("to reach its end within 20040 steps"), "{found}");
+    }
+    let found = find(&Endless { verb: "compute" }, &allreduce(2, 1));
+    assert_eq!(found.details, ["step 20039: compute", "step 20040: compute", "step 20041: compute"]);
+}
+
+// As many steps as there are elements, many more than the usual limit.
+exhibit!(ElementByElement, |r, c| {
+    let result = c.result(r);
+    for index in 0..result.len {
+        let element = result.part(index, 1);
+        if r.rank() > 0 {
+            r.recv(r.rank() - 1, element).await;
+        }
+        if r.rank() + 1 < r.size() {
+            r.send(r.rank() + 1, element).await;
+        }
+    }
+});
+
+#[test]
+fn a_long_program_that_ends() {
+    let limits = Limits { most_steps: 10, ..Limits::default() };
+    let verdict = verify(&ElementByElement, &Call::new(Collective::Broadcast, 3, 5000), limits);
+    assert!(verdict.is_ok(), "{verdict:?}");
 }
 
 // Whichever operation a correct program loses, the verify world notices.

@@ -29,6 +29,7 @@ __all__ = [
     "as_json_option",
     "call_options",
     "chosen",
+    "element_option",
     "engine_option",
     "jobs_option",
     "links_option",
@@ -260,6 +261,13 @@ jobs_option = click.option(
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM")
 
+element_option = click.option(
+    "--element",
+    type=Read(_element_bytes, name="SIZE"),
+    default=1,
+    show_default="1B",
+    help="Size of an element; messages are cut between elements.",
+)
 parameter_option = click.option(
     "--param",
     type=Read(_parameter, name="NAME=VALUE"),
@@ -271,13 +279,7 @@ _CALL_OPTIONS = (
     click.option(
         "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
     ),
-    click.option(
-        "--element",
-        type=Read(_element_bytes, name="SIZE"),
-        default=1,
-        show_default="1B",
-        help="Size of an element; messages are cut between elements.",
-    ),
+    element_option,
     click.option("--in-place", is_flag=True, help="The input lies in the result buffer."),
     parameter_option,
 )

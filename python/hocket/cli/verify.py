@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from hocket.cli.options import (
+    Read,
     as_json_option,
     chosen,
+    element_option,
     jobs_option,
     load_option,
     parameter_option,
@@ -20,7 +22,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.library import COLLECTIVES, Algorithm, algorithms_named
 from hocket.parallel import workers
-from hocket.units import format_count, format_ranks
+from hocket.units import format_count, format_ranks, format_value, parse_count
 from hocket.verification import Finding, Verdict, verify_all
 from hocket.version import version
 
@@ -35,6 +37,15 @@ _WRONG = 1
 @click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM]")
 @click.option("--all", "is_all", is_flag=True, help="Check every algorithm.")
 @rank_counts_option
+@click.option(
+    "--count",
+    type=Read(parse_count, name="N"),
+    help="Elements: this count alone, where the collective has any, instead of several small ones.",
+)
+@click.option(
+    "--root", type=Read(parse_count, name="RANK"), help="This root alone, where the collective has one, instead of all."
+)
+@element_option
 @parameter_option
 @load_option
 @jobs_option
@@ -43,6 +54,9 @@ def verify(
     names: tuple[str, ...],
     is_all: bool,
     ranks: tuple[int, ...] | None,
+    count: int | None,
+    root: int | None,
+    element: int,
     param: tuple[tuple[str, str], ...],
     algorithms: tuple[Algorithm, ...],
     jobs: int,
@@ -50,13 +64,22 @@ def verify(
 ) -> int:
     """Check an algorithm, or all of a collective, at every root, count and operator for each rank count.
 
+    A parameter that is not given has its default, and the other values that it says to try.
+
     The exit status is 0 if all is right and 1 if there is a counterexample.
     """
     chosen_ones = _chosen(names, is_all, algorithms)
-    counts = ranks or _RANKS
-    with workers(jobs) as executor, progress("verifying", len(chosen_ones) * len(counts)) as on_done:
+    rank_counts = ranks or _RANKS
+    with workers(jobs) as executor, progress("verifying", len(chosen_ones) * len(rank_counts)) as on_done:
         verdict = verify_all(
-            chosen_ones, counts, parameters=values_of(param, chosen_ones), executor=executor, on_done=on_done
+            chosen_ones,
+            rank_counts,
+            parameters=values_of(param, chosen_ones),
+            count=count,
+            root=root,
+            element_bytes=element,
+            executor=executor,
+            on_done=on_done,
         )
     if as_json:
         print_json(_entry(verdict))
@@ -72,6 +95,8 @@ def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         return algorithms
     if not names:
         raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
+    if names[0] == "schedule":
+        raise click.UsageError("a schedule does not say what its result should be, expected the algorithm it is of")
     if len(names) == 1 and names[0] in COLLECTIVES:
         return algorithms_named(names[0], (), among=algorithms)
     return (chosen(names, algorithms),)
@@ -84,6 +109,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "counterexamples": verdict.counterexamples,
         "refused": [vars(refusal) for refusal in verdict.refusals],
         "exploration": _exploration(verdict.findings),
+        "orders": sum(finding.orders for finding in verdict.findings),
         "overtaking": max((finding.overtaking for finding in verdict.findings), default=0),
         "version": version(),
     }
@@ -109,7 +135,10 @@ def _print_algorithm(findings: tuple[Finding, ...]) -> None:
     result = click.style("WRONG", fg="red", bold=True) if wrong else click.style("ok", fg="green")
     where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
     overtaking = max(finding.overtaking for finding in findings)
-    line = f"{findings[0].label}: {result}, {where}, {format_count(calls, 'call')}, {_exploration(findings)}"
+    exploration = _exploration(findings)
+    line = f"{findings[0].label}: {result}, {where}, {format_count(calls, 'call')}, {exploration}"
+    if exploration != "deterministic":
+        line += f", {format_count(sum(finding.orders for finding in findings), 'order')} of messages"
     line += f", {format_count(overtaking, 'overtaking message')}" if overtaking else ""
     click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
 
@@ -121,6 +150,7 @@ def _describe(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
         f"P = {counterexample['ranks']}",
         format_count(call["count"], "element"),
         f"root {call['root']}",
+        *([] if call["element_bytes"] == 1 else [f"elements of {format_value(call['element_bytes'], 'bytes')}"]),
         *(["in place"] if call["in_place"] else []),
         *([] if call["commutative"] else ["operator not commutative"]),
         *([algorithm.format(call["parameters"])] if call["parameters"] else []),

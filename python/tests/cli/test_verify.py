@@ -67,6 +67,59 @@ def test_a_wrong_algorithm_is_wrong_in_json_too(
     assert {"collective", "algorithm", "ranks", "kind", "message"} <= ran.json["counterexamples"][0].keys()
 
 
+SEGMENTED = '''
+@hocket.algorithm("broadcast", parameters=[hocket.Parameter("segment", unit="bytes", default=65536)])
+def misplaced(r, c):
+    """Linear: each later segment is put where the first one belongs."""
+    result, segment = c.result(r), c.parameter("segment")
+    for start in range(0, len(result), segment):
+        length = min(segment, len(result) - start)
+        if r.rank == c.root:
+            yield r.join(*(r.send(peer, result.part(start, length)) for peer in range(r.size) if peer != c.root))
+        else:
+            yield r.recv(c.root, result.part(0, length))
+'''
+
+
+def test_small_segments_are_tried_unless_a_value_is_given(
+    hocket_command: Callable[..., Ran], program_file: Callable[[str], Path]
+) -> None:
+    ran = hocket_command("verify misplaced --ranks 2 --load", program_file(SEGMENTED))
+    assert ran.status == 1
+    assert "broadcast/misplaced, P = 2, 2 elements, root 0, segment = 1 B\n" in ran.out
+    assert hocket_command("verify misplaced --ranks 2 --param segment=100B --load", program_file(SEGMENTED)).status == 0
+
+
+def test_a_count_a_root_and_an_element_can_be_chosen(
+    hocket_command: Callable[..., Ran], program_file: Callable[[str], Path]
+) -> None:
+    ran = hocket_command(
+        "verify misplaced --ranks 3 --count 1000 --root 2 --element 8B --load", program_file(SEGMENTED)
+    )
+    assert "broadcast/misplaced, P = 3, 1000 elements, root 2, elements of 8 B, segment = 8 B\n" in ran.out
+    ran = hocket_command("verify broadcast binomial --ranks 1-4 --root 2")
+    assert ran.out.startswith("broadcast/binomial: ok, P = 3-4, 8 calls, deterministic; not for P = 1-2\n")
+
+
+def test_what_is_no_count_root_or_element_is_bad_input(bad_input: Callable[..., str]) -> None:
+    assert bad_input("verify broadcast chain --count x").startswith('--count: got "x", expected a whole number')
+    assert bad_input("verify broadcast chain --root -1").startswith('--root: got "-1", expected a whole number')
+    assert "--element: got 0 B" in bad_input("verify broadcast chain --element 0B")
+    assert "root: got 7, expected a rank below 4" in bad_input("verify broadcast chain --ranks 4 --root 7")
+    assert "expected at most 16777216 elements" in bad_input("verify broadcast chain --ranks 4 --count 999999999999")
+
+
+def test_a_schedule_cannot_be_verified(bad_input: Callable[..., str]) -> None:
+    assert "a schedule does not say what its result should be" in bad_input("verify schedule ring.goal")
+
+
+def test_orders_of_messages_are_told(hocket_command: Callable[..., Ran]) -> None:
+    command = "verify allreduce redundant_butterfly --ranks 2 --count 1 --param T=1 --param hosts=2"
+    found = hocket_command(f"{command} --json").json
+    assert found["exploration"] == "sampled" and found["orders"] > found["checked"]
+    assert f", sampled, {found['orders']} orders of messages, " in hocket_command(command).out
+
+
 def test_rank_counts_that_are_refused_are_told(hocket_command: Callable[..., Ran]) -> None:
     ran = hocket_command("verify allgather recursive_doubling --ranks 1-8")
     assert ran.status == 0

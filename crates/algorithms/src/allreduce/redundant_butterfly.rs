@@ -30,6 +30,7 @@ const HOSTS: Parameter = Parameter {
     unit: Unit::Count,
     default: 2,
     least: 1,
+    tries: &[1],
     meaning: "hosts of each rank beyond a power of two: 2 keep the protection, 1 is the plain fold",
 };
 

@@ -26,6 +26,7 @@ pub const PAIRING: Parameter = Parameter {
     unit: Unit::Count,
     default: 0,
     least: 0,
+    tries: &[1, 2],
     meaning: "1: with rank XOR i in step i; 2: i to the right, from i to the left; 0: the first for a power of two of ranks",
 };
 
@@ -35,6 +36,7 @@ pub const BARRIER: Parameter = Parameter {
     unit: Unit::Count,
     default: 0,
     least: 0,
+    tries: &[1],
     meaning: "1: a dissemination barrier between two steps, so that steps do not overlap",
 };
 

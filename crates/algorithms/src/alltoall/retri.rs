@@ -27,6 +27,7 @@ pub const OVERLAP: Parameter = Parameter {
     unit: Unit::Count,
     default: 1,
     least: 0,
+    tries: &[0],
     meaning: "1: half of four or more ports is set up while the other half carries, unless all phases fit; 0: all ports at once",
 };
 

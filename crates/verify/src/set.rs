@@ -1,0 +1,93 @@
+//! Sets of numbers that fill up from below, cheap to copy.
+
+use std::rc::Rc;
+
+/// A set of numbers. It is kept as bits, but for the numbers below the first one that is missing, in words of 64.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Set {
+    /// Words of which all numbers are in the set; those that follow are in `words`, the first of which lacks a number.
+    full: usize,
+    words: Rc<Vec<u64>>,
+}
+
+impl Set {
+    /// The set of this number.
+    pub fn of(number: usize) -> Self {
+        Self::default().with(number)
+    }
+
+    pub fn contains(&self, number: usize) -> bool {
+        self.word(number / 64) >> (number % 64) & 1 == 1
+    }
+
+    /// The numbers below `end` that are not in the set, in ascending order.
+    pub fn missing(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> {
+        (64 * self.full..end).filter(|number| !self.contains(*number))
+    }
+
+    /// This set with one number more.
+    pub fn with(&self, number: usize) -> Self {
+        let at = number / 64;
+        let word = |i: usize| self.word(i) | if i == at { 1 << (number % 64) } else { 0 };
+        Self::of_words(self.full, self.end().max(at + 1), word)
+    }
+
+    /// The numbers of both sets.
+    pub fn union(&self, other: &Self) -> Self {
+        if other.is_within(self) {
+            return self.clone();
+        }
+        if self.is_within(other) {
+            return other.clone();
+        }
+        let word = |i: usize| self.word(i) | other.word(i);
+        Self::of_words(self.full.max(other.full), self.end().max(other.end()), word)
+    }
+
+    fn is_within(&self, other: &Self) -> bool {
+        let is_same = self.full == other.full && Rc::ptr_eq(&self.words, &other.words);
+        is_same || (other.full.min(self.end())..self.end()).all(|i| self.word(i) & !other.word(i) == 0)
+    }
+
+    /// The set of words below `end`, of which those below `full` are full.
+    fn of_words(full: usize, end: usize, word: impl Fn(usize) -> u64) -> Self {
+        let full = (full..end).find(|i| word(*i) != u64::MAX).unwrap_or(end);
+        Self { full, words: Rc::new((full..end).map(word).collect()) }
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        if at < self.full { u64::MAX } else { self.words.get(at - self.full).copied().unwrap_or(0) }
+    }
+
+    fn end(&self) -> usize {
+        self.full + self.words.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_what_was_put_into_it_in_whatever_order() {
+        let numbers = [0, 1, 63, 64, 65, 127, 128, 200];
+        let all = (0..192).filter(|number| *number != 70).chain([300]);
+        let (up, down) = (all.clone().collect::<Vec<_>>(), all.collect::<Vec<_>>().into_iter().rev());
+        let up = up.into_iter().fold(Set::default(), |set, number| set.with(number));
+        let down = down.fold(Set::default(), |set, number| set.with(number));
+        assert_eq!(up, down);
+        assert_eq!(up.missing(194).collect::<Vec<_>>(), [70, 192, 193]);
+        for number in numbers {
+            assert_eq!(up.contains(number), number != 200, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_union_has_the_numbers_of_both() {
+        let low = (0..64).fold(Set::of(130), |set, number| set.with(number));
+        let high = (64..128).fold(Set::default(), |set, number| set.with(number));
+        assert_eq!(low.union(&high), high.union(&low));
+        assert_eq!(low.union(&high).missing(133).collect::<Vec<_>>(), [128, 129, 131, 132]);
+        assert_eq!(low.union(&Set::default()), low);
+    }
+}
