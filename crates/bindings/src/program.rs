@@ -12,7 +12,7 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use crate::wire::Error;
+use crate::wire::{Error, raise};
 
 /// How deep steps may lie within each other, generators and the branches of `join` and `first` alike: each takes a piece
 /// of the stack of the thread that runs them.
@@ -131,9 +131,9 @@ impl<'a, R: Rank> Driver<'a, R> {
                 pending::<()>().await;
             }
             let next = Python::attach(|py| resume(running.generator.bind(py), value, depth));
-            self.give_scratch();
+            let given = self.give_scratch();
             self.withdraw();
-            match next {
+            match given.and(next) {
                 Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,
                 Ok(Next::Returned(returned)) => return returned,
                 Err(error) => {
@@ -144,11 +144,13 @@ impl<'a, R: Rank> Driver<'a, R> {
         }
     }
 
-    fn give_scratch(&self) {
+    fn give_scratch(&self) -> PyResult<()> {
         let lens = std::mem::take(&mut *self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner));
         for len in lens {
+            self.rank.check_scratch(len).map_err(raise)?;
             self.rank.scratch(len);
         }
+        Ok(())
     }
 
     /// Drops the rests that the program has dropped.
