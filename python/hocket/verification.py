@@ -10,9 +10,10 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
+from hocket.checks import function, mapping, several, shown, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.parallel import do_all, ignore
-from hocket.requests import ask, complete, declared_by, numbers, refusal, whole
+from hocket.requests import ask, complete, declared_by, numbers, refusal
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
 
@@ -107,7 +108,7 @@ def verify(
             does not take, all of them.
     """
     algorithm = as_algorithm(algorithm)
-    complete(algorithm, parameters or {})
+    complete(algorithm, {} if parameters is None else parameters)
     return verify_all([algorithm], ranks, parameters=parameters, executor=executor, on_done=on_done)
 
 
@@ -121,9 +122,12 @@ def verify_all(
 ) -> Verdict:
     """Check several algorithms, each with those of the parameters that it declares; otherwise as `verify`."""
     if not isinstance(ranks, Iterable):
-        raise Error(f"ranks: got {ranks!r}, expected several rank counts such as [{ranks!r}]")
+        raise Error(f"ranks: got {shown(ranks)}, expected several rank counts such as [{shown(ranks)}]")
     counts = tuple(whole("ranks", count) for count in ranks)
-    tasks = [_Task(algorithm, count, dict(parameters or {})) for algorithm in algorithms for count in counts]
+    known = several("algorithms", algorithms, Algorithm, "algorithms")
+    given = {} if parameters is None else mapping("parameters", parameters)
+    tasks = [_Task(algorithm, count, given) for algorithm in known for count in counts]
+    function("on_done", on_done)
     largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
     found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done())
     in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
