@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,14 @@ from hocket.cli.options import (
     trials_option,
 )
 from hocket.cli.output import print_json, print_table, progress
+from hocket.cli.trials import asked_trials
 from hocket.comparison import Best, Comparison
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.parallel import workers
 from hocket.plot import render
-from hocket.simulation import Engine, Trials
+from hocket.simulation import Engine
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 
@@ -75,13 +77,14 @@ def compare(
         call_options.call(candidates, ranks=ranks, size_bytes=size)
         for size in required(sizes, "--sizes", "sizes such as 8B..64MiB")
     ]
+    repeated = replace(asked_trials(trials, seed, None, machine), threads=1)
     with workers(jobs) as executor, progress("simulating", len(calls) * len(candidates)) as on_done:
         found = compare_algorithms(
             candidates,
             calls,
             machine=machine,
             engine=engine,
-            trials=Trials(trials, seed, threads=1),
+            trials=repeated,
             executor=executor,
             on_done=on_done,
         )

@@ -8,13 +8,14 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import click
 
 from hocket.parallel import ignore
 
-__all__ = ["print_facts", "print_json", "print_table", "progress", "width"]
+__all__ = ["print_facts", "print_json", "print_table", "progress", "progress_to", "width"]
 
 _WIDE = 1000  # columns, where no terminal sets a limit
 _READABLE = 100
@@ -61,6 +62,14 @@ def width() -> int:
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[], object]]:
     """Show a bar on stderr while work goes on, if that is a terminal; gives what to call after each piece."""
+    done = count(1)
+    with progress_to(label, total) as reach:
+        yield lambda: reach(next(done))
+
+
+@contextmanager
+def progress_to(label: str, total: int) -> Iterator[Callable[[int], object]]:
+    """Show a bar on stderr while work goes on, if that is a terminal; gives what to call with how much is done."""
     if not sys.stderr.isatty():
         yield ignore
         return
@@ -69,4 +78,4 @@ def progress(label: str, total: int) -> Iterator[Callable[[], object]]:
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda: bar.advance(task)
+        yield lambda done: bar.update(task, completed=done)

@@ -6,8 +6,10 @@ import csv
 import io
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from functools import partial
+from typing import Any
 
 import click
 
@@ -30,7 +32,7 @@ from hocket.cli.options import (
     trials_option,
     until_option,
 )
-from hocket.cli.output import print_facts, print_json
+from hocket.cli.output import print_facts, print_json, progress_to
 from hocket.cli.trials import asked_trials, carried, spread
 from hocket.library import Algorithm
 from hocket.machine import Machine
@@ -91,18 +93,22 @@ def simulate(
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
     if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
         raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
-    repeated = asked_trials(trials, seed, until_ci)
+    repeated = asked_trials(trials, seed, until_ci, machine)
     contents: dict[str, str] = {}  # nothing is written before all is known
     if links is not None:
         contents[links] = _as_csv(subject.link_uses(machine=machine, trials=repeated))
-    if timeline is None:
-        found = subject.simulate(machine=machine, engine=engine, trials=repeated)
-    else:
-        traced = subject.trace(machine=machine, engine=engine, trials=repeated)
-        contents[timeline] = timeline_text(traced)
-        found = traced.simulation
+    options: dict[str, Any] = {"machine": machine, "engine": engine, "trials": repeated}
+    with progress_to("simulating", repeated.count) if repeated.count > 1 else nullcontext() as on_trials:
+        if timeline is None:
+            found = subject.simulate(**options, on_trials=on_trials)
+        else:
+            traced = subject.trace(**options, on_trials=on_trials)
+            contents[timeline] = timeline_text(traced)
+            found = traced.simulation
     for path, content in contents.items():
         files.write(path, content)
+    if any(map(files.is_stdout, contents)):
+        return  # nothing goes between what was asked for
     if as_json:
         print_json(found.as_dict())
     else:
