@@ -1,13 +1,13 @@
 //! Algorithms written in Python: a generator function that yields verbs, run as a program in any world.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
+use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner, budget};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -22,16 +22,27 @@ const MOST_NESTED: usize = 1000;
 pub struct PythonProgram {
     function: Py<PyAny>,
     failure: OnceCell<PyErr>,
+    /// How often generators were resumed.
+    resumes: Cell<u64>,
 }
+
+/// Resumptions between two looks at whether there is memory left: a program may go on for ever.
+const RESUMES_PER_LOOK: u64 = 1 << 16;
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, failure: OnceCell::new() }
+        Self { function, failure: OnceCell::new(), resumes: Cell::new(0) }
     }
 
     /// What a rank raised; a world in which one did has no other result.
     pub fn check(&self) -> PyResult<()> {
         self.failure.get().map_or(Ok(()), |error| Err(Python::attach(|py| error.clone_ref(py))))
+    }
+
+    fn look_at_memory(&self) -> PyResult<()> {
+        let resumes = self.resumes.get() + 1;
+        self.resumes.set(resumes);
+        if resumes.is_multiple_of(RESUMES_PER_LOOK) { budget::look().map_err(raise) } else { Ok(()) }
     }
 
     /// Gives up: the rank never goes on.
@@ -131,7 +142,7 @@ impl<'a, R: Rank> Driver<'a, R> {
                 pending::<()>().await;
             }
             let next = Python::attach(|py| resume(running.generator.bind(py), value, depth));
-            let given = self.give_scratch();
+            let given = self.give_scratch().and(self.program.look_at_memory());
             self.withdraw();
             match given.and(next) {
                 Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,

@@ -21,8 +21,7 @@ const SMALL_BYTES: f64 = (64 << 20) as f64;
 /// # Errors
 /// What needs how much, and what the limit is; or a limit in the environment that is none.
 pub fn check(what: impl Display, more_bytes: f64) -> Result<()> {
-    let stated = stated_bytes()?;
-    if more_bytes < SMALL_BYTES { Ok(()) } else { fits(what, more_bytes, stated) }
+    if more_bytes < SMALL_BYTES { Ok(()) } else { fits(what, more_bytes) }
 }
 
 /// Refuses to go on with work that holds more than there is.
@@ -30,12 +29,12 @@ pub fn check(what: impl Display, more_bytes: f64) -> Result<()> {
 /// # Errors
 /// As [`check`].
 pub fn look() -> Result<()> {
-    fits("the work", 0.0, stated_bytes()?)
+    fits("the work", 0.0)
 }
 
-fn fits(what: impl Display, more_bytes: f64, stated: Option<f64>) -> Result<()> {
+fn fits(what: impl Display, more_bytes: f64) -> Result<()> {
     let Some(held_bytes) = held_bytes() else { return Ok(()) };
-    let (limit_bytes, source) = match stated {
+    let (limit_bytes, source) = match stated_bytes()? {
         Some(bytes) => (bytes, VARIABLE),
         None => match left_bytes() {
             Some(left) => ((held_bytes + left) * 15.0 / 16.0, "this machine"),

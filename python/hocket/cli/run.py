@@ -10,11 +10,13 @@ from io import TextIOWrapper
 import click
 
 from hocket._native import Error
+from hocket.checks import memory
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 
 __all__ = ["run"]
 
 _BAD_INPUT = 2
+_LEAST_BYTES = 1 << 26  # what the command takes by itself
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 
@@ -30,6 +32,7 @@ def run(arguments: Sequence[str] | None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        memory("hocket", _LEAST_BYTES)
         status = hocket.main(arguments, prog_name="hocket", standalone_mode=False)
         sys.stdout.flush()
     except InterruptedByUserError:
