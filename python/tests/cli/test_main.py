@@ -260,7 +260,7 @@ def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
     assert (ran.returncode, out, err) == (130, "", "hocket: interrupted\n")
 
 
-@pytest.mark.parametrize("module", ["hocket.cli", "hocket.checks", "click", "hocket.sweeps"])
+@pytest.mark.parametrize("module", ["click", "hocket.checks", "hocket.sweeps"])
 def test_control_c_while_modules_load_is_exit_status_130(module: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-X", "importtime", *COMMAND[1:], "list"],
@@ -270,8 +270,7 @@ def test_control_c_while_modules_load_is_exit_status_130(module: str) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as ran:
         assert ran.stderr is not None
-        while not ran.stderr.readline().endswith(f" {module}\n"):
-            pass
+        assert any(line.endswith(f" {module}\n") for line in ran.stderr)
         ran.send_signal(signal.SIGINT)
         _, err = ran.communicate(timeout=20)
     assert ran.returncode in (0, 130)  # 0 if all was over before the signal came
@@ -295,13 +294,16 @@ def test_what_an_interrupted_package_raises_is_an_interruption(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.parametrize("engine", ["dataflow", "events"])
-def test_trials_show_progress_on_a_terminal(engine: str) -> None:
+@pytest.mark.parametrize(("engine", "trials"), [("dataflow", 3000), ("events", 30)])
+def test_trials_show_progress_on_a_terminal(engine: str, trials: int) -> None:
     ours, theirs = pty.openpty()
-    words = "simulate allreduce ring --ranks 64 --size 1MiB --machine jitter-paper --trials 3000 --json --engine"
+    words = f"simulate allreduce ring --ranks 64 --size 1MiB --machine jitter-paper --trials {trials} --engine"
     subprocess.run([*COMMAND, *words.split(), engine], stderr=theirs, stdout=subprocess.PIPE, check=True)
     os.close(theirs)
-    shown = os.read(ours, 1_000_000).decode()
+    shown = ""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while piece := os.read(ours, 4096):
+            shown += piece.decode(errors="replace")
     os.close(ours)
     assert "simulating" in shown and re.search(r"\b[1-9]\d?%", shown)
 
