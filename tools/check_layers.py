@@ -30,8 +30,10 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 """Worlds run any program: only their tests know the catalogue."""
 
 MODULES = (
-    ("_native", "call", "models", "parallel", "typing", "version"),
-    ("files", "machine", "units"),
+    ("_native", "call", "models", "typing", "version"),
+    ("checks",),
+    ("files", "parallel", "units"),
+    ("machine",),
     ("library", "traces"),
     ("requests",),
     ("topology",),
@@ -40,14 +42,16 @@ MODULES = (
     ("bounds",),
     ("comparison", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
     ("plot", "studies"),
+    ("api",),
     ("hocket",),
     ("cli", "examples"),
     ("__main__",),
 )
-"""Layers, the lowest first; "hocket" is the public API, the package's own `__init__`."""
+"""Layers, the lowest first; "hocket" is the package's own `__init__`, which has what "api" lists."""
 
 CALLS_NATIVE = (
     "bounds",
+    "checks",
     "library",
     "machine",
     "memory",

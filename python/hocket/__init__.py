@@ -5,89 +5,29 @@
 112
 """
 
-from hocket._native import Error
-from hocket.authoring import algorithm, load
-from hocket.bounds import Bound, bound
-from hocket.call import Call
-from hocket.comparison import Comparison, compare
-from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
-from hocket.machine import Machine, presets
-from hocket.memory import run
-from hocket.multicast import Delivery, simulate_multicast
-from hocket.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
-from hocket.schedule import Schedule, record
-from hocket.simulation import (
-    Circuits,
-    Links,
-    LinkUse,
-    Simulation,
-    Statistics,
-    Trace,
-    Trials,
-    link_uses,
-    simulate,
-    simulate_schedule,
-    trace,
-    trace_schedule,
-)
-from hocket.sweeps import Grid, Row, Table, sweep
-from hocket.topology import Topology
-from hocket.verification import Verdict, verify, verify_all
+from __future__ import annotations
 
-__all__ = [
-    "Algorithm",
-    "AlgorithmUse",
-    "Bound",
-    "Call",
-    "Circuits",
-    "Comparison",
-    "Delivery",
-    "Error",
-    "FunctionUse",
-    "Grid",
-    "LinkUse",
-    "Links",
-    "Machine",
-    "Parameter",
-    "RankUse",
-    "Replay",
-    "Row",
-    "Schedule",
-    "Simulation",
-    "Statistics",
-    "Table",
-    "Topology",
-    "Trace",
-    "Trials",
-    "Verdict",
-    "__version__",
-    "algorithm",
-    "algorithms",
-    "bound",
-    "catalogue",
-    "compare",
-    "find",
-    "link_uses",
-    "load",
-    "presets",
-    "record",
-    "replay",
-    "replay_events",
-    "run",
-    "simulate",
-    "simulate_multicast",
-    "simulate_schedule",
-    "sweep",
-    "trace",
-    "trace_schedule",
-    "verify",
-    "verify_all",
-]
+from importlib import import_module, util
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hocket.api import *  # noqa: F403
+    from hocket.api import __all__ as __all__
+
+    __version__: str
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
+    """Load what is public when it is first asked for: the command line obeys Ctrl-C before that, too."""
     if name == "__version__":
-        from hocket.version import version
+        return import_module("hocket.version").version()
+    if util.find_spec(f"hocket.{name}"):
+        return import_module(f"hocket.{name}")
+    public = import_module("hocket.api")
+    if name != "__all__" and name not in public.__all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, getattr(public, name))
 
-        return version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__"), "__version__"})

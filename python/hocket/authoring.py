@@ -12,7 +12,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from types import ModuleType
 
+from hocket import checks
 from hocket._native import Error
+from hocket.files import read_text
 from hocket.library import Algorithm, Parameter, Refuses, algorithms
 from hocket.requests import describe
 from hocket.typing import Program
@@ -51,9 +53,16 @@ def algorithm(
         True
     """
     taken = {entry.name for entry in algorithms(collective)}
+    declared = checks.several("parameters", parameters, Parameter, "hocket.Parameter")
+    for parameter in declared:
+        _check_parameter(parameter)
+    if refuses is not None:
+        checks.function("refuses", refuses)
+    if cost is not None:
+        checks.text("cost", cost)
 
     def decorate(program: Program) -> Algorithm:
-        name = program.__name__
+        name = getattr(program, "__name__", checks.shown(program))
         if name in taken:
             raise Error(f"the catalogue has an algorithm {collective}/{name}, expected another name")
         if not inspect.isgeneratorfunction(program) or len(inspect.signature(program).parameters) != 2:
@@ -66,12 +75,21 @@ def algorithm(
             header=header,
             listing=_listing(program),
             cost=cost,
-            parameters=tuple(parameters),
+            parameters=declared,
             program=program,
             refuses=refuses,
         )
 
     return decorate
+
+
+def _check_parameter(parameter: Parameter) -> None:
+    name = checks.text("parameters: a name", parameter.name)
+    if checks.text(f"parameter {name}: unit", parameter.unit) not in ("count", "bytes"):
+        raise Error(f"parameter {name}: unit: got {checks.shown(parameter.unit)}, expected count or bytes")
+    checks.whole(f"parameter {name}: default", parameter.default)
+    checks.whole(f"parameter {name}: least", parameter.least)
+    checks.text(f"parameter {name}: meaning", parameter.meaning)
 
 
 def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
@@ -80,7 +98,7 @@ def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
     Raises:
         Error: The file cannot be read, fails, or defines no algorithm: file, line and what.
     """
-    file = fspath(path)
+    file = checks.path("load", path)
     found = [value for value in vars(_module(file)).values() if isinstance(value, Algorithm)]
     if not found:
         raise Error(f"{file}: defines no algorithm, expected a generator function under @hocket.algorithm(...)")
@@ -104,6 +122,7 @@ def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) 
 def _module(file: str) -> ModuleType:
     if not Path(file).is_file():
         raise Error(f"{file}: no such file, expected a Python file that defines algorithms")
+    read_text(file)  # refused if it cannot be read, or is too long
     name = f"hocket_loaded_{Path(file).stem}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -117,11 +136,11 @@ def _module(file: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise Error(f"{file}:{_line_of(error, file)}: {describe(error)}") from error
+        raise Error(f"{file}:{_line_of(error, spec.origin)}: {describe(error)}") from error
     return module
 
 
-def _line_of(error: BaseException, file: str) -> int:
+def _line_of(error: BaseException, file: str | None) -> int:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == file and frame.lineno]
     return lines[-1] if lines else 1

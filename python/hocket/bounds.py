@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass
 
 from hocket import _native
-from hocket._native import Error
 from hocket.call import Call
-from hocket.requests import whole
+from hocket.checks import instance, text, whole
 from hocket.simulation import MachineLike, as_machine
 
 __all__ = ["Bound", "bound"]
@@ -54,10 +53,10 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
         >>> f"{hocket.bound('allreduce', call, machine='cluster').time_s * 1e3:.1f} ms"
         '13.4 ms'
     """
-    if not isinstance(call, Call):
-        raise Error(f"call: got {call!r}, expected hocket.Call")
-    if not isinstance(collective, str):
-        raise Error(f"collective: got {collective!r}, expected a name such as allreduce")
+    instance("call", call, Call, "hocket.Call")
     fields = ("ranks", "size_bytes", "root", "element_bytes")
-    request = {"collective": collective, **{name: whole(name, getattr(call, name)) for name in fields}}
+    request = {
+        "collective": text("collective", collective),
+        **{name: whole(name, getattr(call, name)) for name in fields},
+    }
     return Bound(*_native.bound(json.dumps({"call": request, "machine": as_machine(machine).as_request()})))

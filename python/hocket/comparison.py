@@ -13,6 +13,7 @@ from typing import TypeAlias
 from hocket._native import Error
 from hocket.bounds import Bound, bound
 from hocket.call import Call
+from hocket.checks import function, several, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
@@ -87,7 +88,14 @@ class Comparison:
         return {(s.size_bytes, s.algorithm): s.time_s.mean for s in self.simulations}
 
     def fastest(self, size_bytes: int) -> tuple[str, ...]:
-        """Return the algorithms of the smallest mean time at a size; several when they tie."""
+        """Return the algorithms of the smallest mean time at a size; several when they tie.
+
+        Raises:
+            Error: The size was not compared.
+        """
+        if whole("size_bytes", size_bytes) not in self.sizes_bytes:
+            sizes = ", ".join(map(str, self.sizes_bytes))
+            raise Error(f"size_bytes: got {size_bytes}, expected one of those compared: {sizes}")
         times_s = {a: self.times_s[size_bytes, a] for a in self.algorithms if (size_bytes, a) in self.times_s}
         least_s = min(times_s.values())
         return tuple(algorithm for algorithm, time_s in times_s.items() if time_s == least_s)
@@ -134,9 +142,11 @@ def compare(
         Error: An unknown algorithm or machine, algorithms for different collectives, calls of different rank counts, or
             calls that none of the algorithms takes.
     """
-    candidates = tuple(as_algorithm(algorithm) for algorithm in algorithms)
+    candidates = tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
+    calls = several("calls", calls, Call, "hocket.Call")
+    function("on_done", on_done)
     _only_one("collectives", {algorithm.collective for algorithm in candidates})
-    _only_one("rank counts", {call.ranks for call in calls})
+    _only_one("rank counts", {whole("ranks", call.ranks) for call in calls})
     machine = as_machine(machine)
     tasks = [(algorithm, call) for call in calls for algorithm in candidates]
     if not tasks:

@@ -1,50 +1,141 @@
-"""Output files that are either complete or not there."""
+"""Files: input within bounds, output that is either complete or not there."""
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
+import sys
 from os import PathLike, fspath
 from pathlib import Path
 
 from hocket._native import Error
+from hocket.checks import memory as check_memory
+from hocket.checks import path as path_of
 
-__all__ = ["writable", "write"]
+__all__ = ["STDOUT", "is_stdout", "make_folder", "read_text", "writable", "writable_folder", "write"]
+
+STDOUT = "-"
+"""What stands for standard output where a file is written."""
+
+_MOST_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 20
 
 
-def writable(path: str) -> str:
+def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES) -> str:
+    """Return the text of a file, which may be a pipe or a device, and have no end.
+
+    Raises:
+        Error: The file cannot be read, is not text, or is longer than `most_bytes` or than there is memory for.
+    """
+    file = path_of("file", path)
+    pieces = []
+    length = 0
+    try:
+        with open(file, "rb") as stream:
+            while piece := stream.read(_PIECE_BYTES):
+                pieces.append(piece)
+                length += len(piece)
+                if length > most_bytes:
+                    raise Error(f"{file}: longer than expected, {most_bytes} bytes at most")
+                check_memory(file, 3 * length)  # as bytes, as text, and as what is made of it
+        text = b"".join(pieces).decode()
+    except OSError as error:
+        raise Error(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{file}: not UTF-8 text, at byte {error.start}") from error
+    return io.IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
+
+
+def is_stdout(path: str | PathLike[str]) -> bool:
+    """Return whether a path stands for standard output, as `-` or as `/dev/stdout`."""
+    try:
+        return fspath(path) == STDOUT or os.path.samestat(os.stat(path), os.fstat(1))
+    except OSError:
+        return False
+
+
+def writable(path: str | PathLike[str]) -> str:
     """Return a path if it looks like one that can be written: before long work, rather than after.
 
     Raises:
-        Error: It is a folder, or its folder cannot be written.
+        Error: It is a folder, or its folder is not there or cannot be written.
     """
-    target = Path(os.path.realpath(path))
-    folder = next(parent for parent in target.parents if parent.exists())
-    if target.is_dir():
-        raise Error(f"{path}: cannot be written: it is a directory")
-    if not folder.is_dir():
-        raise Error(f"{path}: cannot be written: {folder} is not a directory")
-    if not os.access(folder, os.W_OK):
-        raise Error(f"{path}: cannot be written: no permission in {folder}")
+    file = path_of("file", path)
+    if os.path.isdir(file):
+        raise Error(f"{file}: cannot be written: it is a directory")
+    if os.path.exists(file) and not os.path.isfile(file):
+        _check_access(file, file)  # a device or pipe
+    elif not is_stdout(file):
+        _check_folder(file, os.path.dirname(os.path.realpath(file)))
+    return file
+
+
+def writable_folder(path: str) -> str:
+    """Return the path of a folder if it looks like one that files can be written to, or that can be made.
+
+    Raises:
+        Error: It is something else, or cannot be written; or the folder around it is not there or cannot be written.
+    """
+    target = os.path.realpath(path_of("folder", path))
+    _check_folder(path, target if os.path.lexists(target) else os.path.dirname(target))
     return path
 
 
+def make_folder(path: str | PathLike[str]) -> None:
+    """Make a folder if it is not there; the folder around it must be.
+
+    Raises:
+        Error: It cannot be made.
+    """
+    try:
+        Path(path).mkdir(exist_ok=True)
+    except OSError as error:
+        raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
+
+
 def write(path: str | PathLike[str], content: bytes | str) -> None:
-    """Write a file at once, with its folder; a reader sees the old content or the new, never a part.
+    """Write a file at once; a reader sees the old content or the new, never a part. `-` is standard output.
 
     Raises:
         Error: The file cannot be written.
+        BrokenPipeError: It is a pipe that nobody reads any more.
     """
+    if is_stdout(path):
+        _print(content)
+        return
+    target = Path(os.path.realpath(path_of("file", path)))
     data = content.encode() if isinstance(content, str) else content
-    target = Path(os.path.realpath(path))
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)  # a device or pipe: it cannot be replaced
+        if os.path.exists(path) and not os.path.isfile(path):
+            Path(path).write_bytes(data)  # a device or pipe: it cannot be replaced
         else:
             _replace(target, data)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
+
+
+def _check_folder(path: str, folder: str) -> None:
+    if not os.path.exists(folder):
+        raise Error(f"{path}: cannot be written: there is no folder {folder}")
+    if not os.path.isdir(folder):
+        raise Error(f"{path}: cannot be written: {folder} is not a directory")
+    _check_access(path, folder)
+
+
+def _check_access(path: str, target: str) -> None:
+    if not os.access(target, os.W_OK):
+        raise Error(f"{path}: cannot be written: no permission for {target}")
+
+
+def _print(content: bytes | str) -> None:
+    if isinstance(content, str):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.buffer.write(content)
+    sys.stdout.flush()
 
 
 def _replace(target: Path, data: bytes) -> None:

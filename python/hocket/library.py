@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal
 
-from hocket import _native
+from hocket import _native, checks
 from hocket._native import Error
 from hocket.call import Call
 from hocket.typing import Program, Steps
@@ -151,6 +151,7 @@ def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
     Raises:
         Error: There is no such algorithm, or several; the message names the nearest ones.
     """
+    label = checks.instance("algorithm", label, str, 'a label such as "allreduce/ring"')
     collective, slash, name = label.rpartition("/")
     if slash:
         return _only(name, algorithms(collective, among=among), f"{collective} algorithm")
@@ -181,9 +182,7 @@ def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
     """
     if isinstance(algorithm, Algorithm):
         return algorithm
-    if not isinstance(algorithm, str):
-        raise Error(f'algorithm: got {algorithm!r}, expected an algorithm or a label such as "allreduce/ring"')
-    return find(algorithm)
+    return find(checks.instance("algorithm", algorithm, str, 'an algorithm or a label such as "allreduce/ring"'))
 
 
 def find_collective(name: str) -> str:
@@ -192,13 +191,13 @@ def find_collective(name: str) -> str:
     Raises:
         Error: It is not; the message names the nearest ones.
     """
-    if name not in COLLECTIVES:
+    if checks.instance("collective", name, str, "the name of a collective") not in COLLECTIVES:
         raise Error(_unknown("collective", name, COLLECTIVES))
     return name
 
 
 def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:
-    return catalogue() if among is None else among
+    return catalogue() if among is None else checks.several("among", among, Algorithm, "algorithms")
 
 
 def _only(name: str, candidates: Sequence[Algorithm], what: str) -> Algorithm:

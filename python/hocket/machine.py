@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 
-from hocket import _native
+from hocket import _native, checks
 from hocket._native import Error
+from hocket.files import read_text
 
-__all__ = ["Machine", "find_machine", "presets", "read_text"]
+__all__ = ["Machine", "find_machine", "presets"]
 
 _PRESETS = Path(__file__).parent / "machines"
 
@@ -45,7 +47,7 @@ class Machine:
         Raises:
             Error: The text is not a machine: file, line and key.
         """
-        found = json.loads(_native.machine(text, file))
+        found = json.loads(_native.machine(checks.text("text", text), checks.text("file", file)))
         return cls(**found, text=text, file=file)
 
     @classmethod
@@ -91,25 +93,11 @@ def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
         Error: There is neither, or the file cannot be read or is not text.
     """
     if not isinstance(name, str | PathLike):
-        raise Error(f"machine: got {name!r}, expected the name of a preset or the path of a machine file")
+        raise Error(f"machine: got {checks.shown(name)}, expected the name of a preset or the path of a machine file")
     file = fspath(name)
     if file in presets():
         preset = _PRESETS / f"{file}.toml"
         return read_text(preset), preset.name
-    if not (file and Path(file).exists()):
+    if not os.path.exists(file):
         raise Error(f'no machine "{file}", expected a TOML file or one of {", ".join(presets())}')
     return read_text(file), file
-
-
-def read_text(path: str | PathLike[str]) -> str:
-    """Return the text of a file.
-
-    Raises:
-        Error: The file cannot be read or is not text.
-    """
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Error(f"{fspath(path)}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Error(f"{fspath(path)}: not UTF-8 text, at byte {error.start}") from error

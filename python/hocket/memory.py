@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
+from hocket.checks import function, mapping, shown, text, truth, whole
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import call_request, guarded, whole
+from hocket.requests import call_request, guarded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +55,8 @@ def run(
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
         inputs: What each rank contributes, as the MPI call takes it: equal sizes, one block for each rank in an
-            alltoall, and at the root in a scatter. Where only the root contributes the others may be None.
+            alltoall, and at the root in a scatter. Where only the root contributes the others may be None, and all of
+            them in a barrier, from which each rank receives an empty array.
         operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows, on
             numbers; or a function of two arrays, whose elements are then the items along the first axis.
         commutative: Whether the operands of the function may be swapped.
@@ -64,7 +66,7 @@ def run(
 
     Raises:
         Error: An unknown algorithm, type or operator, arrays that do not fit the collective, or a call that the
-            algorithm refuses.
+            algorithm refuses; more data than there is memory for; or an operator that returns no array of the type.
 
     Examples:
         >>> import hocket, numpy
@@ -76,6 +78,8 @@ def run(
     """
     algorithm, root = as_algorithm(algorithm), whole("root", root)
     _check_arrays(inputs)
+    if algorithm.collective == "barrier" and all(array is None for array in inputs):
+        inputs = _nothing(len(inputs))
     dtype = _common_dtype(inputs)
     shape = () if isinstance(operator, str) else _element_shape(inputs)
     call = Call(
@@ -84,24 +88,34 @@ def run(
         root=root,
         element_bytes=dtype.itemsize * math.prod(shape),
         in_place=in_place,
-        commutative=isinstance(operator, str) or commutative,
-        parameters=dict(parameters or {}),
+        commutative=truth("commutative", commutative) or isinstance(operator, str),
+        parameters={} if parameters is None else mapping("parameters", parameters),
     )
     request = json.dumps({"call": call_request(algorithm, call)})
     contributions = _contributions(algorithm.collective, inputs, root)
     if isinstance(operator, str):
-        run_native = partial(_native.run, request, _data_type(dtype), operator)
+        run_native = partial(_native.run, request, _data_type(dtype), text("operator", operator))
     else:
-        run_native = partial(_native.run_with, request, _on_bytes(operator, dtype, shape))
+        run_native = partial(_native.run_with, request, _on_bytes(function("operator", operator), dtype, shape))
     results = guarded(algorithm, lambda: run_native(contributions, algorithm.program))
     return [_array(result, dtype, shape) for result in results]
+
+
+def _nothing(ranks: int) -> list[NDArray[Any]]:
+    import numpy as np
+
+    return [np.empty(0, np.uint8)] * ranks
 
 
 def _on_bytes(operator: Combine, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[bytes, bytes], bytes]:
     def combine(left: bytes, right: bytes) -> bytes:
         import numpy as np
 
-        return np.asarray(operator(_array(left, dtype, shape), _array(right, dtype, shape)), dtype).tobytes()
+        combined = operator(_array(left, dtype, shape), _array(right, dtype, shape))
+        try:
+            return np.asarray(combined, dtype).tobytes()
+        except (TypeError, ValueError, OverflowError):
+            raise Error(f"operator: got {shown(combined)} from it, expected an array of {dtype.name}") from None
 
     return combine
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hocket import _native
+from hocket.checks import mapping, several, text, whole
 from hocket.simulation import MachineLike, as_machine
 
 __all__ = ["Delivery", "simulate_multicast"]
@@ -57,15 +58,20 @@ def simulate_multicast(
     Raises:
         Error: Something that there is not, or an algorithm that refuses a group.
     """
+    given = {} if parameters is None else mapping("parameters", parameters)
     request = {
-        "ranks": ranks,
-        "master": master,
-        "groups": [list(group) for group in groups],
-        "size_bytes": size_bytes,
-        "algorithm": algorithm,
-        "parameters": dict(parameters or {}),
-        "way": way,
+        "ranks": whole("ranks", ranks),
+        "master": whole("master", master),
+        "groups": [_members(group) for group in several("groups", groups, object, "the members of each group")],
+        "size_bytes": whole("size_bytes", size_bytes),
+        "algorithm": text("algorithm", algorithm),
+        "parameters": {name: whole(f"parameter {name}", value) for name, value in given.items()},
+        "way": text("way", way),
         "machine": as_machine(machine).as_request(),
     }
     found = json.loads(_native.simulate_multicast(json.dumps(request)))
     return Delivery(found["time_s"], found["messages"], found["message_bytes"])
+
+
+def _members(group: object) -> list[int]:
+    return [whole("groups: a member", member) for member in several("groups", group, object, "members")]

@@ -8,6 +8,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import TypeVar
 
+from hocket.checks import instance
+
 __all__ = ["do_all", "ignore", "workers"]
 
 T = TypeVar("T")
@@ -43,10 +45,14 @@ def do_all(
         tasks: On what.
         executor: Who does it, any of `concurrent.futures`; one thread per processor by default.
         on_done: Called after each task, in this thread, with the task and its result.
+
+    Raises:
+        Error: The executor is none.
     """
     if executor is None:
         with workers() as own:
             return do_all(work, tasks, executor=own, on_done=on_done)
+    instance("executor", executor, Executor, "one of concurrent.futures")
     futures = {executor.submit(work, task): task for task in tasks}
     try:
         for future in as_completed(futures):

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import Any
 
-from hocket import _native
+from hocket import _native, checks
 from hocket._native import Error
 from hocket.simulation import (
     ONE_TRIAL,
@@ -20,6 +20,7 @@ from hocket.simulation import (
     Statistics,
     Trials,
     as_machine,
+    trials_request,
 )
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
@@ -183,11 +184,12 @@ def _replay(
     is_traced: bool,
 ) -> tuple[Replay, tuple[Event, ...]]:
     known = as_machine(machine)
-    if not 0 <= scale_compute < float("inf"):
-        raise Error(f"scale_compute: got {scale_compute}, expected a factor, at least 0")
+    scale_compute = checks.number(
+        "scale_compute", scale_compute, "a factor, at least 0", is_right=lambda factor: 0 <= factor < float("inf")
+    )
     if not isinstance(trace, Trace):
         trace = load(trace, compares_ranks=False)
-    texts = {"rules": rules} if isinstance(rules, str) else rules
+    texts = {"rules": rules} if isinstance(rules, str) else checks.mapping("rules", rules)
     longest_s = max(rank.end_s for rank in trace.ranks)
     if not scale_compute * longest_s < float("inf"):
         raise Error(f"scale_compute: got {scale_compute}, expected times below infinity for {longest_s} s")
@@ -196,9 +198,9 @@ def _replay(
     request = {
         "meaning": encoder.meaning(),
         "machine": known.as_request(),
-        "trials": trials.as_request(),
-        "rules": [(text, file) for file, text in texts.items()],
-        "scale_compute": float(scale_compute),
+        "trials": trials_request(trials),
+        "rules": [(checks.text("rules", text), file) for file, text in texts.items()],
+        "scale_compute": scale_compute,
         "trace": is_traced,
     }
     answer = json.loads(_native.replay(json.dumps(request), columns))
@@ -214,7 +216,7 @@ def _result(trace: Trace, scale_compute: float, trials: Trials, answer: Mapping[
         ranks=len(trace.ranks),
         calls=trace.calls,
         machine=answer["machine"],
-        scale_compute=float(scale_compute),
+        scale_compute=scale_compute,
         seed=trials.seed,
         trials=len(times_s),
         time_s=Statistics.of(times_s),

@@ -6,12 +6,12 @@ import inspect
 import json
 import traceback
 from collections.abc import Callable, Mapping
-from operator import index
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, TypeVar
 
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
+from hocket.checks import instance, json_text, mapping, shown, text, truth, whole
 from hocket.library import Algorithm
 
 __all__ = [
@@ -27,13 +27,9 @@ __all__ = [
     "numbers",
     "parameters_of",
     "refusal",
-    "whole",
 ]
 
 T = TypeVar("T")
-
-_LIMIT = 1 << 63
-
 
 GAP = "gap"
 """The parameter of paced algorithms, and its unit; its value is a text."""
@@ -49,19 +45,23 @@ def complete(
     Raises:
         Error: The algorithm does not take a parameter, or its value.
     """
-    if not isinstance(parameters, Mapping):
-        raise Error(f"parameters: got {parameters!r}, expected a mapping from names to values")
-    gaps = {p.name: str(parameters.get(p.name, p.default)) for p in algorithm.parameters if p.unit == GAP}
-    for gap in gaps.values():
-        _native.check_gap(gap)
+    parameters = mapping("parameters", parameters)
+    gaps = {p.name: _gap(parameters.get(p.name, p.default)) for p in algorithm.parameters if p.unit == GAP}
     declared = [
         (p.name, p.unit == "bytes", whole(p.name, p.default), whole(p.name, p.least))
         for p in algorithm.parameters
         if p.name not in gaps
     ]
-    given = [(str(name), whole(f"parameter {name}", value)) for name, value in parameters.items() if name not in gaps]
-    label = f"{algorithm.collective} {algorithm.name}"
+    given = [(name, whole(f"parameter {name}", value)) for name, value in parameters.items() if name not in gaps]
+    label = text("algorithm", f"{algorithm.collective} {algorithm.name}")
     return {**dict(_native.complete(label, declared, given, element_bytes)), **gaps}
+
+
+def _gap(value: Any) -> str:
+    given = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    gap = text("parameter gap", given)
+    _native.check_gap(gap)
+    return gap
 
 
 def numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:
@@ -75,22 +75,7 @@ def parameters_of(request: Mapping[str, Any]) -> dict[str, int | str]:
     return {**request["parameters"], **({} if gap is None else {GAP: gap})}
 
 
-def whole(what: str, value: SupportsIndex | float | str) -> int:
-    """Return a number as Python's own.
-
-    Raises:
-        Error: It is not whole, negative, or too large for the compiled module.
-    """
-    try:
-        number = index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise Error(f"{what}: got {value!r}, expected a whole number") from None
-    if not 0 <= number < _LIMIT:
-        raise Error(f"{what}: got {number}, expected a whole number from 0 to 2^63 - 1")
-    return number
-
-
-def element_size(element_bytes: SupportsIndex) -> int:
+def element_size(element_bytes: Any) -> int:
     """Return the size of an element as Python's own number.
 
     Raises:
@@ -106,6 +91,10 @@ def refusal(algorithm: Algorithm, call: Call) -> str | None:
     """Return what an algorithm written in Python refuses a call with, or None; the catalogue checks its own."""
     refuses = algorithm.refuses
     sentence = guarded(algorithm, lambda: refuses(call)) if refuses else None
+    if not (sentence is None or isinstance(sentence, str)):
+        raise Error(
+            f"{algorithm.label}: refuses returned {shown(sentence)}, expected a sentence, or None for no refusal"
+        )
     return f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})" if sentence else None
 
 
@@ -163,7 +152,8 @@ def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Alg
         Error: The function's, or what the program raised.
     """
     programs = () if algorithm.program is None else (algorithm.program, *more)
-    return json.loads(guarded(algorithm, lambda: function(json.dumps(request), *programs)))
+    request_text = json_text("request", request)
+    return json.loads(guarded(algorithm, lambda: function(request_text, *programs)))
 
 
 def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
@@ -207,23 +197,16 @@ def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
     return None if isinstance(error, Error) else ""
 
 
-def _truth(what: str, value: object) -> bool:
-    if value in (True, False):
-        return bool(value)
-    raise Error(f"{what}: got {value!r}, expected True or False")
-
-
 def _checked(algorithm: Algorithm, call: Call) -> Call:
     """Return a call in Python's own types, with the values of all parameters."""
-    if not isinstance(call, Call):
-        raise Error(f"call: got {call!r}, expected hocket.Call")
+    instance("call", call, Call, "hocket.Call")
     element_bytes = element_size(call.element_bytes)
     return Call(
         ranks=whole("ranks", call.ranks),
         size_bytes=whole("size_bytes", call.size_bytes),
         root=whole("root", call.root),
         element_bytes=element_bytes,
-        in_place=_truth("in_place", call.in_place),
-        commutative=_truth("commutative", call.commutative),
+        in_place=truth("in_place", call.in_place),
+        commutative=truth("commutative", call.commutative),
         parameters=complete(algorithm, call.parameters, element_bytes=element_bytes),
     )

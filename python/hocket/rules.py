@@ -232,7 +232,7 @@ def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     values = dict(call.parameters)
     gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
     for name, value in call.parameters.items():
-        if value == AUTO and name not in gaps:
+        if isinstance(value, str) and value == AUTO and name not in gaps:
             rule = _RULES.get((algorithm.label, name))
             if rule is None:
                 raise Error(

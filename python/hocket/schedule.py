@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hocket import _native
+from hocket import _native, checks
 from hocket.call import Call
+from hocket.files import read_text
 from hocket.library import Algorithm, as_algorithm
-from hocket.machine import Machine, read_text
+from hocket.machine import Machine
 from hocket.requests import ask, call_request
 
 __all__ = ["Schedule", "record"]
+
+_MOST_BYTES = 1 << 32
+"""How much of a file is read: some 30 million operations."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,9 @@ class Schedule:
         Raises:
             Error: The file cannot be read, or is not a schedule: file and line.
         """
-        file = fspath(path)
+        file = checks.path("schedule", path)
         read = _native.schedule_from_json if Path(file).suffix == ".json" else _native.schedule_from_goal
-        return cls(Path(file).name, json.loads(read(read_text(file), file)))
+        return cls(Path(file).name, json.loads(read(read_text(file, most_bytes=_MOST_BYTES), file)))
 
     def as_json(self) -> str:
         """Return the schedule as JSON text."""
@@ -50,8 +54,9 @@ class Schedule:
         Raises:
             Error: A task takes longer than GOAL can say: 2^53 ns.
         """
-        node = None if machine is None else json.dumps(machine.as_request())
-        return _native.schedule_to_goal(json.dumps(self.data), node)
+        known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
+        node = None if known is None else json.dumps(known.as_request())
+        return _native.schedule_to_goal(checks.json_text("schedule", self.data), node)
 
 
 def record(algorithm: Algorithm | str, call: Call) -> Schedule:

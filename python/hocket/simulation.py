@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
+from hocket.checks import function, instance, number, shown, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import ask, call_request, parameters_of
@@ -24,6 +26,7 @@ __all__ = [
     "LinkUse",
     "Links",
     "MachineLike",
+    "OnTrials",
     "Simulation",
     "Statistics",
     "Trace",
@@ -36,10 +39,14 @@ __all__ = [
     "simulate_schedule",
     "trace",
     "trace_schedule",
+    "trials_request",
 ]
 
 Engine: TypeAlias = Literal["auto", "dataflow", "events"]
 """How virtual time is kept; "auto" lets the program decide."""
+
+OnTrials: TypeAlias = Callable[[int], object]
+"""What is told now and then how many trials are done."""
 
 MachineLike: TypeAlias = "Machine | str | PathLike[str]"
 """A machine, the name of a preset, or the path of a machine file."""
@@ -65,8 +72,25 @@ class Trials:
     first: int = 0
 
     def as_request(self) -> dict[str, Any]:
-        """Return the trials in the compiled module's words."""
-        return {**asdict(self), "threads": self.threads or os.cpu_count() or 1}
+        """Return the trials in the compiled module's words.
+
+        Raises:
+            Error: A value that makes no sense: which one, and what was expected.
+        """
+        threads = (os.cpu_count() or 1) if self.threads is None else whole("threads", self.threads)
+        if threads == 0:
+            raise Error("threads: got 0, expected at least 1, or None for one per processor")
+        return {
+            "count": whole("trials", self.count),
+            "seed": whole("seed", self.seed, limit=1 << 64),
+            "until_interval": None if self.until_interval is None else _share(self.until_interval),
+            "threads": threads,
+            "first": whole("first trial", self.first),
+        }
+
+
+def _share(value: float) -> float:
+    return number("until_interval", value, "a share between 0 and 1, or None", is_right=lambda share: 0 < share < 1)
 
 
 ONE_TRIAL = Trials()
@@ -97,10 +121,19 @@ class Statistics:
 
     @classmethod
     def of(cls, times_s: Sequence[float]) -> Statistics:
-        """Return the statistics of some times."""
+        """Return the statistics of some times.
+
+        Raises:
+            Error: There are none, or some are no finite numbers.
+        """
         import numpy as np
 
-        times = np.asarray(times_s)
+        try:
+            times = np.asarray(times_s, float)
+        except (TypeError, ValueError):
+            times = np.array([])
+        if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
+            raise Error(f"times_s: got {shown(times_s)}, expected finite numbers, one at least")
         mean = float(np.clip(times.mean(), times.min(), times.max()))
         stderr = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else 0.0
         shares = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -284,6 +317,7 @@ def simulate(
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
 ) -> Simulation:
     """Simulate a call on a machine.
 
@@ -293,10 +327,11 @@ def simulate(
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
         trials: How often, on a machine with noise.
+        on_trials: Called now and then with how many trials are done.
 
     Raises:
-        Error: An unknown algorithm or machine, a call that the algorithm refuses, a deadlock, or an engine that does
-            not apply.
+        Error: An unknown algorithm or machine, a call that the algorithm refuses, a deadlock, an engine that does
+            not apply, or more ranks, messages or trials than there is memory for.
 
     Examples:
         >>> import hocket
@@ -304,7 +339,7 @@ def simulate(
         >>> found.messages
         24
     """
-    return observe(algorithm, call, machine=machine, engine=engine, trials=trials).simulation
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, on_trials=on_trials).simulation
 
 
 def trace(
@@ -314,9 +349,10 @@ def trace(
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
 ) -> Trace:
     """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
-    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, events=True)
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, on_trials=on_trials, events=True)
 
 
 def link_uses(
@@ -342,6 +378,7 @@ def observe(
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
     events: bool = False,
     links: bool = False,
 ) -> Trace:
@@ -353,6 +390,7 @@ def observe(
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
         trials: How often, on a machine with noise.
+        on_trials: Called now and then with how many trials are done.
         events: Whether to keep what each rank did when.
         links: Whether to keep what each link carried.
 
@@ -361,7 +399,7 @@ def observe(
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
     request = {**machine_request(known, engine, trials), "trace": events, "links": links}
-    given, answer = _ask(found, resolved(found, call, known), request)
+    given, answer = _ask(found, resolved(found, call, known), request, on_trials)
     if links and answer["links"] is None:
         raise Error(f"links: on machine {known.name} messages do not meet, expected a machine with a topology")
     rows = answer["links"]["rows"] if links else ()
@@ -369,23 +407,33 @@ def observe(
 
 
 def simulate_schedule(
-    schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto", trials: Trials = ONE_TRIAL
+    schedule: Schedule,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
 ) -> Simulation:
-    """Simulate a recorded schedule on a machine.
+    """Simulate a recorded schedule on a machine; `on_trials` is called now and then with how many trials are done.
 
     Raises:
         Error: An unknown machine, a deadlock, or an engine that does not apply.
     """
     request = machine_request(as_machine(machine), engine, trials)
-    return _simulation(*_ask_schedule(schedule, request), trials)
+    return _simulation(*_ask_schedule(schedule, request, on_trials), trials)
 
 
 def trace_schedule(
-    schedule: Schedule, *, machine: MachineLike = "cluster", engine: Engine = "auto", trials: Trials = ONE_TRIAL
+    schedule: Schedule,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
 ) -> Trace:
     """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
     request = {**machine_request(as_machine(machine), engine, trials), "trace": True}
-    given, answer = _ask_schedule(schedule, request)
+    given, answer = _ask_schedule(schedule, request, on_trials)
     return Trace(_simulation(given, answer, trials), _events(answer))
 
 
@@ -400,22 +448,40 @@ def machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[st
     Raises:
         Error: An engine that does not exist, or trials that are none.
     """
-    if engine not in get_args(Engine):
-        raise Error(f"engine: got {engine!r}, expected one of {', '.join(get_args(Engine))}")
-    if not isinstance(trials, Trials):
-        raise Error(f"trials: got {trials!r}, expected hocket.Trials")
-    return {"machine": machine.as_request(), "engine": engine, "trials": trials.as_request()}
+    if not isinstance(engine, str) or engine not in get_args(Engine):
+        raise Error(f"engine: got {shown(engine)}, expected one of {', '.join(get_args(Engine))}")
+    return {"machine": machine.as_request(), "engine": engine, "trials": trials_request(trials)}
 
 
-def _ask(algorithm: Algorithm, call: Call, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def trials_request(trials: Trials) -> dict[str, Any]:
+    """Return trials in the compiled module's words.
+
+    Raises:
+        Error: They are none, or one of their values makes no sense.
+    """
+    return instance("trials", trials, Trials, "hocket.Trials").as_request()
+
+
+def _ask(
+    algorithm: Algorithm, call: Call, request: dict[str, Any], on_trials: OnTrials | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     given = call_request(algorithm, call)
-    return given, ask(_native.simulate, {"call": given, **request}, algorithm)
+    run = partial(_native.simulate, on_trials=_told(on_trials))
+    return given, ask(run, {"call": given, **request}, algorithm)
 
 
-def _ask_schedule(schedule: Schedule, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _ask_schedule(
+    schedule: Schedule, request: dict[str, Any], on_trials: OnTrials | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    instance("schedule", schedule, Schedule, "hocket.Schedule")
     stand_in = Algorithm("schedule", schedule.name)
     given = call_request(stand_in, Call(ranks=0, size_bytes=0))
-    return given, ask(_native.simulate_schedule, {"schedule": schedule.data, **request}, stand_in)
+    run = partial(_native.simulate_schedule, on_trials=_told(on_trials))
+    return given, ask(run, {"schedule": schedule.data, **request}, stand_in)
+
+
+def _told(on_trials: OnTrials | None) -> OnTrials | None:
+    return None if on_trials is None else function("on_trials", on_trials)
 
 
 def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -> Simulation:

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from hocket.checks import memory
 from hocket.simulation import Event, Trace
 
 __all__ = ["events_timeline", "timeline"]
+
+_EVENT_BYTES = 1000.0
+"""What an event takes at least on its way to the text."""
 
 _PS_PER_NS = 1000
 _PS_PER_US = 1_000_000
@@ -27,7 +31,13 @@ def timeline(trace: Trace) -> str:
 
 
 def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
-    """Return events, in order of rank and time, as JSON text, and with them `other` data."""
+    """Return events, in order of rank and time, as JSON text, and with them `other` data.
+
+    Raises:
+        Error: There are more than there is memory for.
+    """
+    events = tuple(events)
+    memory(f"a timeline of {len(events)} operations", len(events) * _EVENT_BYTES)
     bars = [bar for _, own in groupby(events, key=lambda e: e.rank) for bar in _lay_out(own)]
     rows = [*_names(bars), *(_slice(bar) for bar in bars), *_arrows(bars)]
     return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": other}) + "\n"

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from os import PathLike
 
 from hocket import _native
+from hocket.checks import text as checked_text
+from hocket.checks import whole
 from hocket.machine import find_machine
-from hocket.requests import whole
 
 __all__ = ["Hop", "Link", "Topology", "Vertex"]
 
@@ -110,7 +111,7 @@ class Topology:
         Raises:
             Error: The text is not a machine, or its topology is wrong: file, line and key.
         """
-        found = _native.topology(text, file)
+        found = _native.topology(checked_text("text", text), checked_text("file", file))
         if found is None:
             return None
         facts = json.loads(found)

@@ -103,11 +103,16 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     Raises:
         Error: The text is not that, or contains 0.
     """
-    return tuple(sorted({count for part in text.split(",") for count in _rank_range(part)}))
+    ranges = [_rank_range(part) for part in text.split(",")]
+    if sum(map(len, ranges)) > _MOST_RANK_COUNTS:
+        raise Error(f'got "{text:.60}", expected at most {_MOST_RANK_COUNTS} rank counts')
+    return tuple(sorted({count for part in ranges for count in part}))
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Return the sizes of "8B..64MiB" (each twice the one before), "8B..64MiB:4" (four times) or "8B,1KiB", in order.
+
+    Both ends of a range are among them: the last step is shorter where the steps do not meet it.
 
     Raises:
         Error: The text is not that.
@@ -127,8 +132,6 @@ def _rank_range(text: str) -> range:
         raise Error(f'got "{text}", expected rank counts such as 1-64 or 1-8,16,32') from None
     if not 1 <= first <= last:
         raise Error(f'got "{text}", expected rank counts of at least 1, the smaller one first')
-    if last - first >= _MOST_RANK_COUNTS:
-        raise Error(f'got "{text}", expected at most {_MOST_RANK_COUNTS} rank counts')
     return range(first, last + 1)
 
 
@@ -146,4 +149,4 @@ def _size_range(text: str) -> list[int]:
     sizes = [first]
     while sizes[-1] * factor <= last:
         sizes.append(sizes[-1] * factor)
-    return sizes
+    return [*sizes, last]

@@ -10,9 +10,10 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
+from hocket.checks import function, mapping, several, shown, whole
 from hocket.library import Algorithm, Parameter, as_algorithm
 from hocket.parallel import do_all, ignore
-from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, whole
+from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
 
@@ -117,7 +118,7 @@ def verify(
             large, or rank counts that it does not take, all of them.
     """
     algorithm = as_algorithm(algorithm)
-    complete(algorithm, parameters or {})
+    complete(algorithm, {} if parameters is None else parameters)
     return verify_all(
         [algorithm],
         ranks,
@@ -143,14 +144,17 @@ def verify_all(
 ) -> Verdict:
     """Check several algorithms, each with those of the parameters that it declares; otherwise as `verify`."""
     if not isinstance(ranks, Iterable):
-        raise Error(f"ranks: got {ranks!r}, expected several rank counts such as [{ranks!r}]")
+        raise Error(f"ranks: got {shown(ranks)}, expected several rank counts such as [{shown(ranks)}]")
     rank_counts = tuple(whole("ranks", number) for number in ranks)
     wanted = {
         "count": None if count is None else whole("count", count),
         "root": None if root is None else whole("root", root),
         "element_bytes": element_size(element_bytes),
     }
-    values = [(algorithm, _values_to_try(algorithm, parameters or {}, element_bytes)) for algorithm in algorithms]
+    known = several("algorithms", algorithms, Algorithm, "algorithms")
+    given = {} if parameters is None else mapping("parameters", parameters)
+    function("on_done", on_done)
+    values = [(algorithm, _values_to_try(algorithm, given, element_bytes)) for algorithm in known]
     tasks = [_Task(algorithm, number, tried, wanted) for algorithm, tried in values for number in rank_counts]
     largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
     found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done())

@@ -40,6 +40,16 @@ def repeated_ring(r: Rank, c: Call) -> Steps:
     yield from chunked_ring(r, c)
 
 
+@pytest.mark.parametrize("path", ["mine.py", "./mine.py"])
+def test_an_error_names_the_line_of_a_file_that_is_named_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    (tmp_path / "mine.py").write_text("import hocket\n\n\ndef fail():\n    return unknown\n\n\nfail()\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(hocket.Error, match=rf"^{path}:5: NameError: name 'unknown' is not defined$"):
+        hocket.load(path)
+
+
 def test_the_decorator_tells_what_the_function_says() -> None:
     assert chunked_ring.label == "allreduce/chunked_ring"
     assert chunked_ring.summary.startswith("Ring: every rank reduces one chunk")

@@ -4,6 +4,7 @@ mod program;
 mod replay;
 mod runnable;
 mod topology;
+mod watch;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use hocket::pacing::{self, Gap};
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Collective, Unit, units};
+use hocket_core::{Call, Collective, Unit, budget, units};
 use hocket_machine::Machine;
 use hocket_memory::Operator;
 use hocket_record::Schedule;
@@ -104,6 +105,12 @@ fn parse_bytes_per_s(text: &str) -> PyResult<f64> {
     units::parse_bytes_per_s(text).map_err(raise)
 }
 
+/// Refuses what needs so many bytes of memory more than there are.
+#[pyfunction]
+fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
+    budget::check(what, more_bytes).map_err(raise)
+}
+
 /// Checks rules that choose algorithms; `file` names them in errors.
 #[pyfunction]
 fn check_rules(text: &str, file: &str) -> PyResult<()> {
@@ -134,10 +141,15 @@ fn machine(text: &str, file: &str) -> PyResult<String> {
     }))
 }
 
-/// Simulates an algorithm.
+/// Simulates an algorithm; `on_trials` is told now and then how many trials are done.
 #[pyfunction]
-#[pyo3(signature = (request, program = None))]
-fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (request, program = None, on_trials = None))]
+fn simulate(
+    py: Python<'_>,
+    request: &str,
+    program: Option<Py<PyAny>>,
+    on_trials: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let request: SimulateRequest<CallRequest> = read(request)?;
     let (runnable, call) = Runnable::resolve(&request.call, program)?;
     let platform = request.machine.platform().map_err(raise)?;
@@ -155,9 +167,13 @@ fn simulate(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResu
         _ => BTreeMap::new(),
     };
     let trials = request.trials.trials().map_err(raise)?;
-    let how = How { engine: request.engine, is_traced: request.trace, trials };
+    let how = How { engine: request.engine, is_traced: request.trace, trials, on_trials };
+    if request.trace {
+        wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
+    }
     let result = py.detach(move || {
         let many = runnable.simulate(&call, &platform, how)?;
+        wire::check_operations(many.trace.len() as f64)?;
         let result = SimulateResult::new(call.ranks, &many, &platform, predicted, request.links);
         Ok::<_, PyErr>(SimulateResult { steps, parameters, ..result })
     })?;
@@ -234,9 +250,10 @@ fn simulate_multicast(py: Python<'_>, request: &str) -> PyResult<String> {
     }))
 }
 
-/// Simulates a schedule.
+/// Simulates a schedule; `on_trials` is told now and then how many trials are done.
 #[pyfunction]
-fn simulate_schedule(py: Python<'_>, request: &str) -> PyResult<String> {
+#[pyo3(signature = (request, on_trials = None))]
+fn simulate_schedule(py: Python<'_>, request: &str, on_trials: Option<Py<PyAny>>) -> PyResult<String> {
     let request: SimulateRequest<Schedule> = read(request)?;
     let schedule = request.call;
     schedule.check().map_err(raise)?;
@@ -244,9 +261,10 @@ fn simulate_schedule(py: Python<'_>, request: &str) -> PyResult<String> {
     let call =
         Call { element_bytes: schedule.element_bytes, ..Call::new(Collective::Barrier, schedule.ranks.len(), 0) };
     let trials = request.trials.trials().map_err(raise)?;
-    let how = How { engine: request.engine, is_traced: request.trace, trials };
+    let how = How { engine: request.engine, is_traced: request.trace, trials, on_trials };
     let result = py.detach(move || {
         let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
+        wire::check_operations(many.trace.len() as f64)?;
         Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, None, request.links))
     })?;
     write(&result)
@@ -413,8 +431,13 @@ fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
     let (runnable, call) = Runnable::resolve(&request.call, program)?;
-    let schedule = py.detach(move || runnable.record(&call))?;
-    write(&schedule)
+    wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
+    write_schedule(&py.detach(move || runnable.record(&call))?)
+}
+
+fn write_schedule(schedule: &Schedule) -> PyResult<String> {
+    wire::check_operations(schedule.ranks.iter().map(|tasks| tasks.len() as f64).sum())?;
+    write(schedule)
 }
 
 /// Writes a schedule as GOAL; without a machine its reductions and copies take no time.
@@ -434,20 +457,20 @@ fn schedule_to_goal(schedule: &str, machine: Option<&str>) -> PyResult<String> {
 /// Reads GOAL.
 #[pyfunction]
 fn schedule_from_goal(text: &str, file: &str) -> PyResult<String> {
-    write(&hocket_record::from_goal(text, file).map_err(raise)?)
+    write_schedule(&hocket_record::from_goal(text, file).map_err(raise)?)
 }
 
 /// Reads a schedule in Hocket's own format.
 #[pyfunction]
 fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
-    write(&Schedule::from_json(text, file).map_err(raise)?)
+    write_schedule(&Schedule::from_json(text, file).map_err(raise)?)
 }
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, bound, catalogue, check_gap, check_rules, complete, machine, parse_bytes, parse_bytes_per_s,
+        accept, bound, catalogue, check_gap, check_memory, check_rules, complete, machine, parse_bytes, parse_bytes_per_s,
         parse_time, record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate,
         simulate_multicast, simulate_schedule, simulate_step, steps, verify,
     };

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner};
+use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner, budget};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use crate::wire::Error;
+use crate::wire::{Error, raise};
 
 /// How deep steps may lie within each other, generators and the branches of `join` and `first` alike: each takes a piece
 /// of the stack of the thread that runs them.
@@ -25,16 +25,27 @@ const MOST_EMPTY: usize = 1_000_000;
 pub struct PythonProgram {
     function: Py<PyAny>,
     failure: OnceCell<PyErr>,
+    /// How often generators were resumed.
+    resumes: Cell<u64>,
 }
+
+/// Resumptions between two looks at whether there is memory left: a program may go on for ever.
+const RESUMES_PER_LOOK: u64 = 1 << 16;
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, failure: OnceCell::new() }
+        Self { function, failure: OnceCell::new(), resumes: Cell::new(0) }
     }
 
     /// What a rank raised; a world in which one did has no other result.
     pub fn check(&self) -> PyResult<()> {
         self.failure.get().map_or(Ok(()), |error| Err(Python::attach(|py| error.clone_ref(py))))
+    }
+
+    fn look_at_memory(&self) -> PyResult<()> {
+        let resumes = self.resumes.get() + 1;
+        self.resumes.set(resumes);
+        if resumes.is_multiple_of(RESUMES_PER_LOOK) { budget::look().map_err(raise) } else { Ok(()) }
     }
 
     /// Gives up: the rank never goes on.
@@ -161,9 +172,9 @@ impl<'a, R: Rank> Driver<'a, R> {
                 pending::<()>().await;
             }
             let next = Python::attach(|py| self.resume(running.generator.bind(py), value, depth));
-            self.give_scratch();
+            let given = self.give_scratch().and(self.program.look_at_memory());
             self.withdraw();
-            match next {
+            match given.and(next) {
                 Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,
                 Ok(Next::Returned(returned)) => return returned,
                 Err(error) => {
@@ -174,11 +185,13 @@ impl<'a, R: Rank> Driver<'a, R> {
         }
     }
 
-    fn give_scratch(&self) {
+    fn give_scratch(&self) -> PyResult<()> {
         let lens = std::mem::take(&mut *self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner));
         for len in lens {
+            self.rank.check_scratch(len).map_err(raise)?;
             self.rank.scratch(len);
         }
+        Ok(())
     }
 
     /// Drops the rests that the program has dropped.

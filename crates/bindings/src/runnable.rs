@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::program::PythonProgram;
+use crate::watch::Watch;
 use crate::wire::raise;
 
 pub enum Runnable {
@@ -25,11 +26,12 @@ pub enum Runnable {
 }
 
 /// How to simulate.
-#[derive(Clone, Copy)]
 pub struct How {
     pub engine: EngineName,
     pub is_traced: bool,
     pub trials: Trials,
+    /// Called now and then with how many trials are done.
+    pub on_trials: Option<Py<PyAny>>,
 }
 
 impl Runnable {
@@ -62,7 +64,7 @@ impl Runnable {
         }
     }
 
-    /// Simulates; gives up when the user presses Ctrl-C.
+    /// Simulates; gives up when the user presses Ctrl-C, or there is no more memory.
     pub fn simulate(&self, call: &Call, platform: &Platform, how: How) -> PyResult<Many> {
         struct Simulated<'a>(&'a Call, &'a Platform, Trials, Options<'a>);
         impl Visitor for Simulated<'_> {
@@ -71,21 +73,21 @@ impl Runnable {
                 hocket_simulate::simulate_trials(program, self.0, self.1, self.2, self.3)
             }
         }
-        let signal = Cell::new(None);
-        let is_interrupted = || {
-            let raised = Python::attach(|py| py.check_signals().err());
-            let is_raised = raised.is_some();
-            signal.set(raised);
-            is_raised
+        let watch = Watch::default();
+        let on_trials = |done: u64| {
+            if let Some(told) = &how.on_trials {
+                watch.call(|py| told.call1(py, (done,)).map(drop));
+            }
         };
         let options = Options {
             engine: how.engine.into(),
             trace: how.is_traced,
             winners_are_alike: matches!(self, Self::Listed(_)),
-            is_interrupted: &is_interrupted,
+            is_interrupted: &|| watch.says_stop(),
+            on_trials: &on_trials,
         };
         let many = self.visit(Simulated(call, platform, how.trials, options))?;
-        many.map_err(|error| signal.take().unwrap_or_else(|| raise(error)))
+        many.map_err(|error| watch.why(error))
     }
 
     /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which
@@ -105,18 +107,31 @@ impl Runnable {
     }
 
     fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &Cell<Option<PyErr>>) -> Result<Call> {
-        if let Self::Listed(entry) = self {
+        let failed = |error| {
+            failure.set(Some(error));
+            hocket_core::Error::new("the call cannot be verified")
+        };
+        let accepted = if let Self::Listed(entry) = self {
             let given: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-            return entry.accept(call, &given);
-        }
-        call.check()?;
-        match refuses.map_or(Ok(None), |refuses| sentence(refuses, call)) {
-            Ok(None) => Ok(call.clone()),
-            Ok(Some(sentence)) => Err(hocket_core::Error::new(sentence)),
-            Err(error) => {
-                failure.set(Some(error));
-                Err(hocket_core::Error::new("the precondition failed"))
+            entry.accept(call, &given)?
+        } else {
+            call.check()?;
+            let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call)).map_err(failed)?;
+            if let Some(sentence) = sentence {
+                return Err(hocket_core::Error::new(sentence));
             }
+            call.clone()
+        };
+        let room = hocket_verify::check_room(&accepted, self.messages(&accepted)?);
+        room.map_err(|error| failed(raise(error)))?;
+        Ok(accepted)
+    }
+
+    /// Messages of all ranks together, by the formula of an algorithm of the catalogue; 0 of others, which have none.
+    pub fn messages(&self, call: &Call) -> Result<f64> {
+        match self {
+            Self::Listed(entry) => hocket::messages(entry, call),
+            Self::Python(_) | Self::Recorded(_) => Ok(0.0),
         }
     }
 

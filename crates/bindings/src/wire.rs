@@ -1,5 +1,6 @@
 //! JSON text and errors across the language boundary.
 
+use hocket_core::budget;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -12,6 +13,14 @@ pyo3::create_exception!(
 
 pub fn raise(error: hocket_core::Error) -> PyErr {
     Error::new_err(error.to_string())
+}
+
+/// What one operation of a rank takes at least on its way to Python, as text and as objects.
+const OPERATION_BYTES: f64 = 1300.0;
+
+/// Refuses to hand so many operations to Python where there is no memory for them.
+pub fn check_operations(operations: f64) -> PyResult<()> {
+    budget::check(format_args!("{operations:.0} operations"), operations * OPERATION_BYTES).map_err(raise)
 }
 
 pub fn read<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {

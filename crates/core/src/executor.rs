@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::{Result, budget};
+
 /// The programs of ranks `0..len`, each resumed by its number. Worlds keep their own queues; a waker is used by branches of
 /// one rank that wait for each other, and has the program polled once more.
 pub struct Ranks<F> {
@@ -48,6 +50,15 @@ impl Again {
             self.flag.0.store(false, Ordering::Relaxed);
         }
     }
+}
+
+/// Refuses so many ranks where there is no memory for their programs and for what a world keeps of each.
+///
+/// # Errors
+/// As [`budget::check`].
+pub fn check_ranks<R, F>(ranks: usize, kept_bytes: usize, _program: impl FnOnce(R) -> F) -> Result<()> {
+    let each_bytes = kept_bytes + size_of::<Option<F>>();
+    budget::check(format_args!("{ranks} ranks"), ranks as f64 * each_bytes as f64)
 }
 
 impl<F: Future<Output = ()>> Ranks<F> {

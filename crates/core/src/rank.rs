@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use crate::combinators::{Branch, First, Join, JoinAll, Started};
 use crate::earliest::Earliest;
 use crate::tokens::Tokens;
-use crate::{Call, Path, Span};
+use crate::{Call, Path, Result, Span};
 
 /// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
 pub type Tag = u32;
@@ -123,6 +123,13 @@ pub trait Rank: Sized {
     fn size(&self) -> usize;
     /// `len` fresh elements of working memory; their values are undefined.
     fn scratch(&self, len: usize) -> Span;
+    /// Whether there is memory for so much scratch; always, in worlds that hold no data.
+    ///
+    /// # Errors
+    /// As [`budget::check`](crate::budget::check).
+    fn check_scratch(&self, _len: usize) -> Result<()> {
+        Ok(())
+    }
     /// Sends `data` to rank `to`; done when the span may be changed again.
     fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()>;
     /// Receives into `into` a message of at most its length.

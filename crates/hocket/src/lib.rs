@@ -8,7 +8,7 @@ pub mod replay;
 pub mod request;
 mod verification;
 
-pub use price::{Predicted, predict};
+pub use price::{Predicted, messages, predict};
 pub use verification::{Report, verify, verify_calls};
 
 use hocket_algorithms::{Entry, Visitor, demand, with_program};

@@ -43,13 +43,25 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
         ports,
         parameters: call.parameters.clone(),
     };
-    let elements = size_in_elements(call);
-    let bound = if is_exact { elements } else { largest_size_in_elements(call) };
-    Ok(Some(Predicted {
-        time_s: cost.at(&price(bound))?,
-        messages: Cost::parse(entry.about.messages)?.at(&price(elements))?,
-        is_exact,
-    }))
+    let bound = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
+    Ok(Some(Predicted { time_s: cost.at(&price(bound))?, messages: messages(entry, call)?, is_exact }))
+}
+
+/// Messages of all ranks together, by the formula of `entry`.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
+    let price = Price {
+        ranks: call.ranks,
+        size_bytes: (size_in_elements(call) * call.element_bytes) as f64,
+        alpha_s: 0.0,
+        beta_s: 0.0,
+        gamma_s: 0.0,
+        overhead_s: None,
+        parameters: call.parameters.clone(),
+    };
+    Cost::parse(entry.about.messages)?.at(&price)
 }
 
 /// The message of the MPI call, in elements: one block, or the whole vector.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Result};
+use hocket_core::{Call, Collective, Error, Result, budget};
 use hocket_machine::{Machine, Topology};
 use hocket_simulate::{CircuitCounts, Ends, Engine, Fabric, Kind, LinkUse, Many, Platform, Record, Trials};
 use serde::{Deserialize, Serialize};
@@ -185,6 +185,9 @@ impl Default for TrialsRequest {
     }
 }
 
+/// What one trial takes at least: its times, here, on their way to Python, and there.
+const TRIAL_BYTES: f64 = 250.0;
+
 /// More trials than anybody waits for.
 const MOST_TRIALS: u64 = 1 << 30;
 
@@ -192,7 +195,7 @@ impl TrialsRequest {
     /// The trials.
     ///
     /// # Errors
-    /// No trials, too many, or an interval that is not a positive share.
+    /// No trials, too many, more than there is memory for, or an interval that is not a positive share.
     pub fn trials(&self) -> Result<Trials> {
         let Self { seed, first, count, until_interval, threads } = *self;
         if count == 0 || count > MOST_TRIALS || first > MOST_TRIALS {
@@ -200,6 +203,9 @@ impl TrialsRequest {
         }
         if let Some(share) = until_interval.filter(|share| !(*share > 0.0 && *share < 1.0)) {
             return Err(Error::new(format!("interval: got {share}, expected a share between 0 and 1")));
+        }
+        if until_interval.is_none() {
+            budget::check(format_args!("{count} trials"), count as f64 * TRIAL_BYTES)?;
         }
         Ok(Trials { seed, first, count, until_interval, threads: threads.max(1) })
     }

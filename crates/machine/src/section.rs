@@ -2,11 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use hocket_core::{Error, Result, units};
 use toml_edit::{Document, Item, Table};
+
+/// The longest file that a machine file may name.
+const MOST_FILE_BYTES: u64 = 1 << 28;
 
 /// A table of a machine file. Each key is taken once; [`Section::finish`] refuses those that nobody took.
 #[derive(Clone, Debug)]
@@ -129,7 +134,12 @@ impl Section {
     pub fn file(&self, key: &str) -> Result<(String, String)> {
         let name = self.text(key)?;
         let path = Path::new(self.file.as_ref()).parent().unwrap_or(Path::new("")).join(&name);
-        let text = std::fs::read_to_string(&path).map_err(|e| self.reject(key, &format!("a text file: {e}")))?;
+        let mut text = String::new();
+        let read = File::open(&path).and_then(|file| file.take(MOST_FILE_BYTES + 1).read_to_string(&mut text));
+        read.map_err(|e| self.reject(key, &format!("a text file: {e}")))?;
+        if text.len() as u64 > MOST_FILE_BYTES {
+            return Err(self.reject(key, &format!("a text file of at most {MOST_FILE_BYTES} bytes")));
+        }
         Ok((path.display().to_string(), text))
     }
 

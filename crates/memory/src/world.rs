@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    Buffer, Call, Error, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span, Tag,
+    Buffer, Call, Error, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span, Tag, budget,
 };
 
 use crate::Operator;
@@ -55,6 +55,7 @@ pub fn run_with_circuits(
 ) -> Result<Vec<Vec<u8>>> {
     call.check()?;
     check_inputs(call, inputs)?;
+    check_room(call)?;
     let world = World {
         call,
         operator,
@@ -90,6 +91,13 @@ fn check_inputs(call: &Call, inputs: &[Vec<u8>]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether there is memory for a copy of each input, and for each result twice: it is handed out as a copy.
+fn check_room(call: &Call) -> Result<()> {
+    let elements = |rank| (call.input_len(rank) + 2 * call.result_room(rank)) as f64;
+    let bytes = (0..call.ranks).map(elements).sum::<f64>() * call.element_bytes as f64;
+    budget::check(format_args!("the results of {} ranks", call.ranks), bytes)
 }
 
 struct World<'a> {
@@ -213,6 +221,10 @@ impl Rank for MemoryRank<'_> {
         let offset = scratch.len() / bytes;
         scratch.resize(scratch.len() + len * bytes, 0xAA);
         Span { buffer: Buffer::Scratch, offset, len }
+    }
+
+    fn check_scratch(&self, len: usize) -> Result<()> {
+        budget::check(format_args!("scratch of {len} elements"), len as f64 * self.world.call.element_bytes as f64)
     }
 
     async fn send_with(&self, to: usize, data: Span, options: Options) {

@@ -5,18 +5,23 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use hocket_core::{
-    Buffer, Call, Error, Moment, Options, Program, Rank, Received, Result, Side, Source, Span, Tag, run_to_completion,
+    Buffer, Call, Error, Moment, Options, Program, Rank, Received, Result, Side, Source, Span, Tag, budget,
+    run_to_completion,
 };
 
 use crate::schedule::{Action, Schedule, Task};
+
+/// Tasks between two looks at how much memory they take.
+const TASKS_PER_LOOK: usize = 1 << 18;
 
 /// Records what `program` does in `call`.
 ///
 /// # Errors
 /// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
-/// that do not match.
+/// that do not match; or more tasks than there is memory for.
 pub fn record(program: &impl Program, call: &Call) -> Result<Schedule> {
     let recorders: Vec<_> = (0..call.ranks).map(|rank| Recorder::new(rank, call.ranks)).collect();
+    let mut unseen_tasks = 0;
     for recorder in &recorders {
         let is_complete = run_to_completion(program.run(recorder, call));
         if let Some(why) = recorder.refusal.get() {
@@ -24,6 +29,11 @@ pub fn record(program: &impl Program, call: &Call) -> Result<Schedule> {
         }
         if !is_complete {
             return Err(Error::new(format!("cannot be recorded: rank {} never ends", recorder.rank)));
+        }
+        unseen_tasks += recorder.tasks.borrow().len();
+        if unseen_tasks >= TASKS_PER_LOOK {
+            unseen_tasks = 0;
+            budget::look()?;
         }
     }
     let mut schedule = Schedule {

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Source, Tag};
+use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Source, Tag, check_ranks};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
@@ -75,6 +75,10 @@ fn run_apart<N: Network, T: Timing>(
     order: Order,
     options: Options<'_>,
 ) -> Result<Run<T::Clock>, Failure> {
+    let kept_bytes = size_of::<RefCell<StateOf<N, T>>>() + size_of::<SimulatedRank<'_, Dataflow<'_, N, T>>>();
+    let program_of = |r| program.run(r, call);
+    check_ranks::<&SimulatedRank<'_, Dataflow<'_, N, T>>, _>(call.ranks, kept_bytes, program_of)
+        .map_err(Failure::Other)?;
     let shared = Shared::new(call, node, network.post_s(), &options);
     let dataflow = Dataflow {
         network,

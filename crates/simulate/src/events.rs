@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{Call, Error, Path, Program, Ranks, ReadyRanks, Received, Result, Source, Tag, Woken};
+use hocket_core::{Call, Error, Path, Program, Ranks, ReadyRanks, Received, Result, Source, Tag, Woken, check_ranks};
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Switching, Traffic};
@@ -19,8 +19,11 @@ use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank
 use crate::timetable::{self, Timetable};
 use crate::{Node, Options, interrupted};
 
-/// Events between two looks at whether the user wants to stop.
+/// Events, or ranks and messages that begin, between two looks at whether the user wants to stop.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
+
+/// What ranks see of the engine: whatever the network is, programs are compiled for it once.
+type Engine<'a> = dyn Clockwork<Clock = Placed> + 'a;
 
 pub fn run<N: Network>(
     program: &impl Program,
@@ -33,6 +36,8 @@ pub fn run<N: Network>(
     if let Some(shared) = network.shared() {
         shared.fabric().check(call.ranks)?;
     }
+    let kept_bytes = size_of::<RefCell<N::Node<Placed>>>() + size_of::<SimulatedRank<'_, Engine<'_>>>();
+    check_ranks::<&SimulatedRank<'_, Engine<'_>>, _>(call.ranks, kept_bytes, |r| program.run(r, call))?;
     let shared = Shared::new(call, node, network.post_s(), &options);
     let events = Events {
         network,
@@ -56,12 +61,19 @@ pub fn run<N: Network>(
         is_deciding: Cell::default(),
     };
     events.look_for_circuits();
-    // Whatever the network is, programs are compiled for the engine once.
-    let engine: &dyn Clockwork<Clock = Placed> = &events;
+    let engine: &Engine<'_> = &events;
     let ranks = SimulatedRank::all(&shared, engine, trial.start());
     let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
+    let mut latest_look = 0;
     for rank in 0..call.ranks {
         programs.resume(rank);
+        let begun = rank as u64 + shared.messages.get();
+        if begun - latest_look >= EVENTS_PER_LOOK {
+            latest_look = begun;
+            if (options.is_interrupted)() {
+                return Err(interrupted());
+            }
+        }
     }
     let (mut steps, mut now_s) = (0_u64, 0.0);
     while let Some(event) = events.next().or_else(|| events.give_way(now_s)) {

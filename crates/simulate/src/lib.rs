@@ -131,11 +131,19 @@ pub struct Options<'a> {
     pub winners_are_alike: bool,
     /// Asked now and then; the simulation gives up when it says so.
     pub is_interrupted: &'a dyn Fn() -> bool,
+    /// Told now and then how many trials are done.
+    pub on_trials: &'a dyn Fn(u64),
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { engine: Engine::Auto, trace: false, winners_are_alike: false, is_interrupted: &|| false }
+        Self {
+            engine: Engine::Auto,
+            trace: false,
+            winners_are_alike: false,
+            is_interrupted: &|| false,
+            on_trials: &|_| (),
+        }
     }
 }
 

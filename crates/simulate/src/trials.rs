@@ -164,6 +164,7 @@ impl<P: Program> Repeated<'_, P> {
                 if trial == self.trials.first {
                     (links, circuits) = (run.links, run.circuits);
                 }
+                (self.options.on_trials)(trial + 1 - self.trials.first);
                 Ok(Ends::of(run.ends.iter().map(|end| end.seconds())))
             };
             trials.map(one).collect()
@@ -234,6 +235,8 @@ impl<P: Program> Repeated<'_, P> {
                 if (self.options.is_interrupted)() {
                     stop.store(true, Ordering::Relaxed);
                 }
+                let done = found.lock().unwrap_or_else(PoisonError::into_inner).len() as u64 * lanes;
+                (self.options.on_trials)(trials.start - self.trials.first + done.min(trials.end - trials.start));
             }
         });
         if stop.load(Ordering::Relaxed) {

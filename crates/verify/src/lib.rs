@@ -14,6 +14,7 @@ mod world;
 
 pub use choices::{Exploration, Limits};
 pub use finding::{Counterexample, Kind, Verdict};
+pub use world::check_room;
 
 use std::cell::RefCell;
 

@@ -7,7 +7,8 @@ use std::task::Poll;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    Buffer, Call, Collective, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Side, Source, Span, Tag,
+    Buffer, Call, Collective, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span, Tag,
+    budget,
 };
 
 use crate::choices::Choices;
@@ -192,6 +193,17 @@ impl State {
         };
         buffer[span.range()].iter_mut().zip(values).for_each(|(place, value)| *place = value);
     }
+}
+
+/// Refuses a call whose values, and whose steps if it is known to take so many messages, there is no memory for.
+///
+/// # Errors
+/// As [`budget::check`].
+pub fn check_room(call: &Call, messages: f64) -> Result<()> {
+    let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
+    let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;
+    let steps_bytes = 2.0 * messages * size_of::<Step>() as f64;
+    budget::check(format_args!("verifying {} ranks", call.ranks), values_bytes + steps_bytes)
 }
 
 impl<'a> World<'a> {
@@ -709,6 +721,10 @@ impl Rank for SymbolicRank<'_> {
         let offset = scratch.len();
         scratch.resize(offset + len, Value::UNDEFINED);
         Span { buffer: Buffer::Scratch, offset, len }
+    }
+
+    fn check_scratch(&self, len: usize) -> Result<()> {
+        budget::check(format_args!("scratch of {len} elements"), (len * size_of::<Value>()) as f64)
     }
 
     async fn send_with(&self, to: usize, data: Span, options: Options) {

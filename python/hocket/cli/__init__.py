@@ -4,51 +4,51 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import threading
-from collections.abc import Sequence
-from io import TextIOWrapper
-
-import click
-
-from hocket._native import Error
-from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 __all__ = ["main"]
 
-_BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-_CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 2 for bad input, after one line that says what is wrong."""
+    """Run the command line and return its exit status, that of an interruption from the very beginning."""
     if sys.stderr is None:  # closed by the caller
         sys.stderr = io.StringIO()
-    if sys.stdout is None:
-        return _bad_input("stdout is closed, expected somewhere to print to")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    with _interruptions() as is_interrupted:
+        try:
+            from hocket.cli.run import run  # which takes most of a second
+
+            return run(arguments)
+        except (Exception, KeyboardInterrupt) as error:
+            # A package that is interrupted while it loads may raise an error of its own.
+            if is_interrupted() or isinstance(error, KeyboardInterrupt):
+                return _interrupted()
+            raise
+
+
+@contextmanager
+def _interruptions() -> Iterator[Callable[[], bool]]:
+    """Raise KeyboardInterrupt when the user presses Ctrl-C, and give what says whether that happened."""
+    before = signal.getsignal(signal.SIGINT)
+    is_ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    seen: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    if is_ours:
+        signal.signal(signal.SIGINT, interrupt)
     try:
-        status = hocket.main(arguments, prog_name="hocket", standalone_mode=False)
-        sys.stdout.flush()
-    except InterruptedByUserError:
-        return _interrupted()
-    except (ClosedPipeError, BrokenPipeError):
-        return _closed_pipe()
-    except click.ClickException as error:
-        return _bad_input(error.format_message())
-    except (Error, UnicodeError) as error:
-        return _bad_input(str(error))
-    except OSError as error:
-        return _bad_input(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    return int(status or 0)
-
-
-def _bad_input(message: str) -> int:
-    print(f"hocket: error: {' '.join(message.split())}", file=sys.stderr)
-    return _BAD_INPUT
+        yield lambda: bool(seen)
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, before)
 
 
 def _interrupted() -> int:
@@ -56,9 +56,3 @@ def _interrupted() -> int:
     if threading.active_count() > 1:
         os._exit(_INTERRUPTED)  # work that still runs in other threads would be waited for
     return _INTERRUPTED
-
-
-def _closed_pipe() -> int:
-    """Leave silently; what is still buffered goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _CLOSED_PIPE

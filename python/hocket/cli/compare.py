@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,14 @@ from hocket.cli.options import (
     trials_option,
 )
 from hocket.cli.output import GrowingTable, print_json, progress
+from hocket.cli.trials import asked_trials
 from hocket.comparison import Best, Comparison, made_for
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.parallel import workers
 from hocket.plot import render
-from hocket.simulation import Engine, Trials
+from hocket.simulation import Engine
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 
@@ -81,6 +83,8 @@ def compare(
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     calls = [call_options.call(candidates, ranks=ranks, size_bytes=size) for size in sizes]
+    threads = max(1, jobs // (len(calls) * len(candidates)))
+    repeated = replace(asked_trials(trials, seed, None, machine), threads=threads)
     table = _Table(candidates, sizes)
     known: Comparison | None = None
 
@@ -106,7 +110,7 @@ def compare(
                 calls,
                 machine=machine,
                 engine=engine,
-                trials=Trials(trials, seed, threads=max(1, jobs // (len(calls) * len(candidates)))),
+                trials=repeated,
                 executor=executor,
                 on_done=note,
             )

@@ -115,9 +115,14 @@ def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algori
     """Return the values of parameters, each read by the unit that one of the algorithms declares.
 
     Raises:
-        Error: A parameter that none of the algorithms declares, or a value that is not of its unit.
+        Error: A parameter that none of the algorithms declares, or that is given twice, or a value that is not of its
+            unit.
     """
     units = {parameter.name: parameter.unit for algorithm in algorithms for parameter in algorithm.parameters}
+    parameters = list(parameters)
+    for number, (name, _) in enumerate(parameters):
+        if name in dict(parameters[:number]):
+            raise Error(f"--param: got {name} twice, expected each parameter once")
     return {name: _value(name, text, units) for name, text in parameters}
 
 
@@ -193,7 +198,8 @@ size_option = click.option(
 sizes_option = click.option(
     "--sizes",
     type=Read(parse_sizes, name="SIZES"),
-    help="Sizes, each twice the one before as in 8B..64MiB, or four times as in 8B..64MiB:4, or a list 8B,1KiB.",
+    help="Sizes, each twice the one before as in 8B..64MiB, or four times as in 8B..64MiB:4, or a list 8B,1KiB. "
+    "Both ends of a range are among them.",
 )
 timeline_option = click.option(
     "--timeline",
@@ -211,7 +217,7 @@ plot_option = click.option(
     help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.",
 )
 output_option = click.option(
-    "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise."
+    "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise, or with -."
 )
 machine_option = click.option(
     "--machine",
@@ -232,7 +238,7 @@ trials_option = click.option(
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often to simulate on a machine with noise; the most, with --until-ci.",
+    help="How often to simulate on a machine with noise.",
 )
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness."
@@ -240,7 +246,8 @@ seed_option = click.option(
 until_option = click.option(
     "--until-ci",
     type=Read(parse_share, name="SHARE"),
-    help="Stop once the 95 % confidence interval of the mean reaches no farther than this share of it, such as 1%.",
+    help="Stop once the 95 % confidence interval of the mean reaches no farther than this share of it, such as 1%; "
+    "--trials then says how often at most.",
 )
 load_option = click.option(
     "--load",

@@ -102,6 +102,11 @@ class Bar:
         if self._shown is not None:
             self._shown.advance(self._shown.task_ids[0])
 
+    def reach(self, done: int) -> None:
+        """Advance to so many pieces."""
+        if self._shown is not None:
+            self._shown.update(self._shown.task_ids[0], completed=done)
+
     @contextmanager
     def hidden(self) -> Iterator[None]:
         """Clear the bar from the terminal while something else is printed."""

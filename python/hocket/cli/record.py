@@ -61,6 +61,8 @@ def record(
     call = call_options.call([algorithm], ranks=ranks, size_bytes=size_bytes)
     schedule = record_call(algorithm, call)
     text = schedule.as_json() if form == "json" else schedule.as_goal(machine=machine)
+    if output is not None and files.is_stdout(output):
+        output = None
     if output is not None:
         files.write(output, text)
     if as_json:

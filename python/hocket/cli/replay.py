@@ -20,7 +20,7 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.cli.trials import asked_trials, carried, spread
-from hocket.machine import Machine, read_text
+from hocket.machine import Machine
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
 from hocket.timeline import events_timeline
@@ -75,17 +75,19 @@ def replay(
         raise click.UsageError(f"--timeline: got {timeline}, the trace itself, expected another file")
     texts = {"--rule": "\n".join(rule)}
     if rules is not None:
-        texts[rules] = read_text(rules)
+        texts[rules] = files.read_text(rules)
     options: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,
-        "trials": asked_trials(trials, seed, until_ci),
+        "trials": asked_trials(trials, seed, until_ci, machine),
     }
     if timeline is None:
         found = replay_trace(trace, machine, **options)
     else:
         found, events = replay_events(trace, machine, **options)
         files.write(timeline, events_timeline(events, found.as_dict()))
+        if files.is_stdout(timeline):
+            return  # nothing goes behind what was asked for
     if as_json:
         print_json(found.as_dict())
         return

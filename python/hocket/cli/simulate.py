@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any
@@ -31,7 +32,7 @@ from hocket.cli.options import (
     trials_option,
     until_option,
 )
-from hocket.cli.output import print_facts, print_json
+from hocket.cli.output import print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, carried, spread
 from hocket.library import Algorithm
 from hocket.machine import Machine
@@ -90,9 +91,11 @@ def simulate(
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
     if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
         raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
-    repeated = asked_trials(trials, seed, until_ci)
+    repeated = asked_trials(trials, seed, until_ci, machine)
     wanted = {"events": timeline is not None, "links": links is not None}
-    observed = subject.observe(machine=machine, engine=engine, trials=repeated, **wanted)
+    with progress("simulating", repeated.count) if repeated.count > 1 else nullcontext() as bar:
+        on_trials = None if bar is None else bar.reach
+        observed = subject.observe(machine=machine, engine=engine, trials=repeated, on_trials=on_trials, **wanted)
     found = observed.simulation
     contents: dict[str, str] = {}  # nothing is written before all is known
     if links is not None:
@@ -101,6 +104,8 @@ def simulate(
         contents[timeline] = timeline_text(observed)
     for path, content in contents.items():
         files.write(path, content)
+    if any(map(files.is_stdout, contents)):
+        return  # nothing goes between what was asked for
     if as_json:
         print_json(found.as_dict())
     else:

@@ -51,13 +51,11 @@ def study(
     if trials is not None and reach.trials == 1:
         raise click.UsageError(f"--trials: got {trials}, but study {name} has no trials")
     reach = replace(reach, trials=trials) if trials else reach
-    if folder == "":
-        raise click.UsageError('--output: got "", expected a folder')
-    target = Path(folder or f"study-{name}")
-    files.writable(str(target / "claims.csv"))
+    target = Path(files.writable_folder(f"study-{name}" if folder is None else folder))
 
     names = list(dict.fromkeys(figure.data for figure in figures))
     data: dict[str, Rows] = {}
+    files.make_folder(target)
     with workers(jobs) as executor, progress("simulating", sum(chosen.pieces(n, reach) for n in names)) as on_done:
         for one in names:
             data[one] = chosen.compute(one, reach, Work(executor, on_done))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import click
+
+from hocket.machine import Machine
 from hocket.replays import Replay
 from hocket.simulation import Circuits, Links, Simulation, Trials
 from hocket.units import format_bytes, format_time
@@ -12,8 +15,15 @@ _MOST_TRIALS = 1_000_000
 """With --until-ci, unless --trials says otherwise."""
 
 
-def asked_trials(trials: int, seed: int, until_ci: float | None) -> Trials:
-    """Return what --trials, --seed and --until-ci ask for."""
+def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine) -> Trials:
+    """Return what --trials, --seed and --until-ci ask for.
+
+    Raises:
+        UsageError: More than one trial is asked for on a machine without noise.
+    """
+    if not machine.noise and (trials > 1 or until_ci is not None):
+        option = f"--trials: got {trials}" if trials > 1 else f"--until-ci: got {until_ci:g}"
+        raise click.UsageError(f"{option}, but machine {machine.name} has no noise, so that all trials are alike")
     return Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
 
 

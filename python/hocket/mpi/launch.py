@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hocket import files
 from hocket._native import Error, check_rules
-from hocket.machine import read_text
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, cache_folder
 
@@ -37,7 +36,7 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
     check_rules("\n".join(rules), "--rule")
     text = "".join(f"{rule}\n" for rule in rules)
     if file is not None:
-        more = read_text(file)
+        more = files.read_text(file)
         check_rules(more, file)
         text += more
     if not text:

@@ -7,6 +7,8 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike, fspath
 
+from hocket.checks import function
+from hocket.files import writable
 from hocket.parallel import do_all, ignore
 from hocket.sweeps.cell import Cell, simulate_cell
 from hocket.sweeps.executors import ExecutorKind, open_executor
@@ -40,8 +42,10 @@ def sweep(
             no error but a row with the sentence.
     """
     grid = grid if isinstance(grid, Grid) else Grid.load(grid)
+    function("on_done", on_done)
     if output is not None:
         check_format(output)
+        writable(output)
     with _journal(output) as journal:
         table = Table(_rows(grid.cells, journal, executor=executor, on_done=on_done))
         if journal is not None and output is not None:

@@ -12,9 +12,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hocket import checks
 from hocket._native import Error
+from hocket.files import read_text
 from hocket.library import Algorithm, find, find_collective
-from hocket.machine import Machine, presets, read_text
+from hocket.machine import Machine, presets
 from hocket.requests import GAP, complete
 from hocket.simulation import Trials
 from hocket.sweeps.cell import Cell, Setting, Source, Variant, digest, known
@@ -32,6 +34,9 @@ T = TypeVar("T")
 _KEYS = ("algorithms", "collective", "load", "machines", "noises", "ranks", "seed", "sizes", "trials", "until_ci")
 _OVERRIDDEN = {"network": None, "noise": {"network": None, "os": None}}
 """The sections of a machine file that a noise may change."""
+
+_CELL_BYTES = 1000.0
+"""What a cell takes at least, with its key and its row."""
 
 _MOST_SEED = 2**64 - 1
 _MOST_TRIALS = 1_000_000  # with until_ci, unless trials says otherwise
@@ -62,7 +67,7 @@ class Grid:
         Raises:
             Error: The file does not describe a grid: file and key.
         """
-        return cls.parse(read_text(path), fspath(path))
+        return cls.parse(read_text(checks.path("grid", path)), fspath(path))
 
     @classmethod
     def parse(cls, text: str, file: str = "grid") -> Grid:
@@ -72,7 +77,7 @@ class Grid:
             Error: The text does not describe a grid: file and key.
         """
         try:
-            spec = _Spec(file, tomllib.loads(text))
+            spec = _Spec(checks.text("file", file), tomllib.loads(checks.text("text", text)))
         except tomllib.TOMLDecodeError as error:
             raise Error(f"{file}: {error}") from error
         spec.check_keys(spec.values, _KEYS)
@@ -87,7 +92,14 @@ class Grid:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells in order: settings change fastest, then sizes, rank counts, and algorithms last."""
+        """The cells in order: settings change fastest, then sizes, rank counts, and algorithms last.
+
+        Raises:
+            Error: There are more than there is memory for.
+        """
+        sizes = sum(len(self._sizes_of(variant)) for variant in self.variants)
+        count = sizes * len(self.ranks) * len(self.settings)
+        checks.memory(f"a grid of {count} cells", count * _CELL_BYTES)
         return tuple(
             Cell(variant=variant, ranks=ranks, size_bytes=size_bytes, setting=setting, trials=self.trials)
             for variant in self.variants

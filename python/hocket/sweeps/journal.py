@@ -28,7 +28,6 @@ class Journal:
 
     def __enter__(self) -> Journal:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(self._path, "ab+", buffering=0)
         except OSError as error:
             raise Error(f"{self._path}: cannot be written: {error.strerror}") from error

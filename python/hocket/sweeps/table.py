@@ -7,11 +7,11 @@ import io
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hocket import files
+from hocket import checks, files
 from hocket._native import Error
 from hocket.sweeps.executors import optional
 
@@ -157,9 +157,10 @@ def check_format(path: str | PathLike[str]) -> None:
     Raises:
         Error: Another ending than those of tables, or a package is missing for it.
     """
-    suffix = Path(path).suffix
+    file = checks.path("table", path)
+    suffix = Path(file).suffix
     if suffix not in FORMATS:
-        raise Error(f'got "{fspath(path)}", expected a file that ends in {" or ".join(FORMATS)}')
+        raise Error(f'got "{file}", expected a file that ends in {" or ".join(FORMATS)}')
     if suffix == ".parquet":
         _pyarrow("pyarrow.parquet")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 
-from hocket import files
+from hocket import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
@@ -71,7 +71,8 @@ def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
     Raises:
         Error: A file cannot be written.
     """
-    target = Path(folder)
+    target = Path(checks.path("folder", folder))
+    files.make_folder(target)
     for number, rank in enumerate(trace.ranks):
         head = (
             f"# htor's PMPI Tracer Output File, as written by Hocket\n# time: {trace.date}\n# hostname: {rank.host}\n"

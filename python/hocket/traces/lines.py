@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from hocket._native import Error
+from hocket.checks import memory
 
 __all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of", "reading"]
 
@@ -20,6 +21,11 @@ LONGEST_LINE = 1 << 24
 MOST_BYTES = 1 << 32
 """How much of a trace is read, in bytes once decompressed: some 30 million calls."""
 
+_BYTES_PER_LOOK = 1 << 24
+
+_LARGER = 5
+"""How many times as large as its text a trace is in memory, at least."""
+
 _GZIP = b"\x1f\x8b"
 
 
@@ -28,6 +34,19 @@ class Budget:
 
     def __init__(self) -> None:
         self.left_bytes = MOST_BYTES
+        self.unseen_bytes = 0
+
+    def take(self, size_bytes: int, what: str) -> None:
+        """Count what was read.
+
+        Raises:
+            Error: There is no memory for what is made of as much again as between two looks.
+        """
+        self.left_bytes -= size_bytes
+        self.unseen_bytes += size_bytes
+        if self.unseen_bytes > _BYTES_PER_LOOK:
+            self.unseen_bytes = 0
+            memory(what, _LARGER * _BYTES_PER_LOOK)
 
 
 class Lines:
@@ -51,11 +70,11 @@ class Lines:
         """Return the next line with its end; nothing if there is none.
 
         Raises:
-            Error: It is longer than `LONGEST_LINE`, or the trace than `MOST_BYTES`.
+            Error: It is longer than `LONGEST_LINE`, or the trace than `MOST_BYTES` or than there is memory for.
         """
         line = self._readline(LONGEST_LINE + 1)
         self.number += 1
-        self._budget.left_bytes -= len(line)
+        self._budget.take(len(line), self.name)
         if len(line) > LONGEST_LINE:
             raise Error(f"{self.name}, line {self.number}: expected lines of at most {LONGEST_LINE} bytes")
         if self._budget.left_bytes < 0:

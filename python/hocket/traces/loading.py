@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
+from os import PathLike
 
+from hocket import checks
 from hocket.traces.allprof_reading import is_log, read_allprof
 from hocket.traces.file import read
 from hocket.traces.lines import lines_of
@@ -26,7 +27,7 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
     Raises:
         Error: It cannot be read or is malformed, or its ranks do not agree: file, rank, line, what was expected.
     """
-    with lines_of(fspath(path)) as lines:
+    with lines_of(checks.path("trace", path)) as lines:
         first = lines.next()
         begin = next((line for line in lines if is_meant(line)), b"") if not is_meant(first) else first
     if is_log(first) or is_log(begin):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
-from hocket import files
+from hocket import checks, files
 from hocket._native import Error
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
@@ -36,13 +36,14 @@ def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: flo
     Raises:
         Error: A collective is on a part of the ranks, or only started: file, rank, line.
     """
-    target = Path(folder)
+    target = Path(checks.path("folder", folder))
     texts = {
         f"rank-{number}.txt": "".join(
             f"{number} {action}\n" for action in _Rank(trace, number, rank, flops_per_s).actions()
         )
         for number, rank in enumerate(trace.ranks)
     }
+    files.make_folder(target)
     for name, text in texts.items():
         files.write(target / name, text)
     index = target / "trace.txt"

@@ -78,6 +78,14 @@ def test_the_version_is_the_packages(hocket_command: Callable[..., Ran]) -> None
         ("show allreduce", "allreduce is a collective, expected also one of its algorithms"),
         ("show allreduce ring --ranks 99999999999", "--ranks: got 99999999999, expected at most 64 for a picture"),
         ("simulate allreduce ring --ranks 4 --size 8B --element 0", "--element: got 0 B, expected at least 1 B"),
+        ("simulate allreduce ring --ranks 4 --size 8B --trials 5", "--trials: got 5, but machine cluster has no noise"),
+        ("simulate allreduce ring --ranks 4 --size 8B --until-ci 1%", "--until-ci: got 0.01, but machine cluster has"),
+        ("compare allreduce --ranks 4 --sizes 8B --trials 5", "--trials: got 5, but machine cluster has no noise"),
+        (
+            "simulate broadcast chain --ranks 4 --size 8B --param segment=8B --param segment=9B",
+            "--param: got segment twice, expected each parameter once",
+        ),
+        ("verify broadcast chain --param segment=8B --param segment=8B", "--param: got segment twice"),
         ("machines clutser", 'no machine "clutser", expected a TOML file or one of cluster, '),
     ],
 )
@@ -150,6 +158,66 @@ def test_bytes_that_are_no_text_are_one_line(bad_input: Callable[..., str]) -> N
     bad_input("simulate allreduce ring --ranks 4 --size", "\udcff")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate allreduce ring --ranks 4 --size 8B --timeline",
+        "simulate allreduce ring --ranks 4 --size 8B --links",
+        "simulate schedule nowhere.goal --timeline",
+        "replay nowhere.hktrace --timeline",
+        "compare allreduce --ranks 4 --sizes 8B --plot",
+        "record allreduce ring --ranks 4 --size 8B --output",
+        "record allreduce ring --ranks 4 --size 8B -o",
+        "sweep nowhere.toml --output",
+        "study jitter --quick --output",
+        "mpi noise --output",
+        "mpi bench allreduce -n 2 --sizes 8B --output",
+        "mpi bench allreduce -n 2 --sizes 8B --plot",
+        "mpi calibrate -n 2 --output",
+        "mpi trace -n 2 --output",
+    ],
+)
+def test_a_folder_that_is_not_there_is_refused_before_the_work(
+    bad_input: Callable[..., str], tmp_path: Path, line: str
+) -> None:
+    name = {"sweep": "out.csv", "compare": "out.png"}.get(line.split()[0], "out.html")
+    message = bad_input(line, tmp_path / "missing" / name)
+    assert f"cannot be written: there is no folder {tmp_path}/missing" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["compare"], ["simulate"], ["replay"], ["verify"], ["record"], ["mpi", "bench"]])
+def test_help_speaks_of_options_that_are_there(hocket_command: Callable[..., Ran], command: list[str]) -> None:
+    text = hocket_command(" ".join([*command, "--help"])).out
+    there = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, flags=re.MULTILINE))
+    assert set(re.findall(r"--[a-z][\w-]+", text)) <= there
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/stdout"])
+def test_what_goes_to_stdout_is_what_was_asked_for(output: str) -> None:
+    def run(line: str) -> str:
+        return subprocess.run([*COMMAND, *line.split()], capture_output=True, text=True, check=True).stdout
+
+    record = "record broadcast linear --ranks 3 --size 8B"
+    assert run(f"{record} --output {output}") == run(record)
+    assert run(f"{record} --format json -o {output}").startswith('{"format": 1')
+    timeline = run(f"simulate broadcast linear --ranks 3 --size 8B --timeline {output}")
+    assert timeline.startswith('{"traceEvents": ') and timeline.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "record broadcast linear --ranks 3 --size 8B -o /dev/stdout",
+        "simulate broadcast linear --ranks 3 --size 8B --timeline -",
+    ],
+)
+def test_nobody_who_reads_a_file_on_stdout_is_exit_status_141(line: str) -> None:
+    script = f"{' '.join(COMMAND)} {line} | true; exit ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (141, "")
+
+
 def test_a_closed_pipe_is_silent() -> None:
     words = " ".join([*COMMAND, "compare", "allreduce", "--ranks", "4", "--sizes", "1B..1GiB", "--json"])
     ran = subprocess.run(["bash", "-c", f"{words} | head -1"], capture_output=True, text=True, check=False)
@@ -190,6 +258,54 @@ def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
         ran.send_signal(signal.SIGINT)
         out, err = ran.communicate(timeout=20)
     assert (ran.returncode, out, err) == (130, "", "hocket: interrupted\n")
+
+
+@pytest.mark.parametrize("module", ["click", "hocket.checks", "hocket.sweeps"])
+def test_control_c_while_modules_load_is_exit_status_130(module: str) -> None:
+    words = ["simulate", "allreduce", "ring", "--ranks", "20000", "--size", "1MiB"]
+    with subprocess.Popen(
+        [sys.executable, "-X", "importtime", *COMMAND[1:], *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as ran:
+        assert ran.stderr is not None
+        assert any(line.endswith(f" {module}\n") for line in ran.stderr)
+        ran.send_signal(signal.SIGINT)
+        out, err = ran.communicate(timeout=20)
+    assert (ran.returncode, out) == (130, "")
+    assert "Traceback" not in err and err.endswith("hocket: interrupted\n")
+
+
+@pytest.mark.parametrize("raised", [ImportError("numpy is broken"), RuntimeError("half loaded")])
+def test_what_an_interrupted_package_raises_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], raised: Exception
+) -> None:
+    def interrupted(_: object) -> int:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise raised
+
+    monkeypatch.setattr("hocket.cli.run.run", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["list"]) == 130
+    assert capsys.readouterr().err == "hocket: interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(("engine", "trials"), [("dataflow", 3000), ("events", 30)])
+def test_trials_show_progress_on_a_terminal(engine: str, trials: int) -> None:
+    ours, theirs = pty.openpty()
+    words = f"simulate allreduce ring --ranks 64 --size 1MiB --machine jitter-paper --trials {trials} --engine"
+    subprocess.run([*COMMAND, *words.split(), engine], stderr=theirs, stdout=subprocess.PIPE, check=True)
+    os.close(theirs)
+    shown = ""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while piece := os.read(ours, 4096):
+            shown += piece.decode(errors="replace")
+    os.close(ours)
+    assert "simulating" in shown and re.search(r"\b[1-9]\d?%", shown)
 
 
 def test_progress_is_shown_on_a_terminal_only() -> None:

@@ -40,5 +40,5 @@ def test_optical(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
 def test_options_that_make_no_sense_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
     assert "expected one of them" in bad_input(f"study pacing --quick --full -o {tmp_path}")
     assert "has no trials" in bad_input(f"study trinaryx3 --quick --trials 5 -o {tmp_path}")
-    assert "expected a folder" in bad_input("study", "pacing", "--output", "")
+    assert "expected a path" in bad_input("study", "pacing", "--output", "")
     assert not list(tmp_path.iterdir())

@@ -109,6 +109,8 @@ def bench(
     entry |= {"plot": plot, "version": version()}
     if output is not None:
         files.write(output, json.dumps(entry) + "\n")
+        if files.is_stdout(output):
+            return  # nothing goes behind what was asked for
     if as_json:
         print_json(entry)
     else:

@@ -72,6 +72,7 @@ def calibrate(
 
     if not _LEAST_BYTES <= most < 2**30:
         raise click.UsageError(f"--most: got {format_bytes(most)}, expected 64 KiB to less than 1 GiB")
+    output = None if output is None or files.is_stdout(output) else output
     recorded = str(Path(output).with_suffix(".json")) if output else None
     if output and recorded == str(Path(output)):
         raise click.UsageError(f"--output: got {output}, expected another suffix: the samples go there")

@@ -77,6 +77,8 @@ def noise(
     text, all_s = noise_trace(recordings)
     if output is not None:
         files.write(output, text)
+        if files.is_stdout(output):
+            return  # nothing goes behind what was asked for
     if as_json:
         print_json(
             {

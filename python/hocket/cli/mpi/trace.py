@@ -49,7 +49,9 @@ def trace(
     if not program:
         raise click.UsageError("no program, expected one after --")
     for folder in filter(None, (simgrid, allprof)):
-        files.writable(f"{folder}/trace")
+        files.writable_folder(folder)
+    if output is not None and files.is_stdout(output):
+        raise click.UsageError(f"--output: got {output}, expected a file: stdout is the program's")
     path = output or files.writable(f"{basename(program[0])}.hktrace")
     found, status = trace_program(installation, ranks, program, path)
     written = {"trace": path}

@@ -1,0 +1,59 @@
+//! What long work asks now and then: has the user pressed Ctrl-C, is there still memory?
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use hocket_core::budget;
+use pyo3::prelude::*;
+
+use crate::wire::raise;
+
+/// Time between two looks at memory: each takes some 0.1 ms.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Remembers why work is to stop.
+#[derive(Default)]
+pub struct Watch {
+    why: Cell<Option<PyErr>>,
+    latest_look: Cell<Option<Instant>>,
+    latest_call: Cell<Option<Instant>>,
+}
+
+impl Watch {
+    /// Looks whether the work is to stop; once it is, it stays so.
+    pub fn says_stop(&self) -> bool {
+        let known = self.why.take();
+        let why = known
+            .or_else(|| Python::attach(|py| py.check_signals().err()))
+            .or_else(|| self.look_at_memory().err().map(raise));
+        let is_some = why.is_some();
+        self.why.set(why);
+        is_some
+    }
+
+    /// Calls back into Python, not oftener than memory is looked at; the work is to stop if that fails.
+    pub fn call(&self, back: impl FnOnce(Python<'_>) -> PyResult<()>) {
+        if self.is_time(&self.latest_call) {
+            let raised = Python::attach(back).err();
+            let known = self.why.take();
+            self.why.set(known.or(raised));
+        }
+    }
+
+    fn is_time(&self, latest: &Cell<Option<Instant>>) -> bool {
+        let is_time = latest.get().is_none_or(|latest| latest.elapsed() >= LOOK);
+        if is_time {
+            latest.set(Some(Instant::now()));
+        }
+        is_time
+    }
+
+    fn look_at_memory(&self) -> hocket_core::Result<()> {
+        if self.is_time(&self.latest_look) { budget::look() } else { Ok(()) }
+    }
+
+    /// Why the work that ended with `error` did: what was seen here, if anything.
+    pub fn why(&self, error: hocket_core::Error) -> PyErr {
+        self.why.take().unwrap_or_else(|| raise(error))
+    }
+}

@@ -1,0 +1,171 @@
+//! How much memory this process may hold: work that needs more is refused in one line, before the system ends the process.
+//!
+//! The limit is what the environment variable `HOCKET_MEMORY` says, such as "4GiB". Otherwise it is what the process holds
+//! and what is left besides: on the machine, in its control groups, and of its address space; less a sixteenth, for what
+//! grows between two looks. Where the system tells nothing (it is not Linux) there is no limit.
+
+use std::fmt::Display;
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result, units};
+
+/// The environment variable that sets a limit.
+const VARIABLE: &str = "HOCKET_MEMORY";
+
+/// What needs less is not worth a look.
+const SMALL_BYTES: f64 = (64 << 20) as f64;
+
+/// Refuses work that needs so many bytes more than there are. The estimate must not be above what the work really takes.
+///
+/// # Errors
+/// What needs how much, and what the limit is; or a limit in the environment that is none.
+pub fn check(what: impl Display, more_bytes: f64) -> Result<()> {
+    if more_bytes < SMALL_BYTES { Ok(()) } else { fits(what, more_bytes) }
+}
+
+/// Refuses to go on with work that holds more than there is.
+///
+/// # Errors
+/// As [`check`].
+pub fn look() -> Result<()> {
+    fits("the work", 0.0)
+}
+
+fn fits(what: impl Display, more_bytes: f64) -> Result<()> {
+    let Some(held_bytes) = held_bytes() else { return Ok(()) };
+    let (limit_bytes, source) = match stated_bytes()? {
+        Some(bytes) => (bytes, VARIABLE),
+        None => match left_bytes() {
+            Some(left) => ((held_bytes + left) * 15.0 / 16.0, "this machine"),
+            None => return Ok(()),
+        },
+    };
+    let needed_bytes = held_bytes + more_bytes;
+    if needed_bytes <= limit_bytes {
+        return Ok(());
+    }
+    let (needed, limit) = (in_words(needed_bytes), in_words(limit_bytes));
+    Err(Error::new(format!(
+        "{what}: needs at least {needed} of memory, expected at most the {limit} that {source} allows"
+    )))
+}
+
+fn stated_bytes() -> Result<Option<f64>> {
+    let Some(text) = std::env::var_os(VARIABLE) else { return Ok(None) };
+    let bytes = units::parse_bytes(&text.to_string_lossy()).map_err(|error| error.at(VARIABLE))?;
+    Ok(Some(bytes as f64))
+}
+
+/// What this process holds in memory.
+fn held_bytes() -> Option<f64> {
+    kilobytes(&read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+/// What it may take besides.
+fn left_bytes() -> Option<f64> {
+    let on_machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
+    let lefts = [on_machine, left_of_address_space(), left_in_groups()];
+    lefts.into_iter().flatten().reduce(f64::min)
+}
+
+/// The number of a line such as "VmRSS:  123 kB", in bytes.
+fn kilobytes(text: &str, name: &str) -> Option<f64> {
+    let number = text.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix("kB")?;
+    number.trim().parse::<f64>().ok().map(|kilobytes| kilobytes * 1024.0)
+}
+
+/// As `ulimit -v` has it; none where it says nothing.
+fn left_of_address_space() -> Option<f64> {
+    let limits = read_to_string("/proc/self/limits").ok()?;
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit_bytes = limit.split_whitespace().next()?.parse::<f64>().ok()?;
+    Some(limit_bytes - kilobytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?)
+}
+
+/// What is left in the tightest of the process's control groups: its own, and those around it.
+fn left_in_groups() -> Option<f64> {
+    let groups = read_to_string("/proc/self/cgroup").ok()?;
+    let lefts = groups.lines().filter_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        let (root, names) = match controllers {
+            "" => ("/sys/fs/cgroup", &UNIFIED),
+            _ if controllers.split(',').any(|name| name == "memory") => ("/sys/fs/cgroup/memory", &SEPARATE),
+            _ => return None,
+        };
+        let own = PathBuf::from(format!("{root}{path}"));
+        let around = own.ancestors().take_while(|folder| folder.starts_with(root));
+        around.filter_map(|folder| names.left_bytes(folder)).reduce(f64::min)
+    });
+    lefts.reduce(f64::min)
+}
+
+/// How a version of control groups names what it says of memory.
+struct Names {
+    limit: &'static str,
+    usage: &'static str,
+    /// A line of `memory.stat`: the pages of files that make room when it is asked for.
+    files: &'static str,
+}
+
+const UNIFIED: Names = Names { limit: "memory.max", usage: "memory.current", files: "inactive_file " };
+const SEPARATE: Names =
+    Names { limit: "memory.limit_in_bytes", usage: "memory.usage_in_bytes", files: "total_inactive_file " };
+
+impl Names {
+    fn left_bytes(&self, folder: &Path) -> Option<f64> {
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        let read = |name: &str| read_to_string(folder.join(name)).ok();
+        let limit = number(&read(self.limit)?)?;
+        let files = read("memory.stat")?.lines().find_map(|line| number(line.strip_prefix(self.files)?)).unwrap_or(0.0);
+        Some(limit - number(&read(self.usage)?)? + files)
+    }
+}
+
+/// "21.9 GiB".
+fn in_words(bytes: f64) -> String {
+    const UNITS: [&str; 6] = ["MiB", "GiB", "TiB", "PiB", "EiB", "ZiB"];
+    let (mut number, mut unit) = (bytes / f64::from(1 << 20), 0);
+    while number >= 1024.0 && unit + 1 < UNITS.len() {
+        (number, unit) = (number / 1024.0, unit + 1);
+    }
+    format!("{number:.1} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_taken_and_what_cannot_is_refused_with_both_numbers() {
+        assert_eq!(check("little", 1.0), Ok(()));
+        assert_eq!(look(), Ok(()));
+        let refused = check("2^60 bytes", 2f64.powi(60)).unwrap_err().to_string();
+        let expected = "2^60 bytes: needs at least 1.0 EiB of memory, expected at most the ";
+        assert!(refused.starts_with(expected) && refused.ends_with(" GiB that this machine allows"), "{refused}");
+    }
+
+    #[test]
+    fn a_control_group_is_read_in_both_versions() {
+        for names in [UNIFIED, SEPARATE] {
+            let folder = std::env::temp_dir().join(format!("hocket-group-{}-{}", names.limit, std::process::id()));
+            std::fs::create_dir(&folder).unwrap();
+            let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+            write(names.limit, "1000\n");
+            write(names.usage, "600\n");
+            write("memory.stat", &format!("anon 500\n{}100\n", names.files));
+            assert_eq!(names.left_bytes(&folder), Some(500.0));
+            write(names.limit, "max\n");
+            assert_eq!(names.left_bytes(&folder), None);
+            std::fs::remove_dir_all(&folder).unwrap();
+        }
+    }
+
+    #[test]
+    fn bytes_are_told_in_words() {
+        assert_eq!(in_words(100.0 * 1024.0 * 1024.0), "100.0 MiB");
+        assert_eq!(in_words(1.5 * 1024f64.powi(3)), "1.5 GiB");
+        assert_eq!(in_words(1024f64.powi(8)), "1024.0 ZiB");
+    }
+}

@@ -1,0 +1,79 @@
+"""Everything public, from the modules where it lives; as `hocket` has it."""
+
+from hocket._native import Error
+from hocket.authoring import algorithm, load
+from hocket.bounds import Bound, bound
+from hocket.call import Call
+from hocket.comparison import Comparison, compare
+from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
+from hocket.machine import Machine, presets
+from hocket.memory import run
+from hocket.multicast import Delivery, simulate_multicast
+from hocket.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
+from hocket.schedule import Schedule, record
+from hocket.simulation import (
+    Circuits,
+    Links,
+    LinkUse,
+    Simulation,
+    Statistics,
+    Trace,
+    Trials,
+    link_uses,
+    simulate,
+    simulate_schedule,
+    trace,
+    trace_schedule,
+)
+from hocket.sweeps import Grid, Row, Table, sweep
+from hocket.topology import Topology
+from hocket.verification import Verdict, verify, verify_all
+
+__all__ = [
+    "Algorithm",
+    "AlgorithmUse",
+    "Bound",
+    "Call",
+    "Circuits",
+    "Comparison",
+    "Delivery",
+    "Error",
+    "FunctionUse",
+    "Grid",
+    "LinkUse",
+    "Links",
+    "Machine",
+    "Parameter",
+    "RankUse",
+    "Replay",
+    "Row",
+    "Schedule",
+    "Simulation",
+    "Statistics",
+    "Table",
+    "Topology",
+    "Trace",
+    "Trials",
+    "Verdict",
+    "algorithm",
+    "algorithms",
+    "bound",
+    "catalogue",
+    "compare",
+    "find",
+    "link_uses",
+    "load",
+    "presets",
+    "record",
+    "replay",
+    "replay_events",
+    "run",
+    "simulate",
+    "simulate_multicast",
+    "simulate_schedule",
+    "sweep",
+    "trace",
+    "trace_schedule",
+    "verify",
+    "verify_all",
+]

@@ -1,0 +1,61 @@
+"""Running a command line: its exit status, and its one line where something is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+import click
+
+from hocket._native import Error
+from hocket.checks import memory
+from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
+
+__all__ = ["run"]
+
+_BAD_INPUT = 2
+_LEAST_BYTES = 1 << 26  # what the command takes by itself
+_CLOSED_PIPE = 141  # 128 + SIGPIPE
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run a command line and return its exit status: 2 for bad input, after one line that says what is wrong.
+
+    Raises:
+        KeyboardInterrupt: The user pressed Ctrl-C.
+    """
+    if sys.stdout is None:  # closed by the caller
+        return _bad_input("stdout is closed, expected somewhere to print to")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        memory("hocket", _LEAST_BYTES)
+        status = hocket.main(arguments, prog_name="hocket", standalone_mode=False)
+        sys.stdout.flush()
+    except InterruptedByUserError:
+        raise KeyboardInterrupt from None
+    except (ClosedPipeError, BrokenPipeError):
+        return _closed_pipe()
+    except click.ClickException as error:
+        return _bad_input(error.format_message())
+    except (Error, UnicodeError) as error:
+        return _bad_input(str(error))
+    except OSError as error:
+        return _bad_input(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError:
+        return _bad_input("there is no memory left, expected less work")
+    return int(status or 0)
+
+
+def _bad_input(message: str) -> int:
+    print(f"hocket: error: {' '.join(message.split())}", file=sys.stderr)
+    return _BAD_INPUT
+
+
+def _closed_pipe() -> int:
+    """Leave silently; what is still buffered goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _CLOSED_PIPE

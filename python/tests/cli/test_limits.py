@@ -1,0 +1,125 @@
+"""Work that needs more memory than there is, and input without an end: one line, at once."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hocket
+from tests.conftest import Ran
+
+BIG = """
+@hocket.algorithm("broadcast")
+def big(r, c):
+    r.scratch(1 << 33)
+    yield r.compute(0.0)
+"""
+
+
+@pytest.fixture(autouse=True)
+def limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOCKET_MEMORY", "2GiB")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("simulate broadcast binomial --ranks 67108864 --size 8B", "67108864 ranks"),
+        ("simulate broadcast binomial --ranks 67108864 --size 8B --engine events", "67108864 ranks"),
+        ("record alltoall linear --ranks 1000000 --size 8B", "1999998000000 operations"),
+        ("simulate alltoall linear --ranks 3000 --size 8B --timeline out.json", "17994000 operations"),
+        ("simulate barrier dissemination --ranks 4 --machine jitter-paper --trials 1000000000", "1000000000 trials"),
+        ("verify alltoall linear --ranks 65536", "verifying 65536 ranks"),
+    ],
+)
+def test_what_cannot_fit_is_refused_before_it_begins(bad_input: Callable[..., str], line: str, what: str) -> None:
+    message = bad_input(line)
+    assert message.startswith(f"{what}: needs at least ")
+    assert message.endswith(" of memory, expected at most the 2.0 GiB that HOCKET_MEMORY allows")
+
+
+@pytest.mark.parametrize(
+    "line", ["simulate {} --size 8B --machine eager.toml", "record {} --size 8B -o out.goal", "verify {}"]
+)
+def test_what_grows_is_stopped(program_file: Callable[[str], Path], tmp_path: Path, line: str) -> None:
+    loop = """
+@hocket.algorithm("alltoall")
+def endless(r, c):
+    while True:
+        yield r.send(1 - r.rank, c.input(r))
+"""
+    words = f"hocket {line.format('alltoall endless --ranks 2')} --load".split()
+    eager = hocket.Machine.load("cluster").text.replace("rendezvous", "eager")
+    (tmp_path / "eager.toml").write_text(eager)
+    ran = subprocess.run(
+        [sys.executable, "-m", *words, program_file(loop)],
+        env={**os.environ, "HOCKET_MEMORY": "400MiB"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert (ran.returncode, ran.stdout, list(tmp_path.glob("out*"))) == (2, "", [])
+    assert "the work: needs at least " in ran.stderr and ran.stderr.count("\n") == 1
+
+
+def test_scratch_is_refused_where_it_would_hold_data(
+    bad_input: Callable[..., str], hocket_command: Callable[..., Ran], program_file: Callable[[str], Path]
+) -> None:
+    file = program_file(BIG)
+    assert "scratch of 8589934592 elements: needs at least 3" in bad_input(
+        "verify broadcast big --ranks 2 --load", file
+    )
+    with pytest.raises(hocket.Error, match="scratch of 8589934592 elements: needs at least 6"):
+        hocket.run(*hocket.load(file), [np.arange(3)] * 2)
+    assert hocket_command("simulate broadcast big --ranks 2 --size 8B --load", file).status == 0
+
+
+def test_results_on_real_data_are_refused() -> None:
+    with pytest.raises(hocket.Error, match="the results of 200 ranks: needs at least "):
+        hocket.run("allgather/ring", [np.zeros(1 << 17)] * 200)
+
+
+def test_a_limit_that_is_none_is_refused(bad_input: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOCKET_MEMORY", "lots")
+    assert bad_input("list").startswith('HOCKET_MEMORY: got "lots", expected a whole number of bytes')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate allreduce ring --ranks 4 --size 8B --machine",
+        "machines",
+        "show machine",
+        "simulate schedule",
+        "sweep",
+        "replay",
+        f"replay {Path(hocket.__file__).parent}/studies/ft-class-a-16-ranks.hktrace --rules",
+        "list --load",
+    ],
+)
+@pytest.mark.parametrize("file", ["/dev/zero", "huge", "folder", "dangling", "empty", "unreadable/file"])
+def test_whatever_is_named_as_a_file_the_answer_is_one_line(
+    bad_input: Callable[..., str], tmp_path: Path, line: str, file: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "missing")
+    (tmp_path / "empty").touch()
+    with open(tmp_path / "huge", "wb") as huge:
+        huge.truncate(1 << 40)
+    if file == "empty" and "--rules" in line:
+        return  # no rules are rules
+    bad_input(line, tmp_path / file)
+
+
+def test_a_file_that_a_machine_names_has_bounds(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    text = hocket.Machine.load("cluster").text
+    noise = '[noise.os]\nmodel = "trace"\nlength = "1 s"\nfile = "/dev/zero"\n'
+    (tmp_path / "machine.toml").write_text(text + noise)
+    message = bad_input("simulate allreduce ring --ranks 4 --size 8B --machine", tmp_path / "machine.toml")
+    assert "noise.os.file" in message and message.endswith("expected a text file of at most 268435456 bytes")
