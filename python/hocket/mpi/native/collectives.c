@@ -157,6 +157,7 @@ static void blocks(struct call *call, int ranks, struct view input, int all_inpu
     call->count = bytes_of(has_result && (all_result || !has_input) ? result : input);
     if (has_input && has_result && bytes_of(input) != bytes_of(result)) {
         call->wrong = "blocks are received in another length than sent";
+        call->code = bytes_of(input) > bytes_of(result) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
         call->is_uneven = call->in_place = 1;
     }
     input.count *= all_input ? (size_t)ranks : 1;

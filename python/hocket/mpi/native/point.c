@@ -32,6 +32,23 @@ int MPI_Finalize(void)
     return PMPI_Finalize();
 }
 
+#ifdef HAS_SESSIONS
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    check_library();
+    int code = PMPI_Session_init(info, handler, session);
+    if (code == MPI_SUCCESS)
+        shim_begin_session(*session);
+    return code;
+}
+
+int MPI_Session_finalize(MPI_Session *session)
+{
+    shim_end_session();
+    return PMPI_Session_finalize(session);
+}
+#endif
+
 int MPI_Comm_free(MPI_Comm *comm)
 {
     shim_settle(*comm);

@@ -93,6 +93,8 @@ static struct {
     const char *off;
     int leaves_started;
     int log_calls, log_summary, world_rank;
+    /* Sessions of the program that have not ended, and whether the summary is printed. */
+    int sessions, has_summary;
     /* Whether there are more ranks here than processors: one that waits lets others go on. */
     int is_crowded;
     int has_threads;
@@ -415,7 +417,7 @@ static int look(struct operation *operation, hocket_ended *ended, size_t room, s
         hocket_ended *one = &ended[(*count)++];
         *one = (hocket_ended){.slot = message->slot};
         if (is_cut)
-            note(operation, code);
+            note(operation, MPI_ERR_TRUNCATE);
         else if (message->is_receive)
             note_received(operation, message, &status, one);
         *message = operation->messages[--operation->under_way];
@@ -748,8 +750,8 @@ static struct view block_of(struct view view, int blocks, int index)
     return view;
 }
 
-/* Of a rank that receives blocks of another length than it sends: brings its own to where they belong, of which MPI makes an
- * error if they do not fit. The rest is done in place. */
+/* Of a rank that receives blocks of another length than it sends: brings its own to where they belong, cut if they do not fit.
+ * The rest is done in place. */
 static void move_own_blocks(struct operation *operation)
 {
     struct call *call = &operation->call;
@@ -757,7 +759,8 @@ static void move_own_blocks(struct operation *operation)
     int is_alltoall = call->collective == HOCKET_ALLTOALL, is_scatter = call->collective == HOCKET_SCATTER;
     for (int i = is_alltoall ? 0 : rank; i < (is_alltoall ? ranks : rank + 1); i++) {
         struct view from = is_alltoall || is_scatter ? block_of(call->input, ranks, i) : call->input;
-        note(operation, send_to_self(operation, from, is_scatter ? call->result : block_of(call->result, ranks, i)));
+        int code = send_to_self(operation, from, is_scatter ? call->result : block_of(call->result, ranks, i));
+        note(operation, code);
     }
     struct view *moved = is_scatter ? &call->result : &call->input;
     moved->address = NULL;
@@ -864,7 +867,7 @@ static struct operation *operation_for(struct call *call)
 {
     reap();
     if (!call->reason && !shim.is_ready)
-        call->reason = "MPI_Init was not seen";
+        call->reason = "MPI_Init was not called";
     if (!call->reason)
         call->reason = shim.off;
     if (!call->reason && !has_rule(call->collective, call->is_nonblocking))
@@ -1173,6 +1176,18 @@ void shim_begin(void)
     shim_made(MPI_COMM_SELF);
 }
 
+static void print_summary(void)
+{
+    if (!shim.log_summary || shim.has_summary || shim.world_rank != 0)
+        return;
+    shim.has_summary = 1;
+    size_t length = hocket_log_summary(NULL, 0);
+    char *text = grown(NULL, length + 1);
+    hocket_log_summary(text, length + 1);
+    fprintf(stderr, "hocket: rank 0:\n%s", text);
+    free(text);
+}
+
 void shim_end(void)
 {
     if (!shim.is_ready)
@@ -1190,11 +1205,27 @@ void shim_end(void)
     }
     PMPI_Comm_free(&shim.judge);
     shim.is_ready = 0;
-    if (!shim.log_summary || shim.world_rank != 0)
-        return;
-    size_t length = hocket_log_summary(NULL, 0);
-    char *text = grown(NULL, length + 1);
-    hocket_log_summary(text, length + 1);
-    fprintf(stderr, "hocket: rank 0:\n%s", text);
-    free(text);
+    print_summary();
 }
+
+#ifdef HAS_SESSIONS
+void shim_begin_session(MPI_Session session)
+{
+    static char problem[512];
+    MPI_Group world;
+    shim.sessions++;
+    if (shim.is_ready || PMPI_Group_from_session_pset(session, "mpi://WORLD", &world) != MPI_SUCCESS)
+        return;
+    PMPI_Group_rank(world, &shim.world_rank);
+    PMPI_Group_free(&world);
+    read_log(problem, sizeof problem);
+    if (*problem && shim.world_rank == 0)
+        print_line("%s", problem);
+}
+
+void shim_end_session(void)
+{
+    if (--shim.sessions == 0 && !shim.is_ready)
+        print_summary();
+}
+#endif

@@ -55,6 +55,12 @@ void shim_begin(void);
 /* Ends what is under way and prints the summary; before MPI is finalised. */
 void shim_end(void);
 
+#ifdef HAS_SESSIONS
+/* A session begins and ends: without MPI_Init, where rules are read, calls are left to MPI, and the log says so. */
+void shim_begin_session(MPI_Session session);
+void shim_end_session(void);
+#endif
+
 /* Whether calls are counted from here on, as with HOCKET_LOG=summary: for programs that look for it, such as bench.c. */
 void hocket_count_calls(int are_counted);
 
