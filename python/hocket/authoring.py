@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from hocket._native import Error
-from hocket.library import Algorithm, Parameter, Refuses, algorithms
+from hocket.library import Algorithm, Parameter, Refuses, algorithms, find_collective
 from hocket.requests import describe
 from hocket.typing import Program
 
@@ -50,6 +50,7 @@ def algorithm(
         >>> hocket.verify(star, range(1, 5)).ok
         True
     """
+    collective = find_collective(collective)
     taken = {entry.name for entry in algorithms(collective)}
 
     def decorate(program: Program) -> Algorithm:
