@@ -68,7 +68,9 @@ def note_for_root(installation: Installation) -> str | None:
     missing = [name for name in _AS_ROOT if os.environ.get(name) != "1"]
     if not (is_refused and missing):
         return None
-    return f"Open MPI starts nothing as root unless {' '.join(f'{name}=1' for name in missing)} is set, or its own option"
+    return (
+        f"Open MPI starts nothing as root unless {' '.join(f'{name}=1' for name in missing)} is set, or its own option"
+    )
 
 
 def crowded(ranks: int) -> Mapping[str, str]:

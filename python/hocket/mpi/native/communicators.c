@@ -3,6 +3,10 @@
  */
 #include "shim.h"
 
+#if defined OPEN_MPI && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 /* `parent` is the communicator whose ranks all call it, or MPI_COMM_NULL if there is none. */
 #define MAKES(name, parent, parameters, arguments)                                                                     \
     int MPI_##name parameters                                                                                          \
@@ -42,4 +46,15 @@ MAKES(Dist_graph_create_adjacent, comm,
 MAKES(Comm_create_from_group, MPI_COMM_NULL,
       (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
       (group, tag, info, handler, made))
+#endif
+
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+/* Calls that others wait in end with the error that MPI's own end with. */
+int MPIX_Comm_revoke(MPI_Comm comm)
+{
+    MPI_Comm private_comm = shim_revoked(comm);
+    if (private_comm != MPI_COMM_NULL)
+        PMPIX_Comm_revoke(private_comm);
+    return PMPIX_Comm_revoke(comm);
+}
 #endif

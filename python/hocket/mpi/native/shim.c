@@ -43,6 +43,7 @@ struct communicator {
     pthread_mutex_t lock;
     /* The communicator itself, and requests of calls that were started. */
     int users;
+    int is_freed;
 };
 
 /* Memory that grows. */
@@ -518,6 +519,7 @@ static void release_communicator(struct communicator *state)
 static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)extra;
+    ((struct communicator *)value)->is_freed = 1;
     __atomic_add_fetch(&shim.freed_communicators, 1, __ATOMIC_RELAXED);
     release_communicator(value);
     return MPI_SUCCESS;
@@ -926,6 +928,12 @@ int shim_place(MPI_Comm comm, int *rank, int *ranks)
 
 /* Calls that were started */
 
+/* While a thread waits for one request, or tests it: how the call by Hocket ended that it is of. */
+REMEMBERED struct {
+    int is_asked, code;
+    MPI_Comm comm;
+} ending;
+
 static int query_request(void *state, MPI_Status *status)
 {
     struct operation *operation = state;
@@ -933,7 +941,24 @@ static int query_request(void *state, MPI_Status *status)
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return operation->call.code;
+    if (operation->call.code == MPI_SUCCESS || !ending.is_asked)
+        return operation->call.code;
+    ending.code = operation->call.code;
+    ending.comm = operation->comm->is_freed ? MPI_COMM_SELF : operation->call.comm;
+    return MPI_SUCCESS;
+}
+
+/* Waits for a request or tests it. Its error goes to the handler of the communicator; MPI would tell that of another one. */
+static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status *status)
+{
+    ending.is_asked = 1;
+    ending.code = MPI_SUCCESS;
+    int code = may_wait ? PMPI_Wait(request, status) : PMPI_Test(request, flag, status);
+    ending.is_asked = 0;
+    if (code != MPI_SUCCESS || ending.code == MPI_SUCCESS)
+        return code;
+    PMPI_Comm_call_errhandler(ending.comm, ending.code);
+    return ending.code;
 }
 
 /* MPI must not be called from here: what is to be freed waits. */
@@ -1011,6 +1036,24 @@ int shim_start(struct call *call, MPI_Request *request)
     return 1;
 }
 
+static struct communicator *known_state_of(MPI_Comm comm)
+{
+    struct communicator *state;
+    int found = 0;
+    if (shim.is_ready && comm != MPI_COMM_NULL)
+        PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
+    return found ? state : NULL;
+}
+
+MPI_Comm shim_revoked(MPI_Comm comm)
+{
+    struct communicator *state = known_state_of(comm);
+    if (!state)
+        return MPI_COMM_NULL;
+    state->reason = "it is revoked";
+    return state->private_comm;
+}
+
 static int is_in_use(const struct communicator *state)
 {
     pthread_mutex_lock(&shim.lock);
@@ -1023,11 +1066,8 @@ static int is_in_use(const struct communicator *state)
 
 void shim_settle(MPI_Comm comm)
 {
-    struct communicator *state;
-    int found = 0;
-    if (is_active() && comm != MPI_COMM_NULL)
-        PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
-    while (found && is_in_use(state))
+    struct communicator *state = is_active() ? known_state_of(comm) : NULL;
+    while (state && is_in_use(state))
         shim_progress();
     reap();
 }
@@ -1059,11 +1099,17 @@ int shim_wait(MPI_Request *request, MPI_Status *status)
     int flag = 0, code = MPI_SUCCESS;
     while (!flag && code == MPI_SUCCESS) {
         if (!shim_polls())
-            return PMPI_Wait(request, status);
+            return end_request(request, 1, &flag, status);
         shim_progress();
-        code = PMPI_Test(request, &flag, status);
+        code = end_request(request, 0, &flag, status);
     }
     return code;
+}
+
+int shim_test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return end_request(request, 0, flag, status);
 }
 
 /* Beginning and end */

@@ -90,11 +90,15 @@ void shim_progress(void);
 void *shim_room(size_t bytes);
 /* Waits for a request of MPI's, and goes on with them. */
 int shim_wait(MPI_Request *request, MPI_Status *status);
+/* Tests one. */
+int shim_test(MPI_Request *request, int *flag, MPI_Status *status);
 /* Before a collective that waits inside MPI: where nonblocking calls may be under way, waits for all ranks, and goes on with
  * them. */
 void shim_meet(MPI_Comm comm);
 /* A communicator was made, in a collective of all its ranks: it is got ready for nonblocking calls, if rules name some. */
 void shim_made(MPI_Comm comm);
+/* A communicator is revoked: its calls are left to MPI. The one that its messages went over, or MPI_COMM_NULL. */
+MPI_Comm shim_revoked(MPI_Comm comm);
 /* Ends what was started on a communicator that is to be freed. */
 void shim_settle(MPI_Comm comm);
 /* Frees an operator, when nothing that is under way may need it. */

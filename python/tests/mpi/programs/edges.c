@@ -203,7 +203,7 @@ static void attributes_and_handlers(MPI_Comm comm)
 /* Communicators are made and freed again and again, while calls on them are under way. */
 static void many(MPI_Comm comm)
 {
-    enum { AT_ONCE = 10, ROUNDS = 30 };
+    enum { AT_ONCE = 6, ROUNDS = 10 };
     int ones[AT_ONCE], sums[AT_ONCE];
     MPI_Request requests[AT_ONCE];
     for (int round = 0; round < ROUNDS; round++) {
