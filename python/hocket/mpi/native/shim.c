@@ -590,16 +590,9 @@ static struct communicator *state_of(MPI_Comm comm)
     return state;
 }
 
-/* Whether there is a private communicator for a call. One that must not wait is left to MPI until there is: all ranks
- * have called the same before. */
+/* Makes a private communicator for a blocking call, the first that has an algorithm. */
 static int has_private_for(struct call *call, struct communicator *state)
 {
-    if (state->private_comm != MPI_COMM_NULL)
-        return 1;
-    if (call->is_nonblocking) {
-        call->reason = "no blocking call on its communicator before";
-        return 0;
-    }
     shim_meet(call->comm);
     call->reason = has_private(call->comm, state) ? NULL : state->reason;
     return !call->reason;
@@ -620,25 +613,15 @@ void shim_made(MPI_Comm comm)
 
 /* Operations */
 
-static struct operation *take_operation(struct communicator *state, const struct call *call, struct shape elements,
-                                        hocket_operation *program)
+static struct operation *take_operation(struct communicator *state)
 {
-    lock(&state->lock);
     struct operation *operation = state->idle;
-    unsigned sequence = state->sequences[call->is_nonblocking]++;
-    if (operation)
+    if (operation) {
         state->idle = operation->next;
-    unlock(&state->lock);
-    if (!operation) {
-        operation = grown(NULL, sizeof *operation);
-        *operation = (struct operation){.comm = state};
+        return operation;
     }
-    operation->program = program;
-    operation->call = *call;
-    operation->elements = elements;
-    operation->sequence = sequence;
-    operation->is_done = 0;
-    operation->error = call->code;
+    operation = grown(NULL, sizeof *operation);
+    *operation = (struct operation){.comm = state};
     return operation;
 }
 
@@ -712,6 +695,11 @@ static struct operation *prepare(struct communicator *state, struct call *call)
 {
     struct shape elements = {MPI_BYTE, 1, 1, 1, {1, 0, 1}};
     int commutes = 1;
+    /* Such a call must not wait until there is one; all ranks have called the same before. */
+    if (call->is_nonblocking && state->private_comm == MPI_COMM_NULL) {
+        call->reason = "no blocking call on its communicator before";
+        return NULL;
+    }
     if (call->op != MPI_OP_NULL) {
         PMPI_Op_commutative(call->op, &commutes);
         elements = *shape_of(call->result.type);
@@ -728,14 +716,22 @@ static struct operation *prepare(struct communicator *state, struct call *call)
                                .counts = call->counts,
                                .element_bytes = elements.bytes,
                                .layout = elements.layout};
+    struct operation *operation = NULL;
     lock(&state->lock);
     hocket_operation *program = hocket_prepare(state->engine, &description, &call->reason);
+    if (program) {
+        operation = take_operation(state);
+        operation->program = program;
+        operation->call = *call;
+        operation->elements = elements;
+        operation->sequence = state->sequences[call->is_nonblocking]++;
+        operation->is_done = 0;
+        operation->error = call->code;
+    }
     unlock(&state->lock);
-    if (!program || has_private_for(call, state))
-        return program ? take_operation(state, call, elements, program) : NULL;
-    lock(&state->lock);
-    hocket_finish(state->engine, program);
-    unlock(&state->lock);
+    if (!operation || state->private_comm != MPI_COMM_NULL || has_private_for(call, state))
+        return operation;
+    keep_operation(operation);
     return NULL;
 }
 

@@ -21,16 +21,17 @@ struct view {
     MPI_Datatype type;
 };
 
-/* A call of a collective. */
+/* A call of a collective. Of at most 128 bytes, as each call clears and copies one. */
 struct call {
     const char *function;
-    int is_nonblocking;
     MPI_Comm comm;
     hocket_collective collective;
     int root;
-    int in_place;
+    unsigned char is_nonblocking, in_place;
     /* Whether this rank receives blocks of another length than it sends. */
-    int is_uneven;
+    unsigned char is_uneven;
+    /* Whether MPI will refuse it at once. */
+    unsigned char is_refused;
     /* Of a reduction; MPI_OP_NULL of others, which move bytes. */
     MPI_Op op;
     struct view input;
@@ -40,8 +41,6 @@ struct call {
     const size_t *counts;
     /* Why it is left to MPI, or NULL. */
     const char *reason;
-    /* Whether MPI will refuse it at once. */
-    int is_refused;
     /* What is wrong with it on this rank, which MPI does not refuse before others wait for it; or NULL. */
     const char *wrong;
     /* What it returned; before, what it has to return at least. */
