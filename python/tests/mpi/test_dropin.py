@@ -125,7 +125,9 @@ def test_nonblocking_collectives_end_in_any_order(
     freed = [] if mpi.is_open_mpi else ["freed"]
     ran = mpi.run(ranks, [mpi.compiled("orders.c"), str(steps), str(seed), *freed], lines)
     assert ran.output == "orders: right\n", ran.output + ran.errors
-    assert sum(calls for (function, _), calls in ran.algorithms.items() if function == "MPI_Iallreduce") > 5, ran.errors
+    assert sum(calls for (function, _), calls in ran.algorithms.items() if function == "MPI_Iallreduce") >= 5, (
+        ran.errors
+    )
 
 
 @pytest.mark.parametrize("ranks", [4, pytest.param(3, marks=pytest.mark.real_mpi)])
