@@ -25,6 +25,7 @@ __all__ = [
     "catalogue",
     "find",
     "find_collective",
+    "is_collective",
 ]
 
 COLLECTIVES = (
@@ -138,7 +139,7 @@ def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
     collective, slash, name = label.rpartition("/")
     if slash:
         return _only(name, algorithms(collective, among=among), f"{collective} algorithm")
-    if _native.collective_named(name):
+    if is_collective(name):
         names = ", ".join(a.name for a in algorithms(name, among=among))
         raise Error(f"{name} is a collective, expected also one of its algorithms: {names}")
     return _only(name, tuple(_or_catalogue(among)), "algorithm")
@@ -180,6 +181,11 @@ def find_collective(name: str) -> str:
     if found is None:
         raise Error(_unknown("collective", name, COLLECTIVES))
     return found
+
+
+def is_collective(name: str) -> bool:
+    """Return whether there is a collective of a name, as `find_collective` takes it."""
+    return _native.collective_named(name) is not None
 
 
 def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:

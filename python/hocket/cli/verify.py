@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from hocket._native import collective_named
 from hocket.cli.options import (
     as_json_option,
     chosen,
@@ -19,7 +18,7 @@ from hocket.cli.options import (
     values_of,
 )
 from hocket.cli.output import print_json, progress
-from hocket.library import Algorithm, algorithms_named
+from hocket.library import Algorithm, algorithms_named, is_collective
 from hocket.parallel import workers
 from hocket.units import format_count, format_ranks
 from hocket.verification import Finding, Verdict, verify_all
@@ -73,7 +72,7 @@ def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         return algorithms
     if not names:
         raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
-    if len(names) == 1 and collective_named(names[0]):
+    if len(names) == 1 and is_collective(names[0]):
         return algorithms_named(names[0], (), among=algorithms)
     return (chosen(names, algorithms),)
 

@@ -51,7 +51,7 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
 
 
 def environment(installation: Installation, rules: Path | None, log: str | None = None) -> dict[str, str]:
-    """Return the variables under which a program's collectives run by the rules; empty ones are as if they were not set.
+    """Return the variables under which a program's collectives run by the rules; empty ones are as if not set.
 
     Raises:
         Error: The library cannot be compiled.
