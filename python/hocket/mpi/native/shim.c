@@ -377,7 +377,13 @@ static void note(struct operation *operation, int code)
         operation->error = code;
 }
 
-/* What was received: MPICH says that a broadcast is shorter than a rank expects, Open MPI takes it. */
+/* What MPI makes of a broadcast that is shorter than a rank expects. */
+#ifdef OPEN_MPI
+enum { ERROR_OF_SHORT_BROADCAST = MPI_SUCCESS };
+#else
+enum { ERROR_OF_SHORT_BROADCAST = MPI_ERR_OTHER };
+#endif
+
 static void note_received(struct operation *operation, const struct message *message, MPI_Status *status,
                           hocket_ended *ended)
 {
@@ -385,12 +391,8 @@ static void note_received(struct operation *operation, const struct message *mes
     PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
     ended->source = (uint32_t)status->MPI_SOURCE;
     ended->count = bytes > 0 ? (size_t)bytes / operation->elements.bytes : 0;
-#ifndef OPEN_MPI
     if (operation->call.collective == HOCKET_BROADCAST && (size_t)bytes != message->room)
-        note(operation, MPI_ERR_OTHER);
-#else
-    (void)message;
-#endif
+        note(operation, ERROR_OF_SHORT_BROADCAST);
 }
 
 static int is_truncated(int code)
@@ -757,8 +759,8 @@ static void move_own_blocks(struct operation *operation)
     int is_alltoall = call->collective == HOCKET_ALLTOALL, is_scatter = call->collective == HOCKET_SCATTER;
     for (int i = is_alltoall ? 0 : rank; i < (is_alltoall ? ranks : rank + 1); i++) {
         struct view from = is_alltoall || is_scatter ? block_of(call->input, ranks, i) : call->input;
-        int code = send_to_self(operation, from, is_scatter ? call->result : block_of(call->result, ranks, i));
-        note(operation, code);
+        struct view into = is_scatter ? call->result : block_of(call->result, ranks, i);
+        note(operation, send_to_self(operation, from, into));
     }
     struct view *moved = is_scatter ? &call->result : &call->input;
     moved->address = NULL;
