@@ -15,7 +15,7 @@ from types import ModuleType
 from hocket import checks
 from hocket._native import Error
 from hocket.files import read_text
-from hocket.library import Algorithm, Parameter, Refuses, algorithms
+from hocket.library import Algorithm, Parameter, Refuses, algorithms, find_collective
 from hocket.requests import describe
 from hocket.typing import Program
 
@@ -52,6 +52,7 @@ def algorithm(
         >>> hocket.verify(star, range(1, 5)).ok
         True
     """
+    collective = find_collective(collective)
     taken = {entry.name for entry in algorithms(collective)}
     declared = checks.several("parameters", parameters, Parameter, "hocket.Parameter")
     for parameter in declared:

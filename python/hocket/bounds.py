@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from hocket import _native
 from hocket.call import Call
-from hocket.checks import instance, text, whole
+from hocket.checks import instance, whole
+from hocket.library import find_collective
 from hocket.simulation import MachineLike, as_machine
 
 __all__ = ["Bound", "bound"]
@@ -56,7 +57,7 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
     instance("call", call, Call, "hocket.Call")
     fields = ("ranks", "size_bytes", "root", "element_bytes")
     request = {
-        "collective": text("collective", collective),
+        "collective": find_collective(collective),
         **{name: whole(name, getattr(call, name)) for name in fields},
     }
     return Bound(*_native.bound(json.dumps({"call": request, "machine": as_machine(machine).as_request()})))

@@ -25,6 +25,7 @@ __all__ = [
     "catalogue",
     "find",
     "find_collective",
+    "is_collective",
 ]
 
 COLLECTIVES = (
@@ -141,8 +142,8 @@ def algorithms(collective: str, *, among: Iterable[Algorithm] | None = None) -> 
     Raises:
         Error: There is no such collective; the message names the nearest ones.
     """
-    find_collective(collective)
-    return tuple(a for a in _or_catalogue(among) if a.collective == collective)
+    wanted = find_collective(collective)
+    return tuple(a for a in _or_catalogue(among) if a.collective == wanted)
 
 
 def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
@@ -155,7 +156,7 @@ def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
     collective, slash, name = label.rpartition("/")
     if slash:
         return _only(name, algorithms(collective, among=among), f"{collective} algorithm")
-    if name in COLLECTIVES:
+    if is_collective(name):
         names = ", ".join(a.name for a in algorithms(name, among=among))
         raise Error(f"{name} is a collective, expected also one of its algorithms: {names}")
     return _only(name, tuple(_or_catalogue(among)), "algorithm")
@@ -186,14 +187,20 @@ def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
 
 
 def find_collective(name: str) -> str:
-    """Return `name` if it is a collective.
+    """Return the collective of a name: its own, or MPI's in small letters, such as "bcast".
 
     Raises:
-        Error: It is not; the message names the nearest ones.
+        Error: There is none; the message names the nearest ones.
     """
-    if checks.instance("collective", name, str, "the name of a collective") not in COLLECTIVES:
+    found = _native.collective_named(checks.instance("collective", name, str, "the name of a collective"))
+    if found is None:
         raise Error(_unknown("collective", name, COLLECTIVES))
-    return name
+    return found
+
+
+def is_collective(name: str) -> bool:
+    """Return whether there is a collective of a name, as `find_collective` takes it."""
+    return _native.collective_named(name) is not None
 
 
 def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:

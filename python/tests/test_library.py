@@ -27,6 +27,13 @@ def test_an_algorithm_is_found_by_its_label_or_by_a_clear_name() -> None:
     assert hocket.find(clear.name) == clear
 
 
+def test_collectives_go_by_the_names_of_mpi_too() -> None:
+    assert hocket.find("bcast/chain") == hocket.find("broadcast/chain")
+    assert hocket.algorithms("reduce_scatter_block") == hocket.algorithms("reduce_scatter")
+    with pytest.raises(hocket.Error, match="bcast is a collective, expected also one of its algorithms: "):
+        hocket.find("bcast")
+
+
 @pytest.mark.parametrize(
     ("label", "message"),
     [

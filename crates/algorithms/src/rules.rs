@@ -9,7 +9,8 @@
 //! iallreduce: recursive_doubling     # the form that returns before it is complete
 //! ```
 //!
-//! A range begins at its first value and ends before its second.
+//! A range begins at its first value and ends before its second; a single value, as `ranks=8`, is that one. Collectives also
+//! go by MPI's names: `bcast`, `reduce_scatter_block`.
 
 use std::ops::Range;
 
@@ -134,9 +135,8 @@ fn parse_rule(line: &str) -> Result<Rule> {
 
 /// A collective, and whether the form is meant that returns before it is complete.
 fn parse_collective(name: &str) -> Result<(Collective, bool)> {
-    let named = |name: &str| Collective::ALL.into_iter().find(|collective| collective.name() == name);
-    let nonblocking = || named(name.strip_prefix('i')?).map(|collective| (collective, true));
-    named(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
+    let nonblocking = || Collective::named(name.strip_prefix('i')?).map(|collective| (collective, true));
+    Collective::named(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
         let names: Vec<_> = Collective::ALL.iter().map(|collective| collective.name()).collect();
         Error::new(format!(
             "unknown collective {name:?}, expected one of {}, or one with an i before it",
@@ -178,10 +178,14 @@ fn pairs(text: &str) -> Result<Vec<(&str, &str)>> {
         .collect()
 }
 
-/// `FROM..TO`; either may be missing.
+/// `FROM..TO`, of which either may be missing, or one value.
 fn parse_range(text: &str) -> Result<Range<u64>> {
-    let expected = || Error::new(format!("got {text:?}, expected FROM..TO such as 64KiB.. or 2..17"));
-    let (from, to) = text.split_once("..").ok_or_else(expected)?;
+    let Some((from, to)) = text.split_once("..") else {
+        let value = parse_bytes(text).map_err(|_| {
+            Error::new(format!("got {text:?}, expected one value, or FROM..TO such as 64KiB.. or 2..17"))
+        })?;
+        return Ok(value..value.saturating_add(1));
+    };
     let end = |text: &str, missing| if text.trim().is_empty() { Ok(missing) } else { parse_bytes(text) };
     let range = end(from, 0)?..end(to, u64::MAX)?;
     if range.is_empty() {
@@ -221,6 +225,24 @@ mod tests {
     }
 
     #[test]
+    fn one_value_is_that_value() {
+        let rules =
+            Rules::parse("allreduce[ranks=8]: ring\nallreduce[size=64KiB]: swing", "rules").expect("good rules");
+        assert_eq!(chosen(&rules, Collective::Allreduce, 8, 8), "ring []");
+        assert_eq!(chosen(&rules, Collective::Allreduce, 8, 9), "no rule for it");
+        assert_eq!(chosen(&rules, Collective::Allreduce, 65536, 4), "swing []");
+        assert_eq!(chosen(&rules, Collective::Allreduce, 65537, 4), "no rule for it");
+    }
+
+    #[test]
+    fn collectives_go_by_the_names_of_mpi_too() {
+        let text = "bcast: chain, segment=8B\nireduce_scatter_block: ring";
+        let rules = Rules::parse(text, "rules").expect("good rules");
+        assert_eq!(chosen(&rules, Collective::Broadcast, 8, 8), "chain [(\"segment\", 8)]");
+        assert!(rules.mention(Some(Collective::ReduceScatter), true));
+    }
+
+    #[test]
     fn calls_that_return_early_have_rules_of_their_own() {
         let rules =
             Rules::parse("iallreduce: ring\nallreduce: swing\nibroadcast: native", "rules").expect("good rules");
@@ -238,10 +260,10 @@ mod tests {
                 "allreduce",
                 "got \"allreduce\", expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE",
             ),
-            ("bcast: chain", "unknown collective \"bcast\", expected one of allgather, allreduce"),
+            ("bcasts: chain", "unknown collective \"bcasts\", expected one of allgather, allreduce"),
             ("allreduce: rings", "unknown allreduce algorithm \"rings\", expected one of linear"),
             ("allreduce[size=1..1]: ring", "range \"1..1\" holds nothing, expected FROM < TO"),
-            ("allreduce[size=7]: ring", "got \"7\", expected FROM..TO such as 64KiB.. or 2..17"),
+            ("allreduce[size=x]: ring", "got \"x\", expected one value, or FROM..TO such as 64KiB.. or 2..17"),
             ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size or ranks"),
             ("allreduce[size=7..: ring", "got \"allreduce[size=7..\", expected COLLECTIVE"),
             ("broadcast: chain, segment=x", "broadcast chain: segment: got \"x\""),

@@ -111,6 +111,12 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
 }
 
+/// The collective of a name, as `hocket list` has it; none if there is no such collective.
+#[pyfunction]
+fn collective_named(name: &str) -> Option<&'static str> {
+    Collective::named(name).map(Collective::name)
+}
+
 /// Checks rules that choose algorithms; `file` names them in errors.
 #[pyfunction]
 fn check_rules(text: &str, file: &str) -> PyResult<()> {
@@ -470,9 +476,9 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, bound, catalogue, check_gap, check_memory, check_rules, complete, machine, parse_bytes, parse_bytes_per_s,
-        parse_time, record, run, run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate,
-        simulate_multicast, simulate_schedule, simulate_step, steps, verify,
+        accept, bound, catalogue, check_gap, check_memory, check_rules, collective_named, complete, machine,
+        parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
+        schedule_to_goal, simulate, simulate_multicast, simulate_schedule, simulate_step, steps, verify,
     };
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};

@@ -52,6 +52,15 @@ impl Collective {
         }
     }
 
+    /// The collective of a name: this one, or that of MPI in small letters.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "bcast" => Some(Self::Broadcast),
+            "reduce_scatter_block" => Some(Self::ReduceScatter),
+            _ => Self::ALL.into_iter().find(|collective| collective.name() == name),
+        }
+    }
+
     /// Whether one rank, the root, has a part of its own.
     pub const fn has_root(self) -> bool {
         matches!(self, Self::Broadcast | Self::Gather | Self::Reduce | Self::Scatter)

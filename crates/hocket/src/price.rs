@@ -59,6 +59,8 @@ pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
         beta_s: 0.0,
         gamma_s: 0.0,
         overhead_s: None,
+        wanted_ports: 1,
+        ports: 1,
         parameters: call.parameters.clone(),
     };
     Cost::parse(entry.about.messages)?.at(&price)

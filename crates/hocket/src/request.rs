@@ -113,12 +113,12 @@ impl CallRequest {
     }
 }
 
-/// The collective of this name.
+/// The collective of this name, see [`Collective::named`].
 ///
 /// # Errors
 /// No such collective.
 pub fn collective(name: &str) -> Result<Collective> {
-    Collective::ALL.into_iter().find(|c| c.name() == name).ok_or_else(|| {
+    Collective::named(name).ok_or_else(|| {
         let names: Vec<_> = Collective::ALL.iter().map(|c| c.name()).collect();
         Error::new(format!("unknown collective {name:?}, expected one of {}", names.join(", ")))
     })

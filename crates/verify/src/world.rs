@@ -7,8 +7,8 @@ use std::task::Poll;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    Buffer, Call, Collective, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span, Tag,
-    budget,
+    Buffer, Call, Collective, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span,
+    Tag, budget,
 };
 
 use crate::choices::Choices;

@@ -19,9 +19,8 @@ __all__ = ["list_algorithms"]
 @as_json_option
 def list_algorithms(collective: str | None, algorithms: tuple[Algorithm, ...], as_json: bool) -> None:
     """List the algorithms, of one COLLECTIVE or of all."""
-    if collective is not None:
-        find_collective(collective)
-    listed = [a for a in algorithms if collective in (None, a.collective)]
+    wanted = find_collective(collective) if collective is not None else None
+    listed = [a for a in algorithms if wanted in (None, a.collective)]
     if as_json:
         print_json([_entry(algorithm) for algorithm in listed])
     else:

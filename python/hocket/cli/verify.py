@@ -20,7 +20,7 @@ from hocket.cli.options import (
     values_of,
 )
 from hocket.cli.output import print_json, progress
-from hocket.library import COLLECTIVES, Algorithm, algorithms_named
+from hocket.library import Algorithm, algorithms_named, is_collective
 from hocket.parallel import workers
 from hocket.units import format_count, format_ranks, format_value, parse_count
 from hocket.verification import Finding, Verdict, verify_all
@@ -97,7 +97,7 @@ def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
     if names[0] == "schedule":
         raise click.UsageError("a schedule does not say what its result should be, expected the algorithm it is of")
-    if len(names) == 1 and names[0] in COLLECTIVES:
+    if len(names) == 1 and is_collective(names[0]):
         return algorithms_named(names[0], (), among=algorithms)
     return (chosen(names, algorithms),)
 

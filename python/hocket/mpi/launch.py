@@ -12,7 +12,7 @@ from hocket._native import Error, check_rules
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, cache_folder
 
-__all__ = ["LOGS", "command", "crowded", "environment", "saved_rules"]
+__all__ = ["LOGS", "command", "crowded", "environment", "note_for_root", "saved_rules"]
 
 LOGS = ("summary", "calls")
 """What HOCKET_LOG may be."""
@@ -25,6 +25,8 @@ _CROWDED = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 """More ranks than processors: MPICH that waits must let others go on, and Open MPI must not refuse."""
+
+_AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
 def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
@@ -48,15 +50,26 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
 
 
 def environment(installation: Installation, rules: Path | None, log: str | None = None) -> dict[str, str]:
-    """Return the variables under which a program's collectives run by the rules.
+    """Return the variables under which a program's collectives run by the rules; empty ones are as if not set.
 
     Raises:
         Error: The library cannot be compiled.
     """
-    others = os.environ.get("LD_PRELOAD", "").split()
-    preload = " ".join([str(build(installation)), *others])
-    variables = {"LD_PRELOAD": preload, "HOCKET_RULES": str(rules) if rules else "", "HOCKET_LOG": log or ""}
-    return {name: value for name, value in variables.items() if value}
+    library = build(installation)
+    others = [path for path in os.environ.get("LD_PRELOAD", "").split() if Path(path).name != library.name]
+    preload = " ".join([str(library), *others])
+    return {"LD_PRELOAD": preload, "HOCKET_RULES": str(rules) if rules else "", "HOCKET_LOG": log or ""}
+
+
+def note_for_root(installation: Installation) -> str | None:
+    """Return what lets Open MPI start programs as root, which it refuses, where that is not set."""
+    is_refused = installation.library.startswith("Open MPI") and os.geteuid() == 0
+    missing = [name for name in _AS_ROOT if os.environ.get(name) != "1"]
+    if not (is_refused and missing):
+        return None
+    return (
+        f"Open MPI starts nothing as root unless {' '.join(f'{name}=1' for name in missing)} is set, or its own option"
+    )
 
 
 def crowded(ranks: int) -> Mapping[str, str]:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
-from hocket.library import COLLECTIVES
+from hocket.library import COLLECTIVES, find_collective
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import NATIVE, kept
 
@@ -353,8 +353,7 @@ class Multicast:
         """
         from mpi4py import MPI
 
-        if name not in COLLECTIVES:
-            raise Error(f"unknown collective {name!r}, expected one of {', '.join(COLLECTIVES)}")
+        name = find_collective(name)
         arrays = [array for array in (given, result) if array is not None]
         kinds = {array.dtype for array in arrays}
         if len(kinds) > 1 or any(not array.flags.c_contiguous for array in arrays):

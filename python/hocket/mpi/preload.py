@@ -18,7 +18,7 @@ NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
-_SOURCES = ("shim.c", "collectives.c", "point.c", "fortran.c")
+_SOURCES = ("shim.c", "collectives.c", "communicators.c", "point.c", "fortran.c")
 
 
 def cache_folder() -> Path:

@@ -46,6 +46,9 @@ TAKE_ALL = (
 MPI_Ialltoall in place gives wrong results."""
 
 
+NO_INIT = "MPI_Init was not called"
+
+
 def chosen(number: int) -> list[Algorithm]:
     """Return one algorithm for each collective; every one is in some choice."""
     return [algorithms[number % len(algorithms)] for algorithms in BY_COLLECTIVE.values()]
@@ -104,6 +107,76 @@ def test_programs_that_do_other_things_meanwhile(mpi: Mpi, ranks: int) -> None:
 def test_calls_that_are_left_to_mpi_do_not_wait_for_those_that_are_not(mpi: Mpi, lines: list[str]) -> None:
     ran = mpi.run(4, [mpi.compiled("mixed.c")], lines)
     assert "mixed: right" in ran.output, ran.output + ran.errors
+
+
+@pytest.mark.parametrize(
+    ("ranks", "steps", "seed"),
+    [
+        (4, 144, 1),
+        pytest.param(5, 960, 2, marks=pytest.mark.real_mpi),
+        pytest.param(4, 960, 3, marks=pytest.mark.real_mpi),
+        pytest.param(2, 960, 4, marks=pytest.mark.real_mpi),
+    ],
+)
+@pytest.mark.parametrize("lines", [rules(chosen(0)), ["iallreduce: ring"]])
+def test_nonblocking_collectives_end_in_any_order(
+    mpi: Mpi, ranks: int, steps: int, seed: int, lines: list[str]
+) -> None:
+    freed = [] if mpi.is_open_mpi else ["freed"]
+    ran = mpi.run(ranks, [mpi.compiled("orders.c"), str(steps), str(seed), *freed], lines)
+    assert ran.output == "orders: right\n", ran.output + ran.errors
+    assert sum(calls for (function, _), calls in ran.algorithms.items() if function == "MPI_Iallreduce") >= 5, (
+        ran.errors
+    )
+
+
+@pytest.mark.parametrize("ranks", [4, pytest.param(3, marks=pytest.mark.real_mpi)])
+@pytest.mark.parametrize("is_nonblocking", [False, True])
+def test_types_without_data_operators_attributes_and_two_groups(mpi: Mpi, ranks: int, is_nonblocking: bool) -> None:
+    lines = [*TAKE_ALL, "gather: linear", "scatter: linear", "scan: recursive_doubling"]
+    lines += [f"i{line}" for line in lines] if is_nonblocking else []
+    ran = mpi.run(ranks, [mpi.compiled("edges.c"), *(["many"] if is_nonblocking else [])], lines)
+    assert ran.output == "edges: right\n", ran.output + ran.errors
+    functions = {function for function, _ in ran.algorithms}
+    assert len(functions) == (18 if is_nonblocking else 10), functions
+
+
+def test_what_is_wrong_on_one_rank_keeps_none_waiting(mpi: Mpi) -> None:
+    lines = [*TAKE_ALL, "gather: linear", "scatter: binomial", "scan: recursive_doubling"]
+    ran = mpi.run(3, [mpi.compiled("wrong.c")], [*lines, *(f"i{line}" for line in lines)], None)
+    cut, one, broadcast = "done truncated done", "done buffer done", "done other other"
+    reduce = one
+    if mpi.is_open_mpi:
+        one, reduce, broadcast = "done done done", "done argument done", "done done done"
+    expected = {
+        **dict.fromkeys(("allgather", "alltoall", "gather", "scatter", "long broadcast"), cut),
+        "roomy gather": "done done done",
+        "allreduce": "done buffer done",
+        "reduce": reduce,
+        "scan": one,
+        "reduce_scatter": one,
+        "short broadcast": broadcast,
+    }
+    found = dict(line.split(": ") for line in ran.output.splitlines())
+    assert found == expected | {f"i{name}": what for name, what in expected.items()}, ran.errors
+    assert "hocket: rank 1: MPI_Gather: blocks are received in another length than sent: " in ran.errors
+    assert "hocket: rank 1: MPI_Iallreduce: one buffer as input and result: " in ran.errors
+
+
+def test_the_status_of_a_rank_is_that_of_the_job(mpi: Mpi) -> None:
+    ran = mpi.run(3, [mpi.compiled("wrong.c"), "exit"], rules(chosen(0)), None)
+    assert ran.status in ((5,) if mpi.is_open_mpi else (5, 9))  # MPICH may say with what it ended the others
+
+
+@pytest.mark.parametrize("what", [[], ["both"]])
+def test_communicators_of_sessions_are_taken_or_the_log_says_that_they_are_not(mpi: Mpi, what: list[str]) -> None:
+    ran = mpi.run(2, [mpi.compiled("sessions.c"), *what], ["allreduce: ring", "iallreduce: ring"])
+    if "none" in ran.output:
+        pytest.skip("this MPI has no sessions")
+    assert ran.output == "sessions: right\n", ran.errors
+    for function in ("MPI_Allreduce", "MPI_Iallreduce"):
+        found = ran.algorithms.get((function, "allreduce ring")) if what else ran.passed[(function, NO_INIT)]
+        assert found == 1, ran.errors
 
 
 @pytest.mark.parametrize(("module", "request_type"), [("mpi", "integer"), ("mpi_f08", "type(mpi_request)")])
@@ -296,15 +369,21 @@ def test_floating_point_results_are_the_same_everywhere_and_every_time(
     assert runs[0].algorithms == {("MPI_Allreduce", f"allreduce {algorithm.name}"): 5}, runs[0].errors
 
 
+MPI4PY_TESTS = ("cco_buf", "cco_nb_buf", "cco_obj", "comm", "attr", "errhandler", "op", "ulfm")
+
+
 @pytest.mark.real_mpi
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_the_collective_tests_of_mpi4py_pass(mpi: Mpi, ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lines", [rules(chosen(0)), [*TAKE_ALL, "barrier: dissemination"]])
+def test_the_collective_tests_of_mpi4py_pass(
+    mpi: Mpi, ranks: int, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = os.environ.get("HOCKET_MPI4PY_TESTS")
     if folder is None or mpi.python is None:
         pytest.skip("needs HOCKET_MPI4PY_TESTS, the folder test of mpi4py's source distribution, and mpi4py")
     monkeypatch.chdir(folder)
-    modules = ["-i", "test_cco_buf", "-i", "test_cco_nb_buf", "-i", "test_cco_obj"]
-    ran = mpi.run(ranks, [str(mpi.python), "main.py", "-f", *modules], rules(chosen(0)))
+    modules = itertools.chain.from_iterable(("-i", f"test_{name}") for name in MPI4PY_TESTS)
+    ran = mpi.run(ranks, [str(mpi.python), "main.py", "-f", *modules], lines)
     assert ran.status == 0, ran.errors[-4000:]
     functions = {function.removesuffix("_c") for function, _ in ran.algorithms}
-    assert len(functions) > 18, functions
+    assert len(functions) > len(lines) // 2, functions

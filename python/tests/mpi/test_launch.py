@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hocket import Error
+from hocket.mpi import Installation, environment, launch
+from hocket.mpi.launch import note_for_root
 from hocket.mpi.preload import cache_folder
+from tests.conftest import Ran
+
+from .conftest import ROOT
+
+OPEN_MPI = Installation(Path("/mpi/mpicc"), Path("/mpi/mpiexec"), "Open MPI v5.0.11")
 
 
 def test_a_wrapper_that_makes_no_program(bad_input: Callable[..., str]) -> None:
@@ -29,3 +39,36 @@ def test_a_program_may_change_its_folder(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     assert cache_folder() == tmp_path / "cache" / "hocket" / "mpi"
+
+
+def test_variables_of_an_earlier_environment_do_not_stay(
+    monkeypatch: pytest.MonkeyPatch, hocket_command: Callable[..., Ran]
+) -> None:
+    monkeypatch.setattr(launch, "build", lambda _: Path("/new/libhocket_mpi.so"))
+    monkeypatch.setattr(Installation, "find", lambda *_: OPEN_MPI)
+    monkeypatch.setenv("LD_PRELOAD", "/old/libhocket_mpi.so /other.so")
+    expected = {"LD_PRELOAD": "/new/libhocket_mpi.so /other.so", "HOCKET_RULES": "", "HOCKET_LOG": ""}
+    assert environment(OPEN_MPI, None) == expected
+    ran = hocket_command("mpi env --log summary")
+    assert ran.out.splitlines() == [
+        "export LD_PRELOAD='/new/libhocket_mpi.so /other.so'",
+        "unset HOCKET_RULES",
+        "export HOCKET_LOG=summary",
+    ]
+
+
+def test_what_open_mpi_wants_of_root_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+    monkeypatch.delenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", raising=False)
+    note = note_for_root(OPEN_MPI)
+    assert note == "Open MPI starts nothing as root unless OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 is set, or its own option"
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    assert note_for_root(OPEN_MPI) is None
+
+
+def test_the_benchmark_without_an_mpi_says_so_in_a_line() -> None:
+    line = [sys.executable, ROOT / "benchmarks" / "mpi_overhead.py", "--mpicc", "/nowhere/mpicc"]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    expected = "hocket: error: --mpicc: /nowhere/mpicc is not a program, expected the compiler wrapper of an MPI\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", expected)

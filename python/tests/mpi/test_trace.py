@@ -31,6 +31,7 @@ def test_a_trace_tells_what_was_called(
     trace = traces.read(path)
     assert (trace.program, trace.mpi, len(trace.ranks)) == ("traced", mpi.installation.library, ranks)
     assert ran.json["calls"] == trace.calls and ran.json["exit_status"] == 0
+    assert ran.json["functions"]["MPI_Alltoall"]["bytes"] == ranks * ranks * 8
     for number, rank in enumerate(trace.ranks):
         left = (number - 1) % ranks
         names = Counter(call.function for call in rank.calls)

@@ -11,7 +11,7 @@ import click
 from hocket import files
 from hocket._native import Error
 from hocket.call import Call
-from hocket.cli.mpi.options import installation_options
+from hocket.cli.mpi.options import launch_options
 from hocket.cli.options import (
     Read,
     as_json_option,
@@ -71,7 +71,7 @@ _ALL = "all"
 )
 @plot_option
 @output_option
-@installation_options
+@launch_options
 @as_json_option
 def bench(
     collective: str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from hocket import files
-from hocket.cli.mpi.options import installation_options, working
+from hocket.cli.mpi.options import launch_options, working
 from hocket.cli.options import Read, as_json_option, output_option
 from hocket.cli.output import print_facts, print_json
 from hocket.machine import Machine
@@ -52,7 +52,7 @@ _LEAST_BYTES = 64 * 1024
     show_default=True,
     help="Seconds to measure for, if it takes no longer to measure each size ten times.",
 )
-@installation_options
+@launch_options
 @as_json_option
 def calibrate(
     ranks: int,

@@ -25,4 +25,4 @@ def env(installation: Installation, rules: tuple[str, ...], file: str | None, lo
         print_json(variables)
         return
     for name, value in variables.items():
-        click.echo(f"export {name}={shlex.quote(value)}")
+        click.echo(f"export {name}={shlex.quote(value)}" if value else f"unset {name}")

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from hocket.mpi import Installation
-from hocket.mpi.launch import LOGS
+from hocket.mpi.launch import LOGS, note_for_root
 
-__all__ = ["installation_options", "rule_options", "working"]
+__all__ = ["installation_options", "launch_options", "rule_options", "working"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +27,19 @@ def installation_options(command: F) -> F:
         return command(*arguments, installation=Installation.find(mpicc, mpiexec), **more)
 
     return found  # type: ignore[return-value]
+
+
+def launch_options(command: F) -> F:
+    """The same of commands that start programs: what Open MPI would refuse is said before."""
+
+    @wraps(command)
+    def noted(*arguments: Any, installation: Installation, **more: Any) -> Any:
+        note = note_for_root(installation)
+        if note is not None:
+            click.echo(f"hocket: {note}", err=True)
+        return command(*arguments, installation=installation, **more)
+
+    return installation_options(noted)  # type: ignore[return-value]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from hocket.cli.mpi.options import installation_options, rule_options
+from hocket.cli.mpi.options import launch_options, rule_options
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi import command as command_line
 from hocket.mpi.launch import crowded
@@ -18,7 +18,7 @@ __all__ = ["run"]
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
 @rule_options
-@installation_options
+@launch_options
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def run(
     ranks: int,

@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from hocket import files, traces
-from hocket.cli.mpi.options import installation_options
+from hocket.cli.mpi.options import launch_options
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.mpi import Installation
 from hocket.mpi.tracing import trace as trace_program
-from hocket.traces import Trace
+from hocket.traces import Call, RankTrace, Trace
 from hocket.units import format_bytes, format_time
 
 __all__ = ["trace"]
@@ -30,7 +30,7 @@ __all__ = ["trace"]
 )
 @click.option("--simgrid", type=click.Path(file_okay=False), help="Also write SimGrid's time-independent traces, here.")
 @click.option("--allprof", type=click.Path(file_okay=False), help="Also write logs as of liballprof, here.")
-@installation_options
+@launch_options
 @as_json_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def trace(
@@ -73,7 +73,7 @@ def _summary(trace: Trace) -> dict[str, Any]:
             row = functions[call.function]
             row["calls"] += call.arguments.get("tries", 1)
             row["time_s"] += call.end_s - call.start_s
-            row["bytes"] += call.size_bytes() or call.size_bytes("recv_")
+            row["bytes"] += _moved_bytes(rank, call)
     ends_s = [rank.on_rank_0_s(rank.end_s) for rank in trace.ranks]
     return {
         "program": trace.program,
@@ -85,6 +85,14 @@ def _summary(trace: Trace) -> dict[str, Any]:
         "clock_offset_s": max(abs(offset) for rank in trace.ranks for offset in rank.clock_offset_s),
         "functions": dict(sorted(functions.items(), key=lambda item: -item[1]["time_s"])),
     }
+
+
+def _moved_bytes(rank: RankTrace, call: Call) -> int:
+    """Return what a rank's call moves: of an alltoall a block for each rank."""
+    blocks = 1
+    if call.function in ("MPI_Alltoall", "MPI_Ialltoall"):
+        blocks = len(rank.communicators[call["comm"]].peers)
+    return blocks * (call.size_bytes() or call.size_bytes("recv_"))
 
 
 def _print(trace: Trace, written: dict[str, str]) -> None:

@@ -15,10 +15,20 @@ static struct call begin(const char *function, MPI_Comm comm, hocket_collective 
                          .result = {NULL, 0, MPI_DATATYPE_NULL}};
 }
 
-/* Whether MPI can make sense of a buffer. Where it cannot, it says so itself. */
+/* MPI refuses a call at once, and says why. */
+static void refuse(struct call *call, const char *reason)
+{
+    call->reason = reason;
+    call->is_refused = 1;
+}
+
+/* Whether MPI can make sense of a buffer, and of the operator for it, if any. Where it cannot, it says so itself. */
 static int is_buffer(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
 {
-    call->reason = shim_objection(address, count, type, MPI_OP_NULL);
+    if (!shim_takes(count, type, call->op))
+        refuse(call, "no such count, type or operator");
+    else
+        call->reason = shim_objection(address, count, type);
     return !call->reason;
 }
 
@@ -34,9 +44,20 @@ static int has_root(struct call *call, int root, int *rank, int *ranks)
     if (!shim_place(call->comm, rank, ranks))
         call->reason = "not a group of processes";
     else if (root < 0 || root >= *ranks)
-        call->reason = "no such root";
+        refuse(call, "no such root");
     call->root = root;
     return !call->reason;
+}
+
+/* What MPI makes of one buffer as input and result: an error, or what it does in place. */
+static int error_of_one_buffer(hocket_collective collective)
+{
+#ifdef OPEN_MPI
+    return collective == HOCKET_ALLREDUCE ? MPI_ERR_BUFFER : collective == HOCKET_REDUCE ? MPI_ERR_ARG : MPI_SUCCESS;
+#else
+    (void)collective;
+    return MPI_ERR_BUFFER;
+#endif
 }
 
 /* Of a reduction of `total` elements, of which this rank gets `own`. */
@@ -46,14 +67,15 @@ static void reduction(struct call *call, const void *send, void *recv, MPI_Count
     call->op = op;
     call->in_place = send == MPI_IN_PLACE;
     if (op == MPI_OP_NULL)
-        call->reason = "no operator";
-    else if (send == recv && own)
-        call->reason = "one buffer as input and result";
-    else if (!call->in_place)
-        call->reason = shim_objection(send, total, type, op);
-    if (!call->reason)
-        call->reason = shim_objection(recv, call->in_place ? total : own, type, op);
-    if (call->reason)
+        refuse(call, "no operator");
+    if (call->reason || !(call->in_place || is_buffer(call, send, total, type)))
+        return;
+    if (send == recv && own) {
+        call->wrong = "one buffer as input and result";
+        call->code = error_of_one_buffer(call->collective);
+        call->in_place = 1;
+    }
+    if (!is_buffer(call, recv, call->in_place ? total : own, type))
         return;
     call->input = (struct view){call->in_place ? NULL : (void *)send, (size_t)total, type};
     call->result = (struct view){recv, (size_t)total, type};
@@ -98,13 +120,13 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
     if (!has_root(call, 0, &rank, &ranks))
         return;
     if (!counts)
-        call->reason = "no counts";
+        refuse(call, "no counts");
     size_t *blocks = shim_counts(call);
     MPI_Count total = 0;
     for (int i = 0; counts && blocks && i < ranks; i++) {
         MPI_Count count = are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
         if (count < 0)
-            call->reason = "a count below zero";
+            refuse(call, "a count below zero");
         blocks[i] = (size_t)count;
         total += count;
     }
@@ -122,13 +144,22 @@ static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Data
     call->count = (size_t)(count * size_of(type));
 }
 
-/* Of a collective in which ranks send and receive blocks; a view is of all blocks if `all` says so. */
+static size_t bytes_of(struct view view)
+{
+    return view.type == MPI_DATATYPE_NULL ? 0 : view.count * (size_t)size_of(view.type);
+}
+
+/* Of a collective in which ranks send and receive blocks; a view is of all blocks if `all` says so. Where a rank has both,
+ * and they are not equally long, the one of all blocks counts. */
 static void blocks(struct call *call, int ranks, struct view input, int all_input, struct view result, int all_result)
 {
-    struct view *known = input.type != MPI_DATATYPE_NULL ? &input : &result;
-    call->count = known->count * (size_t)size_of(known->type);
-    if (result.type != MPI_DATATYPE_NULL && result.count * (size_t)size_of(result.type) != call->count)
-        call->reason = "blocks are received in another length than sent";
+    int has_input = input.type != MPI_DATATYPE_NULL, has_result = result.type != MPI_DATATYPE_NULL;
+    call->count = bytes_of(has_result && (all_result || !has_input) ? result : input);
+    if (has_input && has_result && bytes_of(input) != bytes_of(result)) {
+        call->wrong = "blocks are received in another length than sent";
+        call->code = bytes_of(input) > bytes_of(result) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+        call->is_uneven = call->in_place = 1;
+    }
     input.count *= all_input ? (size_t)ranks : 1;
     result.count *= all_result ? (size_t)ranks : 1;
     call->input = input;
@@ -200,8 +231,9 @@ static int wait_for(int code, MPI_Request *request)
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
         MPI_Request request;                                                                                           \
-        return shim_may_be_active(comm) ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)       \
-                                    : PMPI_##name##large arguments(comm);                                              \
+        return !call.is_refused && shim_may_be_active(comm)                                                            \
+                   ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)                        \
+                   : PMPI_##name##large arguments(comm);                                                               \
     }                                                                                                                  \
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \

@@ -1,7 +1,9 @@
 /* Collectives of an MPI program by algorithms of Hocket: communicators, operations, progress.
  *
- * Messages go over a private duplicate of the caller's communicator, made with the first call that has an algorithm, so
- * that they never meet messages of the program. Calls that do not reduce move bytes: data of types with gaps is packed,
+ * Messages go over a private communicator of the same processes, so that they never meet messages of the program. It is
+ * made by the first blocking call that has an algorithm; where rules name nonblocking calls, together with the caller's.
+ * A call must not wait to make it when it must not wait, and Open MPI's MPI_Comm_idup must not run beside other
+ * nonblocking collectives: their messages meet. Calls that do not reduce move bytes: data of types with gaps is packed,
  * so that ranks may describe the same data by different types. Reductions work on the caller's type, with
  * PMPI_Reduce_local.
  */
@@ -29,19 +31,19 @@ enum { MOST_AT_ONCE = 1 << 30 };
 
 struct communicator {
     MPI_Comm private_comm;
-    MPI_Request duplication;
-    int is_duplicated;
     int rank, ranks;
     /* Why all its calls are left to MPI, or NULL. */
     const char *reason;
     hocket_engine *engine;
-    unsigned sequence;
+    /* Of blocking and of nonblocking calls: ranks may order one kind and the other differently. */
+    unsigned sequences[2];
     size_t *counts;
     /* Operations that are not running. */
     struct operation *idle;
     pthread_mutex_t lock;
     /* The communicator itself, and requests of calls that were started. */
     int users;
+    int is_freed;
 };
 
 /* Memory that grows. */
@@ -63,6 +65,8 @@ struct message {
     MPI_Request request;
     uint32_t slot;
     int is_receive;
+    /* How many bytes are received at most. */
+    size_t room;
 };
 
 struct operation {
@@ -72,7 +76,9 @@ struct operation {
     MPI_Datatype callers_types[2];
     /* What the program works on. */
     struct shape elements;
-    int has_started;
+    int is_done;
+    /* What went wrong meanwhile: it goes on, since others wait for it, and the call returns this. */
+    int error;
     unsigned sequence;
     struct room packed_input, packed_result, copying;
     struct message *messages;
@@ -88,6 +94,8 @@ static struct {
     const char *off;
     int leaves_started;
     int log_calls, log_summary, world_rank;
+    /* Sessions of the program that have not ended, and whether the summary is printed. */
+    int sessions, has_summary;
     /* Whether there are more ranks here than processors: one that waits lets others go on. */
     int is_crowded;
     int has_threads;
@@ -213,12 +221,15 @@ static int are_taken(MPI_Datatype type, MPI_Op op)
     return code == MPI_SUCCESS;
 }
 
-const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type, MPI_Op op)
+int shim_takes(MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+    return !shim.is_ready || (count >= 0 && type != MPI_DATATYPE_NULL && are_taken(type, op));
+}
+
+const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type)
 {
     if (!shim.is_ready)
         return NULL;
-    if (count < 0 || type == MPI_DATATYPE_NULL || !are_taken(type, op))
-        return "no such count, type or operator";
     if (address == MPI_IN_PLACE)
         return "in place where it cannot be";
     /* Elements at absolute addresses have none of their own. */
@@ -252,25 +263,48 @@ static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
     return code;
 }
 
-static int tag_of(const struct operation *operation, uint32_t tag)
+/* A count and a type as MPI takes them: of more elements than an int counts, one of a type made for them. */
+struct counted {
+    int count;
+    MPI_Datatype type;
+    int is_made;
+};
+
+static int counted(size_t count, MPI_Datatype type, struct counted *counted)
 {
-    return (int)(operation->sequence % shim.most_operations * TAGS_PER_OPERATION + tag);
+    *counted = (struct counted){(int)count, type, count > INT_MAX};
+    if (!counted->is_made)
+        return MPI_SUCCESS;
+    counted->count = 1;
+    return large_type(count, type, &counted->type);
 }
 
-/* Packs or unpacks what MPI_Pack does not: sends it to this rank as a message. */
-static int pack_by_message(const struct operation *operation, struct view view, char *packed, size_t bytes, int unpacks)
+static void release_counted(struct counted *counted)
 {
-    MPI_Datatype flat;
-    MPI_Comm comm = operation->comm->private_comm;
-    int self = operation->comm->rank, tag = tag_of(operation, 0), count = (int)view.count;
-    int code = large_type(bytes, MPI_BYTE, &flat);
+    if (counted->is_made)
+        PMPI_Type_free(&counted->type);
+}
+
+static int tag_of(const struct operation *operation, uint32_t tag)
+{
+    unsigned number = operation->sequence % shim.most_operations * 2 + (operation->call.is_nonblocking != 0);
+    return (int)(number * TAGS_PER_OPERATION + tag);
+}
+
+/* Moves elements as a message from this rank to itself. */
+static int send_to_self(const struct operation *operation, struct view from, struct view into)
+{
+    struct counted sent, received;
+    int self = operation->comm->rank, tag = tag_of(operation, 0), code = counted(from.count, from.type, &sent);
     if (code != MPI_SUCCESS)
         return code;
-    code = unpacks ? PMPI_Sendrecv(packed, 1, flat, self, tag, view.address, count, view.type, self, tag, comm,
-                                   MPI_STATUS_IGNORE)
-                   : PMPI_Sendrecv(view.address, count, view.type, self, tag, packed, 1, flat, self, tag, comm,
-                                   MPI_STATUS_IGNORE);
-    PMPI_Type_free(&flat);
+    code = counted(into.count, into.type, &received);
+    if (code == MPI_SUCCESS) {
+        code = PMPI_Sendrecv(from.address, sent.count, sent.type, self, tag, into.address, received.count,
+                             received.type, self, tag, operation->comm->private_comm, MPI_STATUS_IGNORE);
+        release_counted(&received);
+    }
+    release_counted(&sent);
     return code;
 }
 
@@ -281,14 +315,15 @@ static int pack(const struct operation *operation, struct view view, char *packe
     struct shape shape = *shape_of(view.type);
     MPI_Comm comm = operation->comm->private_comm;
     size_t bytes = shape.bytes;
-    size_t step = bytes ? MOST_AT_ONCE / bytes : MOST_AT_ONCE;
-    step = step ? step : 1;
+    if (!bytes)
+        return MPI_SUCCESS;
+    size_t step = bytes < MOST_AT_ONCE ? MOST_AT_ONCE / bytes : 1;
     for (size_t first = 0; first < view.count; first += step) {
         int count = (int)(view.count - first < step ? view.count - first : step), position = 0, code;
         char *at = element(view.address, first, shape.layout.extent), *there = packed + first * bytes;
+        struct view elements = {at, (size_t)count, view.type}, flat = {there, (size_t)count * bytes, MPI_BYTE};
         if (bytes > MOST_AT_ONCE || at == MPI_BOTTOM)
-            code = pack_by_message(operation, (struct view){at, (size_t)count, view.type}, there,
-                                   (size_t)count * bytes, unpacks);
+            code = unpacks ? send_to_self(operation, flat, elements) : send_to_self(operation, elements, flat);
         else if (unpacks)
             code = PMPI_Unpack(there, count * (int)bytes, &position, at, count, view.type, comm);
         else
@@ -305,29 +340,24 @@ static int pack(const struct operation *operation, struct view view, char *packe
 static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
                          uint32_t tag)
 {
-    MPI_Datatype type = operation->elements.type, large = MPI_DATATYPE_NULL;
+    struct counted elements;
     if (tag >= TAGS_PER_OPERATION)
         return MPI_ERR_TAG;
-    if (count > INT_MAX) {
-        int code = large_type(count, type, &large);
-        if (code != MPI_SUCCESS)
-            return code;
-        type = large;
-        count = 1;
-    }
+    int code = counted(count, operation->elements.type, &elements);
+    if (code != MPI_SUCCESS)
+        return code;
     if (operation->under_way == operation->message_room) {
         operation->message_room = 2 * operation->message_room + 8;
         operation->messages = grown(operation->messages, sizeof(struct message) * (size_t)operation->message_room);
     }
     struct message *message = &operation->messages[operation->under_way];
-    *message = (struct message){MPI_REQUEST_NULL, slot, !sends};
+    *message = (struct message){MPI_REQUEST_NULL, slot, !sends, count * operation->elements.bytes};
     MPI_Comm comm = operation->comm->private_comm;
     int mpi_tag = tag_of(operation, tag);
-    int code = sends ? PMPI_Isend(at, (int)count, type, peer, mpi_tag, comm, &message->request)
-                     : PMPI_Irecv(at, (int)count, type, peer, mpi_tag, comm, &message->request);
+    code = sends ? PMPI_Isend(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request)
+                 : PMPI_Irecv(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request);
     operation->under_way += code == MPI_SUCCESS;
-    if (large != MPI_DATATYPE_NULL)
-        PMPI_Type_free(&large);
+    release_counted(&elements);
     return code;
 }
 
@@ -341,28 +371,58 @@ static int transport_receive(void *user, uint32_t slot, void *into, size_t count
     return start_message(user, 0, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag);
 }
 
+static void note(struct operation *operation, int code)
+{
+    if (operation->error == MPI_SUCCESS)
+        operation->error = code;
+}
+
+/* What MPI makes of a broadcast that is shorter than a rank expects. */
+#ifdef OPEN_MPI
+enum { ERROR_OF_SHORT_BROADCAST = MPI_SUCCESS };
+#else
+enum { ERROR_OF_SHORT_BROADCAST = MPI_ERR_OTHER };
+#endif
+
+static void note_received(struct operation *operation, const struct message *message, MPI_Status *status,
+                          hocket_ended *ended)
+{
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    ended->source = (uint32_t)status->MPI_SOURCE;
+    ended->count = bytes > 0 ? (size_t)bytes / operation->elements.bytes : 0;
+    if (operation->call.collective == HOCKET_BROADCAST && (size_t)bytes != message->room)
+        note(operation, ERROR_OF_SHORT_BROADCAST);
+}
+
+static int is_truncated(int code)
+{
+    int class = MPI_SUCCESS;
+    PMPI_Error_class(code, &class);
+    return class == MPI_ERR_TRUNCATE;
+}
+
 /* Takes those messages that have ended. One by one, since an error of several goes to the handler of MPI_COMM_WORLD. */
 static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
 {
     for (int i = 0; i < operation->under_way && *count < room;) {
         struct message *message = &operation->messages[i];
         MPI_Status status;
-        MPI_Count bytes = 0;
         int flag = 0;
         int code = PMPI_Test(&message->request, &flag, message->is_receive ? &status : MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS)
+        int is_cut = code != MPI_SUCCESS && message->is_receive && is_truncated(code);
+        if (code != MPI_SUCCESS && !is_cut)
             return code;
-        if (!flag) {
+        if (!flag && !is_cut) {
             i++;
             continue;
         }
         hocket_ended *one = &ended[(*count)++];
         *one = (hocket_ended){.slot = message->slot};
-        if (message->is_receive) {
-            PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-            one->source = (uint32_t)status.MPI_SOURCE;
-            one->count = bytes > 0 ? (size_t)bytes / operation->elements.bytes : 0;
-        }
+        if (is_cut)
+            note(operation, MPI_ERR_TRUNCATE);
+        else if (message->is_receive)
+            note_received(operation, message, &status, one);
         *message = operation->messages[--operation->under_way];
     }
     return MPI_SUCCESS;
@@ -441,8 +501,6 @@ static void release_communicator(struct communicator *state)
 {
     if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    if (state->duplication != MPI_REQUEST_NULL)
-        PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
     if (state->private_comm != MPI_COMM_NULL)
         PMPI_Comm_free(&state->private_comm);
     for (struct operation *next, *operation = state->idle; operation; operation = next) {
@@ -463,6 +521,7 @@ static void release_communicator(struct communicator *state)
 static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)extra;
+    ((struct communicator *)value)->is_freed = 1;
     __atomic_add_fetch(&shim.freed_communicators, 1, __ATOMIC_RELAXED);
     release_communicator(value);
     return MPI_SUCCESS;
@@ -471,7 +530,7 @@ static int free_communicator(MPI_Comm comm, int keyval, void *value, void *extra
 static struct communicator *new_communicator(MPI_Comm comm)
 {
     struct communicator *state = grown(NULL, sizeof *state);
-    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .duplication = MPI_REQUEST_NULL, .users = 1};
+    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .users = 1};
     pthread_mutex_init(&state->lock, NULL);
     state->reason = reason_against(comm);
     if (!state->reason) {
@@ -483,30 +542,26 @@ static struct communicator *new_communicator(MPI_Comm comm)
     return state;
 }
 
-/* Makes the private duplicate; whether that goes. If no call has to return before it is there, without the attributes,
- * whose functions are the program's; and with too many communicators, MPICH 5.0.2's MPI_Comm_idup never ends. */
-static int duplicate(MPI_Comm comm, struct communicator *state)
+/* Makes the private communicator, without the attributes, whose functions are the program's; whether that goes. All
+ * ranks call it in the same order, and it waits for them. */
+static int has_private(MPI_Comm comm, struct communicator *state)
 {
     MPI_Errhandler handler;
     MPI_Group group;
-    int code;
+    if (state->private_comm != MPI_COMM_NULL)
+        return 1;
     PMPI_Comm_get_errhandler(comm, &handler);
     PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    if (has_rule(HOCKET_ANY, 1)) {
-        code = PMPI_Comm_idup(comm, &state->private_comm, &state->duplication);
-    } else {
-        PMPI_Comm_group(comm, &group);
-        code = PMPI_Comm_create(comm, group, &state->private_comm);
-        PMPI_Group_free(&group);
-        if (code == MPI_SUCCESS)
-            PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
-    }
+    PMPI_Comm_group(comm, &group);
+    int code = PMPI_Comm_create(comm, group, &state->private_comm);
+    PMPI_Group_free(&group);
     PMPI_Comm_set_errhandler(comm, handler);
     PMPI_Errhandler_free(&handler);
-    if (code != MPI_SUCCESS) {
+    if (code == MPI_SUCCESS) {
+        PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
+    } else {
         state->reason = "it cannot be duplicated";
         state->private_comm = MPI_COMM_NULL;
-        state->duplication = MPI_REQUEST_NULL;
     }
     return code == MPI_SUCCESS;
 }
@@ -537,24 +592,25 @@ static struct communicator *state_of(MPI_Comm comm)
     return state;
 }
 
-/* Whether the private duplicate is there. */
-static int is_duplicated(struct communicator *state, int may_wait)
+/* Makes a private communicator for a blocking call, the first that has an algorithm. */
+static int has_private_for(struct call *call, struct communicator *state)
 {
-    int flag = 1;
-    if (__atomic_load_n(&state->is_duplicated, __ATOMIC_ACQUIRE))
-        return 1;
-    lock(&state->lock);
-    if (state->duplication != MPI_REQUEST_NULL) {
-        if (may_wait)
-            PMPI_Wait(&state->duplication, MPI_STATUS_IGNORE);
-        else
-            PMPI_Test(&state->duplication, &flag, MPI_STATUS_IGNORE);
-        if (flag)
-            PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
-    }
-    __atomic_store_n(&state->is_duplicated, flag, __ATOMIC_RELEASE);
-    unlock(&state->lock);
-    return flag;
+    shim_meet(call->comm);
+    call->reason = has_private(call->comm, state) ? NULL : state->reason;
+    return !call->reason;
+}
+
+void shim_meet(MPI_Comm comm)
+{
+    MPI_Request request;
+    if (shim_may_be_active(comm) && PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
+        shim_wait(&request, MPI_STATUS_IGNORE);
+}
+
+void shim_made(MPI_Comm comm)
+{
+    if (shim_may_be_active(comm))
+        has_private(comm, state_of(comm));
 }
 
 /* Operations */
@@ -641,6 +697,11 @@ static struct operation *prepare(struct communicator *state, struct call *call)
 {
     struct shape elements = {MPI_BYTE, 1, 1, 1, {1, 0, 1}};
     int commutes = 1;
+    /* Such a call must not wait until there is one; all ranks have called the same before. */
+    if (call->is_nonblocking && state->private_comm == MPI_COMM_NULL) {
+        call->reason = "no blocking call on its communicator before";
+        return NULL;
+    }
     if (call->op != MPI_OP_NULL) {
         PMPI_Op_commutative(call->op, &commutes);
         elements = *shape_of(call->result.type);
@@ -660,22 +721,20 @@ static struct operation *prepare(struct communicator *state, struct call *call)
     struct operation *operation = NULL;
     lock(&state->lock);
     hocket_operation *program = hocket_prepare(state->engine, &description, &call->reason);
-    int is_first = state->private_comm == MPI_COMM_NULL && state->duplication == MPI_REQUEST_NULL;
-    if (program && is_first && !duplicate(call->comm, state)) {
-        hocket_finish(state->engine, program);
-        program = NULL;
-        call->reason = state->reason;
-    }
     if (program) {
         operation = take_operation(state);
         operation->program = program;
         operation->call = *call;
         operation->elements = elements;
-        operation->has_started = 0;
-        operation->sequence = state->sequence++;
+        operation->sequence = state->sequences[call->is_nonblocking]++;
+        operation->is_done = 0;
+        operation->error = call->code;
     }
     unlock(&state->lock);
-    return operation;
+    if (!operation || state->private_comm != MPI_COMM_NULL || has_private_for(call, state))
+        return operation;
+    keep_operation(operation);
+    return NULL;
 }
 
 /* Whether the result is this rank's data, and so not to be written: that of the root of a broadcast. */
@@ -684,41 +743,59 @@ static int gives_result(const struct operation *operation)
     return operation->call.collective == HOCKET_BROADCAST && operation->call.root == operation->comm->rank;
 }
 
-/* Starts the program on the caller's buffers, or on packed ones. */
-static int start(struct operation *operation)
+static struct view block_of(struct view view, int blocks, int index)
+{
+    view.count /= (size_t)blocks;
+    view.address = element(view.address, view.count * (size_t)index, shape_of(view.type)->layout.extent);
+    return view;
+}
+
+/* Of a rank that receives blocks of another length than it sends: brings its own to where they belong, cut if they do not fit.
+ * The rest is done in place. */
+static void move_own_blocks(struct operation *operation)
 {
     struct call *call = &operation->call;
+    int rank = operation->comm->rank, ranks = operation->comm->ranks;
+    int is_alltoall = call->collective == HOCKET_ALLTOALL, is_scatter = call->collective == HOCKET_SCATTER;
+    for (int i = is_alltoall ? 0 : rank; i < (is_alltoall ? ranks : rank + 1); i++) {
+        struct view from = is_alltoall || is_scatter ? block_of(call->input, ranks, i) : call->input;
+        struct view into = is_scatter ? call->result : block_of(call->result, ranks, i);
+        note(operation, send_to_self(operation, from, into));
+    }
+    struct view *moved = is_scatter ? &call->result : &call->input;
+    moved->address = NULL;
+    moved->count = 0;
+}
+
+/* Starts the program on the caller's buffers, or on packed ones. */
+static void start(struct operation *operation)
+{
+    struct call *call = &operation->call;
+    if (call->is_uneven)
+        move_own_blocks(operation);
     void *input = call->input.address, *result = call->result.address;
-    operation->has_started = 1;
     if (call->op == MPI_OP_NULL) {
-        int code = bytes_of(operation, call->input, &operation->packed_input, 1, &input);
-        if (code == MPI_SUCCESS)
-            code = bytes_of(operation, call->result, &operation->packed_result, 0, &result);
-        if (code == MPI_SUCCESS && (call->in_place || gives_result(operation)))
-            code = pack_own_part(operation, result);
-        if (code != MPI_SUCCESS)
-            return code;
+        note(operation, bytes_of(operation, call->input, &operation->packed_input, 1, &input));
+        note(operation, bytes_of(operation, call->result, &operation->packed_result, 0, &result));
+        if (call->in_place || gives_result(operation))
+            note(operation, pack_own_part(operation, result));
     }
     hocket_start(operation->program, input, result, operation);
-    return MPI_SUCCESS;
 }
 
 /* Goes on with an operation; whether it has ended. */
 static int advance(struct operation *operation, int may_wait)
 {
     struct call *call = &operation->call;
-    if (!operation->has_started) {
-        if (!is_duplicated(operation->comm, may_wait))
-            return 0;
-        call->code = start(operation);
-    }
-    if (call->code != MPI_SUCCESS)
-        return 1;
     int state = hocket_advance(operation->program, may_wait, &call->code);
-    if (state == HOCKET_DONE && call->op == MPI_OP_NULL && call->result.count &&
-        !shape_of(call->result.type)->is_dense && !gives_result(operation))
-        call->code = pack(operation, call->result, operation->packed_result.bytes, 1);
-    return state != HOCKET_WAITS;
+    operation->is_done = state == HOCKET_DONE;
+    if (!operation->is_done)
+        return state != HOCKET_WAITS;
+    if (call->op == MPI_OP_NULL && call->result.count && !shape_of(call->result.type)->is_dense &&
+        !gives_result(operation))
+        note(operation, pack(operation, call->result, operation->packed_result.bytes, 1));
+    call->code = operation->error;
+    return 1;
 }
 
 static size_t bytes_moved(const struct operation *operation)
@@ -727,8 +804,26 @@ static size_t bytes_moved(const struct operation *operation)
     return (call->counts ? call->result.count : call->count) * operation->elements.bytes;
 }
 
+/* What is wrong with a call that ran, in a line: its error, or once, what MPI makes none of. */
+static void tell_wrong(const struct call *call)
+{
+    static int has_told;
+    char error[MPI_MAX_ERROR_STRING] = "no error";
+    int class, length;
+    if (call->code == MPI_SUCCESS && (!call->wrong || __atomic_exchange_n(&has_told, 1, __ATOMIC_RELAXED)))
+        return;
+    if (call->code != MPI_SUCCESS) {
+        PMPI_Error_class(call->code, &class);
+        PMPI_Error_string(class, error, &length);
+    }
+    print_line("rank %d: %s: %s%s%s", shim.world_rank, call->function, call->wrong ? call->wrong : "",
+               call->wrong ? ": " : "", error);
+}
+
 static void log_ran(struct operation *operation)
 {
+    if (operation->call.wrong || operation->call.code != MPI_SUCCESS)
+        tell_wrong(&operation->call);
     if (!shim.log_summary && !shim.log_calls)
         return;
     char algorithm[128];
@@ -761,7 +856,7 @@ static void reap(void)
     for (; operation; operation = next) {
         struct communicator *comm = operation->comm;
         next = operation->next;
-        if (operation->call.code == MPI_SUCCESS)
+        if (operation->is_done)
             keep_operation(operation);
         release_communicator(comm);
     }
@@ -772,7 +867,7 @@ static struct operation *operation_for(struct call *call)
 {
     reap();
     if (!call->reason && !shim.is_ready)
-        call->reason = "MPI_Init was not seen";
+        call->reason = "MPI_Init was not called";
     if (!call->reason)
         call->reason = shim.off;
     if (!call->reason && !has_rule(call->collective, call->is_nonblocking))
@@ -789,6 +884,7 @@ static struct operation *operation_for(struct call *call)
     operation->start_s = start_s;
     if (call->is_nonblocking)
         hold_types(operation);
+    start(operation);
     return operation;
 }
 
@@ -804,10 +900,10 @@ int shim_run(struct call *call)
     }
     log_ran(operation);
     call->code = operation->call.code;
+    if (operation->is_done)
+        keep_operation(operation);
     if (call->code != MPI_SUCCESS)
         PMPI_Comm_call_errhandler(call->comm, call->code);
-    else
-        keep_operation(operation);
     return 1;
 }
 
@@ -830,6 +926,12 @@ int shim_place(MPI_Comm comm, int *rank, int *ranks)
 
 /* Calls that were started */
 
+/* While a thread waits for one request, or tests it: how the call by Hocket ended that it is of. */
+REMEMBERED struct {
+    int is_asked, code;
+    MPI_Comm comm;
+} ending;
+
 static int query_request(void *state, MPI_Status *status)
 {
     struct operation *operation = state;
@@ -837,7 +939,24 @@ static int query_request(void *state, MPI_Status *status)
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return operation->call.code;
+    if (operation->call.code == MPI_SUCCESS || !ending.is_asked)
+        return operation->call.code;
+    ending.code = operation->call.code;
+    ending.comm = operation->comm->is_freed ? MPI_COMM_SELF : operation->call.comm;
+    return MPI_SUCCESS;
+}
+
+/* Waits for a request or tests it. Its error goes to the handler of the communicator; MPI would tell that of another one. */
+static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status *status)
+{
+    ending.is_asked = 1;
+    ending.code = MPI_SUCCESS;
+    int code = may_wait ? PMPI_Wait(request, status) : PMPI_Test(request, flag, status);
+    ending.is_asked = 0;
+    if (code != MPI_SUCCESS || ending.code == MPI_SUCCESS)
+        return code;
+    PMPI_Comm_call_errhandler(ending.comm, ending.code);
+    return ending.code;
 }
 
 /* MPI must not be called from here: what is to be freed waits. */
@@ -915,6 +1034,24 @@ int shim_start(struct call *call, MPI_Request *request)
     return 1;
 }
 
+static struct communicator *known_state_of(MPI_Comm comm)
+{
+    struct communicator *state;
+    int found = 0;
+    if (shim.is_ready && comm != MPI_COMM_NULL)
+        PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
+    return found ? state : NULL;
+}
+
+MPI_Comm shim_revoked(MPI_Comm comm)
+{
+    struct communicator *state = known_state_of(comm);
+    if (!state)
+        return MPI_COMM_NULL;
+    state->reason = "it is revoked";
+    return state->private_comm;
+}
+
 static int is_in_use(const struct communicator *state)
 {
     pthread_mutex_lock(&shim.lock);
@@ -927,11 +1064,8 @@ static int is_in_use(const struct communicator *state)
 
 void shim_settle(MPI_Comm comm)
 {
-    struct communicator *state;
-    int found = 0;
-    if (is_active() && comm != MPI_COMM_NULL)
-        PMPI_Comm_get_attr(comm, shim.keyval, &state, &found);
-    while (found && is_in_use(state))
+    struct communicator *state = is_active() ? known_state_of(comm) : NULL;
+    while (state && is_in_use(state))
         shim_progress();
     reap();
 }
@@ -963,11 +1097,17 @@ int shim_wait(MPI_Request *request, MPI_Status *status)
     int flag = 0, code = MPI_SUCCESS;
     while (!flag && code == MPI_SUCCESS) {
         if (!shim_polls())
-            return PMPI_Wait(request, status);
+            return end_request(request, 1, &flag, status);
         shim_progress();
-        code = PMPI_Test(request, &flag, status);
+        code = end_request(request, 0, &flag, status);
     }
     return code;
+}
+
+int shim_test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return end_request(request, 0, flag, status);
 }
 
 /* Beginning and end */
@@ -1061,7 +1201,7 @@ void shim_begin(void)
     PMPI_Query_thread(&level);
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
-    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION;
+    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / 2;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &shim.keyval, NULL);
     read_rules(problem, sizeof problem);
     if (!*problem)
@@ -1076,6 +1216,20 @@ void shim_begin(void)
     PMPI_Comm_dup(MPI_COMM_SELF, &shim.judge);
     PMPI_Comm_set_errhandler(shim.judge, MPI_ERRORS_RETURN);
     shim.is_ready = 1;
+    shim_made(MPI_COMM_WORLD);
+    shim_made(MPI_COMM_SELF);
+}
+
+static void print_summary(void)
+{
+    if (!shim.log_summary || shim.has_summary || shim.world_rank != 0)
+        return;
+    shim.has_summary = 1;
+    size_t length = hocket_log_summary(NULL, 0);
+    char *text = grown(NULL, length + 1);
+    hocket_log_summary(text, length + 1);
+    fprintf(stderr, "hocket: rank 0:\n%s", text);
+    free(text);
 }
 
 void shim_end(void)
@@ -1095,11 +1249,27 @@ void shim_end(void)
     }
     PMPI_Comm_free(&shim.judge);
     shim.is_ready = 0;
-    if (!shim.log_summary || shim.world_rank != 0)
-        return;
-    size_t length = hocket_log_summary(NULL, 0);
-    char *text = grown(NULL, length + 1);
-    hocket_log_summary(text, length + 1);
-    fprintf(stderr, "hocket: rank 0:\n%s", text);
-    free(text);
+    print_summary();
 }
+
+#ifdef HAS_SESSIONS
+void shim_begin_session(MPI_Session session)
+{
+    static char problem[512];
+    MPI_Group world;
+    shim.sessions++;
+    if (shim.is_ready || PMPI_Group_from_session_pset(session, "mpi://WORLD", &world) != MPI_SUCCESS)
+        return;
+    PMPI_Group_rank(world, &shim.world_rank);
+    PMPI_Group_free(&world);
+    read_log(problem, sizeof problem);
+    if (*problem && shim.world_rank == 0)
+        print_line("%s", problem);
+}
+
+void shim_end_session(void)
+{
+    if (--shim.sessions == 0 && !shim.is_ready)
+        print_summary();
+}
+#endif

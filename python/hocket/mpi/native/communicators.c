@@ -1,0 +1,60 @@
+/* Functions that make communicators: where rules name nonblocking calls, each new one is got ready for them at once, while all
+ * its ranks are here.
+ */
+#include "shim.h"
+
+#if defined OPEN_MPI && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+/* `parent` is the communicator whose ranks all call it, or MPI_COMM_NULL if there is none. */
+#define MAKES(name, parent, parameters, arguments)                                                                     \
+    int MPI_##name parameters                                                                                          \
+    {                                                                                                                  \
+        shim_meet(parent);                                                                                             \
+        int code = PMPI_##name arguments;                                                                              \
+        if (code == MPI_SUCCESS)                                                                                       \
+            shim_made(*made);                                                                                          \
+        return code;                                                                                                   \
+    }
+
+MAKES(Comm_dup, comm, (MPI_Comm comm, MPI_Comm *made), (comm, made))
+MAKES(Comm_dup_with_info, comm, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
+MAKES(Comm_create, comm, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made))
+MAKES(Comm_create_group, MPI_COMM_NULL, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
+      (comm, group, tag, made))
+MAKES(Comm_split, comm, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))
+MAKES(Comm_split_type, comm, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
+      (comm, type, key, info, made))
+MAKES(Intercomm_merge, MPI_COMM_NULL, (MPI_Comm comm, int is_high, MPI_Comm *made), (comm, is_high, made))
+MAKES(Cart_create, comm,
+      (MPI_Comm comm, int dims, const int sizes[], const int periods[], int may_reorder, MPI_Comm *made),
+      (comm, dims, sizes, periods, may_reorder, made))
+MAKES(Cart_sub, comm, (MPI_Comm comm, const int stays[], MPI_Comm *made), (comm, stays, made))
+MAKES(Graph_create, comm,
+      (MPI_Comm comm, int nodes, const int index[], const int edges[], int may_reorder, MPI_Comm *made),
+      (comm, nodes, index, edges, may_reorder, made))
+MAKES(Dist_graph_create, comm,
+      (MPI_Comm comm, int count, const int sources[], const int degrees[], const int destinations[],
+       const int weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
+      (comm, count, sources, degrees, destinations, weights, info, may_reorder, made))
+MAKES(Dist_graph_create_adjacent, comm,
+      (MPI_Comm comm, int indegree, const int sources[], const int source_weights[], int outdegree,
+       const int destinations[], const int destination_weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
+      (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, may_reorder, made))
+#ifdef HAS_SESSIONS
+MAKES(Comm_create_from_group, MPI_COMM_NULL,
+      (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
+      (group, tag, info, handler, made))
+#endif
+
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+/* Calls that others wait in end with the error that MPI's own end with. */
+int MPIX_Comm_revoke(MPI_Comm comm)
+{
+    MPI_Comm private_comm = shim_revoked(comm);
+    if (private_comm != MPI_COMM_NULL)
+        PMPIX_Comm_revoke(private_comm);
+    return PMPIX_Comm_revoke(comm);
+}
+#endif

@@ -1,0 +1,100 @@
+/* Calls that are wrong on one rank, which only that rank sees: every rank goes on. Rank 1, or the root, has blocks of another
+ * length than it sends, or one buffer as input and result; others send or expect a broadcast of another length. Prints what
+ * each rank's call comes to. With an argument, rank 1 ends with status 5.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, starts;
+
+/* A call, blocking or not. */
+#define CALL(name, lower, ...)                                                                                         \
+    (starts ? waited(MPI_I##lower(__VA_ARGS__, &request), &request) : MPI_##name(__VA_ARGS__))
+
+static int waited(int code, MPI_Request *request)
+{
+    return code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code;
+}
+
+static int called(const char *what, MPI_Comm comm)
+{
+    static int few[16], many[16];
+    int is_one = rank == 1, counts[] = {2, 2, 2};
+    MPI_Request request;
+    if (strcmp(what, "allgather") == 0)
+        return CALL(Allgather, allgather, few, 2, MPI_INT, many, is_one ? 1 : 2, MPI_INT, comm);
+    if (strcmp(what, "alltoall") == 0)
+        return CALL(Alltoall, alltoall, few, 2, MPI_INT, many, is_one ? 1 : 2, MPI_INT, comm);
+    if (strcmp(what, "gather") == 0)
+        return CALL(Gather, gather, few, 2, MPI_INT, many, is_one ? 1 : 2, MPI_INT, 1, comm);
+    if (strcmp(what, "scatter") == 0)
+        return CALL(Scatter, scatter, many, 2, MPI_INT, few, is_one ? 1 : 2, MPI_INT, 1, comm);
+    if (strcmp(what, "roomy gather") == 0)
+        return CALL(Gather, gather, few, 1, MPI_INT, many, 2, MPI_INT, 1, comm);
+    if (strcmp(what, "allreduce") == 0)
+        return CALL(Allreduce, allreduce, few, is_one ? few : many, 2, MPI_INT, MPI_SUM, comm);
+    if (strcmp(what, "reduce") == 0)
+        return CALL(Reduce, reduce, few, is_one ? few : many, 2, MPI_INT, MPI_SUM, 1, comm);
+    if (strcmp(what, "scan") == 0)
+        return CALL(Scan, scan, few, is_one ? few : many, 2, MPI_INT, MPI_SUM, comm);
+    if (strcmp(what, "reduce_scatter") == 0)
+        return CALL(Reduce_scatter, reduce_scatter, few, is_one ? few : many, counts, MPI_INT, MPI_SUM, comm);
+    if (strcmp(what, "short broadcast") == 0)
+        return CALL(Bcast, bcast, few, rank == 0 ? 1 : 2, MPI_INT, 0, comm);
+    if (strcmp(what, "long broadcast") == 0)
+        return CALL(Bcast, bcast, few, is_one ? 1 : 2, MPI_INT, 0, comm);
+    return MPI_ERR_UNKNOWN;
+}
+
+static const char *name_of(int code)
+{
+    int class;
+    MPI_Error_class(code, &class);
+    switch (class) {
+    case MPI_SUCCESS: return "done";
+    case MPI_ERR_TRUNCATE: return "truncated";
+    case MPI_ERR_BUFFER: return "buffer";
+    case MPI_ERR_ARG: return "argument";
+    case MPI_ERR_OTHER: return "other";
+    default: return "?";
+    }
+}
+
+/* What a call comes to on each rank, and the sum that is asked for after it. */
+static void tell(const char *what, MPI_Comm comm)
+{
+    int one = 1, sum = 0, ranks;
+    char name[16] = "", names[16 * 16];
+    strcpy(name, name_of(called(what, comm)));
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+    MPI_Gather(name, 16, MPI_CHAR, names, 16, MPI_CHAR, 0, comm);
+    MPI_Comm_size(comm, &ranks);
+    if (rank == 0)
+        printf("%s%s:", starts ? "i" : "", what);
+    for (int i = 0; i < ranks && rank == 0; i++)
+        printf(" %s", names + 16 * i);
+    if (rank == 0)
+        puts(sum == ranks ? "" : ", and then a wrong sum");
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const cases[] = {"allgather", "alltoall", "gather", "scatter", "roomy gather", "allreduce", "reduce", "scan",
+                                        "reduce_scatter", "short broadcast", "long broadcast"};
+    MPI_Comm comm;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc > 1 && rank == 1)
+        exit(5);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (starts = 0; starts < 2; starts++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            tell(cases[i], comm);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}
