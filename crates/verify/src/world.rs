@@ -129,6 +129,8 @@ struct Step {
     /// Of a receive, the ranks of which its message tells that they have come.
     come: Set,
     is_done: bool,
+    /// Whether its branch was dropped before it was done.
+    is_withdrawn: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -535,7 +537,8 @@ impl<'a> SymbolicRank<'a> {
         let number = {
             let state = &mut *self.state().borrow_mut();
             let finished = self.finished.borrow().clone();
-            state.steps.push(Step { verb, reads, writes, finished, come: Set::default(), is_done: false });
+            let come = Set::default();
+            state.steps.push(Step { verb, reads, writes, finished, come, is_done: false, is_withdrawn: false });
             state.steps.len() - 1
         };
         let found = self.out_of_bounds(number).or_else(|| self.write_to_input(number));
@@ -610,8 +613,9 @@ impl<'a> SymbolicRank<'a> {
     }
 
     /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches that
-    /// have just begun issue their messages in the order of the program; later on timing decides. Two empty messages may
-    /// change places, but not in a barrier, whose messages tell who has come.
+    /// have just begun issue their messages in the order of the program; later on timing decides. Whether a receive was
+    /// withdrawn in time is among the orders that are tried. Two empty messages may change places, but not in a barrier, whose
+    /// messages tell who has come.
     fn ambiguity(&self, number: usize) -> Option<Counterexample> {
         let state = self.state().borrow();
         let step = &state.steps[number];
@@ -624,6 +628,7 @@ impl<'a> SymbolicRank<'a> {
         let other = step.finished.steps.missing(number).find(|at| {
             let other = &state.steps[*at];
             other.verb == step.verb
+                && !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
                 && other.finished.steps != step.finished.steps
                 && !(is_nothing(other) && is_nothing(step))
         })?;
@@ -697,7 +702,8 @@ struct Withdraw<'a> {
 
 impl Drop for Withdraw<'_> {
     fn drop(&mut self) {
-        let Waiting { rank, slot, .. } = self.waiting;
+        let Waiting { rank, slot, step, .. } = self.waiting;
+        self.world.ranks[rank].borrow_mut().steps[step].is_withdrawn = true;
         self.world.slots.borrow_mut().abandon(slot);
         self.world.mailboxes.borrow_mut().withdraw(rank, |posted| posted.waiting.slot == slot);
         self.world.undecided.borrow_mut().retain(|undecided| undecided.waiting.slot != slot);
