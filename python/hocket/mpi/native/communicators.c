@@ -7,43 +7,43 @@
 #include <mpi-ext.h>
 #endif
 
-/* `parent` is the communicator whose ranks all call it, or MPI_COMM_NULL if there is none. */
-#define MAKES(name, parent, parameters, arguments)                                                                     \
+/* `meeting` is what all its ranks do first. */
+#define MAKES(name, meeting, parameters, arguments)                                                                    \
     int MPI_##name parameters                                                                                          \
     {                                                                                                                  \
-        shim_meet(parent);                                                                                             \
+        meeting;                                                                                                       \
         int code = PMPI_##name arguments;                                                                              \
         if (code == MPI_SUCCESS)                                                                                       \
             shim_made(*made);                                                                                          \
         return code;                                                                                                   \
     }
 
-MAKES(Comm_dup, comm, (MPI_Comm comm, MPI_Comm *made), (comm, made))
-MAKES(Comm_dup_with_info, comm, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
-MAKES(Comm_create, comm, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made))
-MAKES(Comm_create_group, MPI_COMM_NULL, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
+MAKES(Comm_dup, shim_meet(comm), (MPI_Comm comm, MPI_Comm *made), (comm, made))
+MAKES(Comm_dup_with_info, shim_meet(comm), (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
+MAKES(Comm_create, shim_meet(comm), (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made))
+MAKES(Comm_create_group, shim_meet_group(comm, group), (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
       (comm, group, tag, made))
-MAKES(Comm_split, comm, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))
-MAKES(Comm_split_type, comm, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
+MAKES(Comm_split, shim_meet(comm), (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))
+MAKES(Comm_split_type, shim_meet(comm), (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
       (comm, type, key, info, made))
-MAKES(Intercomm_merge, MPI_COMM_NULL, (MPI_Comm comm, int is_high, MPI_Comm *made), (comm, is_high, made))
-MAKES(Cart_create, comm,
+MAKES(Intercomm_merge, (void)0, (MPI_Comm comm, int is_high, MPI_Comm *made), (comm, is_high, made))
+MAKES(Cart_create, shim_meet(comm),
       (MPI_Comm comm, int dims, const int sizes[], const int periods[], int may_reorder, MPI_Comm *made),
       (comm, dims, sizes, periods, may_reorder, made))
-MAKES(Cart_sub, comm, (MPI_Comm comm, const int stays[], MPI_Comm *made), (comm, stays, made))
-MAKES(Graph_create, comm,
+MAKES(Cart_sub, shim_meet(comm), (MPI_Comm comm, const int stays[], MPI_Comm *made), (comm, stays, made))
+MAKES(Graph_create, shim_meet(comm),
       (MPI_Comm comm, int nodes, const int index[], const int edges[], int may_reorder, MPI_Comm *made),
       (comm, nodes, index, edges, may_reorder, made))
-MAKES(Dist_graph_create, comm,
+MAKES(Dist_graph_create, shim_meet(comm),
       (MPI_Comm comm, int count, const int sources[], const int degrees[], const int destinations[],
        const int weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
       (comm, count, sources, degrees, destinations, weights, info, may_reorder, made))
-MAKES(Dist_graph_create_adjacent, comm,
+MAKES(Dist_graph_create_adjacent, shim_meet(comm),
       (MPI_Comm comm, int indegree, const int sources[], const int source_weights[], int outdegree,
        const int destinations[], const int destination_weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
       (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, may_reorder, made))
 #ifdef HAS_SESSIONS
-MAKES(Comm_create_from_group, MPI_COMM_NULL,
+MAKES(Comm_create_from_group, (void)0,
       (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
       (group, tag, info, handler, made))
 #endif

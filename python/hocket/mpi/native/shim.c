@@ -607,6 +607,28 @@ void shim_meet(MPI_Comm comm)
         shim_wait(&request, MPI_STATUS_IGNORE);
 }
 
+void shim_meet_group(MPI_Comm comm, MPI_Group group)
+{
+    struct communicator *state = shim_may_be_active(comm) ? state_of(comm) : NULL;
+    MPI_Group all;
+    int rank, ranks, tag = (int)shim.most_operations * 2 * TAGS_PER_OPERATION;
+    if (!state || state->private_comm == MPI_COMM_NULL || group == MPI_GROUP_NULL)
+        return;
+    PMPI_Group_rank(group, &rank);
+    PMPI_Group_size(group, &ranks);
+    PMPI_Comm_group(comm, &all);
+    for (int distance = 1; rank != MPI_UNDEFINED && distance < ranks; distance *= 2) {
+        int peers[2], ends[2] = {(rank + distance) % ranks, (rank - distance + ranks) % ranks};
+        MPI_Request requests[2];
+        PMPI_Group_translate_ranks(group, 2, ends, all, peers);
+        PMPI_Isend(NULL, 0, MPI_BYTE, peers[0], tag, state->private_comm, &requests[0]);
+        PMPI_Irecv(NULL, 0, MPI_BYTE, peers[1], tag, state->private_comm, &requests[1]);
+        shim_wait(&requests[0], MPI_STATUS_IGNORE);
+        shim_wait(&requests[1], MPI_STATUS_IGNORE);
+    }
+    PMPI_Group_free(&all);
+}
+
 void shim_made(MPI_Comm comm)
 {
     if (shim_may_be_active(comm))
@@ -1201,7 +1223,7 @@ void shim_begin(void)
     PMPI_Query_thread(&level);
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
-    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / 2;
+    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / 2 - 1;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &shim.keyval, NULL);
     read_rules(problem, sizeof problem);
     if (!*problem)

@@ -94,6 +94,8 @@ int shim_test(MPI_Request *request, int *flag, MPI_Status *status);
 /* Before a collective that waits inside MPI: where nonblocking calls may be under way, waits for all ranks, and goes on with
  * them. */
 void shim_meet(MPI_Comm comm);
+/* The same for a collective of a group of its ranks. */
+void shim_meet_group(MPI_Comm comm, MPI_Group group);
 /* A communicator was made, in a collective of all its ranks: it is got ready for nonblocking calls, if rules name some. */
 void shim_made(MPI_Comm comm);
 /* A communicator is revoked: its calls are left to MPI. The one that its messages went over, or MPI_COMM_NULL. */
