@@ -9,7 +9,7 @@
 //! take the result from whichever host has it first; with hosts = 1 a guest has one host only, as in a plain fold.
 //! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
 //! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each (nothing
-//! unless the machine says otherwise), and one message more on the critical path when P is not 2^K.
+//! unless the machine says otherwise), and one message more on the critical path when P is not 2^K, two with one host.
 //!
 //! ```text
 //! P = 4, T = 2    0 ◀─▶ 1   2 ◀─▶ 3           step 1: bit 0
@@ -35,7 +35,7 @@ const HOSTS: Parameter = Parameter {
 };
 
 pub const ABOUT: About = About::new(
-    "(2*ceil(ports/k) - 1)*ceil(log2(P))*(alpha + n*beta) + \
+    "(2*ceil(ports/k) - 1)*(floor(log2(P)) + (3-hosts)*(ceil(log2(P))-floor(log2(P))))*(alpha + n*beta) + \
      (floor(log2(P)) + ceil(P/2^(floor(log2(P))-1)) - 2)*n*gamma + min(T, floor(log2(P)))*o",
     "2^floor(log2(P))*(floor(log2(P)) + min(T, floor(log2(P)))) + 2*hosts*(P - 2^floor(log2(P)))",
 )

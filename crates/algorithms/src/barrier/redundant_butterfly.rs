@@ -3,7 +3,7 @@
 //! Source: as there; what a rank hands on is that everybody has come.
 //! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
 //! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each, and one message more on the
-//! critical path when P is not 2^K.
+//! critical path when P is not 2^K, two with one host.
 //!
 //! ```text
 //! P = 4, T = 1    0 ◀─▶ 1   2 ◀─▶ 3           step 1: bit 0
@@ -17,7 +17,8 @@ use crate::About;
 use crate::allreduce::redundant_butterfly as allreduce;
 
 pub const ABOUT: About = About::new(
-    "(2*ceil(ports/k) - 1)*ceil(log2(P))*alpha + min(T, floor(log2(P)))*o",
+    "(2*ceil(ports/k) - 1)*(floor(log2(P)) + (3-hosts)*(ceil(log2(P))-floor(log2(P))))*alpha \
+     + min(T, floor(log2(P)))*o",
     allreduce::ABOUT.messages,
 )
 .exact_when(allreduce::ABOUT.cost_is_exact)
