@@ -192,7 +192,7 @@ def find_collective(name: str) -> str:
     Raises:
         Error: There is none; the message names the nearest ones.
     """
-    found = _native.collective_named(checks.instance("collective", name, str, "the name of a collective"))
+    found = _native.collective_named(checks.text("collective", name))
     if found is None:
         raise Error(_unknown("collective", name, COLLECTIVES))
     return found
@@ -200,7 +200,7 @@ def find_collective(name: str) -> str:
 
 def is_collective(name: str) -> bool:
     """Return whether there is a collective of a name, as `find_collective` takes it."""
-    return _native.collective_named(name) is not None
+    return _native.collective_named(checks.text("collective", name)) is not None
 
 
 def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:

@@ -70,14 +70,14 @@ def lines(comparison: Comparison) -> dict[str, tuple[object, ...]]:
 def test_lines_and_legend_of_many_algorithms_differ() -> None:
     drawn = lines(made_up(**{f"algorithm_{i}": [1.0 + i, 2.0 + i] for i in range(40)}))
     looks = [look[:2] for look in drawn.values()]
-    assert len(set(looks)) == 40
+    assert len(set(looks)) == 41
     assert len({colour for colour, _ in looks[:16]}) == 16
     assert not {"black", "#000000"} & {colour for colour, _ in looks}  # left to what is no algorithm
 
 
 def test_one_line_is_drawn_for_algorithms_of_the_same_times() -> None:
     drawn = lines(made_up(a=[1, 2, 3], b=[1, 2, 4], c=[1, 2 + 1e-9, 3], d=[1, 2]))
-    assert set(drawn) == {"a = c", "b", "d"}
+    assert set(drawn) == {"a = c", "b", "d", "lower bound"}
 
 
 def test_a_line_that_lies_on_others_for_a_while_lets_them_be_seen() -> None:
@@ -109,7 +109,7 @@ def test_the_lower_bound_is_a_line_of_its_own() -> None:
 def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:
     (rows,) = plot.chart(compared).to_dict()["datasets"].values()
     assert {row["size_bytes"] for row in rows} == {8, 1024, 1 << 20}
-    assert {name for row in rows for name in row["line"].split(" = ")} == set(compared.algorithms)
+    assert {name for row in rows for name in row["line"].split(" = ")} == {*compared.algorithms, "lower bound"}
 
 
 def test_nothing_to_draw_is_an_error() -> None:

@@ -129,7 +129,7 @@ fn machine(text: &str, file: &str) -> PyResult<String> {
     let machine = Machine::parse(text, file).map_err(raise)?;
     let platform = Platform::new(&machine).map_err(raise)?;
     let texts = |section: &hocket_machine::Section| {
-        section.texts().map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<BTreeMap<_, _>>()
+        section.values().map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<BTreeMap<_, _>>()
     };
     let mut noise = BTreeMap::new();
     for kind in ["os", "network"] {

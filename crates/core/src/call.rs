@@ -202,8 +202,7 @@ impl Call {
     /// Checks that the call itself makes sense, whatever the algorithm.
     ///
     /// # Errors
-    /// No ranks, a root that is not a rank or for a collective without, blocks that are not one per rank, or block sizes
-    /// for a collective without.
+    /// No ranks, a root that is not a rank, blocks that are not one per rank, or block sizes for a collective without.
     pub fn check(&self) -> Result<()> {
         let Self { collective, ranks, root, .. } = self;
         if *ranks == 0 {
@@ -211,9 +210,6 @@ impl Call {
         }
         if root >= ranks {
             return Err(Error::new(format!("root: got {root}, expected a rank below {ranks}")));
-        }
-        if *root != 0 && !collective.has_root() {
-            return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
         }
         if let Counts::Offsets(offsets) = &self.counts {
             if !collective.has_blocks() {

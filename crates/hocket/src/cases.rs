@@ -3,6 +3,8 @@
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Error, Parameter, Result};
 
+use crate::request::check_root;
+
 /// Rank counts: all small ones, and those around powers of two.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
     (1..=17).chain([31, 32, 33])
@@ -35,11 +37,12 @@ pub struct Wanted {
 const MOST_ELEMENTS: usize = 1 << 24;
 
 impl Wanted {
-    /// Checks that there is room for the calls.
+    /// Checks that the calls make sense, and that there is room for them.
     ///
     /// # Errors
-    /// A count that is too large.
+    /// A root for a collective without, or a count that is too large.
     pub fn check(&self, collective: Collective, ranks: usize) -> Result<()> {
+        check_root(collective, self.root.unwrap_or(0))?;
         let elements = |count: usize| {
             let call = Call::new(collective, ranks, count);
             (0..ranks).map(|rank| call.input_len(rank) + call.result_len(rank)).sum::<usize>()

@@ -83,6 +83,7 @@ impl CallRequest {
             )));
         }
         let collective = self.collective()?;
+        check_root(collective, self.root)?;
         let call = Call {
             root: self.root,
             element_bytes,
@@ -111,6 +112,17 @@ impl CallRequest {
         let given: Vec<_> = self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
         Ok((entry, entry.accept(&self.call()?, &given)?))
     }
+}
+
+/// Checks that a root is only given where the collective has one.
+///
+/// # Errors
+/// It has none.
+pub fn check_root(collective: Collective, root: usize) -> Result<()> {
+    if root != 0 && !collective.has_root() {
+        return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
+    }
+    Ok(())
 }
 
 /// The collective of this name, see [`Collective::named`].

@@ -50,11 +50,6 @@ impl Section {
         self.table.contains_key(key)
     }
 
-    /// The keys whose values are texts, with these, in the order of the file.
-    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.table.iter().filter_map(|(key, item)| Some((key, item.as_str()?)))
-    }
-
     /// The keys that are not sections, with their values: texts without quotes, all else as it is in the file, and of what is
     /// long its type.
     pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {

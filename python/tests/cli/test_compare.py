@@ -26,12 +26,13 @@ def test_the_table_marks_the_best_and_names_it_per_size(hocket_command: Callable
     rows = hocket_command(LINE).out.splitlines()
     names = [algorithm.name for algorithm in hocket.algorithms("allreduce") if algorithm.topology is None]
     assert rows[0] == "allreduce on 16 ranks, machine cluster"
-    assert rows[1].split() == ["size", *names]
+    assert rows[1].split() == ["size", *names, "lower", "bound"]
     assert [row.split()[:2] for row in rows[3:7]] == [["8", "B"], ["512", "B"], ["32", "KiB"], ["2", "MiB"]]
     assert all("*" in row for row in rows[3:7])
     start = rows.index("fastest (*)") + 1
     assert rows[start].startswith("  8 B")
     assert any(name in rows[start] for name in names)
+    assert rows[start].endswith(" times the lower bound")
 
 
 def test_json_has_a_result_for_each_size_and_algorithm(hocket_command: Callable[..., Ran]) -> None:
@@ -40,6 +41,10 @@ def test_json_has_a_result_for_each_size_and_algorithm(hocket_command: Callable[
     assert len(found["results"]) == 4 * len(found["algorithms"])
     assert found["best"][0]["first_bytes"] == 8 and found["best"][-1]["last_bytes"] == 2097152
     assert found["not_compared"] == [] and found["plot"] is None
+    for bound in found["bounds"]:
+        call = hocket.Call(ranks=16, size_bytes=bound.pop("size_bytes"))
+        known = hocket.bound("allreduce", call)
+        assert bound == {**vars(known), "time_s": known.time_s}
 
 
 def test_jobs_do_not_change_the_result(hocket_command: Callable[..., Ran]) -> None:
@@ -170,9 +175,9 @@ def test_a_row_is_printed_as_soon_as_it_is_known(tmp_path: Path) -> None:
     with comparing(tmp_path) as ran:
         assert ran.stdout is not None
         rows = [ran.stdout.readline().split() for _ in range(4)]
-        assert rows[3] == ["8", "B", "2.000", "us", "1.001", "us", "*"]
+        assert rows[3] == ["8", "B", "2.000", "us", "1.001", "us", "*", "1.001", "us"]
         (tmp_path / "go").touch()
-        assert ran.stdout.readline().split() == ["16", "B", "2.000", "us", "1.002", "us", "*"]
+        assert ran.stdout.readline().split() == ["16", "B", "2.000", "us", "1.002", "us", "*", "1.002", "us"]
         ran.communicate(timeout=60)
 
 
@@ -180,8 +185,12 @@ def test_an_interrupted_comparison_prints_what_it_knows(tmp_path: Path) -> None:
     with comparing(tmp_path, "--plot", "out.png") as ran:
         out, err = interrupted(ran, tmp_path)
     rows = [row.split() for row in out.splitlines()]
-    assert rows[3:5] == [["8", "B", "2.000", "us", "1.001", "us", "*"], ["16", "B", "?", "1.002", "us"]]
-    assert out.partition("fastest (*)\n")[2] == "  8 B: linear\n\n? not known yet: 3 of 6 simulations\n"
+    assert rows[3:5] == [
+        ["8", "B", "2.000", "us", "1.001", "us", "*", "1.001", "us"],
+        ["16", "B", "?", "1.002", "us", "1.002", "us"],
+    ]
+    told = "  8 B: linear, 1.00 times the lower bound\n"
+    assert out.partition("fastest (*)\n")[2] == f"{told}\n? not known yet: 3 of 6 simulations\n"
     assert err == "hocket: interrupted\n"
     assert not (tmp_path / "out.png").exists()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -182,9 +183,9 @@ def test_links_and_timeline_are_of_the_one_simulation_by_the_engine_that_was_ask
     (tmp_path / "links.toml").write_text(TORUS)
     engines = []
 
-    def simulate(request: str) -> str:
+    def simulate(request: str, **more: Any) -> str:
         engines.append(json.loads(request)["engine"])
-        return _native.simulate(request)
+        return _native.simulate(request, **more)
 
     monkeypatch.setattr("hocket.simulation._native", SimpleNamespace(simulate=simulate))
     line = f"simulate allreduce ring --ranks 6 --size 8B --machine {tmp_path}/links.toml --engine events --json"

@@ -127,11 +127,13 @@ def test_a_real_machine_is_measured(mpi: Mpi, hocket_command: Callable[..., Ran]
     assert simulated["machine"] == "here" and simulated["formula_s"] > 0
 
 
-def test_samples_do_not_go_where_the_machine_does(mpi: Mpi, bad_input: Callable[..., str], tmp_path: Path) -> None:
+def test_samples_do_not_go_where_the_machine_does(
+    mpi: Mpi, bad_input: Callable[..., str], as_root: None, tmp_path: Path
+) -> None:
     message = bad_input(*f"mpi calibrate -n 2 -o {tmp_path}/here.json --mpicc {mpi.installation.mpicc}".split())
     assert message == f"--output: got {tmp_path}/here.json, expected another suffix: the samples go there"
 
 
-def test_a_largest_message_must_be_large_enough(mpi: Mpi, bad_input: Callable[..., str]) -> None:
+def test_a_largest_message_must_be_large_enough(mpi: Mpi, bad_input: Callable[..., str], as_root: None) -> None:
     message = bad_input(*f"mpi calibrate -n 2 --most 1KiB --mpicc {mpi.installation.mpicc}".split())
     assert message == "--most: got 1 KiB, expected 64 KiB to less than 1 GiB"

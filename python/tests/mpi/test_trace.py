@@ -73,18 +73,18 @@ def test_a_program_that_fails_leaves_no_trace(mpi: Mpi, bad_input: Callable[...,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_trace_gets_a_folder_and_exports_are_looked_at_first(
-    mpi: Mpi, bad_input: Callable[..., str], hocket_command: Callable[..., Ran], as_root: None, tmp_path: Path
+def test_folders_of_a_trace_and_of_exports_are_looked_at_first(
+    mpi: Mpi, bad_input: Callable[..., str], as_root: None, tmp_path: Path
 ) -> None:
-    command = f"mpi trace --mpicc {mpi.installation.mpicc} -n 1 -o {tmp_path}/new/x.hktrace"
+    command = f"mpi trace --mpicc {mpi.installation.mpicc} -n 1 -o {tmp_path}/x.hktrace"
     program = ["--", mpi.compiled("misuse.c")]
     file = tmp_path / "file"
     file.touch()
     message = bad_input(*command.split(), "--simgrid", f"{file}/traces", *program)
     assert message == f"{file}/traces/trace: cannot be written: {file} is not a directory"
+    missing = command.replace("x.hktrace", "new/x.hktrace")
+    assert bad_input(*missing.split(), *program).endswith(f"there is no folder {tmp_path}/new")
     assert list(tmp_path.iterdir()) == [file]
-    hocket_command(*command.split(), *program)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["x.hktrace"]
 
 
 def test_a_trace_needs_a_program(mpi: Mpi, bad_input: Callable[..., str]) -> None:

@@ -44,9 +44,9 @@ pub const ABOUT: About = About::new(
 .refusing(refuses)
 .with_parameters(&[EXCHANGES, HOSTS]);
 
-/// The most messages that a rank receives at a time: those of all others of its group.
+/// The most messages that a rank receives at a time: those of all others of its group, and redundant copies.
 pub fn meeting(c: &Call) -> usize {
-    if c.ranks.is_power_of_two() { 1 } else { 3 }
+    if c.ranks.is_power_of_two() { 1 } else { 3 + c.parameter(EXCHANGES.name) as usize }
 }
 
 pub fn refuses(c: &Call) -> Option<&'static str> {

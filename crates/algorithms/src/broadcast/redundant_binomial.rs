@@ -27,7 +27,7 @@ pub const ABOUT: About = About::new(
          max(T - 1, 0)*2*(2^(ceil(log2(P))-2) + max(0, P - 3*2^(ceil(log2(P))-2)))",
     )
     .exact_when(|c| c.ranks.is_power_of_two())
-    .on_ports(|c| if c.ranks.is_power_of_two() { 1 } else { 2 })
+    .on_ports(|c| if c.ranks.is_power_of_two() { 1 } else { 2 + c.parameter(EXCHANGES.name) as usize })
     .refusing(refuses)
     .with_parameters(&[EXCHANGES]);
 
