@@ -81,7 +81,7 @@ def test_folders_of_a_trace_and_of_exports_are_looked_at_first(
     file = tmp_path / "file"
     file.touch()
     message = bad_input(*command.split(), "--simgrid", f"{file}/traces", *program)
-    assert message == f"{file}/traces/trace: cannot be written: {file} is not a directory"
+    assert message == f"{file}/traces: cannot be written: {file} is not a directory"
     missing = command.replace("x.hktrace", "new/x.hktrace")
     assert bad_input(*missing.split(), *program).endswith(f"there is no folder {tmp_path}/new")
     assert list(tmp_path.iterdir()) == [file]
