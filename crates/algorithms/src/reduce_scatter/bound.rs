@@ -1,6 +1,6 @@
 //! Lower bounds of reduce_scatter.
 //!
-//! - Latency: a rank with a block has to hear of all others.
+//! - Latency: a rank with a block has to hear of all others; if all have one, all have to hear of each.
 //! - Bandwidth: the blocks of all others leave a set of ranks, combined: of a rank by itself (P-1)/P n.
 //! - Computation: P-1 combinations of every element, so that some rank makes (P-1)/P n of them.
 //!
@@ -11,7 +11,10 @@ use hocket_core::demand::{Demand, Spread, blocks_of, is_split};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::to_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c.ranks),
+    spread: |c| match (0..c.ranks).all(|rank| c.count(rank) > 0) {
+        true => Spread::from_rank(0, c, 1),
+        false => Spread::to_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c.ranks),
+    },
     leaving: |c, within| if is_split(c, within) { c.total() - blocks_of(c, within) } else { 0 },
     carried: |c| c.total().saturating_mul(c.ranks - 1),
     combined: |c| c.total().saturating_mul(c.ranks - 1),
