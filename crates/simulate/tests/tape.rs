@@ -10,7 +10,9 @@ const ON_PROCESSORS: &str = "[noise.os]\nmodel = \"gaussian\"\nmean = \"1 us\"\n
 
 fn platform(noise: &str) -> Platform {
     let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"eager\"";
-    let text = format!("name = \"test\"\n[network]\n{network}\nsend_overhead = \"0 s\"\n[node]\nports = \"unlimited\"\n{noise}");
+    let text = format!(
+        "name = \"test\"\n[network]\n{network}\nsend_overhead = \"0 s\"\n[node]\nports = \"unlimited\"\n{noise}"
+    );
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
