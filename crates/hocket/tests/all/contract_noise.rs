@@ -123,12 +123,12 @@ fn engines_agree_on_one_port_where_dataflow_applies() {
         for (more, noise) in [("", ARRIVALS), ("protocol = \"eager\"", STALLS), ("send_overhead = \"0.4 us\"", TAILS)] {
             let platform = hockney_of_ports("1", more, noise);
             let what = || format!("{entry} on {:?} with {:?} in {call:?}", platform.network, platform.noise);
-            let dataflow = match many(entry, &call, &platform, first(40), Engine::Dataflow) {
+            let dataflow = match many(entry, &call, &platform, first(8), Engine::Dataflow) {
                 Ok(dataflow) => dataflow,
                 Err(why) if more.is_empty() && exchanging.contains(&entry.name) => panic!("{why}: {}", what()),
                 Err(_) => continue,
             };
-            assert_same(&dataflow, &many(entry, &call, &platform, first(40), Engine::Events).unwrap(), what);
+            assert_same(&dataflow, &many(entry, &call, &platform, first(8), Engine::Events).unwrap(), what);
         }
     }
 }
