@@ -8,7 +8,7 @@ pub type Within<'a> = &'a dyn Fn(usize) -> bool;
 /// The demands of a collective. Messages carry elements as they are, combined or not, and nothing less than an element.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// How far what one rank knows has to travel; none if nobody has to hear of anybody.
+    /// The ranks that have to hear of one rank, or of which one rank has to hear; none if no rank has to hear of another.
     pub spread: fn(&Call) -> Option<Spread>,
     /// How many elements have to leave a set of ranks, at least.
     pub leaving: fn(&Call, Within<'_>) -> usize,

@@ -96,21 +96,22 @@ impl Demanded<'_> {
     }
 }
 
-/// Rounds after which so many can know what one knew, when in each every one tells `ports` others; one when that is not
-/// limited. The least r for which (ports + 1)^r >= count.
+/// Rounds after which `count` ranks can know what one rank knew, if in each round every rank that knows tells `ports` others:
+/// the least r for which (ports + 1)^r >= count. Without a limit of ports one round is enough.
 pub fn rounds(count: usize, ports: Option<usize>) -> usize {
     let told = |known: &usize| Some(ports.map_or(usize::MAX, |ports| known.saturating_mul(ports.saturating_add(1))));
     std::iter::successors(Some(1_usize), told).take_while(|known| *known < count).count()
 }
 
-/// The time after which `count` can know what one knew, when whoever knows tells one more every `gap_s`, who knows `delay_s` later.
+/// The time after which `count` ranks can know what one rank knew, if every rank that knows tells one more every `gap_s`, and a
+/// rank knows `delay_s` after it began to be told.
 ///
 /// Source: R. M. Karp, A. Sahay, E. E. Santos, K. E. Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993.
 pub fn telling_s(count: usize, delay_s: f64, gap_s: f64) -> f64 {
     if count < 2 || gap_s <= 0.0 || delay_s <= 0.0 {
         return if count < 2 { 0.0 } else { delay_s };
     }
-    // When the next ones come to know, as bits, which are in the order of times; and how many they are.
+    // The times at which further ranks will know, as bits, which sort as the times do; and how many ranks these are.
     let mut next = BinaryHeap::from([Reverse((delay_s.to_bits(), 1_usize))]);
     let mut known = 1_usize;
     while let Some(Reverse((time, mut told))) = next.pop() {

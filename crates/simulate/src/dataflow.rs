@@ -22,7 +22,7 @@ use crate::{Node, Options, interrupted};
 pub enum Failure {
     /// The engine does not apply, for this reason.
     Inapplicable(String),
-    /// Messages are not in the order that was watched, for this reason; those of pairs may be.
+    /// A rank's messages are not issued in the order of time, for this reason; those of each pair of ranks may be.
     Unordered(String),
     /// Another engine would not do better.
     Other(Error),
@@ -378,7 +378,7 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
         departure
     }
 
-    /// Notes that a message that `rank` issued at `issued` holds one of its sending ports.
+    /// Notes that a message, which starts no earlier than `issued`, holds a sending port of `rank`.
     #[inline(always)]
     fn hold_sending(&self, rank: usize, issued: T::Clock, departure: &Departure<T::Clock>) {
         let Departure { start, transfer_s, .. } = *departure;
@@ -387,7 +387,7 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
         }
     }
 
-    /// Notes that a message that was asked for at `issued`, if its start waits for that, holds a receiving port of `rank`.
+    /// Notes that a message, which starts no earlier than `issued`, holds a receiving port of `rank`.
     #[inline(always)]
     fn hold_receiving(&self, rank: usize, issued: T::Clock, start: T::Clock, arrival: T::Clock) {
         if !self.receiving.borrow_mut().hold(rank, issued, start, || arrival) {
@@ -395,7 +395,7 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
         }
     }
 
-    /// A message that no rank receives holds ports, too: when, is not known here.
+    /// A message that no rank receives holds a receiving port, too, at a time that is not noted.
     fn check_unreceived(&self, ranks: usize) {
         let mailboxes = &*self.mailboxes.borrow();
         let is_sent = |(_, _, message): (u32, Tag, &Message<T::Clock>)| message.rendezvous.is_none();

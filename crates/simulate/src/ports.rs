@@ -23,8 +23,8 @@ impl<C: Clock> Usage<C> {
         Self { ports, free: vec![start; nodes * ports] }
     }
 
-    /// Notes a message that was asked for at `issued` and holds a port from `start` to `end`. Returns false if it may have
-    /// to wait for one.
+    /// Notes a message that holds a port from `start`, which is no earlier than `issued`, to `end`. Returns false if the message
+    /// may have to wait for a port.
     #[inline(always)]
     pub fn hold(&mut self, node: usize, issued: C, start: C, end: impl FnOnce() -> C) -> bool {
         if self.ports == 0 {

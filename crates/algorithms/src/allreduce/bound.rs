@@ -6,7 +6,7 @@
 //! - Computation: P-1 combinations of every element, so that some rank makes (P-1)/P n of them.
 //!
 //! Sources: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
-//! experience", Concurrency and Computation 19 (2007), table 2; P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce
+//! experience", Concurrency and Computation 19 (2007); P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce
 //! algorithms for clusters of workstations", J. Parallel and Distributed Computing 69 (2009), for the bandwidth.
 
 use hocket_core::demand::{Demand, Spread, is_split};

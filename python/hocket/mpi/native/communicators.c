@@ -1,5 +1,5 @@
-/* Functions that make communicators: where rules name nonblocking calls, each new one is got ready for them at once, while all
- * its ranks are here.
+/* Functions that create communicators. If a rule names nonblocking calls, each new communicator gets its private
+ * communicator at once, while all its ranks take part.
  */
 #include "shim.h"
 
@@ -7,7 +7,7 @@
 #include <mpi-ext.h>
 #endif
 
-/* `meeting` is what all its ranks do first. */
+/* All ranks of the communicator run `meeting` first. */
 #define MAKES(name, meeting, parameters, arguments)                                                                    \
     int MPI_##name parameters                                                                                          \
     {                                                                                                                  \

@@ -542,8 +542,8 @@ static struct communicator *new_communicator(MPI_Comm comm)
     return state;
 }
 
-/* Makes the private communicator, without the attributes, whose functions are the program's; whether that goes. All
- * ranks call it in the same order, and it waits for them. */
+/* Creates the private communicator, without the attributes: their functions belong to the program. All ranks call this
+ * in the same order, and it waits for them. Returns false if MPI cannot create it. */
 static int has_private(MPI_Comm comm, struct communicator *state)
 {
     MPI_Errhandler handler;
@@ -719,7 +719,8 @@ static struct operation *prepare(struct communicator *state, struct call *call)
 {
     struct shape elements = {MPI_BYTE, 1, 1, 1, {1, 0, 1}};
     int commutes = 1;
-    /* Such a call must not wait until there is one; all ranks have called the same before. */
+    /* A nonblocking call must not wait for the private communicator. All ranks decide alike, since all have made the same
+     * calls before. */
     if (call->is_nonblocking && state->private_comm == MPI_COMM_NULL) {
         call->reason = "no blocking call on its communicator before";
         return NULL;
@@ -772,8 +773,8 @@ static struct view block_of(struct view view, int blocks, int index)
     return view;
 }
 
-/* Of a rank that receives blocks of another length than it sends: brings its own to where they belong, cut if they do not fit.
- * The rest is done in place. */
+/* For a rank that receives blocks of another length than it sends: moves its own blocks to their places, cut if they do
+ * not fit. The rest is done in place. */
 static void move_own_blocks(struct operation *operation)
 {
     struct call *call = &operation->call;
@@ -826,7 +827,8 @@ static size_t bytes_moved(const struct operation *operation)
     return (call->counts ? call->result.count : call->count) * operation->elements.bytes;
 }
 
-/* What is wrong with a call that ran, in a line: its error, or once, what MPI makes none of. */
+/* Prints one line about a call that ran and was wrong: its error, or, once per process, what was wrong if MPI reports no
+ * error. */
 static void tell_wrong(const struct call *call)
 {
     static int has_told;
@@ -948,7 +950,7 @@ int shim_place(MPI_Comm comm, int *rank, int *ranks)
 
 /* Calls that were started */
 
-/* While a thread waits for one request, or tests it: how the call by Hocket ended that it is of. */
+/* While a thread waits for a request or tests it: the result of the call by Hocket that the request belongs to. */
 REMEMBERED struct {
     int is_asked, code;
     MPI_Comm comm;
@@ -968,7 +970,8 @@ static int query_request(void *state, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-/* Waits for a request or tests it. Its error goes to the handler of the communicator; MPI would tell that of another one. */
+/* Waits for a request or tests it. Its error goes to the error handler of its communicator; MPI would call the handler of
+ * another communicator. */
 static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status *status)
 {
     ending.is_asked = 1;

@@ -96,7 +96,7 @@ int shim_test(MPI_Request *request, int *flag, MPI_Status *status);
 void shim_meet(MPI_Comm comm);
 /* The same for a collective of a group of its ranks. */
 void shim_meet_group(MPI_Comm comm, MPI_Group group);
-/* A communicator was made, in a collective of all its ranks: it is got ready for nonblocking calls, if rules name some. */
+/* All ranks of a communicator have just created it: it gets its private communicator, if a rule names nonblocking calls. */
 void shim_made(MPI_Comm comm);
 /* A communicator is revoked: its calls are left to MPI. The one that its messages went over, or MPI_COMM_NULL. */
 MPI_Comm shim_revoked(MPI_Comm comm);
