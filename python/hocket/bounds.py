@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hocket import _native
 from hocket.call import Call
-from hocket.checks import instance, whole
 from hocket.library import find_collective
+from hocket.requests import shape_of
 from hocket.simulation import MachineLike, as_machine
 
 __all__ = ["Bound", "bound"]
@@ -54,10 +54,5 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
         >>> f"{hocket.bound('allreduce', call, machine='cluster').time_s * 1e3:.1f} ms"
         '13.4 ms'
     """
-    instance("call", call, Call, "hocket.Call")
-    fields = ("ranks", "size_bytes", "root", "element_bytes")
-    request = {
-        "collective": find_collective(collective),
-        **{name: whole(name, getattr(call, name)) for name in fields},
-    }
+    request = {"collective": find_collective(collective), **shape_of(call)}
     return Bound(*_native.bound(json.dumps({"call": request, "machine": as_machine(machine).as_request()})))

@@ -27,6 +27,7 @@ __all__ = [
     "numbers",
     "parameters_of",
     "refusal",
+    "shape_of",
 ]
 
 T = TypeVar("T")
@@ -129,6 +130,21 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
     }
 
 
+def shape_of(call: Call) -> dict[str, int]:
+    """Return ranks, sizes and root of a call as Python's own numbers, by their names.
+
+    Raises:
+        Error: It is no call, or one of them is no such number.
+    """
+    instance("call", call, Call, "hocket.Call")
+    return {
+        "ranks": whole("ranks", call.ranks),
+        "size_bytes": whole("size_bytes", call.size_bytes),
+        "root": whole("root", call.root),
+        "element_bytes": element_size(call.element_bytes),
+    }
+
+
 def accepted(algorithm: Algorithm, call: Call) -> dict[str, int]:
     """Return what an algorithm of the catalogue completes a call with: parameters, and other names of its formulas.
 
@@ -199,14 +215,10 @@ def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
 
 def _checked(algorithm: Algorithm, call: Call) -> Call:
     """Return a call in Python's own types, with the values of all parameters."""
-    instance("call", call, Call, "hocket.Call")
-    element_bytes = element_size(call.element_bytes)
+    shape = shape_of(call)
     return Call(
-        ranks=whole("ranks", call.ranks),
-        size_bytes=whole("size_bytes", call.size_bytes),
-        root=whole("root", call.root),
-        element_bytes=element_bytes,
+        **shape,
         in_place=truth("in_place", call.in_place),
         commutative=truth("commutative", call.commutative),
-        parameters=complete(algorithm, call.parameters, element_bytes=element_bytes),
+        parameters=complete(algorithm, call.parameters, element_bytes=shape["element_bytes"]),
     )
