@@ -30,15 +30,25 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// All ranks have to hear of this one, where there is anything to say.
-    pub fn from_rank(rank: usize, c: &Call, elements: usize) -> Option<Self> {
-        (elements > 0 && c.ranks > 1).then_some(Self { rank, ranks: c.ranks, is_gathering: false })
+    /// So many ranks have to hear of this one, itself included.
+    pub fn from_rank(rank: usize, ranks: usize) -> Option<Self> {
+        (ranks > 1).then_some(Self { rank, ranks, is_gathering: false })
     }
 
     /// This rank has to hear of so many, itself included.
     pub fn to_rank(rank: usize, ranks: usize) -> Option<Self> {
-        (ranks > 1).then_some(Self { rank, ranks, is_gathering: true })
+        Self::from_rank(rank, ranks).map(|spread| Self { is_gathering: true, ..spread })
     }
+}
+
+/// The ranks of a collective with one vector: all, or one if the vector is empty.
+pub fn ranks_of_vector(c: &Call) -> usize {
+    if c.count(0) > 0 { c.ranks } else { 1 }
+}
+
+/// The root, and the ranks whose blocks are not empty: how many.
+pub fn ranks_of_blocks(c: &Call) -> usize {
+    (0..c.ranks).filter(|rank| *rank == c.root || c.count(*rank) > 0).count()
 }
 
 /// Whether a set has some of the ranks of a call, but not all.

@@ -364,9 +364,9 @@ impl<N: Network> Events<'_, N> {
         let (sent_s, sender_done_s) = (now_s + departure.transfer_s, departure.sender_done.time_s);
         if sender_done_s != sent_s {
             self.flights.borrow_mut().get_mut(flight).sender_slot = None;
-            sender_slot
-                .into_iter()
-                .for_each(|slot| self.at(sender_done_s, Action::Complete { rank: from, slot, from, len }));
+            if let Some(slot) = sender_slot {
+                self.at(sender_done_s, Action::Complete { rank: from, slot, from, len });
+            }
         }
         self.at(sent_s, Action::Sent { flight });
         let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);

@@ -10,7 +10,7 @@ use hocket_core::demand::{Demand, Spread, blocks_of, is_split};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::from_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c, 1),
+    spread: |c| Spread::from_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c.ranks),
     leaving: |c, within| if is_split(c, within) { blocks_of(c, within) } else { 0 },
     carried: |c| c.total().saturating_mul(c.ranks - 1),
     combined: |_| 0,

@@ -9,11 +9,11 @@
 //! experience", Concurrency and Computation 19 (2007); P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce
 //! algorithms for clusters of workstations", J. Parallel and Distributed Computing 69 (2009), for the bandwidth.
 
-use hocket_core::demand::{Demand, Spread, is_split};
+use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::from_rank(0, c, c.count(0)),
+    spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
     leaving: |c, within| if is_split(c, within) { c.count(0) } else { 0 },
     carried: |c| 2 * (c.ranks - 1) * c.count(0),
     combined: |c| (c.ranks - 1) * c.count(0),

@@ -7,11 +7,11 @@
 //! multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2 (the
 //! index operation on k ports).
 
-use hocket_core::demand::{Demand, Spread};
+use hocket_core::demand::{Demand, Spread, ranks_of_vector};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::from_rank(0, c, c.count(0)),
+    spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
     leaving: |c, within| {
         let inside = (0..c.ranks).filter(|rank| within(*rank)).count();
         (inside * (c.ranks - inside)).saturating_mul(c.count(0))

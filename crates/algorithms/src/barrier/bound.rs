@@ -10,7 +10,7 @@ use hocket_core::demand::{Demand, Spread};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::from_rank(0, c, 1),
+    spread: |c| Spread::from_rank(0, c.ranks),
     leaving: |_, _| 0,
     carried: |_| 0,
     combined: |_| 0,

@@ -6,11 +6,11 @@
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).
 
-use hocket_core::demand::{Demand, Spread, is_split};
+use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::from_rank(c.root, c, c.count(0)),
+    spread: |c| Spread::from_rank(c.root, ranks_of_vector(c)),
     leaving: |c, within| if within(c.root) && is_split(c, within) { c.count(0) } else { 0 },
     carried: |c| (c.ranks - 1) * c.count(0),
     combined: |_| 0,

@@ -6,14 +6,11 @@
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).
 
-use hocket_core::demand::{Demand, Spread, blocks_of};
+use hocket_core::demand::{Demand, Spread, blocks_of, ranks_of_blocks};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| {
-        let ranks = (0..c.ranks).filter(|rank| *rank == c.root || c.count(*rank) > 0).count();
-        Spread::to_rank(c.root, ranks)
-    },
+    spread: |c| Spread::to_rank(c.root, ranks_of_blocks(c)),
     leaving: |c, within| if within(c.root) { 0 } else { blocks_of(c, within) },
     carried: |c| c.total() - c.count(c.root),
     combined: |_| 0,

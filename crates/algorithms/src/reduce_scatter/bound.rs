@@ -12,7 +12,7 @@ use hocket_core::demand::{Demand, Spread, blocks_of, is_split};
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
     spread: |c| match (0..c.ranks).all(|rank| c.count(rank) > 0) {
-        true => Spread::from_rank(0, c, 1),
+        true => Spread::from_rank(0, c.ranks),
         false => Spread::to_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c.ranks),
     },
     leaving: |c, within| if is_split(c, within) { c.total() - blocks_of(c, within) } else { 0 },

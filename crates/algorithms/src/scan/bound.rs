@@ -6,11 +6,11 @@
 //!
 //! Source: that of broadcast, as all ranks take part of rank 0; P-1 results differ from the inputs and from each other.
 
-use hocket_core::demand::{Demand, Spread, is_split};
+use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 
 /// What every algorithm has to do.
 pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::from_rank(0, c, c.count(0)),
+    spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
     leaving: |c, within| {
         let first = (0..c.ranks).find(|rank| within(*rank));
         let is_awaited = first.is_some_and(|first| (first..c.ranks).any(|rank| !within(rank)));
