@@ -14,7 +14,7 @@ pub mod torus;
 
 pub use about::{About, Steps};
 pub use cost::{Cost, Price};
-pub use registry::{CATALOGUE, Entry, Visitor, complete, demand, find, run, with_program};
+pub use registry::{CATALOGUE, Entry, complete, demand, find};
 
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;

@@ -11,7 +11,7 @@
 use hocket_core::{Call, Collective, Options, Program, Rank, Source, Span, Subgroup, Tag};
 
 use crate::pattern::BinomialTree;
-use crate::{Entry, allreduce, run};
+use crate::{Entry, allreduce};
 
 /// Payloads up to so many bytes travel with their headers.
 pub const INLINE_BYTES: usize = 8192;
@@ -87,7 +87,7 @@ struct Part<'m> {
 }
 
 impl Program for Multicasts<'_> {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let mine: Vec<_> = self.parts(r, c).into_iter().filter(|part| part.has_member(r.rank())).collect();
         let turns: Vec<_> = (0..=mine.len()).map(|turn| r.tokens(usize::from(turn == 0))).collect();
         let member = async |(turn, part): (usize, Part<'_>)| {
@@ -111,7 +111,7 @@ impl Program for Multicasts<'_> {
 
 impl Multicasts<'_> {
     /// All multicasts.
-    fn parts(&self, r: &impl Rank, c: &Call) -> Vec<Part<'_>> {
+    fn parts(&self, r: &Rank<'_>, c: &Call) -> Vec<Part<'_>> {
         let mut offset = 0;
         let part = |(number, multicast): (usize, _)| {
             let multicast: &Multicast = multicast;
@@ -124,7 +124,7 @@ impl Multicasts<'_> {
     }
 
     /// The master hands each message to the first member, and goes on at once.
-    async fn lead(&self, r: &impl Rank, c: &Call) {
+    async fn lead(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() != c.root || !matches!(self.way, Way::Multicast | Way::Acknowledged) {
             return;
         }
@@ -156,13 +156,13 @@ impl Part<'_> {
         Options { tag: self.first_tag + tag, is_posted: true, ..Options::default() }
     }
 
-    fn tree(&self, r: &impl Rank) -> BinomialTree {
+    fn tree(&self, r: &Rank<'_>) -> BinomialTree {
         let members = &self.multicast.members;
         BinomialTree::new(members.binary_search(&r.rank()).expect("a member"), 0, members.len())
     }
 
     /// Sends the header for so many members, and the payload with it if it is short.
-    async fn tell(&self, r: &impl Rank, to: usize, told: usize) {
+    async fn tell(&self, r: &Rank<'_>, to: usize, told: usize) {
         let header = header_bytes(r.size(), told);
         let inlined = if self.is_inlined { self.data } else { Span::EMPTY };
         let message = r.scratch(header + inlined.len);
@@ -171,7 +171,7 @@ impl Part<'_> {
     }
 
     /// Gets the payload, and helps the members below to it.
-    async fn serve(mut self, r: &impl Rank) {
+    async fn serve(mut self, r: &Rank<'_>) {
         let tree = self.tree(r);
         let Self { multicast, master, first_tag, data, is_inlined } = self;
         let is_first = tree.relative() == 0;
@@ -199,23 +199,23 @@ impl Part<'_> {
     }
 
     /// The members get the payload from the first one.
-    async fn distribute(&self, r: &impl Rank) {
+    async fn distribute(&self, r: &Rank<'_>) {
         let Self { multicast, first_tag, data, .. } = *self;
         let group = Subgroup::new(r, &multicast.members, (Span::EMPTY, data), first_tag);
-        run(multicast.algorithm, &group, &multicast.call).await;
+        multicast.algorithm.program().part(&group.rank(), &multicast.call).await;
     }
 
     /// The members agree on a context.
-    async fn agree(&self, r: &impl Rank) {
+    async fn agree(&self, r: &Rank<'_>) {
         let (free, agreed) = (r.scratch(CONTEXT_MASK_BYTES), r.scratch(CONTEXT_MASK_BYTES));
         let members = &self.multicast.members;
         let group = Subgroup::new(r, members, (free, agreed), self.first_tag + ALLREDUCE);
         let call = Call::new(Collective::Allreduce, members.len(), CONTEXT_MASK_BYTES);
-        allreduce::recursive_doubling::program(&group, &call).await;
+        allreduce::recursive_doubling::program(&group.rank(), &call).await;
     }
 
     /// Tells the parent, or the master, that this member and all below it have received it.
-    async fn acknowledge(&self, r: &impl Rank) {
+    async fn acknowledge(&self, r: &Rank<'_>) {
         let tree = self.tree(r);
         let Self { multicast, master, first_tag, .. } = *self;
         let ack =

@@ -167,7 +167,7 @@ impl Fold {
 
     /// Combines the vectors of the ranks that sit out into those of their neighbours. The virtual rank that this rank
     /// acts as; none if it sits out, and then `result` already holds the end result.
-    pub async fn enter(&self, r: &impl Rank, result: Span, scratch: Span) -> Option<usize> {
+    pub async fn enter(&self, r: &Rank<'_>, result: Span, scratch: Span) -> Option<usize> {
         let rank = r.rank();
         if self.sits_out(rank) {
             r.send(rank + 1, result).await;
@@ -182,7 +182,7 @@ impl Fold {
     }
 
     /// Gives the end result to the neighbour that sits out, if there is one.
-    pub async fn leave(&self, r: &impl Rank, result: Span) {
+    pub async fn leave(&self, r: &Rank<'_>, result: Span) {
         if self.speaks_for_two(r.rank()) {
             r.send(r.rank() - 1, result).await;
         }
@@ -432,7 +432,7 @@ pub struct Halves {
 /// step 0    [0 1 2 3] ─▶ peer    peer ─▶ + [4 5 6 7]          and back    [0 1 2 3] ◀─ peer
 /// step 1              [6 7] ─▶ peer    peer ─▶ + [4 5]        ▲                [6 7] ◀─ peer
 /// ```
-pub async fn halve_and_double(r: &impl Rank, steps: u32, halves: impl Fn(u32) -> Halves, tag: Tag) {
+pub async fn halve_and_double(r: &Rank<'_>, steps: u32, halves: impl Fn(u32) -> Halves, tag: Tag) {
     let scratch = r.scratch(if steps > 0 { halves(0).own.len } else { 0 });
     for step in 0..steps {
         let Halves { peer, own, its } = halves(step);
@@ -447,13 +447,13 @@ pub async fn halve_and_double(r: &impl Rank, steps: u32, halves: impl Fn(u32) ->
 }
 
 /// Sends to a rank while receiving from one, by messages of this tag.
-pub async fn exchange(r: &impl Rank, to: (usize, Span), from: (usize, Span), tag: Tag) {
+pub async fn exchange(r: &Rank<'_>, to: (usize, Span), from: (usize, Span), tag: Tag) {
     let send = r.send_with(to.0, to.1, Options { tag, ..Options::default() });
     r.join(send, r.recv_with(Source::Rank(from.0 as u32), from.1, tag)).await;
 }
 
 /// The contribution of this rank, where its result does not overwrite it: a copy, when the call is in place.
-pub async fn input_apart_from_result(r: &impl Rank, c: &Call) -> Span {
+pub async fn input_apart_from_result(r: &Rank<'_>, c: &Call) -> Span {
     let input = c.input(r);
     if !input.overlaps(c.result(r)) {
         return input;

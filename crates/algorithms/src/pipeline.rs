@@ -31,7 +31,7 @@ pub struct Place {
 }
 
 /// Combines the segments of all ranks below this one into its own, and hands the sums to the parent.
-pub async fn reduce(r: &impl Rank, place: &Place, segments: &Segments) {
+pub async fn reduce(r: &Rank<'_>, place: &Place, segments: &Segments) {
     let hand_up = async |index| {
         if let Some(parent) = place.parent {
             send(r, parent, segments.get(index), UP, index).await;
@@ -41,7 +41,7 @@ pub async fn reduce(r: &impl Rank, place: &Place, segments: &Segments) {
 }
 
 /// Takes the segments from the parent, and hands them to the children, to the last in the order of combination first.
-pub async fn broadcast(r: &impl Rank, place: &Place, segments: &Segments) {
+pub async fn broadcast(r: &Rank<'_>, place: &Place, segments: &Segments) {
     let take_in = async |index| {
         if let Some(parent) = place.parent {
             receive(r, parent, segments.get(index), DOWN, index).await;
@@ -52,7 +52,7 @@ pub async fn broadcast(r: &impl Rank, place: &Place, segments: &Segments) {
 
 /// Reduces the segments of `partial` to the root, which hands each down as soon as it is reduced; other ranks receive
 /// it in `result`.
-pub async fn reduce_and_broadcast(r: &impl Rank, place: &Place, partial: &Segments, result: &Segments) {
+pub async fn reduce_and_broadcast(r: &Rank<'_>, place: &Place, partial: &Segments, result: &Segments) {
     if place.parent.is_some() {
         r.join(reduce(r, place, partial), broadcast(r, place, result)).await;
     } else {
@@ -61,15 +61,15 @@ pub async fn reduce_and_broadcast(r: &impl Rank, place: &Place, partial: &Segmen
 }
 
 /// Room for the segments of a child that wait to be combined.
-struct Arrivals<'a, R: Rank> {
+struct Arrivals<'a> {
     child: usize,
     room: Span,
-    free: Tokens<'a, R>,
-    filled: Tokens<'a, R>,
+    free: Tokens<'a>,
+    filled: Tokens<'a>,
 }
 
 /// Combines the children's segments into the own ones, in the order of the children, and passes on the sums.
-async fn add_up<R: Rank>(r: &R, place: &Place, segments: &Segments, pass_on: impl AsyncFn(usize)) {
+async fn add_up(r: &Rank<'_>, place: &Place, segments: &Segments, pass_on: impl AsyncFn(usize)) {
     let (count, len) = (segments.count(), segments.get(0).len);
     let room = IN_FLIGHT.min(count);
     let arrivals = |child: &usize| Arrivals {
@@ -99,7 +99,7 @@ async fn add_up<R: Rank>(r: &R, place: &Place, segments: &Segments, pass_on: imp
 }
 
 /// Takes in `count` segments, one after the other; passes on each, and at the same time a few before it.
-async fn in_flight<R: Rank>(r: &R, count: usize, take_in: impl AsyncFn(usize), pass_on: impl AsyncFn(usize)) {
+async fn in_flight(r: &Rank<'_>, count: usize, take_in: impl AsyncFn(usize), pass_on: impl AsyncFn(usize)) {
     let turns: Vec<_> = (0..IN_FLIGHT).map(|lane| r.tokens(usize::from(lane == 0))).collect();
     let lane = async |lane| {
         for index in (lane..count).step_by(IN_FLIGHT) {
@@ -112,16 +112,16 @@ async fn in_flight<R: Rank>(r: &R, count: usize, take_in: impl AsyncFn(usize), p
     r.join_all((0..IN_FLIGHT.min(count)).map(lane)).await;
 }
 
-async fn hand_down(r: &impl Rank, place: &Place, segments: &Segments, index: usize) {
+async fn hand_down(r: &Rank<'_>, place: &Place, segments: &Segments, index: usize) {
     let children = place.children.iter().rev();
     r.join_all(children.map(|child| send(r, *child, segments.get(index), DOWN, index))).await;
 }
 
-async fn send(r: &impl Rank, to: usize, segment: Span, direction: Tag, index: usize) {
+async fn send(r: &Rank<'_>, to: usize, segment: Span, direction: Tag, index: usize) {
     let tag = direction + (index % IN_FLIGHT) as Tag;
     r.send_with(to, segment, Options { tag, ..Options::default() }).await;
 }
 
-async fn receive(r: &impl Rank, from: usize, into: Span, direction: Tag, index: usize) {
+async fn receive(r: &Rank<'_>, from: usize, into: Span, direction: Tag, index: usize) {
     r.recv_with(Source::Rank(from as u32), into, direction + (index % IN_FLIGHT) as Tag).await;
 }

@@ -25,8 +25,8 @@ const COPY: Tag = 1;
 /// ```
 ///
 /// Source: the redundant butterfly of H. Matsumoto and R. Suda (see the jitter page of the docs), with t_p = min(t_p, t_q + alpha + n beta + noise) per exchange.
-pub async fn exchange_redundantly<R: Rank>(
-    r: &R,
+pub async fn exchange_redundantly(
+    r: &Rank<'_>,
     len: usize,
     partners: &[usize],
     own: impl Future<Output = Span>,

@@ -1,11 +1,11 @@
 //! The registry: turns the list of files into modules, entries and programs.
 
-use hocket_core::{Call, Collective, Error, Parameter, Program, Result, Unit};
+use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Result, Unit};
 
 use crate::About;
 
 /// One algorithm of the catalogue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Entry {
     /// The collective it implements.
     pub collective: Collective,
@@ -14,11 +14,23 @@ pub struct Entry {
     /// What its file declares.
     pub about: About,
     source: &'static str,
+    program: &'static (dyn AnyProgram + Sync),
 }
 
 impl Entry {
-    pub(crate) const fn new(collective: Collective, name: &'static str, about: About, source: &'static str) -> Self {
-        Self { collective, name, about, source }
+    pub(crate) const fn new(
+        collective: Collective,
+        name: &'static str,
+        about: About,
+        source: &'static str,
+        program: &'static (dyn AnyProgram + Sync),
+    ) -> Self {
+        Self { collective, name, about, source, program }
+    }
+
+    /// What each rank does.
+    pub fn program(&self) -> &'static dyn AnyProgram {
+        self.program
     }
 
     /// The header of the algorithm's file: what it is, its source, its needs and a picture.
@@ -57,6 +69,12 @@ impl Entry {
     }
 }
 
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Entry({self})")
+    }
+}
+
 impl std::fmt::Display for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.collective, self.name)
@@ -91,14 +109,6 @@ pub fn complete(
     Ok(declared.iter().map(|p| (p.name, whole(p, value(p.name).unwrap_or(p.default)))).collect())
 }
 
-/// Does something with a program whose type only the registry knows.
-pub trait Visitor {
-    /// What it results in.
-    type Output;
-    /// Does it.
-    fn visit(self, program: &(impl Program + 'static)) -> Self::Output;
-}
-
 /// The entry of an algorithm.
 ///
 /// # Errors
@@ -110,7 +120,7 @@ pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     })
 }
 
-pub use crate::catalogue::{CATALOGUE, demand, run, with_program};
+pub use crate::catalogue::{CATALOGUE, demand};
 
 macro_rules! catalogue {
     ($($collective:ident as $variant:ident: $($name:ident),+;)+) => {
@@ -127,7 +137,7 @@ macro_rules! catalogue {
             use hocket_core::demand::Demand;
             use hocket_core::{Call, Collective, Program, Rank};
 
-            use crate::{Entry, Visitor};
+            use crate::Entry;
 
             /// Every algorithm, in the order of the registry.
             pub static CATALOGUE: &[Entry] = &[$($(
@@ -136,6 +146,15 @@ macro_rules! catalogue {
                     stringify!($name),
                     crate::$collective::$name::ABOUT,
                     include_str!(concat!(stringify!($collective), "/", stringify!($name), ".rs")),
+                    {
+                        struct Algorithm;
+                        impl Program for Algorithm {
+                            fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()> {
+                                crate::$collective::$name::program(r, c)
+                            }
+                        }
+                        &Algorithm
+                    },
                 ),
             )+)+];
 
@@ -143,40 +162,6 @@ macro_rules! catalogue {
             pub const fn demand(collective: Collective) -> &'static Demand {
                 match collective {
                     $(Collective::$variant => &crate::$collective::bound::DEMAND,)+
-                }
-            }
-
-            /// Hands the program of `entry` to `visitor`.
-            ///
-            /// # Panics
-            /// When the entry is not one of [`CATALOGUE`].
-            pub fn with_program<V: Visitor>(entry: &Entry, visitor: V) -> V::Output {
-                match (entry.collective, entry.name) {
-                    $($(
-                        (Collective::$variant, stringify!($name)) => {
-                            struct Algorithm;
-                            impl Program for Algorithm {
-                                fn run(&self, r: &impl Rank, c: &Call) -> impl Future<Output = ()> {
-                                    crate::$collective::$name::program(r, c)
-                                }
-                            }
-                            visitor.visit(&Algorithm)
-                        }
-                    )+)+
-                    _ => panic!("{entry} is not in the catalogue"),
-                }
-            }
-
-            /// Runs the program of `entry`, whichever it is, as a part of another program.
-            ///
-            /// # Panics
-            /// When the entry is not one of [`CATALOGUE`].
-            pub async fn run(entry: &Entry, r: &impl Rank, c: &Call) {
-                match (entry.collective, entry.name) {
-                    $($(
-                        (Collective::$variant, stringify!($name)) => crate::$collective::$name::program(r, c).await,
-                    )+)+
-                    _ => panic!("{entry} is not in the catalogue"),
                 }
             }
         }

@@ -56,10 +56,10 @@ impl PythonProgram {
 }
 
 impl Program for PythonProgram {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let scratch = Arc::new(ScratchRequests::default());
         let owner = Owner::new(r.rank());
-        let rank = PythonRank { owner, size: r.size(), ports: r.ports(), scratch: scratch.clone() };
+        let rank = PythonRank { owner, size: r.size(), ports: r.circuits(), scratch: scratch.clone() };
         let started = Python::attach(|py| self.function.call1(py, (rank, PythonCall(c.clone()))));
         match started {
             Ok(generator) => {
@@ -105,8 +105,8 @@ struct ScratchRequests {
 type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Runs the generators of one rank.
-struct Driver<'a, R: Rank> {
-    rank: &'a R,
+struct Driver<'a> {
+    rank: &'a Rank<'a>,
     owner: Owner,
     program: &'a PythonProgram,
     scratch: Arc<ScratchRequests>,
@@ -118,9 +118,9 @@ struct Driver<'a, R: Rank> {
 }
 
 /// Drops the rests with the run: they hold the driver that holds them.
-struct DropRests<'a, R: Rank>(Rc<Driver<'a, R>>);
+struct DropRests<'a>(Rc<Driver<'a>>);
 
-impl<R: Rank> Drop for DropRests<'_, R> {
+impl Drop for DropRests<'_> {
     fn drop(&mut self) {
         self.0.rests.take();
     }
@@ -128,12 +128,12 @@ impl<R: Rank> Drop for DropRests<'_, R> {
 
 /// A generator of steps that runs. One that is given up is closed here: Python would do it later, and print what the
 /// program raises then.
-struct Running<'a, R: Rank> {
+struct Running<'a> {
     generator: Py<PyAny>,
-    driver: Rc<Driver<'a, R>>,
+    driver: Rc<Driver<'a>>,
 }
 
-impl<R: Rank> Drop for Running<'_, R> {
+impl Drop for Running<'_> {
     fn drop(&mut self) {
         Python::attach(|py| {
             if self.generator.call_method0(py, "close").is_err() {
@@ -151,7 +151,7 @@ enum Next {
     Returned(Py<PyAny>),
 }
 
-impl<'a, R: Rank> Driver<'a, R> {
+impl<'a> Driver<'a> {
     /// Takes a step: a verb, or a generator of steps. Its value is what the step got.
     fn take(self: &Rc<Self>, step: Py<PyAny>, depth: usize) -> Later<'a, Py<PyAny>> {
         let driver = self.clone();

@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use hocket::Report;
 use hocket::request::{CallRequest, EngineName};
-use hocket_algorithms::{Entry, Visitor, find, with_program};
-use hocket_core::{Call, Collective, Program, Result};
+use hocket_algorithms::{Entry, find};
+use hocket_core::{AnyProgram, Call, Collective, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Many, Options, Platform, Trials};
+use hocket_simulate::{Many, Options, Platform, Trials, simulate_trials};
 use hocket_verify::Limits;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -51,13 +51,13 @@ impl Runnable {
         Ok((Self::new(call.collective, &request.algorithm, program)?, call))
     }
 
-    /// What `visitor` makes of the program, or what the program raised.
-    fn visit<T>(&self, visitor: impl Visitor<Output = T>) -> PyResult<T> {
+    /// What `run` makes of the program, or what the program raised.
+    fn with<T>(&self, run: impl FnOnce(&dyn AnyProgram) -> T) -> PyResult<T> {
         match self {
-            Self::Listed(entry) => Ok(with_program(entry, visitor)),
-            Self::Recorded(schedule) => Ok(visitor.visit(schedule)),
+            Self::Listed(entry) => Ok(run(entry.program())),
+            Self::Recorded(schedule) => Ok(run(schedule)),
             Self::Python(program) => {
-                let output = visitor.visit(program);
+                let output = run(program);
                 program.check()?;
                 Ok(output)
             }
@@ -66,13 +66,6 @@ impl Runnable {
 
     /// Simulates; gives up when the user presses Ctrl-C, or there is no more memory.
     pub fn simulate(&self, call: &Call, platform: &Platform, how: How) -> PyResult<Many> {
-        struct Simulated<'a>(&'a Call, &'a Platform, Trials, Options<'a>);
-        impl Visitor for Simulated<'_> {
-            type Output = Result<Many>;
-            fn visit(self, program: &impl Program) -> Self::Output {
-                hocket_simulate::simulate_trials(program, self.0, self.1, self.2, self.3)
-            }
-        }
         let watch = Watch::default();
         let on_trials = |done: u64| {
             if let Some(told) = &how.on_trials {
@@ -86,23 +79,16 @@ impl Runnable {
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,
         };
-        let many = self.visit(Simulated(call, platform, how.trials, options))?;
+        let many = self.with(|program| simulate_trials(program, call, platform, how.trials, options))?;
         many.map_err(|error| watch.why(error))
     }
 
     /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which
     /// gives a sentence, or None, for a call given by keywords.
     pub fn verify(&self, calls: impl Iterator<Item = Call>, refuses: Option<&Py<PyAny>>) -> PyResult<Report> {
-        struct Verified<I, A>(I, A);
-        impl<I: Iterator<Item = Call>, A: Fn(&Call) -> Result<Call>> Visitor for Verified<I, A> {
-            type Output = Report;
-            fn visit(self, program: &impl Program) -> Report {
-                hocket::verify_calls(program, self.0, self.1, Limits::default())
-            }
-        }
         let failure = Cell::new(None);
         let accept = |call: &Call| self.accept(call, refuses, &failure);
-        let report = self.visit(Verified(calls, accept))?;
+        let report = self.with(|program| hocket::verify_calls(program, calls, accept, Limits::default()))?;
         failure.take().map_or(Ok(report), Err)
     }
 
@@ -137,26 +123,12 @@ impl Runnable {
 
     /// Runs on real data.
     pub fn run(&self, call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> PyResult<Vec<Vec<u8>>> {
-        struct InMemory<'a>(&'a Call, &'a Operator, &'a [Vec<u8>]);
-        impl Visitor for InMemory<'_> {
-            type Output = Result<Vec<Vec<u8>>>;
-            fn visit(self, program: &impl Program) -> Self::Output {
-                hocket_memory::run(program, self.0, Some(self.1), self.2)
-            }
-        }
-        self.visit(InMemory(call, operator, inputs))?.map_err(raise)
+        self.with(|program| hocket_memory::run(program, call, Some(operator), inputs))?.map_err(raise)
     }
 
     /// Records as a schedule.
     pub fn record(&self, call: &Call) -> PyResult<Schedule> {
-        struct Recorded<'a>(&'a Call);
-        impl Visitor for Recorded<'_> {
-            type Output = Result<Schedule>;
-            fn visit(self, program: &impl Program) -> Self::Output {
-                hocket_record::record(program, self.0)
-            }
-        }
-        self.visit(Recorded(call))?.map_err(raise)
+        self.with(|program| hocket_record::record(program, call))?.map_err(raise)
     }
 }
 

@@ -346,12 +346,12 @@ impl Call {
     }
 
     /// Where the contribution of the running rank lies.
-    pub fn input(&self, r: &impl Rank) -> Span {
+    pub fn input(&self, r: &Rank<'_>) -> Span {
         self.input_of(r.rank())
     }
 
     /// Where the result of the running rank goes.
-    pub fn result(&self, r: &impl Rank) -> Span {
+    pub fn result(&self, r: &Rank<'_>) -> Span {
         self.result_of(r.rank())
     }
 }

@@ -6,37 +6,82 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use crate::Moment;
+use crate::Span;
 use crate::executor::nth;
-use crate::rank::{Moment, Rank};
+use crate::rank::{Operation, Rank};
+use crate::world::Received;
+
+impl Rank<'_> {
+    /// Sends to `to` while receiving from `from`.
+    #[inline]
+    pub fn sendrecv(
+        &self,
+        to: usize,
+        data: Span,
+        from: usize,
+        into: Span,
+    ) -> Join<'_, Operation<'_, ()>, Operation<'_, Received>> {
+        self.join(self.send(to, data), self.recv(from, into))
+    }
+
+    /// Does both, side by side; done when both are.
+    #[inline]
+    pub fn join<A: Future, B: Future>(&self, a: A, b: B) -> Join<'_, A, B> {
+        Join { a: Branch::new(self, a), b: Branch::new(self, b) }
+    }
+
+    /// Does all of these side by side; done when all are.
+    pub fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, F> {
+        JoinAll::new(self, branches)
+    }
+
+    /// Starts one verb now and goes on without it. The verb is issued even if nobody awaits what this returns; that is done
+    /// when the verb is. When it is dropped, a receive is withdrawn.
+    pub fn start<F: Future>(&self, future: F) -> impl Future<Output = Started<'_, F>> {
+        Started::new(self, future)
+    }
+
+    /// Starts both; done when the earlier one is. The other goes on when the [`Rest`] is awaited, and is withdrawn when that
+    /// is dropped.
+    pub fn first<A: Future, B: Future>(&self, a: A, b: B) -> First<'_, A, B> {
+        First::new(self, a, b)
+    }
+}
 
 pin_project! {
     /// One branch: runs its future at the branch's own moment and leaves the rank's moment as it was.
-    pub struct Branch<'r, R: Rank, F: Future> {
-        rank: &'r R,
-        moment: Option<R::Moment>,
+    pub struct Branch<'r, F: Future> {
+        rank: &'r Rank<'r>,
+        moment: Moment,
+        has_begun: bool,
         output: Option<F::Output>,
         #[pin]
         future: F,
     }
 }
 
-impl<'r, R: Rank, F: Future> Branch<'r, R, F> {
+impl<'r, F: Future> Branch<'r, F> {
     /// A branch that starts at the moment of its first poll.
-    pub(crate) fn new(rank: &'r R, future: F) -> Self {
-        Self { rank, moment: None, output: None, future }
+    #[inline]
+    fn new(rank: &'r Rank<'r>, future: F) -> Self {
+        Self { rank, moment: Moment::default(), has_begun: false, output: None, future }
     }
 
-    /// Goes on with the branch if it can; whether it has ended. Starts as branch `index` of `count` at `start` when it is
-    /// polled for the first time.
-    fn advance(
-        mut self: Pin<&mut Self>,
-        start: &R::Moment,
-        (index, count): (usize, usize),
-        cx: &mut Context<'_>,
-    ) -> bool {
+    /// Continues the branch if it can go on. Returns whether it has ended. Starts as branch `index` of `count` at `start`
+    /// when it is polled for the first time.
+    #[inline]
+    fn advance(mut self: Pin<&mut Self>, start: Moment, (index, count): (usize, usize), cx: &mut Context<'_>) -> bool {
+        if self.output.is_some() {
+            return true;
+        }
         let (rank, here) = (self.rank, self.rank.path());
+        if !here.has_branches() {
+            self.as_mut().poll(start, index, cx);
+            return self.output.is_some();
+        }
         let path = here.branch(index, count);
-        if self.output.is_none() && (self.moment.is_none() || rank.can_go_on(path)) {
+        if !self.has_begun || rank.can_go_on(path) {
             rank.set_path(path);
             self.as_mut().poll(start, index, cx);
             rank.set_path(here);
@@ -44,17 +89,20 @@ impl<'r, R: Rank, F: Future> Branch<'r, R, F> {
         self.output.is_some()
     }
 
-    fn poll(self: Pin<&mut Self>, start: &R::Moment, index: usize, cx: &mut Context<'_>) {
+    #[inline]
+    fn poll(self: Pin<&mut Self>, start: Moment, index: usize, cx: &mut Context<'_>) {
         let this = self.project();
-        this.rank.set_moment(this.moment.take().unwrap_or_else(|| start.clone().branch(index)));
+        let rank = *this.rank;
+        rank.set_moment(if *this.has_begun { *this.moment } else { rank.branch_of(start, index) });
+        *this.has_begun = true;
         if let Poll::Ready(output) = this.future.poll(cx) {
             *this.output = Some(output);
         }
-        *this.moment = Some(this.rank.moment());
+        *this.moment = rank.moment();
     }
 
-    /// Goes on with the branch of a `first`, which may be handed on to another branch.
-    fn advance_as_a_whole(mut self: Pin<&mut Self>, start: &R::Moment, index: usize, cx: &mut Context<'_>) -> bool {
+    /// Continues the branch of a `first`, which may be handed on to another branch.
+    fn advance_as_a_whole(mut self: Pin<&mut Self>, start: Moment, index: usize, cx: &mut Context<'_>) -> bool {
         let (rank, here) = (self.rank, self.rank.path());
         if self.output.is_none() {
             rank.set_path(here.as_a_whole());
@@ -64,91 +112,78 @@ impl<'r, R: Rank, F: Future> Branch<'r, R, F> {
         self.output.is_some()
     }
 
-    fn end(&self) -> &R::Moment {
-        self.moment.as_ref().expect("asked for once the branch has ended")
-    }
-
     /// This branch of a `first` came before `other`: the rank, which was at `now`, goes on at its end.
-    fn win<G: Future>(self: Pin<&mut Self>, other: Pin<&mut Branch<'r, R, G>>, now: R::Moment) -> F::Output {
+    fn win<G: Future>(self: Pin<&mut Self>, other: Pin<&mut Branch<'r, G>>, now: Moment) -> F::Output {
         let rank = self.rank;
         let other = other.project();
         let (output, mut end) = self.take();
         if other.output.is_some() {
-            let (first, last) = end.decided(other.moment.take().expect("a branch that has ended has a moment"));
-            end = first;
-            *other.moment = Some(last);
+            (end, *other.moment) = rank.decided(end, *other.moment);
         }
-        rank.set_moment(now.after_first(end));
+        rank.set_moment(rank.after_first(now, end));
         output
     }
 
-    fn take(self: Pin<&mut Self>) -> (F::Output, R::Moment) {
+    fn take(self: Pin<&mut Self>) -> (F::Output, Moment) {
         let this = self.project();
-        let ended = "taken once, after the branch has ended";
-        (this.output.take().expect(ended), this.moment.take().expect(ended))
+        (this.output.take().expect("taken once, after the branch has ended"), *this.moment)
     }
 }
 
 pin_project! {
     /// Future of [`Rank::join`].
-    pub struct Join<'r, R: Rank, A: Future, B: Future> {
+    pub struct Join<'r, A: Future, B: Future> {
         #[pin]
-        a: Branch<'r, R, A>,
+        a: Branch<'r, A>,
         #[pin]
-        b: Branch<'r, R, B>,
+        b: Branch<'r, B>,
     }
 }
 
-impl<'r, R: Rank, A: Future, B: Future> Join<'r, R, A, B> {
-    pub(crate) fn new(a: Branch<'r, R, A>, b: Branch<'r, R, B>) -> Self {
-        Self { a, b }
-    }
-}
-
-impl<R: Rank, A: Future, B: Future> Future for Join<'_, R, A, B> {
+impl<A: Future, B: Future> Future for Join<'_, A, B> {
     type Output = (A::Output, B::Output);
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let rank = this.a.rank;
         let start = rank.moment();
-        let a_ended = this.a.as_mut().advance(&start, (0, 2), cx);
-        let b_ended = this.b.as_mut().advance(&start, (1, 2), cx);
+        let a_ended = this.a.as_mut().advance(start, (0, 2), cx);
+        let b_ended = this.b.as_mut().advance(start, (1, 2), cx);
         if !(a_ended && b_ended) {
             rank.set_moment(start);
             return Poll::Pending;
         }
         let (a, a_moment) = this.a.take();
         let (b, b_moment) = this.b.take();
-        rank.set_moment(start.after_join(a_moment.later(b_moment)));
+        rank.set_moment(rank.after_join(start, rank.later(a_moment, b_moment)));
         Poll::Ready((a, b))
     }
 }
 
 /// Future of [`Rank::start`].
-pub struct Started<'r, R: Rank, F: Future> {
-    branch: Pin<Box<Branch<'r, R, F>>>,
+pub struct Started<'r, F: Future> {
+    branch: Pin<Box<Branch<'r, F>>>,
 }
 
-impl<'r, R: Rank, F: Future> Started<'r, R, F> {
+impl<'r, F: Future> Started<'r, F> {
     /// The rank goes on at once, at the next place of its program.
-    pub(crate) async fn new(rank: &'r R, future: F) -> Self {
+    async fn new(rank: &'r Rank<'r>, future: F) -> Self {
         let (now, mut started) = (rank.moment(), Self { branch: Box::pin(Branch::new(rank, future)) });
         poll_fn(|cx| Poll::Ready(started.advance(cx))).await;
-        rank.set_moment(now.clone().after_first(now));
+        rank.set_moment(rank.after_first(now, now));
         started
     }
 
     /// Goes on; whether it has ended. The rank stays where it is.
     fn advance(&mut self, cx: &mut Context<'_>) -> bool {
         let (rank, now) = (self.branch.rank, self.branch.rank.moment());
-        let has_ended = self.branch.as_mut().advance_as_a_whole(&now, 0, cx);
+        let has_ended = self.branch.as_mut().advance_as_a_whole(now, 0, cx);
         rank.set_moment(now);
         has_ended
     }
 }
 
-impl<R: Rank, F: Future> Future for Started<'_, R, F> {
+impl<F: Future> Future for Started<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
@@ -157,29 +192,29 @@ impl<R: Rank, F: Future> Future for Started<'_, R, F> {
         }
         let rank = self.branch.rank;
         let (output, end) = self.branch.as_mut().take();
-        rank.set_moment(rank.moment().later(end));
+        rank.set_moment(rank.later(rank.moment(), end));
         Poll::Ready(output)
     }
 }
 
 /// Future of [`Rank::join_all`]; its output is in the order of the branches.
-pub struct JoinAll<'r, R: Rank, F: Future> {
-    rank: &'r R,
-    branches: Pin<Box<[Branch<'r, R, F>]>>,
+pub struct JoinAll<'r, F: Future> {
+    rank: &'r Rank<'r>,
+    branches: Pin<Box<[Branch<'r, F>]>>,
     has_begun: bool,
     /// How many branches at the beginning have ended, and how many at all.
     first: usize,
     ended: usize,
 }
 
-impl<'r, R: Rank, F: Future> JoinAll<'r, R, F> {
-    pub(crate) fn new(rank: &'r R, branches: impl IntoIterator<Item = F>) -> Self {
+impl<'r, F: Future> JoinAll<'r, F> {
+    fn new(rank: &'r Rank<'r>, branches: impl IntoIterator<Item = F>) -> Self {
         let branches: Box<[_]> = branches.into_iter().map(|f| Branch::new(rank, f)).collect();
         Self { rank, branches: Box::into_pin(branches), has_begun: false, first: 0, ended: 0 }
     }
 
     /// Goes on with all branches that can; whether all have ended.
-    fn advance(&mut self, start: &R::Moment, cx: &mut Context<'_>) -> bool {
+    fn advance(&mut self, start: Moment, cx: &mut Context<'_>) -> bool {
         let (here, count) = (self.rank.path(), self.branches.len());
         let tells_apart = self.has_begun && here.has_branches();
         for index in self.first..count {
@@ -198,11 +233,11 @@ impl<'r, R: Rank, F: Future> JoinAll<'r, R, F> {
     }
 
     /// The outputs, and the latest end if there are any.
-    fn take(&mut self) -> (Vec<F::Output>, Option<R::Moment>) {
-        let mut end: Option<R::Moment> = None;
+    fn take(&mut self) -> (Vec<F::Output>, Option<Moment>) {
+        let (rank, mut end) = (self.rank, None);
         let take = |index| {
             let (output, moment) = nth(self.branches.as_mut(), index).take();
-            end = Some(end.take().map_or(moment.clone(), |end| end.later(moment)));
+            end = Some(end.map_or(moment, |end| rank.later(end, moment)));
             output
         };
         let outputs = (0..self.ended).map(take).collect();
@@ -210,21 +245,21 @@ impl<'r, R: Rank, F: Future> JoinAll<'r, R, F> {
     }
 }
 
-impl<R: Rank, F: Future> Unpin for JoinAll<'_, R, F> {}
+impl<F: Future> Unpin for JoinAll<'_, F> {}
 
-impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
+impl<F: Future> Future for JoinAll<'_, F> {
     type Output = Vec<F::Output>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let start = this.rank.moment();
-        if !this.advance(&start, cx) {
+        if !this.advance(start, cx) {
             this.rank.set_moment(start);
             return Poll::Pending;
         }
         let (outputs, end) = this.take();
         this.rank.set_moment(match end {
-            Some(end) => start.after_join(end),
+            Some(end) => this.rank.after_join(start, end),
             None => start,
         });
         Poll::Ready(outputs)
@@ -232,7 +267,7 @@ impl<R: Rank, F: Future> Future for JoinAll<'_, R, F> {
 }
 
 /// A branch that can be handed on.
-type Boxed<'r, R, F> = Pin<Box<Branch<'r, R, F>>>;
+type Boxed<'r, F> = Pin<Box<Branch<'r, F>>>;
 
 /// Which branch of a [`Rank::first`] came first, with its output.
 pub enum Winner<A, B> {
@@ -243,23 +278,23 @@ pub enum Winner<A, B> {
 }
 
 /// The branch that a [`Rank::first`] did not wait for. Await it to let it finish; drop it to withdraw it.
-pub enum Rest<'r, R: Rank, A: Future, B: Future> {
+pub enum Rest<'r, A: Future, B: Future> {
     /// The first argument still runs.
-    A(Boxed<'r, R, A>),
+    A(Boxed<'r, A>),
     /// The second argument still runs.
-    B(Boxed<'r, R, B>),
+    B(Boxed<'r, B>),
 }
 
-impl<R: Rank, A: Future, B: Future> Drop for Rest<'_, R, A, B> {
+impl<A: Future, B: Future> Drop for Rest<'_, A, B> {
     fn drop(&mut self) {
         match self {
-            Rest::A(branch) => branch.rank.withdraw_branch(branch.output.is_some()),
-            Rest::B(branch) => branch.rank.withdraw_branch(branch.output.is_some()),
+            Rest::A(branch) => drop_rest(branch),
+            Rest::B(branch) => drop_rest(branch),
         }
     }
 }
 
-impl<R: Rank, A: Future, B: Future> Future for Rest<'_, R, A, B> {
+impl<A: Future, B: Future> Future for Rest<'_, A, B> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -270,12 +305,18 @@ impl<R: Rank, A: Future, B: Future> Future for Rest<'_, R, A, B> {
     }
 }
 
-fn poll_rest<R: Rank, F: Future>(mut branch: Pin<&mut Branch<'_, R, F>>, cx: &mut Context<'_>) -> Poll<()> {
+fn drop_rest<F: Future>(branch: &Boxed<'_, F>) {
+    if branch.output.is_some() {
+        branch.rank.drop_ended();
+    }
+}
+
+fn poll_rest<F: Future>(mut branch: Pin<&mut Branch<'_, F>>, cx: &mut Context<'_>) -> Poll<()> {
     let rank = branch.rank;
     let now = rank.moment();
-    let ended = branch.as_mut().advance_as_a_whole(&now, 0, cx);
+    let ended = branch.as_mut().advance_as_a_whole(now, 0, cx);
     if ended {
-        rank.set_moment(now.later(branch.take().1));
+        rank.set_moment(rank.later(now, branch.take().1));
         return Poll::Ready(());
     }
     rank.set_moment(now);
@@ -283,36 +324,36 @@ fn poll_rest<R: Rank, F: Future>(mut branch: Pin<&mut Branch<'_, R, F>>, cx: &mu
 }
 
 /// Future of [`Rank::first`].
-pub struct First<'r, R: Rank, A: Future, B: Future> {
-    rank: &'r R,
-    branches: Option<(Boxed<'r, R, A>, Boxed<'r, R, B>)>,
+pub struct First<'r, A: Future, B: Future> {
+    rank: &'r Rank<'r>,
+    branches: Option<(Boxed<'r, A>, Boxed<'r, B>)>,
 }
 
-impl<'r, R: Rank, A: Future, B: Future> First<'r, R, A, B> {
-    pub(crate) fn new(rank: &'r R, a: A, b: B) -> Self {
+impl<'r, A: Future, B: Future> First<'r, A, B> {
+    fn new(rank: &'r Rank<'r>, a: A, b: B) -> Self {
         Self { rank, branches: Some((Box::pin(Branch::new(rank, a)), Box::pin(Branch::new(rank, b)))) }
     }
 }
 
-impl<R: Rank, A: Future, B: Future> Unpin for First<'_, R, A, B> {}
+impl<A: Future, B: Future> Unpin for First<'_, A, B> {}
 
-impl<'r, R: Rank, A: Future, B: Future> Future for First<'r, R, A, B> {
-    type Output = (Winner<A::Output, B::Output>, Rest<'r, R, A, B>);
+impl<'r, A: Future, B: Future> Future for First<'r, A, B> {
+    type Output = (Winner<A::Output, B::Output>, Rest<'r, A, B>);
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let rank = this.rank;
         let (mut a, mut b) = this.branches.take().expect("polled after the end");
         let now = rank.moment();
-        let start = now.clone().racing();
-        let a_ended = a.as_mut().advance_as_a_whole(&start, 0, cx);
-        let b_ended = b.as_mut().advance_as_a_whole(&start, 1, cx);
+        let start = rank.racing(now);
+        let a_ended = a.as_mut().advance_as_a_whole(start, 0, cx);
+        let b_ended = b.as_mut().advance_as_a_whole(start, 1, cx);
         if !rank.is_decided(a_ended, b_ended) {
             this.branches = Some((a, b));
             rank.set_moment(now);
             return Poll::Pending;
         }
-        let b_is_first = b_ended && (!a_ended || b.end().is_before(a.end()));
+        let b_is_first = b_ended && (!a_ended || rank.is_before(b.moment, a.moment));
         if b_is_first {
             let output = b.as_mut().win(a.as_mut(), now);
             return Poll::Ready((Winner::B(output), Rest::A(a)));

@@ -4,21 +4,28 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use crate::Path;
-use crate::rank::{Moment, Rank};
+use crate::rank::Rank;
+use crate::{Moment, Path};
+
+impl Rank<'_> {
+    /// A place where `offers` branches of this rank put the same thing, and others take the earliest.
+    pub fn earliest<T: Clone>(&self, offers: usize) -> Earliest<'_, T> {
+        Earliest::new(self, offers)
+    }
+}
 
 /// Where branches of one rank offer the same thing, and others wait for the earliest offer: see [`Rank::earliest`].
-pub struct Earliest<'r, R: Rank, T> {
-    rank: &'r R,
+pub struct Earliest<'r, T> {
+    rank: &'r Rank<'r>,
     awaited: Cell<usize>,
-    best: RefCell<Option<(R::Moment, T)>>,
+    best: RefCell<Option<(Moment, T)>>,
     /// How to wake those who wait.
     waiting: RefCell<Option<(Path, Waker)>>,
 }
 
-impl<'r, R: Rank, T: Clone> Earliest<'r, R, T> {
-    pub(crate) fn new(rank: &'r R, offers: usize) -> Self {
-        rank.set_moment(rank.moment().racing());
+impl<'r, T: Clone> Earliest<'r, T> {
+    fn new(rank: &'r Rank<'r>, offers: usize) -> Self {
+        rank.set_moment(rank.racing(rank.moment()));
         Self { rank, awaited: Cell::new(offers), best: RefCell::new(None), waiting: RefCell::default() }
     }
 
@@ -28,8 +35,8 @@ impl<'r, R: Rank, T: Clone> Earliest<'r, R, T> {
         let mut best = self.best.borrow_mut();
         *best = Some(match best.take() {
             None => (now, value),
-            Some((then, _)) if now.is_before(&then) => (now.decided(then).0, value),
-            Some((then, earlier)) => (then.decided(now).0, earlier),
+            Some((then, _)) if self.rank.is_before(now, then) => (self.rank.decided(now, then).0, value),
+            Some((then, earlier)) => (self.rank.decided(then, now).0, earlier),
         });
         self.awaited.set(self.awaited.get() - 1);
         if let Some((path, waker)) = self.waiting.take() {
@@ -48,9 +55,10 @@ impl<'r, R: Rank, T: Clone> Earliest<'r, R, T> {
             }
         })
         .await;
-        self.rank.set_moment(self.rank.moment().after_first(moment));
+        self.rank.set_moment(self.rank.after_first(self.rank.moment(), moment));
         value
     }
+
     /// This branch waits, too.
     fn add(&self, path: Path, waker: &Waker) {
         let waiting = &mut *self.waiting.borrow_mut();

@@ -1,8 +1,9 @@
 //! The vocabulary of Hocket: rank programs, their verbs, buffers, collectives, units and errors.
 //!
-//! A *program* is what one rank does, an async function over the verbs of [`Rank`]. A *world* implements [`Rank`] and so
-//! gives the verbs a meaning. This crate knows neither algorithms nor worlds.
+//! A *program* is what one rank does, an async function over the verbs of [`Rank`]. A [`World`] gives the verbs a meaning.
+//! This crate knows neither algorithms nor worlds.
 
+mod beside;
 pub mod budget;
 mod call;
 mod combinators;
@@ -10,21 +11,30 @@ pub mod demand;
 mod earliest;
 mod error;
 mod executor;
+mod graph;
 pub mod matching;
+mod moment;
 mod path;
+mod program;
 mod rank;
 mod span;
 mod subgroup;
 mod tokens;
 pub mod units;
+mod world;
 
+pub use beside::{Beside, Completed};
 pub use call::{Call, Collective, Counts, Parameter, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, Started, Winner};
 pub use earliest::Earliest;
 pub use error::{Error, Result};
-pub use executor::{Again, Ranks, ReadyRanks, check_ranks, run_to_completion};
+pub use executor::{Again, ReadyRanks};
+pub use graph::{Graph, Waits};
+pub use moment::{Moment, Moments, Position};
 pub use path::{Path, Woken};
-pub use rank::{Moment, Options, Program, Rank, Received, Side, Source, Tag};
+pub use program::{AnyProgram, Fleet, Home, Program, Repeated, check_ranks, run};
+pub use rank::{Ground, Operation, Output, Rank, Seat, Side, Source, Tag, View};
 pub use span::{Buffer, Span};
 pub use subgroup::Subgroup;
 pub use tokens::Tokens;
+pub use world::{At, Features, Options, Outcome, Progress, Received, Step, World};

@@ -1,11 +1,13 @@
 //! The verbs a rank program is written in.
 
-use std::future::{Future, ready};
+use std::cell::{Cell, RefCell, RefMut};
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use crate::combinators::{Branch, First, Join, JoinAll, Started};
-use crate::earliest::Earliest;
-use crate::tokens::Tokens;
-use crate::{Call, Path, Result, Span};
+use crate::world::{At, Features, Options, Outcome, Progress, Received, Step, World};
+use crate::{Moment, Moments, Path, Result, Span};
 
 /// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
 pub type Tag = u32;
@@ -29,15 +31,6 @@ impl Source {
     }
 }
 
-/// What a receive got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// The sender.
-    pub source: usize,
-    /// Number of elements; at most the length of the receiving span.
-    pub len: usize,
-}
-
 /// On which side of the target the source stands when the two are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -47,195 +40,428 @@ pub enum Side {
     Right,
 }
 
-/// What a send may carry besides its data.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Options {
-    /// Matched by the receive.
-    pub tag: Tag,
-    /// The sender goes on as soon as its processor is free of the message; the data must not change before it has left.
-    pub is_posted: bool,
-    /// Done no earlier than its receive has been posted, as a rendezvous, however short it is. Worlds without time take it
-    /// for any other message.
-    pub is_synchronous: bool,
-    /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
-    pub gap_packets: f64,
+/// A world, as all ranks share it.
+trait Host {
+    fn issue(&self, at: At, step: &Step) -> Progress;
+    fn take(&self, at: At, ticket: u32) -> Option<Outcome>;
+    fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
 
-/// The point that a branch of a program has reached: a virtual time, a set of finished operations, or nothing at all.
-///
-/// [`Join`] and [`First`] start every branch at the moment they were reached, and continue at the later of the
-/// branches' moments, or at the earlier.
-pub trait Moment: Clone {
-    /// The moment at which both have been reached.
-    fn later(self, other: Self) -> Self;
-    /// Whether this moment is certainly before `other`; ties and incomparable moments are not.
-    fn is_before(&self, other: &Self) -> bool;
-    /// The moment at which branch `index` of several starts.
-    fn branch(self, _index: usize) -> Self {
-        self
+impl<W: World> Host for RefCell<W> {
+    fn issue(&self, at: At, step: &Step) -> Progress {
+        self.borrow_mut().issue(at, step)
     }
-    /// The moment at which a `join` that was reached at `self` continues, `end` being the latest of its branches' ends.
-    fn after_join(self, end: Self) -> Self {
-        end
+
+    fn take(&self, at: At, ticket: u32) -> Option<Outcome> {
+        self.borrow_mut().take(at, ticket)
     }
-    /// The moment at which the branches of a `first` start.
-    fn racing(self) -> Self {
-        self
-    }
-    /// The moment at which a `first` that was reached at `self` continues; it is the same point of the program whichever
-    /// branch won.
-    fn after_first(self, winner: Self) -> Self {
-        self.later(winner)
-    }
-    /// The earlier moment, at which a `first` continues, and the later one, at which its rest ends; `self` was found to
-    /// be the earlier.
-    fn decided(self, other: Self) -> (Self, Self) {
-        (self, other)
+
+    fn world(&self) -> RefMut<'_, dyn World + '_> {
+        RefMut::map(self.borrow_mut(), |world| world as &mut (dyn World + '_))
     }
 }
 
-impl Moment for () {
-    fn later(self, (): ()) {}
-    fn is_before(&self, (): &()) -> bool {
-        false
+/// A world and what its ranks know of it.
+pub struct Ground<'w> {
+    host: &'w (dyn Host + 'w),
+    features: Features,
+    size: usize,
+}
+
+impl<'w> Ground<'w> {
+    /// Of `size` ranks.
+    pub fn new<W: World + 'w>(world: &'w RefCell<W>, size: usize) -> Self {
+        let features = world.borrow().features();
+        Self { host: world, features, size }
     }
 }
 
-impl Moment for f64 {
-    fn later(self, other: Self) -> Self {
-        self.max(other)
+/// One rank's place in its world: how far it is.
+pub struct Seat<'w> {
+    ground: &'w Ground<'w>,
+    rank: usize,
+    moment: Cell<Moment>,
+    path: Cell<Path>,
+}
+
+impl<'w> Seat<'w> {
+    /// `rank`, at the beginning of its program.
+    pub fn new(ground: &'w Ground<'w>, rank: usize) -> Self {
+        Self { ground, rank, moment: Cell::default(), path: Cell::new(ground.features.path) }
     }
-    fn is_before(&self, other: &Self) -> bool {
-        self < other
+
+    /// The moment that the running branch has reached.
+    pub fn moment(&self) -> Moment {
+        self.moment.get()
     }
+}
+
+/// A rank as another program sees it that runs as a part of the rank's own: as a member of a group, say.
+pub trait View {
+    /// The rank, as the program around sees it.
+    fn below(&self) -> &Rank<'_>;
+    /// The rank's number.
+    fn rank(&self) -> usize {
+        self.below().rank()
+    }
+    /// Number of ranks.
+    fn size(&self) -> usize {
+        self.below().size()
+    }
+    /// What the rank below does for a step, which waits if that waits; nothing if there is nothing to do, and a circuit is then said to be open.
+    fn step(&self, step: Step) -> Option<Step> {
+        Some(step)
+    }
+    /// What a step got that the rank below has done.
+    fn received(&self, _step: &Step, received: Received) -> Received {
+        received
+    }
+    /// As [`Rank::scratch`].
+    fn scratch(&self, len: usize) -> Span {
+        self.below().scratch(len)
+    }
+    /// As [`Rank::circuits`].
+    fn circuits(&self) -> Option<usize> {
+        self.below().circuits()
+    }
+    /// The program says that its result is complete.
+    fn complete(&self) {}
 }
 
 /// One rank, as its program sees it. Verbs are futures: nothing happens until they are awaited or joined.
-///
-/// A world implements the required methods; the provided ones are written in terms of them.
-pub trait Rank: Sized {
-    /// What the world tracks along each branch of the program.
-    type Moment: Moment;
+#[derive(Clone, Copy)]
+pub struct Rank<'r> {
+    seat: &'r Seat<'r>,
+    view: Option<&'r dyn View>,
+}
+
+impl<'r> Rank<'r> {
+    /// The rank of this seat.
+    pub fn new(seat: &'r Seat<'r>) -> Self {
+        Self { seat, view: None }
+    }
+
+    /// The rank of `view`, as a program sees it that runs through that.
+    pub fn through(view: &'r dyn View) -> Self {
+        Self { seat: view.below().seat, view: Some(view) }
+    }
 
     /// This rank's number, `0..size`.
-    fn rank(&self) -> usize;
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.view.map_or(self.seat.rank, |view| view.rank())
+    }
+
     /// Number of ranks.
-    fn size(&self) -> usize;
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.view.map_or(self.ground().size, |view| view.size())
+    }
+
     /// `len` fresh elements of working memory; their values are undefined.
-    fn scratch(&self, len: usize) -> Span;
+    pub fn scratch(&self, len: usize) -> Span {
+        match self.view {
+            Some(view) => view.scratch(len),
+            None => self.world().scratch(self.seat.rank, len),
+        }
+    }
+
     /// Whether there is memory for so much scratch; always, in worlds that hold no data.
     ///
     /// # Errors
     /// As [`budget::check`](crate::budget::check).
-    fn check_scratch(&self, _len: usize) -> Result<()> {
-        Ok(())
+    pub fn check_scratch(&self, len: usize) -> Result<()> {
+        self.world().check_scratch(len)
     }
-    /// Sends `data` to rank `to`; done when the span may be changed again.
-    fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()>;
-    /// Receives into `into` a message of at most its length.
-    fn recv_with(&self, from: Source, into: Span, tag: Tag) -> impl Future<Output = Received>;
-    /// Combines `source` into `target`, element by element; `side` says where the source stands.
-    fn combine(&self, source: Span, target: Span, side: Side) -> impl Future<Output = ()>;
-    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
-    fn copy(&self, source: Span, target: Span) -> impl Future<Output = ()>;
-    /// Computes for `time_s` seconds.
-    fn compute(&self, time_s: f64) -> impl Future<Output = ()>;
-    /// Opens a circuit to `peer` ahead of the messages to it; done when it is open, or refused: false, and messages get
-    /// theirs as they come. Free where the network has no circuits, and then true.
-    fn connect(&self, _peer: usize) -> impl Future<Output = bool> {
-        ready(true)
-    }
-    /// Does without the circuit to `peer` from here on; done when it is released. Free where the network has no circuits.
-    fn disconnect(&self, _peer: usize) -> impl Future<Output = ()> {
-        ready(())
-    }
+
     /// How many circuits a program should open ahead of its messages, the same on all ranks: 0 where circuits come by
     /// themselves. None where there are none.
-    fn ports(&self) -> Option<usize> {
-        None
+    pub fn circuits(&self) -> Option<usize> {
+        self.view.map_or(self.ground().features.circuits, |view| view.circuits())
     }
+
     /// The result of this rank is complete, and nothing in it will change: the collective returns to its caller. What
     /// the program does from here on only serves other ranks. A program that does not say it is complete at its end.
-    fn complete(&self) {}
+    pub fn complete(&self) {
+        match self.view {
+            Some(view) => view.complete(),
+            None => self.world().complete(self.seat.rank, self.moment()),
+        }
+    }
+
     /// The time of the branch that is running, in seconds by the rank's clock; none in a world without one.
-    fn time_s(&self) -> Option<f64> {
-        None
+    pub fn time_s(&self) -> Option<f64> {
+        self.world().time_s(self.moment())
     }
-    /// The moment of the branch that is running.
-    fn moment(&self) -> Self::Moment;
-    /// Continues the running branch at `moment`.
-    fn set_moment(&self, moment: Self::Moment);
-    /// The branch that is running. A world that does not know which operation of a rank has ended tells none apart.
-    fn path(&self) -> Path {
-        Path::WHOLE
+
+    /// Sends `data` to rank `to`; done when the span may be changed again.
+    #[inline]
+    pub fn send_with(&self, to: usize, data: Span, options: Options) -> Operation<'_, ()> {
+        self.operation(Step::Send { to, data, options })
     }
-    /// From here on `path` is running.
-    fn set_path(&self, _path: Path) {}
-    /// Whether an operation has ended for which this branch waits, or one further on; else it need not be polled.
-    fn can_go_on(&self, _path: Path) -> bool {
-        true
+
+    /// Receives into `into` a message of at most its length.
+    #[inline]
+    pub fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Operation<'_, Received> {
+        self.operation(Step::Recv { from, into, tag })
     }
-    /// What this branch waits for has happened, in another branch.
-    fn wake(&self, _path: Path) {}
-    /// Whether a `first` can tell its winner, given which of its branches have ended. A world whose ranks do not run
-    /// in the order of time has to wait for both.
-    fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
-        a_ended || b_ended
+
+    /// Combines `source` into `target`, element by element; `side` says where the source stands.
+    #[inline]
+    pub fn combine(&self, source: Span, target: Span, side: Side) -> Operation<'_, ()> {
+        self.operation(Step::Combine { source, target, side })
     }
-    /// A place where `offers` branches of this rank put the same thing, and others take the earliest.
-    fn earliest<T: Clone>(&self, offers: usize) -> Earliest<'_, Self, T> {
-        Earliest::new(self, offers)
+
+    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
+    #[inline]
+    pub fn copy(&self, source: Span, target: Span) -> Operation<'_, ()> {
+        self.operation(Step::Copy { source, target })
     }
-    /// A place where branches of this rank put tokens and others take them; so many are there from now on.
-    fn tokens(&self, count: usize) -> Tokens<'_, Self> {
-        Tokens::new(self, count)
+
+    /// Computes for `time_s` seconds.
+    #[inline]
+    pub fn compute(&self, time_s: f64) -> Operation<'_, ()> {
+        self.operation(Step::Compute { time_s })
     }
-    /// The rest of a `first` is dropped; whether its branch had ended all the same. Nothing to do where ranks run in the
-    /// order of time.
-    fn withdraw_branch(&self, _has_ended: bool) {}
+
+    /// Opens a circuit to `peer` ahead of the messages to it; done when it is open, or refused: false, and messages get
+    /// theirs as they come. Free where the network has no circuits, and then true.
+    #[inline]
+    pub fn connect(&self, peer: usize) -> Operation<'_, bool> {
+        self.operation(Step::Connect { peer })
+    }
+
+    /// Does without the circuit to `peer` from here on; done when it is released. Free where the network has no circuits.
+    #[inline]
+    pub fn disconnect(&self, peer: usize) -> Operation<'_, ()> {
+        self.operation(Step::Disconnect { peer })
+    }
 
     /// Sends `data` to rank `to`.
-    fn send(&self, to: usize, data: Span) -> impl Future<Output = ()> {
+    #[inline]
+    pub fn send(&self, to: usize, data: Span) -> Operation<'_, ()> {
         self.send_with(to, data, Options::default())
     }
+
     /// Receives from rank `from` into `into`.
-    fn recv(&self, from: usize, into: Span) -> impl Future<Output = Received> {
+    #[inline]
+    pub fn recv(&self, from: usize, into: Span) -> Operation<'_, Received> {
         self.recv_with(Source::Rank(from as u32), into, 0)
     }
+
     /// Receives from whichever rank's message comes first.
-    fn recv_any(&self, into: Span) -> impl Future<Output = Received> {
+    #[inline]
+    pub fn recv_any(&self, into: Span) -> Operation<'_, Received> {
         self.recv_with(Source::Any, into, 0)
     }
-    /// Sends to `to` while receiving from `from`.
-    fn sendrecv(&self, to: usize, data: Span, from: usize, into: Span) -> impl Future<Output = ((), Received)> {
-        self.join(self.send(to, data), self.recv(from, into))
-    }
+
     /// Combines `source`, which came from `peer` and holds its side's contributions, into `target` in rank order.
-    fn reduce(&self, peer: usize, source: Span, target: Span) -> impl Future<Output = ()> {
+    #[inline]
+    pub fn reduce(&self, peer: usize, source: Span, target: Span) -> Operation<'_, ()> {
         self.combine(source, target, if peer < self.rank() { Side::Left } else { Side::Right })
     }
-    /// Does both, side by side; done when both are.
-    fn join<A: Future, B: Future>(&self, a: A, b: B) -> Join<'_, Self, A, B> {
-        Join::new(Branch::new(self, a), Branch::new(self, b))
+
+    #[inline]
+    fn operation<O: Output>(&self, step: Step) -> Operation<'_, O> {
+        Operation { rank: self, step, state: State::New, output: PhantomData }
     }
-    /// Does all of these side by side; done when all are.
-    fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, Self, F> {
-        JoinAll::new(self, branches)
+
+    #[inline]
+    fn ground(&self) -> &'r Ground<'r> {
+        self.seat.ground
     }
-    /// Starts one verb now and goes on without it: it is issued, whatever comes of what this returns. That is done when the
-    /// verb is; when it is dropped, a receive is withdrawn.
-    fn start<F: Future>(&self, future: F) -> impl Future<Output = Started<'_, Self, F>> {
-        Started::new(self, future)
+
+    fn world(&self) -> RefMut<'r, dyn World + 'r> {
+        self.ground().host.world()
     }
-    /// Starts both; done when the earlier one is. The other goes on when the [`crate::Rest`] is awaited, and is
-    /// withdrawn when that is dropped.
-    fn first<A: Future, B: Future>(&self, a: A, b: B) -> First<'_, Self, A, B> {
-        First::new(self, a, b)
+
+    #[inline]
+    fn at(&self) -> At {
+        At { rank: self.seat.rank, path: self.seat.path.get(), now: self.seat.moment.get() }
+    }
+
+    #[inline]
+    fn issue(&self, step: &Step) -> Progress {
+        match self.view {
+            None => self.ground().host.issue(self.at(), step),
+            Some(view) => self.issue_through(view, step),
+        }
+    }
+
+    fn issue_through(&self, view: &dyn View, step: &Step) -> Progress {
+        let Some(below) = view.step(*step) else {
+            return Progress::Done((self.moment(), Received { source: self.rank(), len: 1 }));
+        };
+        match view.below().issue(&below) {
+            Progress::Done((moment, received)) => Progress::Done((moment, view.received(step, received))),
+            waits => waits,
+        }
+    }
+
+    #[inline]
+    fn take(&self, step: &Step, ticket: u32) -> Option<Outcome> {
+        match self.view {
+            None => self.ground().host.take(self.at(), ticket),
+            Some(view) => Self::take_through(view, step, ticket),
+        }
+    }
+
+    fn take_through(view: &dyn View, step: &Step, ticket: u32) -> Option<Outcome> {
+        let below = view.below();
+        let (moment, received) = match below.view {
+            None => below.ground().host.take(below.at(), ticket)?,
+            Some(_) => below.take(&view.step(*step)?, ticket)?,
+        };
+        Some((moment, view.received(step, received)))
+    }
+
+    // What combinators have to know of the branch that is running.
+
+    #[inline]
+    pub(crate) fn moment(&self) -> Moment {
+        self.seat.moment.get()
+    }
+
+    #[inline]
+    pub(crate) fn set_moment(&self, moment: Moment) {
+        self.seat.moment.set(moment);
+    }
+
+    #[inline]
+    pub(crate) fn path(&self) -> Path {
+        self.seat.path.get()
+    }
+
+    #[inline]
+    pub(crate) fn set_path(&self, path: Path) {
+        self.seat.path.set(path);
+    }
+
+    pub(crate) fn can_go_on(&self, path: Path) -> bool {
+        self.world().can_go_on(self.seat.rank, path)
+    }
+
+    pub(crate) fn wake(&self, path: Path) {
+        self.world().wake(self.seat.rank, path);
+    }
+
+    /// Whether a `first` can tell its winner, given which of its branches have ended.
+    pub(crate) fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
+        self.world().race(self.seat.rank);
+        if self.ground().features.first_waits_for_both { a_ended && b_ended } else { a_ended || b_ended }
+    }
+
+    pub(crate) fn drop_ended(&self) {
+        self.world().drop_ended(self.seat.rank);
+    }
+
+    #[inline]
+    fn ordered<T>(&self, by_time: impl FnOnce() -> T, by_world: impl FnOnce(&mut dyn Moments) -> T) -> T {
+        if self.ground().features.has_moments { by_world(self.world().moments()) } else { by_time() }
+    }
+
+    #[inline]
+    pub(crate) fn later(&self, one: Moment, other: Moment) -> Moment {
+        self.ordered(|| one.later(other), |order| order.later(one, other))
+    }
+
+    pub(crate) fn is_before(&self, one: Moment, other: Moment) -> bool {
+        self.ordered(|| one.time_s() < other.time_s(), |order| order.is_before(one, other))
+    }
+
+    #[inline]
+    pub(crate) fn branch_of(&self, start: Moment, index: usize) -> Moment {
+        self.ordered(|| start.branch(index), |order| order.branch(start, index))
+    }
+
+    #[inline]
+    pub(crate) fn after_join(&self, start: Moment, end: Moment) -> Moment {
+        self.ordered(|| end, |order| order.after_join(start, end))
+    }
+
+    pub(crate) fn racing(&self, now: Moment) -> Moment {
+        self.ordered(|| now, |order| order.racing(now))
+    }
+
+    pub(crate) fn after_first(&self, now: Moment, winner: Moment) -> Moment {
+        self.ordered(|| now.after_first(winner), |order| order.after_first(now, winner))
+    }
+
+    pub(crate) fn decided(&self, earlier: Moment, later: Moment) -> (Moment, Moment) {
+        self.ordered(|| (earlier, later), |order| order.decided(earlier, later))
     }
 }
 
-/// What every rank does in one collective call.
-pub trait Program {
-    /// The steps of rank `r` in call `c`.
-    fn run(&self, r: &impl Rank, c: &Call) -> impl Future<Output = ()>;
+/// What a verb gives its program.
+pub trait Output {
+    /// Of what its step received.
+    fn of(received: Received) -> Self;
+}
+
+impl Output for () {
+    fn of(_: Received) {}
+}
+
+impl Output for bool {
+    fn of(received: Received) -> Self {
+        received.len > 0
+    }
+}
+
+impl Output for Received {
+    fn of(received: Received) -> Self {
+        received
+    }
+}
+
+/// A verb under way: issued when it is first polled, at the moment of its branch, and withdrawn when it is dropped before
+/// it is done.
+pub struct Operation<'r, O> {
+    rank: &'r Rank<'r>,
+    step: Step,
+    state: State,
+    output: PhantomData<fn() -> O>,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    New,
+    Waits(u32),
+    Never,
+    Done,
+}
+
+impl<O: Output> Future for Operation<'_, O> {
+    type Output = O;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O> {
+        let outcome = match self.state {
+            State::New => match self.rank.issue(&self.step) {
+                Progress::Done(outcome) => Some(outcome),
+                Progress::Waits(ticket) => {
+                    self.state = State::Waits(ticket);
+                    None
+                }
+                Progress::Never => {
+                    self.state = State::Never;
+                    None
+                }
+            },
+            State::Waits(ticket) => self.rank.take(&self.step, ticket),
+            State::Never | State::Done => None,
+        };
+        let Some((moment, received)) = outcome else { return Poll::Pending };
+        self.state = State::Done;
+        self.rank.set_moment(moment);
+        Poll::Ready(O::of(received))
+    }
+}
+
+impl<O> Drop for Operation<'_, O> {
+    fn drop(&mut self) {
+        if let State::Waits(ticket) = self.state {
+            self.rank.world().withdraw(self.rank.seat.rank, ticket);
+        }
+    }
 }

@@ -1,13 +1,14 @@
 //! Some of the ranks, as if there were no others: programs run among them as they stand.
 
 use std::cell::OnceCell;
-use std::future::Future;
 
-use crate::{Buffer, Options, Path, Rank, Received, Side, Source, Span, Tag};
+use crate::rank::{Rank, Source, Tag, View};
+use crate::world::{Options, Received, Step};
+use crate::{Buffer, Moment, Span};
 
 /// A rank as a member of a group. Its number is its place among the members, which may be in any order.
-pub struct Subgroup<'r, R: Rank> {
-    rank: &'r R,
+pub struct Subgroup<'r> {
+    rank: &'r Rank<'r>,
     members: &'r [usize],
     place: usize,
     /// What the program's input and result are to the rank.
@@ -18,17 +19,17 @@ pub struct Subgroup<'r, R: Rank> {
     /// How many of the rank's elements one of the program's is.
     element: usize,
     /// Where it is noted when the program is complete.
-    completed: Option<&'r OnceCell<R::Moment>>,
+    completed: Option<&'r OnceCell<Moment>>,
     /// Whether its programs ask for circuits.
     has_circuits: bool,
 }
 
-impl<'r, R: Rank> Subgroup<'r, R> {
+impl<'r> Subgroup<'r> {
     /// `rank` as one of `members`, which ascend; messages have tags from `first_tag` on.
     ///
     /// # Panics
     /// When it is not one of them: a defect of the calling program.
-    pub fn new(rank: &'r R, members: &'r [usize], (input, result): (Span, Span), first_tag: Tag) -> Self {
+    pub fn new(rank: &'r Rank<'r>, members: &'r [usize], (input, result): (Span, Span), first_tag: Tag) -> Self {
         let place = members.binary_search(&rank.rank()).expect("a member");
         Self::at(rank, (members, place), (input, result), first_tag, 1)
     }
@@ -36,7 +37,7 @@ impl<'r, R: Rank> Subgroup<'r, R> {
     /// `rank` as the one of `members` that stands at `place`, whatever their order; messages have tags from `first_tag` on,
     /// and an element of the program is `element` elements of the rank.
     pub fn at(
-        rank: &'r R,
+        rank: &'r Rank<'r>,
         (members, place): (&'r [usize], usize),
         (input, result): (Span, Span),
         first_tag: Tag,
@@ -46,13 +47,18 @@ impl<'r, R: Rank> Subgroup<'r, R> {
     }
 
     /// The same, and when the program says that it is complete, that is noted.
-    pub fn completing(self, completed: &'r OnceCell<R::Moment>) -> Self {
+    pub fn completing(self, completed: &'r OnceCell<Moment>) -> Self {
         Self { completed: Some(completed), ..self }
     }
 
     /// The same, in which circuits come with the messages: what programs ask for at a time would be one wish.
     pub fn without_circuits(self) -> Self {
         Self { has_circuits: false, ..self }
+    }
+
+    /// The rank that a program of the group runs on.
+    pub fn rank(&self) -> Rank<'_> {
+        Rank::through(self)
     }
 
     fn span(&self, span: Span) -> Span {
@@ -65,8 +71,10 @@ impl<'r, R: Rank> Subgroup<'r, R> {
     }
 }
 
-impl<R: Rank> Rank for Subgroup<'_, R> {
-    type Moment = R::Moment;
+impl View for Subgroup<'_> {
+    fn below(&self) -> &Rank<'_> {
+        self.rank
+    }
 
     fn rank(&self) -> usize {
         self.place
@@ -81,88 +89,47 @@ impl<R: Rank> Rank for Subgroup<'_, R> {
         Span { offset: all.offset.div_ceil(self.element), len, ..all }
     }
 
-    fn send_with(&self, to: usize, data: Span, options: Options) -> impl Future<Output = ()> {
-        let options = Options { tag: self.first_tag + options.tag, ..options };
-        self.rank.send_with(self.members[to], self.span(data), options)
+    fn circuits(&self) -> Option<usize> {
+        if self.has_circuits { self.rank.circuits() } else { None }
     }
 
-    async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
-        let sender = match from {
-            Source::Rank(member) => Source::Rank(self.members[member as usize] as u32),
-            Source::Any => Source::Any,
-        };
-        let received = self.rank.recv_with(sender, self.span(into), self.first_tag + tag).await;
+    fn step(&self, step: Step) -> Option<Step> {
+        Some(match step {
+            Step::Send { to, data, options } => {
+                let options = Options { tag: self.first_tag + options.tag, ..options };
+                Step::Send { to: self.members[to], data: self.span(data), options }
+            }
+            Step::Recv { from, into, tag } => {
+                let from = match from {
+                    Source::Rank(member) => Source::Rank(self.members[member as usize] as u32),
+                    Source::Any => Source::Any,
+                };
+                Step::Recv { from, into: self.span(into), tag: self.first_tag + tag }
+            }
+            Step::Combine { source, target, side } => {
+                Step::Combine { source: self.span(source), target: self.span(target), side }
+            }
+            Step::Copy { source, target } => Step::Copy { source: self.span(source), target: self.span(target) },
+            Step::Compute { .. } => step,
+            Step::Connect { .. } if !self.has_circuits => return None,
+            Step::Connect { peer } => Step::Connect { peer: self.members[peer] },
+            Step::Disconnect { peer } => Step::Disconnect { peer: self.members[peer] },
+        })
+    }
+
+    fn received(&self, step: &Step, received: Received) -> Received {
+        let Step::Recv { from, .. } = step else { return received };
         let place = || self.members.iter().position(|member| *member == received.source);
         let source = match from {
-            Source::Rank(member) => member as usize,
+            Source::Rank(member) => *member as usize,
             Source::Any => place().expect("members send to members"),
         };
         Received { source, len: received.len / self.element }
-    }
-
-    fn combine(&self, source: Span, target: Span, side: Side) -> impl Future<Output = ()> {
-        self.rank.combine(self.span(source), self.span(target), side)
-    }
-
-    fn copy(&self, source: Span, target: Span) -> impl Future<Output = ()> {
-        self.rank.copy(self.span(source), self.span(target))
-    }
-
-    fn compute(&self, time_s: f64) -> impl Future<Output = ()> {
-        self.rank.compute(time_s)
-    }
-
-    async fn connect(&self, peer: usize) -> bool {
-        !self.has_circuits || self.rank.connect(self.members[peer]).await
-    }
-
-    fn disconnect(&self, peer: usize) -> impl Future<Output = ()> {
-        self.rank.disconnect(self.members[peer])
-    }
-
-    fn ports(&self) -> Option<usize> {
-        if self.has_circuits { self.rank.ports() } else { None }
     }
 
     fn complete(&self) {
         if let Some(completed) = self.completed {
             completed.get_or_init(|| self.rank.moment());
         }
-    }
-
-    fn time_s(&self) -> Option<f64> {
-        self.rank.time_s()
-    }
-
-    fn moment(&self) -> R::Moment {
-        self.rank.moment()
-    }
-
-    fn set_moment(&self, moment: R::Moment) {
-        self.rank.set_moment(moment);
-    }
-
-    fn path(&self) -> Path {
-        self.rank.path()
-    }
-
-    fn set_path(&self, path: Path) {
-        self.rank.set_path(path);
-    }
-
-    fn can_go_on(&self, path: Path) -> bool {
-        self.rank.can_go_on(path)
-    }
-
-    fn wake(&self, path: Path) {
-        self.rank.wake(path);
-    }
-
-    fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
-        self.rank.is_decided(a_ended, b_ended)
-    }
-
-    fn withdraw_branch(&self, has_ended: bool) {
-        self.rank.withdraw_branch(has_ended);
     }
 }

@@ -5,21 +5,28 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use crate::Path;
-use crate::rank::{Moment, Rank};
+use crate::rank::Rank;
+use crate::{Moment, Path};
+
+impl Rank<'_> {
+    /// A place where branches of this rank put tokens and others take them; so many are there from now on.
+    pub fn tokens(&self, count: usize) -> Tokens<'_> {
+        Tokens::new(self, count)
+    }
+}
 
 /// What some branches of a rank put and others take, in the order in which it was put: see [`Rank::tokens`].
-pub struct Tokens<'r, R: Rank> {
-    rank: &'r R,
+pub struct Tokens<'r> {
+    rank: &'r Rank<'r>,
     /// When each was put.
-    put: RefCell<VecDeque<R::Moment>>,
+    put: RefCell<VecDeque<Moment>>,
     /// What all branches that wait have in common, and how to wake them.
     waiting: Cell<Option<Path>>,
     waker: OnceCell<Waker>,
 }
 
-impl<'r, R: Rank> Tokens<'r, R> {
-    pub(crate) fn new(rank: &'r R, count: usize) -> Self {
+impl<'r> Tokens<'r> {
+    fn new(rank: &'r Rank<'r>, count: usize) -> Self {
         let put = RefCell::new((0..count).map(|_| rank.moment()).collect());
         Self { rank, put, waiting: Cell::new(None), waker: OnceCell::new() }
     }
@@ -45,6 +52,6 @@ impl<'r, R: Rank> Tokens<'r, R> {
             }
         })
         .await;
-        self.rank.set_moment(self.rank.moment().after_first(put));
+        self.rank.set_moment(self.rank.after_first(self.rank.moment(), put));
     }
 }

@@ -1,258 +1,271 @@
 //! A rank whose verbs move real bytes, by the functions of a [`Link`].
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::c_void;
-use std::future::poll_fn;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use hocket_core::matching::Slots;
-use hocket_core::{Options, Path, Rank, Received, Side, Source, Span, Tag, Woken};
+use hocket_core::{
+    At, Features, Ground, Home, Outcome, Path, Progress, Received, Side, Source, Span, Step, Tag, Woken, World,
+};
 
 use crate::buffers::{Buffers, Layout};
 use crate::transport::{ANY_SOURCE, Ended, Failure, Link, Transport};
 
-/// This process's rank in one operation.
-pub struct EngineRank {
+/// The world of one operation, of which this process is a rank.
+pub struct Process {
     rank: usize,
     size: usize,
+    /// What the rank has under way.
+    pub world: RefCell<Messages>,
+}
+
+impl Process {
+    /// A rank that waits for its first call.
+    pub fn new(rank: usize, size: usize, commutative: bool, layout: Layout, transport: Transport) -> Self {
+        Self { rank, size, world: RefCell::new(Messages::new(commutative, layout, transport)) }
+    }
+}
+
+impl Home for Process {
+    fn ground(&self) -> Ground<'_> {
+        Ground::new(&self.world, self.size)
+    }
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+}
+
+/// This process's part of one operation: its buffers, and its messages under way.
+pub struct Messages {
     commutative: bool,
     transport: Transport,
-    user: Cell<*mut c_void>,
-    buffers: RefCell<Buffers>,
+    user: *mut c_void,
+    buffers: Buffers,
     /// Room for the left operands that are combined into the right ones.
-    spare: Cell<Span>,
+    spare: Span,
     /// Messages under way, and the branches that wait for them.
-    messages: RefCell<Slots<Received, Path>>,
+    slots: Slots<Received, Path>,
     /// How many.
-    under_way: Cell<usize>,
-    /// Branches that compute.
-    computing: Cell<usize>,
-    path: Cell<Path>,
-    woken: Cell<Woken>,
-    failure: Cell<Option<Failure>>,
+    under_way: usize,
+    /// Slots of branches that compute, and when they are done.
+    computing: Vec<(u32, Instant)>,
+    woken: Woken,
+    failure: Option<Failure>,
 }
 
 /// Room for operations that have ended, per look.
 const ENDED_AT_A_LOOK: usize = 8;
 
-impl EngineRank {
-    /// A rank that waits for its first call.
-    pub fn new(rank: usize, size: usize, commutative: bool, layout: Layout, transport: Transport) -> Self {
+impl Messages {
+    fn new(commutative: bool, layout: Layout, transport: Transport) -> Self {
         Self {
-            rank,
-            size,
             commutative,
             transport,
-            user: Cell::new(std::ptr::null_mut()),
-            buffers: RefCell::new(Buffers::new(layout)),
-            spare: Cell::new(Span::EMPTY),
-            messages: RefCell::default(),
-            under_way: Cell::new(0),
-            computing: Cell::new(0),
-            path: Cell::new(Path::ROOT),
-            woken: Cell::new(Woken::NONE),
-            failure: Cell::new(None),
+            user: std::ptr::null_mut(),
+            buffers: Buffers::new(layout),
+            spare: Span::EMPTY,
+            slots: Slots::default(),
+            under_way: 0,
+            computing: Vec::new(),
+            woken: Woken::NONE,
+            failure: None,
         }
     }
 
     /// Makes ready for a call on these buffers.
-    pub fn restart(&self, user: *mut c_void, input: *mut u8, result: *mut u8) {
-        self.user.set(user);
-        self.buffers.borrow_mut().restart(input, result);
-        self.spare.set(Span::EMPTY);
-        self.path.set(Path::ROOT);
-        self.woken.set(Woken::NONE);
+    pub fn restart(&mut self, user: *mut c_void, input: *mut u8, result: *mut u8) {
+        self.user = user;
+        self.buffers.restart(input, result);
+        self.spare = Span::EMPTY;
+        self.woken = Woken::NONE;
     }
 
     /// Frees memory that the next call would not use again.
-    pub fn end(&self) {
-        self.buffers.borrow_mut().end();
+    pub fn end(&mut self) {
+        self.buffers.end();
     }
 
     /// Whether no message is under way.
     pub fn is_idle(&self) -> bool {
-        self.under_way.get() == 0
+        self.under_way == 0
     }
 
     /// What went wrong.
     pub fn failure(&self) -> Option<Failure> {
-        self.failure.get()
+        self.failure
     }
 
     /// The program was polled: nobody is known to be able to go on.
-    pub fn polled(&self) {
-        self.woken.set(Woken::NONE);
+    pub fn polled(&mut self) {
+        self.woken = Woken::NONE;
     }
 
     /// Whether some branch computes; it can go on at any time.
     pub fn is_computing(&self) -> bool {
-        self.computing.get() > 0
+        !self.computing.is_empty()
     }
 
-    /// Takes messages that have ended; whether there were any. Waits for one if it may, and nobody computes.
-    pub fn look(&self, may_wait: bool) -> bool {
+    /// Takes messages that have ended. Returns whether there were any. Waits for one if it may, and nobody computes.
+    pub fn look(&mut self, may_wait: bool) -> bool {
         let mut room = [Ended::default(); ENDED_AT_A_LOOK];
-        let ended = match self.link().test(may_wait && !self.is_computing(), &mut room) {
+        let may_wait = may_wait && !self.is_computing();
+        let ended = match (Link { table: &self.transport, user: self.user }).test(may_wait, &mut room) {
             Ok(ended) => ended,
             Err(failure) => {
-                self.failure.set(Some(failure));
+                self.failure = Some(failure);
                 return false;
             }
         };
         for Ended { slot, source, count } in ended {
-            self.under_way.set(self.under_way.get() - 1);
+            self.under_way -= 1;
             let received = Received { source: *source as usize, len: *count };
-            let waiting = self.messages.borrow_mut().fill(*slot, received);
-            waiting.into_iter().for_each(|path| self.wake(path));
+            self.slots.fill(*slot, received).into_iter().for_each(|path| self.woken.add(path));
         }
-        if self.is_computing() {
-            self.wake(Path::WHOLE);
+        if !self.computing.is_empty() {
+            self.woken.add(Path::WHOLE);
         }
         !ended.is_empty()
     }
 
+    fn link(&self) -> Link<'_> {
+        Link { table: &self.transport, user: self.user }
+    }
+
     /// Starts a message under a number of its own.
-    fn start(&self, start: impl FnOnce(u32) -> Result<(), Failure>) -> u32 {
-        let slot = self.messages.borrow_mut().open();
-        match start(slot) {
-            Ok(()) => self.under_way.set(self.under_way.get() + 1),
-            Err(failure) => self.failure.set(Some(failure)),
+    fn start(&mut self, start: impl FnOnce(&Self, u32) -> Result<(), Failure>) -> u32 {
+        let slot = self.slots.open();
+        match start(self, slot) {
+            Ok(()) => self.under_way += 1,
+            Err(failure) => self.failure = Some(failure),
         }
         slot
     }
 
-    async fn ended(&self, slot: u32) -> Received {
-        let guard = Abandon { rank: self, slot };
-        let received = poll_fn(|_| {
-            let mut messages = self.messages.borrow_mut();
-            if let Some(received) = messages.take(slot) {
-                return Poll::Ready(received);
-            }
-            messages.wait(slot, self.path.get());
-            Poll::Pending
-        })
-        .await;
-        std::mem::forget(guard);
-        received
-    }
-
-    fn link(&self) -> Link<'_> {
-        Link { table: &self.transport, user: self.user.get() }
-    }
-
-    fn at(&self, span: Span) -> *mut u8 {
-        self.buffers.borrow().at(span)
-    }
-
-    fn note(&self, outcome: Result<(), Failure>) {
+    fn note(&mut self, outcome: Result<(), Failure>) {
         if let Err(failure) = outcome {
-            self.failure.set(Some(failure));
+            self.failure = Some(failure);
         }
     }
 
-    /// target = target ∘ source, for an operator whose operands must stay in order.
-    fn combine_right(&self, source: Span, target: Span) -> Result<(), Failure> {
-        if self.spare.get().len < source.len {
-            self.spare.set(self.scratch(source.len));
-        }
-        let (link, len) = (self.link(), source.len);
-        let (source, target, spare) = (self.at(source), self.at(target), self.at(self.spare.get()));
-        link.copy(source, spare, len)?;
-        link.reduce(target, spare, len)?;
-        link.copy(spare, target, len)
-    }
-}
-
-/// A branch that waited is gone: the message still ends, and nobody is told.
-struct Abandon<'a> {
-    rank: &'a EngineRank,
-    slot: u32,
-}
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        self.rank.messages.borrow_mut().abandon(self.slot);
-    }
-}
-
-impl Rank for EngineRank {
-    type Moment = ();
-
-    fn rank(&self) -> usize {
-        self.rank
+    fn send(&mut self, to: usize, data: Span, tag: Tag) -> u32 {
+        self.start(|own, slot| own.link().send(slot, own.buffers.at(data), data.len, to, tag))
     }
 
-    fn size(&self) -> usize {
-        self.size
-    }
-
-    fn scratch(&self, len: usize) -> Span {
-        self.buffers.borrow_mut().scratch(len)
-    }
-
-    async fn send_with(&self, to: usize, data: Span, options: Options) {
-        let at = self.at(data);
-        let slot = self.start(|slot| self.link().send(slot, at, data.len, to, options.tag));
-        if options.is_posted {
-            self.messages.borrow_mut().abandon(slot);
-        } else {
-            self.ended(slot).await;
-        }
-    }
-
-    async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
+    fn receive(&mut self, from: Source, into: Span, tag: Tag) -> u32 {
         let from = match from {
             Source::Rank(rank) => rank as i32,
             Source::Any => ANY_SOURCE,
         };
-        let at = self.at(into);
-        let slot = self.start(|slot| self.link().receive(slot, at, into.len, from, tag));
-        self.ended(slot).await
+        self.start(|own, slot| own.link().receive(slot, own.buffers.at(into), into.len, from, tag))
     }
 
-    async fn combine(&self, source: Span, target: Span, side: Side) {
-        if source.is_empty() {
-            return;
-        }
-        self.note(match side {
+    fn combine(&mut self, source: Span, target: Span, side: Side) {
+        let outcome = match side {
+            _ if source.is_empty() => Ok(()),
             Side::Right if !self.commutative => self.combine_right(source, target),
-            _ => self.link().reduce(self.at(source), self.at(target), source.len),
-        });
+            _ => self.link().reduce(self.buffers.at(source), self.buffers.at(target), source.len),
+        };
+        self.note(outcome);
     }
 
-    async fn copy(&self, source: Span, target: Span) {
+    /// target = target ∘ source, for an operator whose operands must stay in order.
+    fn combine_right(&mut self, source: Span, target: Span) -> Result<(), Failure> {
+        if self.spare.len < source.len {
+            self.spare = self.buffers.scratch(source.len);
+        }
+        let (link, len) = (self.link(), source.len);
+        let [source, target, spare] = [source, target, self.spare].map(|span| self.buffers.at(span));
+        link.copy(source, spare, len)?;
+        link.reduce(target, spare, len)?;
+        link.copy(spare, target, len)
+    }
+
+    fn copy(&mut self, source: Span, target: Span) {
         if source != target && !source.is_empty() {
-            self.note(self.link().copy(self.at(source), self.at(target), source.len));
+            let outcome = self.link().copy(self.buffers.at(source), self.buffers.at(target), source.len);
+            self.note(outcome);
         }
     }
 
-    async fn compute(&self, time_s: f64) {
-        let end = Instant::now() + Duration::from_secs_f64(time_s);
-        self.computing.set(self.computing.get() + 1);
-        poll_fn(|_| if Instant::now() < end { Poll::Pending } else { Poll::Ready(()) }).await;
-        self.computing.set(self.computing.get() - 1);
+    fn done(&self, at: At) -> Progress {
+        Progress::Done((at.now, Received { source: at.rank, len: 1 }))
     }
 
-    fn moment(&self) {}
-
-    fn set_moment(&self, (): ()) {}
-
-    fn path(&self) -> Path {
-        self.path.get()
+    fn compute(&mut self, time_s: f64) -> u32 {
+        let slot = self.slots.open();
+        self.computing.push((slot, Instant::now() + Duration::from_secs_f64(time_s)));
+        slot
     }
 
-    fn set_path(&self, path: Path) {
-        self.path.set(path);
+    /// Ends the computing of this slot when its time has passed.
+    fn end_computing(&mut self, slot: u32) {
+        if let Some(place) = self.computing.iter().position(|(other, end)| *other == slot && *end <= Instant::now()) {
+            self.computing.swap_remove(place);
+            self.slots.fill(slot, Received { source: 0, len: 0 });
+        }
+    }
+}
+
+impl World for Messages {
+    fn features(&self) -> Features {
+        Features { path: Path::ROOT, ..Features::PLAIN }
     }
 
-    fn can_go_on(&self, path: Path) -> bool {
-        self.woken.get().includes(path)
+    /// The process runs its rank itself, when messages have ended.
+    fn next(&mut self) -> Option<usize> {
+        None
     }
 
-    fn wake(&self, path: Path) {
-        let mut woken = self.woken.get();
-        woken.add(path);
-        self.woken.set(woken);
+    fn issue(&mut self, at: At, step: &Step) -> Progress {
+        let slot = match *step {
+            Step::Send { to, data, options } => {
+                let slot = self.send(to, data, options.tag);
+                if options.is_posted {
+                    self.slots.abandon(slot);
+                    return self.done(at);
+                }
+                slot
+            }
+            Step::Recv { from, into, tag } => self.receive(from, into, tag),
+            Step::Compute { time_s } => self.compute(time_s),
+            Step::Combine { source, target, side } => {
+                self.combine(source, target, side);
+                return self.done(at);
+            }
+            Step::Copy { source, target } => {
+                self.copy(source, target);
+                return self.done(at);
+            }
+            Step::Connect { .. } | Step::Disconnect { .. } => return self.done(at),
+        };
+        self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done)
+    }
+
+    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
+        self.end_computing(ticket);
+        let received = self.slots.take(ticket);
+        if received.is_none() {
+            self.slots.wait(ticket, at.path);
+        }
+        Some((at.now, received?))
+    }
+
+    fn withdraw(&mut self, _: usize, ticket: u32) {
+        self.computing.retain(|(slot, _)| *slot != ticket);
+        self.slots.abandon(ticket);
+    }
+
+    fn scratch(&mut self, _: usize, len: usize) -> Span {
+        self.buffers.scratch(len)
+    }
+
+    fn can_go_on(&self, _: usize, path: Path) -> bool {
+        self.woken.includes(path)
+    }
+
+    fn wake(&mut self, _: usize, path: Path) {
+        self.woken.add(path);
     }
 }

@@ -1,8 +1,8 @@
 //! Speed of the worlds, in messages per second of one core.
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
-use hocket_algorithms::{Visitor, find, with_program};
-use hocket_core::{Call, Collective, Program};
+use hocket_algorithms::find;
+use hocket_core::{Call, Collective};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Platform, Trials, simulate_trials};
 use hocket_verify::Limits;
@@ -80,20 +80,10 @@ fn trials(criterion: &mut Criterion) {
         let options = Options { winners_are_alike: true, ..Options::default() };
         group.throughput(Throughput::Elements((log2 << log2) * count));
         group.bench_function(format!("recursive_doubling 8B P=2^{log2}, {count} trials"), |b| {
-            b.iter(|| with_program(entry, Repeated(&call, &platform, trials, options)));
+            b.iter(|| simulate_trials(entry.program(), &call, &platform, trials, options));
         });
     }
     group.finish();
-}
-
-struct Repeated<'a>(&'a Call, &'a Platform, Trials, Options<'a>);
-
-impl Visitor for Repeated<'_> {
-    type Output = f64;
-
-    fn visit(self, program: &impl Program) -> f64 {
-        simulate_trials(program, self.0, self.1, self.2, self.3).unwrap().ends[0].last_s
-    }
 }
 
 fn verify(criterion: &mut Criterion) {

@@ -11,19 +11,10 @@ mod verification;
 pub use price::{Predicted, messages, predict};
 pub use verification::{Report, verify, verify_calls};
 
-use hocket_algorithms::{Entry, Visitor, demand, with_program};
-use hocket_core::{Call, Program, Result};
+use hocket_algorithms::{Entry, demand};
+use hocket_core::{Call, Result};
 use hocket_memory::{Circuits, Operator};
 use hocket_simulate::{Bound, Options, Outcome, Platform};
-
-struct InMemory<'a>(&'a Call, Option<&'a Operator>, &'a [Vec<u8>], Circuits);
-
-impl Visitor for InMemory<'_> {
-    type Output = Result<Vec<Vec<u8>>>;
-    fn visit(self, program: &impl Program) -> Self::Output {
-        hocket_memory::run_with_circuits(program, self.0, self.1, self.2, self.3)
-    }
-}
 
 /// Runs an algorithm on real data, see [`hocket_memory::run`].
 ///
@@ -44,16 +35,7 @@ pub fn run_with_circuits(
     inputs: &[Vec<u8>],
     circuits: Circuits,
 ) -> Result<Vec<Vec<u8>>> {
-    with_program(entry, InMemory(call, operator, inputs, circuits))
-}
-
-struct Simulated<'a>(&'a Call, &'a Platform, Options<'a>);
-
-impl Visitor for Simulated<'_> {
-    type Output = Result<Outcome>;
-    fn visit(self, program: &impl Program) -> Self::Output {
-        hocket_simulate::simulate(program, self.0, self.1, self.2)
-    }
+    hocket_memory::run_with_circuits(entry.program(), call, operator, inputs, circuits)
 }
 
 /// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
@@ -61,7 +43,7 @@ impl Visitor for Simulated<'_> {
 /// # Errors
 /// As there.
 pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    with_program(entry, Simulated(call, platform, options))
+    hocket_simulate::simulate(entry.program(), call, platform, options)
 }
 
 /// What no algorithm for a call can beat on a platform, see [`hocket_simulate::bound`].

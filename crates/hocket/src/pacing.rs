@@ -120,7 +120,7 @@ struct Alone<'a> {
 }
 
 impl Program for Alone<'_> {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let Self { steps, step, sources } = *self;
         let len = (steps.elements)(c, step);
         let (data, into) = (r.scratch(len), r.scratch(len));

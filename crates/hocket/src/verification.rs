@@ -1,7 +1,7 @@
 //! Verifying an algorithm at one number of ranks: every root, several counts, in place, both kinds of operators.
 
-use hocket_algorithms::{Entry, Visitor, with_program};
-use hocket_core::{Call, Program, Result};
+use hocket_algorithms::Entry;
+use hocket_core::{AnyProgram, Call, Result};
 use hocket_verify::{Counterexample, Exploration, Limits};
 
 use crate::cases::{self, Wanted};
@@ -29,21 +29,13 @@ pub struct Report {
 
 /// Verifies an algorithm of the catalogue at `ranks` ranks, up to the first counterexample.
 pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits: Limits) -> Report {
-    struct Verified<'a>(&'a Entry, usize, &'a [(String, u64)], Limits);
-    impl Visitor for Verified<'_> {
-        type Output = Report;
-        fn visit(self, program: &impl Program) -> Report {
-            let Self(entry, ranks, parameters, limits) = self;
-            let calls = cases::calls_to_verify(entry.collective, ranks, Wanted::default());
-            verify_calls(program, calls, |call| entry.accept(call, parameters), limits)
-        }
-    }
-    with_program(entry, Verified(entry, ranks, parameters, limits))
+    let calls = cases::calls_to_verify(entry.collective, ranks, Wanted::default());
+    verify_calls(entry.program(), calls, |call| entry.accept(call, parameters), limits)
 }
 
 /// Verifies a program on those of `calls` that `accept` takes, up to the first counterexample.
 pub fn verify_calls(
-    program: &impl Program,
+    program: &dyn AnyProgram,
     calls: impl Iterator<Item = Call>,
     accept: impl Fn(&Call) -> Result<Call>,
     limits: Limits,

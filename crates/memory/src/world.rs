@@ -1,12 +1,9 @@
 //! Running a program on real data.
 
-use std::cell::RefCell;
-use std::future::{pending, poll_fn};
-use std::task::Poll;
-
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    Buffer, Call, Error, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span, Tag, budget,
+    AnyProgram, At, Buffer, Call, Error, Features, Moment, Outcome, Progress, ReadyRanks, Received, Result, Side,
+    Source, Span, Step, Tag, World, budget, run as run_in,
 };
 
 use crate::Operator;
@@ -18,7 +15,7 @@ use crate::Operator;
 /// # Errors
 /// Inputs of the wrong number or length, a message longer than its receive, a write to an input, or ranks that wait for ever.
 pub fn run(
-    program: &impl Program,
+    program: &dyn AnyProgram,
     call: &Call,
     operator: Option<&Operator>,
     inputs: &[Vec<u8>],
@@ -47,7 +44,7 @@ impl Default for Circuits {
 /// # Errors
 /// As there.
 pub fn run_with_circuits(
-    program: &impl Program,
+    program: &dyn AnyProgram,
     call: &Call,
     operator: Option<&Operator>,
     inputs: &[Vec<u8>],
@@ -56,28 +53,15 @@ pub fn run_with_circuits(
     call.check()?;
     check_inputs(call, inputs)?;
     check_room(call)?;
-    let world = World {
-        call,
-        operator,
-        ranks: (0..call.ranks).map(|rank| RefCell::new(State::new(call, rank, &inputs[rank]))).collect(),
-        mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
-        receives: RefCell::default(),
-        ready: ReadyRanks::all(call.ranks),
-        failure: RefCell::new(None),
-        circuits,
-    };
-    let handles: Vec<_> = (0..call.ranks).map(|rank| MemoryRank { world: &world, rank }).collect();
-    let mut programs = Ranks::new(handles.iter().map(|r| program.run(r, call)));
-    while let Some(rank) = world.ready.pop() {
-        programs.resume(rank);
-    }
-    if let Some(failure) = world.failure.take() {
+    let world = run_in(program, call, InMemory::new(call, operator, inputs, circuits));
+    if let Some(failure) = world.failure {
         return Err(failure);
     }
-    if let Some(rank) = (0..call.ranks).find(|rank| !programs.has_ended(*rank)) {
+    if let Some(rank) = world.ranks.iter().position(|state| !state.has_ended) {
         return Err(Error::new(format!("rank {rank} waits for ever for a message")));
     }
-    Ok((0..call.ranks).map(|rank| world.ranks[rank].borrow().read(call, call.result_of(rank)).to_vec()).collect())
+    let results = world.ranks.iter().enumerate();
+    Ok(results.map(|(rank, state)| state.read(call, call.result_of(rank)).to_vec()).collect())
 }
 
 fn check_inputs(call: &Call, inputs: &[Vec<u8>]) -> Result<()> {
@@ -100,14 +84,14 @@ fn check_room(call: &Call) -> Result<()> {
     budget::check(format_args!("the results of {} ranks", call.ranks), bytes)
 }
 
-struct World<'a> {
+struct InMemory<'a> {
     call: &'a Call,
     operator: Option<&'a Operator>,
-    ranks: Vec<RefCell<State>>,
-    mailboxes: RefCell<Mailboxes<Vec<u8>, Posted>>,
-    receives: RefCell<Slots<Received>>,
+    ranks: Vec<State>,
+    mailboxes: Mailboxes<Vec<u8>, Posted>,
+    receives: Slots<Received>,
     ready: ReadyRanks,
-    failure: RefCell<Option<Error>>,
+    failure: Option<Error>,
     circuits: Circuits,
 }
 
@@ -121,6 +105,7 @@ struct State {
     input: Vec<u8>,
     result: Vec<u8>,
     scratch: Vec<u8>,
+    has_ended: bool,
 }
 
 impl State {
@@ -157,138 +142,139 @@ impl State {
     }
 }
 
-struct MemoryRank<'a> {
-    world: &'a World<'a>,
-    rank: usize,
-}
-
-impl MemoryRank<'_> {
-    /// Puts an arrived message into the span of its receive.
-    fn deliver(&self, to: usize, from: usize, message: &[u8], posted: &Posted) {
-        let call = self.world.call;
-        let len = message.len() / call.element_bytes;
-        if len > posted.into.len {
-            let room = posted.into.len;
-            let text = format!("rank {to} receives {len} elements from rank {from} into a span of {room}");
-            self.world.failure.borrow_mut().get_or_insert(Error::new(text));
-            return;
+impl<'a> InMemory<'a> {
+    fn new(call: &'a Call, operator: Option<&'a Operator>, inputs: &[Vec<u8>], circuits: Circuits) -> Self {
+        Self {
+            call,
+            operator,
+            ranks: inputs.iter().enumerate().map(|(rank, input)| State::new(call, rank, input)).collect(),
+            mailboxes: Mailboxes::new(call.ranks),
+            receives: Slots::default(),
+            ready: ReadyRanks::all(call.ranks),
+            failure: None,
+            circuits,
         }
-        let mut state = self.world.ranks[to].borrow_mut();
-        state.write(call, posted.into.part(0, len)).copy_from_slice(message);
-        self.world.receives.borrow_mut().fill(posted.slot, Received { source: from, len });
-        self.world.ready.push(to);
+    }
+
+    fn fail(&mut self, text: impl FnOnce() -> String) {
+        self.failure.get_or_insert_with(|| Error::new(text()));
+    }
+
+    /// Puts an arrived message into the span of its receive.
+    fn deliver(&mut self, to: usize, from: usize, message: &[u8], posted: &Posted) {
+        let len = message.len() / self.call.element_bytes;
+        let room = posted.into.len;
+        if len > room {
+            return self.fail(|| format!("rank {to} receives {len} elements from rank {from} into a span of {room}"));
+        }
+        self.ranks[to].write(self.call, posted.into.part(0, len)).copy_from_slice(message);
+        self.receives.fill(posted.slot, Received { source: from, len });
+        self.ready.push(to);
     }
 
     /// Whether an operation may write `target`; one that may not is what the run fails with.
-    fn may_write(&self, target: Span, operation: &str) -> bool {
-        let may_write = self.world.call.may_write(self.rank, target);
+    fn may_write(&mut self, rank: usize, target: Span, operation: &str) -> bool {
+        let may_write = self.call.may_write(rank, target);
         if !may_write {
-            let text = format!("rank {}: {operation} writes {target}, expected the input to be only read", self.rank);
-            self.world.failure.borrow_mut().get_or_insert(Error::new(text));
+            self.fail(|| format!("rank {rank}: {operation} writes {target}, expected the input to be only read"));
         }
         may_write
     }
-}
 
-/// Takes a receive back when its future is dropped before a message came.
-struct Withdraw<'a> {
-    rank: &'a MemoryRank<'a>,
-    slot: u32,
-}
+    fn send(&mut self, rank: usize, to: usize, data: Span, tag: Tag) {
+        let message = self.ranks[rank].read(self.call, data).to_vec();
+        match self.mailboxes.take_receive(to, rank as u32, tag) {
+            Some(posted) => self.deliver(to, rank, &message, &posted),
+            None => {
+                self.mailboxes.hold(to, rank as u32, tag, message);
+            }
+        }
+    }
 
-impl Drop for Withdraw<'_> {
-    fn drop(&mut self) {
-        let world = self.rank.world;
-        world.receives.borrow_mut().abandon(self.slot);
-        world.mailboxes.borrow_mut().withdraw(self.rank.rank, |posted| posted.slot == self.slot);
+    fn receive(&mut self, rank: usize, from: Source, into: Span, tag: Tag) -> Option<u32> {
+        if !self.may_write(rank, into, "recv") {
+            return None;
+        }
+        let slot = self.receives.open();
+        let posted = Posted { slot, into };
+        match self.mailboxes.take_message(rank, from, tag) {
+            Some((source, message)) => self.deliver(rank, source as usize, &message, &posted),
+            None => self.mailboxes.wait(rank, from, tag, posted),
+        }
+        Some(slot)
+    }
+
+    fn combine(&mut self, rank: usize, source: Span, target: Span, side: Side) {
+        let Some(operator) = self.operator else {
+            return self.fail(|| "operator: none given, and the program reduces".to_owned());
+        };
+        if self.may_write(rank, target, "combine") {
+            let state = &mut self.ranks[rank];
+            let source = state.read(self.call, source).to_vec();
+            operator.apply(&source, state.write(self.call, target), side);
+        }
+    }
+
+    fn copy(&mut self, rank: usize, source: Span, target: Span) {
+        if source != target && self.may_write(rank, target, "copy") {
+            let state = &mut self.ranks[rank];
+            let source = state.read(self.call, source).to_vec();
+            state.write(self.call, target).copy_from_slice(&source);
+        }
     }
 }
 
-impl Rank for MemoryRank<'_> {
-    type Moment = ();
-
-    fn rank(&self) -> usize {
-        self.rank
+impl World for InMemory<'_> {
+    fn features(&self) -> Features {
+        Features { circuits: self.circuits.ports, ..Features::PLAIN }
     }
 
-    fn size(&self) -> usize {
-        self.world.call.ranks
+    fn next(&mut self) -> Option<usize> {
+        self.ready.pop()
     }
 
-    fn scratch(&self, len: usize) -> Span {
-        let bytes = self.world.call.element_bytes;
-        let scratch = &mut self.world.ranks[self.rank].borrow_mut().scratch;
+    fn issue(&mut self, at: At, step: &Step) -> Progress {
+        let rank = at.rank;
+        let mut received = Received { source: rank, len: 1 };
+        match *step {
+            Step::Send { to, data, options } => self.send(rank, to, data, options.tag),
+            Step::Recv { from, into, tag } => {
+                let Some(slot) = self.receive(rank, from, into, tag) else { return Progress::Never };
+                match self.receives.take(slot) {
+                    Some(message) => received = message,
+                    None => return Progress::Waits(slot),
+                }
+            }
+            Step::Combine { source, target, side } => self.combine(rank, source, target, side),
+            Step::Copy { source, target } => self.copy(rank, source, target),
+            Step::Compute { .. } | Step::Disconnect { .. } => {}
+            Step::Connect { peer } => received.len = usize::from((self.circuits.opens)(rank, peer)),
+        }
+        Progress::Done((at.now, received))
+    }
+
+    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
+        Some((at.now, self.receives.take(ticket)?))
+    }
+
+    fn withdraw(&mut self, rank: usize, ticket: u32) {
+        self.receives.abandon(ticket);
+        self.mailboxes.withdraw(rank, |posted| posted.slot == ticket);
+    }
+
+    fn scratch(&mut self, rank: usize, len: usize) -> Span {
+        let bytes = self.call.element_bytes;
+        let scratch = &mut self.ranks[rank].scratch;
         let offset = scratch.len() / bytes;
         scratch.resize(scratch.len() + len * bytes, 0xAA);
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
     fn check_scratch(&self, len: usize) -> Result<()> {
-        budget::check(format_args!("scratch of {len} elements"), len as f64 * self.world.call.element_bytes as f64)
+        budget::check(format_args!("scratch of {len} elements"), len as f64 * self.call.element_bytes as f64)
     }
 
-    async fn send_with(&self, to: usize, data: Span, options: Options) {
-        let message = self.world.ranks[self.rank].borrow().read(self.world.call, data).to_vec();
-        let posted = self.world.mailboxes.borrow_mut().take_receive(to, self.rank as u32, options.tag);
-        match posted {
-            Some(posted) => self.deliver(to, self.rank, &message, &posted),
-            None => {
-                self.world.mailboxes.borrow_mut().hold(to, self.rank as u32, options.tag, message);
-            }
-        }
+    fn end(&mut self, rank: usize, _: Moment) {
+        self.ranks[rank].has_ended = true;
     }
-
-    async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
-        if !self.may_write(into, "recv") {
-            pending::<()>().await;
-        }
-        let slot = self.world.receives.borrow_mut().open();
-        let posted = Posted { slot, into };
-        let message = self.world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
-        match message {
-            Some((source, message)) => self.deliver(self.rank, source as usize, &message, &posted),
-            None => self.world.mailboxes.borrow_mut().wait(self.rank, from, tag, posted),
-        }
-        let guard = Withdraw { rank: self, slot };
-        let received =
-            poll_fn(|_| self.world.receives.borrow_mut().take(slot).map_or(Poll::Pending, Poll::Ready)).await;
-        std::mem::forget(guard);
-        received
-    }
-
-    async fn combine(&self, source: Span, target: Span, side: Side) {
-        let Some(operator) = self.world.operator else {
-            self.world.failure.borrow_mut().get_or_insert(Error::new("operator: none given, and the program reduces"));
-            return;
-        };
-        if !self.may_write(target, "combine") {
-            return;
-        }
-        let mut state = self.world.ranks[self.rank].borrow_mut();
-        let source = state.read(self.world.call, source).to_vec();
-        operator.apply(&source, state.write(self.world.call, target), side);
-    }
-
-    async fn copy(&self, source: Span, target: Span) {
-        if source == target || !self.may_write(target, "copy") {
-            return;
-        }
-        let mut state = self.world.ranks[self.rank].borrow_mut();
-        let source = state.read(self.world.call, source).to_vec();
-        state.write(self.world.call, target).copy_from_slice(&source);
-    }
-
-    async fn compute(&self, _time_s: f64) {}
-
-    async fn connect(&self, peer: usize) -> bool {
-        (self.world.circuits.opens)(self.rank, peer)
-    }
-
-    fn ports(&self) -> Option<usize> {
-        self.world.circuits.ports
-    }
-
-    fn moment(&self) {}
-
-    fn set_moment(&self, (): ()) {}
 }

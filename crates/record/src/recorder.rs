@@ -1,12 +1,10 @@
 //! Recording a program: every verb becomes a task that waits for the tasks before it on its branch.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use hocket_core::{
-    Buffer, Call, Error, Moment, Options, Program, Rank, Received, Result, Side, Source, Span, Tag, budget,
-    run_to_completion,
+    AnyProgram, At, Buffer, Call, Error, Features, Moment, Moments, Outcome, Progress, Received, Result, Source, Span,
+    Step, Tag, World, budget, run,
 };
 
 use crate::schedule::{Action, Schedule, Task};
@@ -19,28 +17,16 @@ const TASKS_PER_LOOK: usize = 1 << 18;
 /// # Errors
 /// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
 /// that do not match; or more tasks than there is memory for.
-pub fn record(program: &impl Program, call: &Call) -> Result<Schedule> {
-    let recorders: Vec<_> = (0..call.ranks).map(|rank| Recorder::new(rank, call.ranks)).collect();
-    let mut unseen_tasks = 0;
-    for recorder in &recorders {
-        let is_complete = run_to_completion(program.run(recorder, call));
-        if let Some(why) = recorder.refusal.get() {
-            return Err(Error::new(format!("cannot be recorded: rank {} {why}", recorder.rank)));
-        }
-        if !is_complete {
-            return Err(Error::new(format!("cannot be recorded: rank {} never ends", recorder.rank)));
-        }
-        unseen_tasks += recorder.tasks.borrow().len();
-        if unseen_tasks >= TASKS_PER_LOOK {
-            unseen_tasks = 0;
-            budget::look()?;
-        }
+pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
+    let recorder = run(program, call, Recorder::new(call.ranks));
+    if let Some(failure) = recorder.failure {
+        return Err(failure);
     }
     let mut schedule = Schedule {
         format: Schedule::FORMAT,
         element_bytes: call.element_bytes,
-        scratch: recorders.iter().map(|r| r.scratch.get()).collect(),
-        ranks: recorders.into_iter().map(|r| r.tasks.into_inner()).collect(),
+        scratch: recorder.scratch,
+        ranks: recorder.ranks,
     };
     fit_receives(&mut schedule)?;
     Ok(schedule)
@@ -77,113 +63,156 @@ fn fit_receives(schedule: &mut Schedule) -> Result<()> {
     Ok(())
 }
 
-/// One rank, recorded.
+/// What ranks do, recorded: each runs to its end before the next one begins.
 struct Recorder {
-    rank: usize,
-    size: usize,
-    tasks: RefCell<Vec<Task>>,
-    scratch: Cell<usize>,
-    latest: RefCell<Latest>,
-    refusal: Cell<Option<&'static str>>,
-}
-
-/// The tasks that a branch's next task waits for.
-#[derive(Clone, Default)]
-struct Latest(Rc<Vec<u32>>);
-
-impl Moment for Latest {
-    fn later(self, other: Self) -> Self {
-        let mut tasks: Vec<_> = self.0.iter().chain(other.0.iter()).copied().collect();
-        tasks.sort_unstable();
-        tasks.dedup();
-        Self(Rc::new(tasks))
-    }
-
-    fn is_before(&self, _: &Self) -> bool {
-        false
-    }
+    ranks: Vec<Vec<Task>>,
+    scratch: Vec<usize>,
+    /// The rank that runs, if any has begun.
+    running: Option<usize>,
+    has_ended: bool,
+    /// Tasks noted since the latest look at the memory.
+    unseen_tasks: usize,
+    groups: Groups,
+    failure: Option<Error>,
 }
 
 impl Recorder {
-    fn new(rank: usize, size: usize) -> Self {
+    fn new(ranks: usize) -> Self {
         Self {
-            rank,
-            size,
-            tasks: RefCell::default(),
-            scratch: Cell::new(0),
-            latest: RefCell::default(),
-            refusal: Cell::new(None),
+            ranks: vec![Vec::new(); ranks],
+            scratch: vec![0; ranks],
+            running: None,
+            has_ended: true,
+            unseen_tasks: 0,
+            groups: Groups::default(),
+            failure: None,
         }
     }
 
-    fn push(&self, action: Action) {
-        let tasks = &mut *self.tasks.borrow_mut();
-        let after = self.latest.borrow().0.to_vec();
-        *self.latest.borrow_mut() = Latest(Rc::new(vec![tasks.len() as u32]));
-        tasks.push(Task { action, after, after_start: Vec::new() });
+    /// The task that `step` is; none if it takes no time anywhere.
+    fn task(&mut self, rank: usize, step: &Step) -> Option<Action> {
+        Some(match *step {
+            Step::Send { to, data, options } => Action::Send { to: to as u32, tag: options.tag, data },
+            Step::Recv { from: Source::Rank(from), into, tag } => Action::Recv { from, tag, into },
+            Step::Recv { from: Source::Any, .. } => {
+                self.refuse(
+                    rank,
+                    "receives from any source, so what it does next depends on which message comes first",
+                );
+                return None;
+            }
+            Step::Combine { source, target, side } => Action::combine(source, target, side),
+            Step::Copy { source, target } if source == target => return None,
+            Step::Copy { source, target } => Action::Copy { source, target },
+            Step::Compute { time_s } => Action::Compute { time_s },
+            Step::Connect { .. } | Step::Disconnect { .. } => return None,
+        })
     }
 
-    fn refuse(&self, why: &'static str) {
-        self.refusal.set(self.refusal.get().or(Some(why)));
+    fn refuse(&mut self, rank: usize, why: &str) {
+        self.failure.get_or_insert_with(|| Error::new(format!("cannot be recorded: rank {rank} {why}")));
     }
 }
 
-impl Rank for Recorder {
-    type Moment = Latest;
-
-    fn rank(&self) -> usize {
-        self.rank
+impl World for Recorder {
+    fn features(&self) -> Features {
+        Features { has_moments: true, ..Features::PLAIN }
     }
 
-    fn size(&self) -> usize {
-        self.size
+    fn next(&mut self) -> Option<usize> {
+        if let Some(rank) = self.running.filter(|_| !self.has_ended) {
+            self.refuse(rank, "never ends");
+        }
+        if self.unseen_tasks >= TASKS_PER_LOOK {
+            self.unseen_tasks = 0;
+            self.failure = self.failure.take().or_else(|| budget::look().err());
+        }
+        let next = self.running.map_or(0, |rank| rank + 1);
+        self.running = Some(next);
+        self.has_ended = false;
+        (self.failure.is_none() && next < self.ranks.len()).then_some(next)
     }
 
-    fn scratch(&self, len: usize) -> Span {
-        let offset = self.scratch.replace(self.scratch.get() + len);
+    fn issue(&mut self, at: At, step: &Step) -> Progress {
+        let (source, len) = match *step {
+            Step::Recv { from: Source::Rank(from), into, .. } => (from as usize, into.len),
+            Step::Recv { into, .. } => (0, into.len),
+            _ => (at.rank, 1),
+        };
+        let now = match self.task(at.rank, step) {
+            None => at.now,
+            Some(action) => {
+                let tasks = &mut self.ranks[at.rank];
+                let after = self.groups.tasks(at.now);
+                tasks.push(Task { action, after, after_start: Vec::new() });
+                self.unseen_tasks += 1;
+                Groups::one(tasks.len() as u32 - 1)
+            }
+        };
+        Progress::Done((now, Received { source, len }))
+    }
+
+    fn take(&mut self, _: At, _: u32) -> Option<Outcome> {
+        None
+    }
+
+    fn withdraw(&mut self, _: usize, _: u32) {}
+
+    fn scratch(&mut self, rank: usize, len: usize) -> Span {
+        let offset = self.scratch[rank];
+        self.scratch[rank] += len;
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
-    async fn send_with(&self, to: usize, data: Span, options: Options) {
-        self.push(Action::Send { to: to as u32, tag: options.tag, data });
+    fn end(&mut self, _: usize, _: Moment) {
+        self.has_ended = true;
+        self.groups.0.clear();
     }
 
-    async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
-        let source = match from {
-            Source::Rank(from) => from,
-            Source::Any => {
-                self.refuse("receives from any source, so what it does next depends on which message comes first");
-                0
-            }
-        };
-        self.push(Action::Recv { from: source, tag, into });
-        Received { source: source as usize, len: into.len }
+    fn moments(&mut self) -> &mut dyn Moments {
+        &mut self.groups
     }
 
-    async fn combine(&self, source: Span, target: Span, side: Side) {
-        self.push(Action::combine(source, target, side));
+    fn race(&mut self, rank: usize) {
+        self.refuse(rank, "uses first, so what it does next depends on which branch ends earlier");
+    }
+}
+
+/// The tasks that a branch's next task waits for: of a moment, the first word says whether there are none, one, or several;
+/// the second is the number of the one, or of their list here.
+#[derive(Default)]
+struct Groups(Vec<Vec<u32>>);
+
+impl Groups {
+    const ONE: u64 = 1;
+    const SEVERAL: u64 = 2;
+
+    fn one(task: u32) -> Moment {
+        Moment::of([Self::ONE, u64::from(task)])
     }
 
-    async fn copy(&self, source: Span, target: Span) {
-        if source != target {
-            self.push(Action::Copy { source, target });
+    fn tasks(&self, moment: Moment) -> Vec<u32> {
+        match moment.words() {
+            [Self::ONE, task] => vec![task as u32],
+            [Self::SEVERAL, list] => self.0[list as usize].clone(),
+            _ => Vec::new(),
         }
     }
+}
 
-    async fn compute(&self, time_s: f64) {
-        self.push(Action::Compute { time_s });
-    }
-
-    fn moment(&self) -> Latest {
-        self.latest.borrow().clone()
-    }
-
-    fn set_moment(&self, moment: Latest) {
-        *self.latest.borrow_mut() = moment;
-    }
-
-    fn is_decided(&self, _: bool, _: bool) -> bool {
-        self.refuse("uses first, so what it does next depends on which branch ends earlier");
-        true
+impl Moments for Groups {
+    fn later(&mut self, one: Moment, other: Moment) -> Moment {
+        let mut tasks = self.tasks(one);
+        tasks.extend(self.tasks(other));
+        tasks.sort_unstable();
+        tasks.dedup();
+        match tasks[..] {
+            [] => Moment::default(),
+            [task] => Self::one(task),
+            _ => {
+                self.0.push(tasks);
+                Moment::of([Self::SEVERAL, self.0.len() as u64 - 1])
+            }
+        }
     }
 }

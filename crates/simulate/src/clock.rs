@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use hocket_core::Moment;
+use hocket_core::{Moment, Moments, Position};
 use hocket_machine::Noise;
 use hocket_machine::noise::{Draws, Model, Operation, Resource};
 
 /// A point in virtual time.
-pub trait Clock: Moment + Copy {
+pub trait Clock: Copy {
     /// The later of the two.
     fn max(self, other: Self) -> Self;
     /// So many seconds later.
@@ -20,8 +20,6 @@ pub trait Clock: Moment + Copy {
     }
     /// The place in the program at which the operation begins that is issued now.
     fn position(self) -> u64;
-    /// This time, at the place after the operation that was issued at `start`.
-    fn following(self, start: Self) -> Self;
     /// The value in seconds; not a number when that is not known.
     fn seconds(self) -> f64;
 }
@@ -43,37 +41,8 @@ impl Clock for f64 {
         0
     }
 
-    fn following(self, _: Self) -> Self {
-        self
-    }
-
     fn seconds(self) -> f64 {
         self
-    }
-}
-
-/// A place in the program of a rank: the same whatever the engine, and whatever the times. Operations of one branch are
-/// numbered one after another; each branch starts far away from all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position(pub u64);
-
-impl Position {
-    pub const START: Self = Self(0);
-
-    pub fn next(self) -> Self {
-        Self(self.0.wrapping_add(1))
-    }
-
-    /// Where branch `index` of those that begin here starts.
-    pub fn branch(self, index: usize) -> Self {
-        let mixed =
-            (self.0 ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD1B5_4A32_D192_ED03);
-        Self(mixed ^ (mixed >> 29))
-    }
-
-    /// Where the program goes on after branches that ended here and there.
-    pub fn joined(self, other: Self) -> Self {
-        Self(self.0.wrapping_add(other.0))
     }
 }
 
@@ -90,21 +59,9 @@ impl Placed {
     }
 }
 
-impl Moment for Placed {
-    fn later(self, other: Self) -> Self {
-        Self { time_s: self.time_s.max(other.time_s), position: self.position.joined(other.position) }
-    }
-
-    fn is_before(&self, other: &Self) -> bool {
-        self.time_s < other.time_s
-    }
-
-    fn branch(self, index: usize) -> Self {
-        Self { position: self.position.branch(index), ..self }
-    }
-
-    fn after_first(self, winner: Self) -> Self {
-        Self { time_s: self.time_s.max(winner.time_s), position: self.position.next() }
+impl From<Moment> for Placed {
+    fn from(moment: Moment) -> Self {
+        Self { time_s: moment.time_s(), position: moment.position() }
     }
 }
 
@@ -123,10 +80,6 @@ impl Clock for Placed {
 
     fn position(self) -> u64 {
         self.position.0
-    }
-
-    fn following(self, start: Self) -> Self {
-        Self { position: start.position.next(), ..self }
     }
 
     fn seconds(self) -> f64 {
@@ -161,8 +114,18 @@ impl Passage {
 /// Makes operations take time.
 pub trait Timing {
     type Clock: Clock;
+    /// Whether moments are ordered by [`Timing::moments`].
+    const HAS_MOMENTS: bool = false;
     /// The common start.
     fn start(&self) -> Self::Clock;
+    /// The time at this moment.
+    fn time(&self, moment: Moment) -> Self::Clock;
+    /// The moment after an operation that was issued at `start` and was done at `end`.
+    fn after(&self, start: Moment, end: Self::Clock) -> Moment;
+    /// The order of moments, where it is not that of numbers.
+    fn moments(&mut self) -> &mut dyn Moments {
+        unreachable!("asked for where there is one")
+    }
     /// When an operation that starts at `start` ends.
     fn pass(&self, passage: Passage, start: Self::Clock) -> Self::Clock;
 }
@@ -175,6 +138,14 @@ impl Timing for Quiet {
 
     fn start(&self) -> f64 {
         0.0
+    }
+
+    fn time(&self, moment: Moment) -> f64 {
+        moment.time_s()
+    }
+
+    fn after(&self, start: Moment, end: f64) -> Moment {
+        Moment::at(end, start.position().next())
     }
 
     fn pass(&self, passage: Passage, start: f64) -> f64 {
@@ -214,6 +185,14 @@ impl Timing for Trial<'_> {
 
     fn start(&self) -> Placed {
         Placed::at(0.0)
+    }
+
+    fn time(&self, moment: Moment) -> Placed {
+        moment.into()
+    }
+
+    fn after(&self, start: Moment, end: Placed) -> Moment {
+        Moment::at(end.time_s, start.position().next())
     }
 
     fn pass(&self, passage: Passage, start: Placed) -> Placed {

@@ -4,18 +4,17 @@
 //! issues its sends in the order of their times, and so its receives; and on a network whose nodes remember something (a
 //! busy processor), all its operations. When that fails the engine says so, and the events engine takes over.
 
-use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{Call, Error, Program, Ranks, ReadyRanks, Received, Source, Tag, check_ranks};
+use hocket_core::{AnyProgram, Call, Error, Features, Moment, Moments, ReadyRanks, Received, Source, Tag, check_ranks};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
+use crate::in_time::{Arrival, Begun, Clockwork, InTime, Run, Sending, kept_bytes};
 use crate::network::{Departure, Network};
 use crate::ports::Usage;
-use crate::rank::{Arrival, Clockwork, Progress, Run, Send, Shared, SimulatedRank};
 use crate::{Node, Options, interrupted};
 
 /// Why there is no outcome.
@@ -52,10 +51,10 @@ pub enum Order {
 const OPERATIONS_PER_LOOK: u32 = 1 << 20;
 
 pub fn run<N: Network, T: Timing>(
-    program: &impl Program,
+    program: &dyn AnyProgram,
     call: &Call,
     network: &N,
-    timing: &T,
+    timing: T,
     node: Node,
     order: Order,
     options: Options<'_>,
@@ -63,69 +62,15 @@ pub fn run<N: Network, T: Timing>(
     if N::MESSAGES_MEET {
         return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
     }
-    run_apart(program, call, network, timing, node, order, options)
-}
-
-fn run_apart<N: Network, T: Timing>(
-    program: &impl Program,
-    call: &Call,
-    network: &N,
-    timing: &T,
-    node: Node,
-    order: Order,
-    options: Options<'_>,
-) -> Result<Run<T::Clock>, Failure> {
-    let kept_bytes = size_of::<RefCell<StateOf<N, T>>>() + size_of::<SimulatedRank<'_, Dataflow<'_, N, T>>>();
-    let program_of = |r| program.run(r, call);
-    check_ranks::<&SimulatedRank<'_, Dataflow<'_, N, T>>, _>(call.ranks, kept_bytes, program_of)
-        .map_err(Failure::Other)?;
-    let shared = Shared::new(call, node, network.post_s(), &options);
-    let dataflow = Dataflow {
-        network,
-        timing,
-        ranks: (0..call.ranks).map(|_| RefCell::new(State::new(network.idle(timing.start())))).collect(),
-        mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
-        outcomes: RefCell::default(),
-        ready: ReadyRanks::all(call.ranks),
-        element_bytes: call.element_bytes,
-        running: Cell::new(usize::MAX),
-        deferred: RefCell::new(None),
-        refusal: RefCell::new(None),
-        is_refused: Cell::new(false),
-        resumes: Cell::new(0),
-        operations: Cell::new(0),
-        is_interrupted: options.is_interrupted,
-        has_stopped: Cell::new(false),
-        simultaneous: RefCell::default(),
-        pairs: (order == Order::OfPairs).then(|| RefCell::new(Pairs::new(call.ranks))),
-        sending: RefCell::new(Usage::new(call.ranks, network.ports(), timing.start())),
-        receiving: RefCell::new(Usage::new(call.ranks, network.ports(), timing.start())),
-    };
-    let ranks = SimulatedRank::all(&shared, &dataflow, timing.start());
-    let mut programs = Ranks::new(ranks.iter().map(|r| program.run(r, call)));
-    while let Some(rank) = dataflow.ready.pop() {
-        dataflow.running.set(rank);
-        dataflow.resumes.set(dataflow.resumes.get().wrapping_add(1).max(1));
-        programs.resume(rank);
-        dataflow.running.set(usize::MAX);
-        if N::NODE_HAS_STATE {
-            dataflow.accept_deferred(rank);
-        }
-        if dataflow.has_stopped.get() {
-            return Err(Failure::Other(interrupted()));
-        }
-        if dataflow.is_refused.get() {
-            break;
-        }
+    let kept = size_of::<StateOf<N, T>>() + kept_bytes::<T::Clock>();
+    check_ranks(program, call.ranks, kept).map_err(Failure::Other)?;
+    let dataflow = Dataflow::new(call, network, timing, order, options);
+    let world = InTime::new(call, dataflow, node, network.post_s(), &options);
+    let (dataflow, run) = hocket_core::run(program, call, world).into_run();
+    match dataflow.refusal {
+        Some(failure) => Err(failure),
+        None => Ok(run),
     }
-    dataflow.check_unreceived(call.ranks);
-    if let Some(failure) = dataflow.refusal.take() {
-        return Err(failure);
-    }
-    if !programs.all_ended() {
-        return Err(Failure::Inapplicable("some ranks wait for ever, or a branch that lost".to_owned()));
-    }
-    Ok(shared.run(&ranks))
 }
 
 /// A message that waits at its receiver.
@@ -216,26 +161,24 @@ type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>, <T as Tim
 
 struct Dataflow<'a, N: Network, T: Timing> {
     network: &'a N,
-    timing: &'a T,
-    ranks: Vec<RefCell<StateOf<N, T>>>,
-    mailboxes: RefCell<Mail<T::Clock>>,
-    outcomes: RefCell<Slots<Arrival<T::Clock>>>,
+    timing: T,
+    ranks: Vec<StateOf<N, T>>,
+    mailboxes: Mail<T::Clock>,
+    outcomes: Slots<Arrival<T::Clock>>,
     ready: ReadyRanks,
     element_bytes: usize,
-    running: Cell<usize>,
-    deferred: RefCell<Option<Deferred<T::Clock>>>,
-    refusal: RefCell<Option<Failure>>,
-    is_refused: Cell<bool>,
-    resumes: Cell<u32>,
-    operations: Cell<u32>,
+    running: usize,
+    deferred: Option<Deferred<T::Clock>>,
+    refusal: Option<Failure>,
+    resumes: u32,
+    operations: u32,
     is_interrupted: &'a dyn Fn() -> bool,
-    has_stopped: Cell<bool>,
-    simultaneous: RefCell<HashMap<(Direction, usize), Simultaneous>>,
+    simultaneous: HashMap<(Direction, usize), Simultaneous>,
     /// Under [`Order::OfPairs`]: the latest message of each pair with each tag.
-    pairs: Option<RefCell<Pairs<T::Clock>>>,
+    pairs: Option<Pairs<T::Clock>>,
     /// Whether messages have to wait for ports.
-    sending: RefCell<Usage<T::Clock>>,
-    receiving: RefCell<Usage<T::Clock>>,
+    sending: Usage<T::Clock>,
+    receiving: Usage<T::Clock>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -247,42 +190,59 @@ enum Direction {
 const COMPETING: &str = "branches of one rank compete for its processor";
 const WAITING_FOR_PORTS: &str = "a node may have more messages to send or to receive at a time than ports";
 
-impl<N: Network, T: Timing> Dataflow<'_, N, T> {
+impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
+    fn new(call: &Call, network: &'a N, timing: T, order: Order, options: Options<'a>) -> Self {
+        let start = timing.start();
+        Self {
+            network,
+            ranks: (0..call.ranks).map(|_| State::new(network.idle(start))).collect(),
+            mailboxes: Mailboxes::new(call.ranks),
+            outcomes: Slots::default(),
+            ready: ReadyRanks::all(call.ranks),
+            element_bytes: call.element_bytes,
+            running: usize::MAX,
+            deferred: None,
+            refusal: None,
+            resumes: 0,
+            operations: 0,
+            is_interrupted: options.is_interrupted,
+            simultaneous: HashMap::new(),
+            pairs: (order == Order::OfPairs).then(|| Pairs::new(call.ranks)),
+            sending: Usage::new(call.ranks, network.ports(), start),
+            receiving: Usage::new(call.ranks, network.ports(), start),
+            timing,
+        }
+    }
+
     fn bytes(&self, len: usize) -> f64 {
         (len * self.element_bytes) as f64
     }
 
-    fn refuse(&self, why: &str) {
+    fn refuse(&mut self, why: &str) {
         self.fail(Failure::Inapplicable(why.to_owned()));
     }
 
-    fn fail(&self, failure: Failure) {
-        self.is_refused.set(true);
-        self.refusal.borrow_mut().get_or_insert(failure);
+    fn fail(&mut self, failure: Failure) {
+        self.refusal.get_or_insert(failure);
     }
 
-    /// Counts an operation; whether it is to happen. Once the user wants to stop none does, and each waits for ever: a rank
-    /// may run ahead without end, and nothing but its own operations can hold it up.
+    /// Counts an operation. Returns whether it is to happen: once the user wants to stop none does, and each waits for ever,
+    /// because a rank may run ahead without end, and nothing but its own operations can hold it up.
     #[inline(always)]
-    fn goes_on(&self) -> bool {
-        let operations = self.operations.get().wrapping_add(1);
-        self.operations.set(operations);
-        if operations.is_multiple_of(OPERATIONS_PER_LOOK) && !self.has_stopped.get() {
-            self.has_stopped.set((self.is_interrupted)());
+    fn goes_on(&mut self) -> bool {
+        self.operations = self.operations.wrapping_add(1);
+        if self.operations.is_multiple_of(OPERATIONS_PER_LOOK) && (self.is_interrupted)() {
+            self.refusal = Some(Failure::Other(interrupted()));
         }
-        !self.has_stopped.get()
-    }
-
-    fn never(&self) -> Progress<T::Clock> {
-        Progress::Waits(self.outcomes.borrow_mut().open())
+        !matches!(self.refusal, Some(Failure::Other(_)))
     }
 
     /// Notes that the node meets an operation that the running rank issues at `time`. Where the node remembers
     /// something it must come after all others; those of one time must come from one resumption.
-    fn meet_issued(&self, state: &mut StateOf<N, T>, time: T::Clock) {
+    fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            let resume = self.resumes.get();
-            let is_after = state.latest.is_none_or(|(latest, latest_resume)| match time.order(latest) {
+            let resume = self.resumes;
+            let is_after = self.ranks[rank].latest.is_none_or(|(latest, latest_resume)| match time.order(latest) {
                 Some(Ordering::Greater) => true,
                 Some(Ordering::Equal) => resume == latest_resume,
                 Some(Ordering::Less) | None => false,
@@ -290,53 +250,52 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
             if !is_after {
                 self.refuse(COMPETING);
             }
-            state.latest = Some((time, resume));
+            self.ranks[rank].latest = Some((time, resume));
         }
     }
 
     /// Notes that the node meets an arrived message at `time`, after what was issued at that time and before all else.
-    fn meet_arrived(&self, state: &mut StateOf<N, T>, time: T::Clock) {
+    fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            if state.latest.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
+            if self.ranks[rank].latest.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
                 self.refuse(COMPETING);
             }
-            state.latest = Some((time, 0));
+            self.ranks[rank].latest = Some((time, 0));
         }
     }
 
     /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
     /// that of time; and at one time there must not be two with the same peer and tag.
     #[inline]
-    fn keep_order(&self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
-        if let Some(pairs) = &self.pairs {
-            let earlier = pairs.borrow_mut().replace(rank, direction, peer, tag, time);
+    fn keep_order(&mut self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
+        if let Some(pairs) = &mut self.pairs {
+            let earlier = pairs.replace(rank, direction, peer, tag, time);
             if earlier.is_some_and(|earlier| !time.is_issued_after(earlier)) {
                 self.refuse("the order of messages of one pair with one tag depends on timing");
             }
             return;
         }
-        let state = &mut *self.ranks[rank].borrow_mut();
+        let state = &mut self.ranks[rank];
         let latest = match direction {
             Direction::Send => &mut state.sends,
             Direction::Receive => &mut state.receives,
         };
-        if let Some(latest) = latest
+        let now = Latest { time, peer, tag };
+        if let Some(latest) = latest.replace(now)
             && time.seconds() <= latest.time.seconds()
         {
-            self.check_order((direction, rank), *latest, Latest { time, peer, tag });
+            self.check_order((direction, rank), latest, now);
         }
-        *latest = Some(Latest { time, peer, tag });
     }
 
     #[cold]
-    fn check_order(&self, whose: (Direction, usize), latest: Latest<T::Clock>, now: Latest<T::Clock>) {
+    fn check_order(&mut self, whose: (Direction, usize), latest: Latest<T::Clock>, now: Latest<T::Clock>) {
         let (time_s, latest_s) = (now.time.seconds(), latest.time.seconds());
         if time_s < latest_s {
             let why = "branches of one rank do not start their messages in the order of time";
             return self.fail(Failure::Unordered(why.to_owned()));
         }
-        let simultaneous = &mut *self.simultaneous.borrow_mut();
-        let known = simultaneous.entry(whose).or_default();
+        let known = self.simultaneous.entry(whose).or_default();
         if known.time_s != time_s || known.peers.is_empty() {
             *known = Simultaneous { time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
         }
@@ -346,10 +305,10 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     }
 
     /// A message that is at `rank` and asked for at `ready` is received: when that is done.
-    fn accept(&self, rank: usize, ready: T::Clock, len: usize) -> T::Clock {
-        let state = &mut *self.ranks[rank].borrow_mut();
-        self.meet_arrived(state, ready);
-        self.network.accept(&mut state.busy, ready, self.bytes(len))
+    fn accept(&mut self, rank: usize, ready: T::Clock, len: usize) -> T::Clock {
+        self.meet_arrived(rank, ready);
+        let bytes = self.bytes(len);
+        self.network.accept(&mut self.ranks[rank].busy, ready, bytes)
     }
 
     /// When a message that left `sender` is at its receiver.
@@ -357,47 +316,46 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
         self.timing.pass(Passage::transfer(sender, position, receiver, departure.transfer_s), departure.start)
     }
 
-    fn accept_deferred(&self, rank: usize) {
-        let deferred = self.deferred.take();
-        if let Some(Deferred { slot, ready, received }) = deferred {
+    fn accept_deferred(&mut self, rank: usize) {
+        if let Some(Deferred { slot, ready, received }) = self.deferred.take() {
             self.finish(rank, slot, ready, received);
         }
     }
 
-    fn finish(&self, rank: usize, slot: u32, ready: T::Clock, received: Received) {
+    fn finish(&mut self, rank: usize, slot: u32, ready: T::Clock, received: Received) {
         let end = self.accept(rank, ready, received.len);
-        self.outcomes.borrow_mut().fill(slot, (end, received));
+        self.outcomes.fill(slot, (end, received));
         self.ready.push(rank);
     }
 
     /// Both sides of a rendezvous are there: the message leaves.
-    fn transfer(&self, sender: usize, request: T::Clock, posted: T::Clock, len: usize) -> Departure<T::Clock> {
-        let start = self.network.grant(request.max(posted));
-        let departure = self.network.inject(&mut self.ranks[sender].borrow_mut().busy, start, self.bytes(len));
+    fn transfer(&mut self, sender: usize, request: T::Clock, posted: T::Clock, len: usize) -> Departure<T::Clock> {
+        let (start, bytes) = (self.network.grant(request.max(posted)), self.bytes(len));
+        let departure = self.network.inject(&mut self.ranks[sender].busy, start, bytes);
         self.hold_sending(sender, request, &departure);
         departure
     }
 
     /// Notes that a message, which starts no earlier than `issued`, holds a sending port of `rank`.
     #[inline(always)]
-    fn hold_sending(&self, rank: usize, issued: T::Clock, departure: &Departure<T::Clock>) {
+    fn hold_sending(&mut self, rank: usize, issued: T::Clock, departure: &Departure<T::Clock>) {
         let Departure { start, transfer_s, .. } = *departure;
-        if !self.sending.borrow_mut().hold(rank, issued, start, || start.plus(transfer_s)) {
+        if !self.sending.hold(rank, issued, start, || start.plus(transfer_s)) {
             self.refuse(WAITING_FOR_PORTS);
         }
     }
 
     /// Notes that a message, which starts no earlier than `issued`, holds a receiving port of `rank`.
     #[inline(always)]
-    fn hold_receiving(&self, rank: usize, issued: T::Clock, start: T::Clock, arrival: T::Clock) {
-        if !self.receiving.borrow_mut().hold(rank, issued, start, || arrival) {
+    fn hold_receiving(&mut self, rank: usize, issued: T::Clock, start: T::Clock, arrival: T::Clock) {
+        if !self.receiving.hold(rank, issued, start, || arrival) {
             self.refuse(WAITING_FOR_PORTS);
         }
     }
 
     /// A message that no rank receives holds a receiving port, too, at a time that is not noted.
-    fn check_unreceived(&self, ranks: usize) {
-        let mailboxes = &*self.mailboxes.borrow();
+    fn check_unreceived(&mut self) {
+        let (mailboxes, ranks) = (&self.mailboxes, self.ranks.len());
         let is_sent = |(_, _, message): (u32, Tag, &Message<T::Clock>)| message.rendezvous.is_none();
         if self.network.ports().is_some() && (0..ranks).any(|rank| mailboxes.unexpected(rank).any(is_sent)) {
             self.refuse(WAITING_FOR_PORTS);
@@ -405,10 +363,10 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
     }
 
     /// A message meets the receive that waited for it.
-    fn deliver(&self, rank: usize, posted: &Posted<T::Clock>, arrival: T::Clock, received: Received) {
+    fn deliver(&mut self, rank: usize, posted: &Posted<T::Clock>, arrival: T::Clock, received: Received) {
         let ready = arrival.max(posted.time);
-        if N::NODE_HAS_STATE && rank == self.running.get() {
-            *self.deferred.borrow_mut() = Some(Deferred { slot: posted.slot, ready, received });
+        if N::NODE_HAS_STATE && rank == self.running {
+            self.deferred = Some(Deferred { slot: posted.slot, ready, received });
         } else {
             self.finish(rank, posted.slot, ready, received);
         }
@@ -416,22 +374,54 @@ impl<N: Network, T: Timing> Dataflow<'_, N, T> {
 
     /// Whether the rank that is running already waits for a message.
     fn is_receiving(&self, rank: usize) -> bool {
-        self.deferred.borrow().is_some() || self.mailboxes.borrow().posted(rank).next().is_some()
+        self.deferred.is_some() || self.mailboxes.posted(rank).next().is_some()
     }
 }
 
 impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     type Clock = T::Clock;
 
-    fn is_in_order_of_time(&self) -> bool {
-        false
+    fn features(&self) -> Features {
+        Features { first_waits_for_both: true, has_moments: T::HAS_MOMENTS, ..Features::PLAIN }
     }
 
-    fn send(&self, rank: usize, now: T::Clock, message: &Send) -> Progress<T::Clock> {
-        let Send { to, tag, len, is_synchronous, .. } = *message;
+    fn next(&mut self) -> Option<usize> {
+        let last = std::mem::replace(&mut self.running, usize::MAX);
+        if N::NODE_HAS_STATE {
+            self.accept_deferred(last);
+        }
+        if self.refusal.is_some() {
+            return None;
+        }
+        self.running = self.ready.pop()?;
+        self.resumes = self.resumes.wrapping_add(1).max(1);
+        Some(self.running)
+    }
+
+    fn conclude(&mut self, waiting: Option<usize>) {
+        self.check_unreceived();
+        if waiting.is_some() {
+            self.refuse("some ranks wait for ever, or a branch that lost");
+        }
+    }
+
+    fn time(&self, moment: Moment) -> T::Clock {
+        self.timing.time(moment)
+    }
+
+    fn after(&self, start: Moment, end: T::Clock) -> Moment {
+        self.timing.after(start, end)
+    }
+
+    fn moments(&mut self) -> &mut dyn Moments {
+        self.timing.moments()
+    }
+
+    fn send(&mut self, rank: usize, now: T::Clock, message: &Sending) -> Begun<T::Clock> {
+        let Sending { to, tag, len, is_synchronous, .. } = *message;
         let to = to as usize;
         if !self.goes_on() {
-            return self.never();
+            return Begun::Never;
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank, len };
@@ -439,20 +429,20 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");
         }
-        let posted = self.mailboxes.borrow_mut().take_receive(to, rank as u32, tag);
+        let posted = self.mailboxes.take_receive(to, rank as u32, tag);
         if !is_eager && posted.is_none() {
-            let slot = self.outcomes.borrow_mut().open();
+            let slot = self.outcomes.open();
             let request = self.network.request(now);
             let message = Message { len, start: request, time: request, rendezvous: Some(slot) };
-            self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
-            return Progress::Waits(slot);
+            self.mailboxes.hold(to, rank as u32, tag, message);
+            return Begun::Waits(slot);
         }
         let departure = match &posted {
             Some(posted) if !is_eager => self.transfer(rank, self.network.request(now), posted.time, len),
             _ => {
-                let state = &mut *self.ranks[rank].borrow_mut();
-                self.meet_issued(state, now);
-                let departure = self.network.inject(&mut state.busy, now, self.bytes(len));
+                self.meet_issued(rank, now);
+                let bytes = self.bytes(len);
+                let departure = self.network.inject(&mut self.ranks[rank].busy, now, bytes);
                 self.hold_sending(rank, now, &departure);
                 departure
             }
@@ -466,29 +456,29 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             }
             None => {
                 let message = Message { len, start: departure.start, time: arrival, rendezvous: None };
-                self.mailboxes.borrow_mut().hold(to, rank as u32, tag, message);
+                self.mailboxes.hold(to, rank as u32, tag, message);
             }
         }
-        Progress::Done((departure.sender_done, received))
+        Begun::Done((departure.sender_done, received))
     }
 
-    fn recv(&self, rank: usize, now: T::Clock, from: Source, tag: Tag) -> Progress<T::Clock> {
+    fn recv(&mut self, rank: usize, now: T::Clock, from: Source, tag: Tag) -> Begun<T::Clock> {
         if !self.goes_on() {
-            return self.never();
+            return Begun::Never;
         }
         let Source::Rank(peer) = from else {
             self.refuse("a receive takes its message from any source");
-            return self.never();
+            return Begun::Never;
         };
         self.keep_order(rank, Direction::Receive, now, peer, tag);
         if N::NODE_HAS_STATE && self.is_receiving(rank) {
             self.refuse("a rank receives several messages at a time");
         }
-        let found = self.mailboxes.borrow_mut().take_message(rank, from, tag);
+        let found = self.mailboxes.take_message(rank, from, tag);
         let Some((source, message)) = found else {
-            let slot = self.outcomes.borrow_mut().open();
-            self.mailboxes.borrow_mut().wait(rank, from, tag, Posted { slot, time: now });
-            return Progress::Waits(slot);
+            let slot = self.outcomes.open();
+            self.mailboxes.wait(rank, from, tag, Posted { slot, time: now });
+            return Begun::Waits(slot);
         };
         let received = Received { source: source as usize, len: message.len };
         let (issued, start, arrival) = match message.rendezvous {
@@ -496,7 +486,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             Some(slot) => {
                 let departure = self.transfer(received.source, message.time, now, message.len);
                 let done = (departure.sender_done, received);
-                self.outcomes.borrow_mut().fill(slot, done);
+                self.outcomes.fill(slot, done);
                 self.ready.push(received.source);
                 (now, departure.start, self.arrival(&departure, received.source, message.time.position(), rank))
             }
@@ -504,34 +494,34 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         self.hold_receiving(rank, issued, start, arrival);
         let ready = arrival.max(now);
         if N::NODE_HAS_STATE {
-            let slot = self.outcomes.borrow_mut().open();
-            *self.deferred.borrow_mut() = Some(Deferred { slot, ready, received });
-            return Progress::Waits(slot);
+            let slot = self.outcomes.open();
+            self.deferred = Some(Deferred { slot, ready, received });
+            return Begun::Waits(slot);
         }
-        Progress::Done((self.accept(rank, ready, message.len), received))
+        Begun::Done((self.accept(rank, ready, message.len), received))
     }
 
-    fn work(&self, rank: usize, now: T::Clock, duration_s: f64) -> Progress<T::Clock> {
+    fn work(&mut self, rank: usize, now: T::Clock, duration_s: f64) -> Begun<T::Clock> {
         if !self.goes_on() {
-            return self.never();
+            return Begun::Never;
         }
-        let state = &mut *self.ranks[rank].borrow_mut();
-        self.meet_issued(state, now);
+        self.meet_issued(rank, now);
         let passage = Passage::work(rank, now.position(), duration_s);
-        let end = self.network.work(&mut state.busy, now, |start| self.timing.pass(passage, start));
-        Progress::Done((end, Received { source: rank, len: 0 }))
+        let timing = &self.timing;
+        let end = self.network.work(&mut self.ranks[rank].busy, now, |start| timing.pass(passage, start));
+        Begun::Done((end, Received { source: rank, len: 0 }))
     }
 
-    fn take(&self, slot: u32) -> Option<Arrival<T::Clock>> {
-        self.outcomes.borrow_mut().take(slot)
+    fn take(&mut self, slot: u32) -> Option<Arrival<T::Clock>> {
+        self.outcomes.take(slot)
     }
 
-    fn withdraw_ended(&self) {
+    fn drop_ended(&mut self) {
         self.refuse("the later branch of a first is dropped, and what it did must not have happened");
     }
 
-    fn withdraw(&self, rank: usize, slot: u32) {
-        self.outcomes.borrow_mut().abandon(slot);
-        self.mailboxes.borrow_mut().withdraw(rank, |posted| posted.slot == slot);
+    fn withdraw(&mut self, rank: usize, slot: u32) {
+        self.outcomes.abandon(slot);
+        self.mailboxes.withdraw(rank, |posted| posted.slot == slot);
     }
 }

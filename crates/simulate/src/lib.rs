@@ -7,10 +7,10 @@ mod bound;
 mod clock;
 mod dataflow;
 mod events;
+mod in_time;
 mod network;
 mod plan;
 mod ports;
-mod rank;
 mod tape;
 mod timetable;
 mod trace;
@@ -22,13 +22,13 @@ pub use network::{
 };
 pub use plan::Ends;
 pub use trace::{Kind, Record};
-pub use trials::{Many, Trials, simulate_in_order, simulate_trials};
+pub use trials::{Many, Trials, simulate_trials};
 
 use clock::{Clock, Quiet, Trial};
 use dataflow::{Failure, Order};
-use hocket_core::{Call, Error, Program, Result};
+use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::{Machine, Noise};
-use rank::Run;
+use in_time::Run;
 
 /// A machine as the engines use it: its network model and what a rank computes with.
 pub struct Platform {
@@ -151,7 +151,7 @@ impl Default for Options<'_> {
 ///
 /// # Errors
 /// A deadlock, an interruption, an engine that was asked for and does not apply, or times that add up to infinity.
-pub fn simulate(program: &impl Program, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
+pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
     let outcome = platform.network.visit(Single { program, call, node: platform.node, options })?;
     check_times(outcome.rank_times_s.iter().copied(), platform)?;
     Ok(outcome)
@@ -165,27 +165,27 @@ fn check_times(times_s: impl Iterator<Item = f64>, platform: &Platform) -> Resul
     Err(Error::new(format!("a time beyond what a number holds on machine {}, expected shorter ones", platform.name)))
 }
 
-struct Single<'a, P> {
-    program: &'a P,
+struct Single<'a> {
+    program: &'a dyn AnyProgram,
     call: &'a Call,
     node: Node,
     options: Options<'a>,
 }
 
-impl<P: Program> network::Visitor for Single<'_, P> {
+impl network::Visitor for Single<'_> {
     type Output = Result<Outcome>;
 
     fn visit<N: Network + Sync>(self, network: &N) -> Result<Outcome> {
         let Self { program, call, node, options } = self;
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
-        let watching = |order| dataflow::run(program, call, network, &Quiet, node, order, options);
+        let watching = |order| dataflow::run(program, call, network, Quiet, node, order, options);
         let dataflow = || {
             let run = match watching(Order::OfRanks) {
-                Err(Failure::Unordered(_)) => watching(Order::OfPairs),
-                other => other,
+                Err(Failure::Unordered(_)) => watching(Order::OfPairs)?,
+                other => other?,
             };
-            Ok(Outcome::new("dataflow", run?))
+            Ok(Outcome::new("dataflow", run))
         };
         let events = || Ok(Outcome::new("events", events::run(program, call, network, &trial, node, options)?));
         either(options.engine, dataflow, events)

@@ -8,12 +8,12 @@
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 
-use hocket_core::Moment;
+use hocket_core::{Moment, Moments, Position};
 use hocket_machine::Noise;
 use hocket_machine::noise::{Model, Resource};
 use rustc_hash::FxHashMap;
 
-use crate::clock::{Clock, Passage, Position, Timing};
+use crate::clock::{Clock, Passage, Timing};
 use crate::plan::{Kind, Plan, Step};
 
 /// What happens to clocks, in an order in which it can be evaluated.
@@ -28,6 +28,8 @@ pub struct Tape<'a> {
     recent: RefCell<Vec<(Node, u32)>>,
     /// Branches of programs; the first is that in which every rank begins.
     branches: RefCell<Vec<Branch>>,
+    /// Places in programs from which steps are counted.
+    bases: RefCell<Vec<Position>>,
     winners: Winners,
     /// How many winners were asked for.
     races: Cell<u32>,
@@ -114,6 +116,7 @@ impl<'a> Tape<'a> {
             length_numbers: RefCell::default(),
             recent: RefCell::new(vec![(start, START); RECENT]),
             branches: RefCell::new(vec![Branch { from: Strand::START, depth: 0, is_race: false }]),
+            bases: RefCell::new(vec![Position::START]),
             winners,
             races: Cell::new(0),
             has_first: Cell::new(false),
@@ -228,12 +231,26 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
 pub struct Symbol<'t> {
     tape: &'t Tape<'t>,
     node: u32,
-    position: Position,
+    /// The number of the place from which the steps of the strand are counted.
+    base: u32,
     strand: Strand,
     is_racing: bool,
 }
 
-impl Symbol<'_> {
+impl<'t> Symbol<'t> {
+    /// The symbol that a moment stands for: node and branch are in one word, step, race and base in the other.
+    fn of(tape: &'t Tape<'t>, moment: Moment) -> Self {
+        let [first, second] = moment.words();
+        let strand = Strand { branch: (first >> 32) as u32, step: second as u32 >> 1 };
+        Self { tape, node: first as u32, base: (second >> 32) as u32, strand, is_racing: second & 1 == 1 }
+    }
+
+    fn moment(self) -> Moment {
+        let Self { node, base, strand: Strand { branch, step }, is_racing, .. } = self;
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        Moment::of([pair(branch, node), pair(base, step << 1 | u32::from(is_racing))])
+    }
+
     /// Its node.
     pub fn node(self) -> u32 {
         self.node
@@ -242,45 +259,16 @@ impl Symbol<'_> {
     fn at(self, node: u32) -> Self {
         Self { node, ..self }
     }
-}
 
-impl Moment for Symbol<'_> {
-    fn later(self, other: Self) -> Self {
-        Self { position: self.position.joined(other.position), ..self.max(other) }
+    fn place(self) -> Position {
+        Position(self.tape.bases.borrow()[self.base as usize].0.wrapping_add(u64::from(self.strand.step)))
     }
 
-    fn is_before(&self, _: &Self) -> bool {
-        let race = self.tape.races.replace(self.tape.races.get().wrapping_add(1));
-        self.tape.has_first.set(true);
-        match self.tape.winners {
-            Winners::First => false,
-            Winners::Second => true,
-            Winners::Mixed => race.count_ones() % 2 == 1,
-        }
-    }
-
-    fn branch(self, index: usize) -> Self {
-        let branches = &mut *self.tape.branches.borrow_mut();
-        let depth = branches[self.strand.branch as usize].depth + 1;
-        branches.push(Branch { from: self.strand, depth, is_race: self.is_racing });
-        let strand = Strand { branch: (branches.len() - 1) as u32, step: 0 };
-        Self { position: self.position.branch(index), strand, is_racing: false, ..self }
-    }
-
-    fn after_join(self, end: Self) -> Self {
-        Self { strand: self.strand.next(), is_racing: self.is_racing, ..end }
-    }
-
-    fn racing(self) -> Self {
-        Self { is_racing: true, ..self }
-    }
-
-    fn after_first(self, winner: Self) -> Self {
-        Self { position: self.position.next(), strand: self.strand.next(), ..self.max(winner) }
-    }
-
-    fn decided(self, other: Self) -> (Self, Self) {
-        (self.at(self.tape.earlier(self.node, other.node)), other.at(self.tape.later(self.node, other.node)))
+    /// The same on this strand, and at this place.
+    fn placed(self, strand: Strand, place: Position) -> Self {
+        let bases = &mut *self.tape.bases.borrow_mut();
+        bases.push(Position(place.0.wrapping_sub(u64::from(strand.step))));
+        Self { strand, base: bases.len() as u32 - 1, ..self }
     }
 }
 
@@ -315,12 +303,7 @@ impl Clock for Symbol<'_> {
     }
 
     fn position(self) -> u64 {
-        self.position.0
-    }
-
-    fn following(self, start: Self) -> Self {
-        let (position, strand) = (start.position.next(), start.strand.next());
-        Self { position, strand, is_racing: start.is_racing, ..self }
+        self.place().0
     }
 
     fn seconds(self) -> f64 {
@@ -331,11 +314,31 @@ impl Clock for Symbol<'_> {
 /// Writes a tape.
 pub struct Recording<'t>(pub &'t Tape<'t>);
 
+impl<'t> Recording<'t> {
+    fn symbol(&self, moment: Moment) -> Symbol<'t> {
+        Symbol::of(self.0, moment)
+    }
+}
+
 impl<'t> Timing for Recording<'t> {
     type Clock = Symbol<'t>;
+    const HAS_MOMENTS: bool = true;
 
     fn start(&self) -> Symbol<'t> {
-        Symbol { tape: self.0, node: START, position: Position::START, strand: Strand::START, is_racing: false }
+        self.symbol(Moment::default())
+    }
+
+    fn time(&self, moment: Moment) -> Symbol<'t> {
+        self.symbol(moment)
+    }
+
+    fn after(&self, start: Moment, end: Symbol<'t>) -> Moment {
+        let start = self.symbol(start);
+        Symbol { strand: start.strand.next(), ..start.at(end.node) }.moment()
+    }
+
+    fn moments(&mut self) -> &mut dyn Moments {
+        self
     }
 
     fn pass(&self, passage: Passage, start: Symbol<'t>) -> Symbol<'t> {
@@ -347,6 +350,54 @@ impl<'t> Timing for Recording<'t> {
             Resource::Network => Kind::Transfer,
         };
         start.at(tape.push(Node { kind, a: start.node, b: tape.length(passage.length_s) }))
+    }
+}
+
+impl Moments for Recording<'_> {
+    fn later(&mut self, one: Moment, other: Moment) -> Moment {
+        let (one, other) = (self.symbol(one), self.symbol(other));
+        one.max(other).placed(one.strand, one.place().joined(other.place())).moment()
+    }
+
+    fn is_before(&mut self, _: Moment, _: Moment) -> bool {
+        let race = self.0.races.replace(self.0.races.get().wrapping_add(1));
+        self.0.has_first.set(true);
+        match self.0.winners {
+            Winners::First => false,
+            Winners::Second => true,
+            Winners::Mixed => race.count_ones() % 2 == 1,
+        }
+    }
+
+    fn branch(&mut self, start: Moment, index: usize) -> Moment {
+        let start = self.symbol(start);
+        let strand = {
+            let branches = &mut *self.0.branches.borrow_mut();
+            let depth = branches[start.strand.branch as usize].depth + 1;
+            branches.push(Branch { from: start.strand, depth, is_race: start.is_racing });
+            Strand { branch: (branches.len() - 1) as u32, step: 0 }
+        };
+        Symbol { is_racing: false, ..start.placed(strand, start.place().branch(index)) }.moment()
+    }
+
+    fn after_join(&mut self, start: Moment, end: Moment) -> Moment {
+        let (start, end) = (self.symbol(start), self.symbol(end));
+        Symbol { is_racing: start.is_racing, ..end.placed(start.strand.next(), end.place()) }.moment()
+    }
+
+    fn racing(&mut self, now: Moment) -> Moment {
+        Symbol { is_racing: true, ..self.symbol(now) }.moment()
+    }
+
+    fn after_first(&mut self, now: Moment, winner: Moment) -> Moment {
+        let (now, winner) = (self.symbol(now), self.symbol(winner));
+        Symbol { strand: now.strand.next(), ..now.max(winner) }.moment()
+    }
+
+    fn decided(&mut self, earlier: Moment, later: Moment) -> (Moment, Moment) {
+        let (earlier, later) = (self.symbol(earlier), self.symbol(later));
+        let (first, last) = (self.0.earlier(earlier.node, later.node), self.0.later(earlier.node, later.node));
+        (earlier.at(first).moment(), later.at(last).moment())
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hocket_core::{Call, Program, Result};
+use hocket_core::{AnyProgram, Call, Result};
 use hocket_machine::Noise;
 
 use crate::clock::{Clock, Placed, Trial};
 use crate::dataflow::{self, Failure, Order};
+use crate::in_time::Run;
 use crate::network::{self, CircuitCounts, LinkUse, Network};
 use crate::plan::{Ends, LANES, Plan};
-use crate::rank::Run;
 use crate::tape::{Recording, Symbol, Tape, Winners};
 use crate::trace::Record;
 use crate::{Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
@@ -63,7 +63,7 @@ pub struct Many {
 /// # Errors
 /// A deadlock, an interruption, an engine that was asked for and does not apply, or times that add up to infinity.
 pub fn simulate_trials(
-    program: &impl Program,
+    program: &dyn AnyProgram,
     call: &Call,
     platform: &Platform,
     trials: Trials,
@@ -81,41 +81,8 @@ pub fn simulate_trials(
     Ok(many)
 }
 
-/// Runs `program` as [`simulate_trials`] does, with the events engine: a program for which it is no use to be compiled for
-/// the other one as well.
-///
-/// # Errors
-/// As there.
-pub fn simulate_in_order(
-    program: &impl Program,
-    call: &Call,
-    platform: &Platform,
-    trials: Trials,
-    options: Options<'_>,
-) -> Result<Many> {
-    let Platform { network, node, noise, .. } = platform;
-    let differing = if noise.is_quiet() { Trials { count: 1, until_interval: None, ..trials } } else { trials };
-    let repeated = Repeated { program, call, node: *node, noise, trials: differing, options };
-    let mut many = network.visit(InOrder(repeated))?;
-    if noise.is_quiet() {
-        many.ends = vec![many.ends[0]; trials.count as usize];
-    }
-    check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
-    Ok(many)
-}
-
-struct InOrder<'a, P>(Repeated<'a, P>);
-
-impl<P: Program> network::Visitor for InOrder<'_, P> {
-    type Output = Result<Many>;
-
-    fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
-        self.0.traced(network, self.0.by_events(network)?)
-    }
-}
-
-struct Repeated<'a, P> {
-    program: &'a P,
+struct Repeated<'a> {
+    program: &'a dyn AnyProgram,
     call: &'a Call,
     node: Node,
     noise: &'a Noise,
@@ -123,7 +90,7 @@ struct Repeated<'a, P> {
     options: Options<'a>,
 }
 
-impl<P: Program> network::Visitor for Repeated<'_, P> {
+impl network::Visitor for Repeated<'_> {
     type Output = Result<Many>;
 
     fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
@@ -132,7 +99,7 @@ impl<P: Program> network::Visitor for Repeated<'_, P> {
     }
 }
 
-impl<P: Program> Repeated<'_, P> {
+impl Repeated<'_> {
     fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
         let (plan, messages, message_bytes) = self.plan(network, Winners::First)?;
         let ends = self.enough(|trials| self.evaluate(&plan, trials)).map_err(Failure::Other)?;
@@ -193,7 +160,7 @@ impl<P: Program> Repeated<'_, P> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
         let timing = Recording(&tape);
-        let run = dataflow::run(self.program, self.call, network, &timing, self.node, Order::OfPairs, options)?;
+        let run = dataflow::run(self.program, self.call, network, timing, self.node, Order::OfPairs, options)?;
         let (messages, message_bytes) = (run.messages, run.message_bytes);
         let ends: Vec<_> = run.ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();

@@ -37,12 +37,12 @@ fn assert_applies(program: &impl Program, noise: &str) {
 }
 
 /// Receives a message, and computes 1 us for each 1000 elements that came.
-async fn digest(r: &impl Rank, from: usize, c: &Call) {
+async fn digest(r: &Rank<'_>, from: usize, c: &Call) {
     let received = r.recv(from, c.result(r)).await;
     r.compute(received.len as f64 * 1e-9).await;
 }
 
-fn part(r: &impl Rank, c: &Call, len: usize) -> Span {
+fn part(r: &Rank<'_>, c: &Call, len: usize) -> Span {
     c.result(r).part(0, len)
 }
 
@@ -52,7 +52,7 @@ struct Relay {
 }
 
 impl Program for Relay {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let relay = |from: usize, tag| async move {
             r.recv(from, c.result(r)).await;
             r.send_with(3, part(r, c, 1000 * from), Send { tag, ..Send::default() }).await;
@@ -86,7 +86,7 @@ struct PassesOnTheFirst {
 }
 
 impl Program for PassesOnTheFirst {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         match r.rank() {
             0 => {
                 let (winner, rest) = r.first(r.recv(1, c.result(r)), r.recv(2, c.result(r))).await;
@@ -115,7 +115,7 @@ fn what_follows_a_first_must_not_depend_on_the_winner() {
 struct ComparesWinners;
 
 impl Program for ComparesWinners {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let receive = |from, tag| async move { r.recv_with(Source::Rank(from), c.result(r), tag).await };
         match r.rank() {
             0 => {
@@ -147,7 +147,7 @@ fn nor_on_whether_two_winners_are_alike() {
 struct Ties;
 
 impl Program for Ties {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let receive = |from, tag| async move { r.recv_with(Source::Rank(from), c.result(r), tag).await };
         let when_both_are_there = async {
             r.join(receive(1, 0), receive(2, 0)).await;
@@ -188,7 +188,7 @@ fn branches_that_may_send_at_the_same_time_are_not_in_order() {
 struct Successive;
 
 impl Program for Successive {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         match r.rank() {
             0 => {
                 r.send(3, part(r, c, 3000)).await;
@@ -212,7 +212,7 @@ fn messages_of_one_branch_are_in_order_also_at_the_same_time() {
 struct DropsTheRest;
 
 impl Program for DropsTheRest {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         match r.rank() {
             0 => drop(r.first(r.recv(1, c.result(r)), r.recv(2, c.result(r))).await),
             3 => {}
@@ -228,7 +228,7 @@ impl Program for DropsTheRest {
 struct TakesAny;
 
 impl Program for TakesAny {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() > 0 {
             r.compute(2e-6).await;
             return r.send(0, part(r, c, 1000 * r.rank())).await;

@@ -4,13 +4,13 @@ use hocket_core::{Call, Collective};
 
 use crate::expression::{Contribution, Value};
 use crate::finding::{Counterexample, Kind};
-use crate::world::World;
+use crate::world::Symbolic;
 
 /// The values of all ranks' results, to be compared between message orders.
 pub type Results = Vec<Vec<Value>>;
 
 /// Checks the results of `world`, also against those of the first message order, which are put into `first`.
-pub fn results(world: &World<'_>, first: &mut Option<Results>) -> Option<Counterexample> {
+pub fn results(world: &Symbolic<'_>, first: &mut Option<Results>) -> Option<Counterexample> {
     let results: Results = (0..world.call.ranks).map(|rank| world.result(rank)).collect();
     for (rank, values) in results.iter().enumerate() {
         for (element, value) in values.iter().enumerate() {
@@ -50,9 +50,9 @@ fn expected(call: &Call, rank: usize, element: usize) -> Vec<Contribution> {
     }
 }
 
-fn element_is_right(world: &World<'_>, rank: usize, element: usize, value: Value) -> Option<Counterexample> {
+fn element_is_right(world: &Symbolic<'_>, rank: usize, element: usize, value: Value) -> Option<Counterexample> {
     let wanted = expected(world.call, rank, element);
-    let arena = world.arena.borrow();
+    let arena = &world.arena;
     let got = arena.contributions(value, 2 * wanted.len() + 1);
     if got == wanted {
         return None;
@@ -111,10 +111,10 @@ fn some(names: &[String]) -> String {
     if names.len() > MOST { format!("{shown} and {} more", names.len() - MOST) } else { shown }
 }
 
-fn ranks_differ(world: &World<'_>, results: &Results) -> Option<Counterexample> {
+fn ranks_differ(world: &Symbolic<'_>, results: &Results) -> Option<Counterexample> {
     for (rank, values) in results.iter().enumerate() {
         if let Some(element) = (0..values.len()).find(|i| values[*i] != results[0][*i]) {
-            let arena = world.arena.borrow();
+            let arena = &world.arena;
             return Some(Counterexample {
                 kind: Kind::RanksDiffer,
                 is_rendezvous: world.is_rendezvous,
@@ -130,11 +130,11 @@ fn ranks_differ(world: &World<'_>, results: &Results) -> Option<Counterexample> 
     None
 }
 
-fn runs_differ(world: &World<'_>, results: &Results, first: &mut Option<Results>) -> Option<Counterexample> {
+fn runs_differ(world: &Symbolic<'_>, results: &Results, first: &mut Option<Results>) -> Option<Counterexample> {
     let first = first.get_or_insert_with(|| results.clone());
     for (rank, (values, before)) in results.iter().zip(first.iter()).enumerate() {
         if let Some(element) = (0..values.len()).find(|i| values[*i] != before[*i]) {
-            let arena = world.arena.borrow();
+            let arena = &world.arena;
             return Some(Counterexample {
                 kind: Kind::RunsDiffer,
                 is_rendezvous: world.is_rendezvous,

@@ -1,7 +1,5 @@
 //! Exploring the orders in which messages may come.
 
-use std::cell::{Cell, RefCell};
-
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
@@ -79,9 +77,9 @@ pub struct Choices {
     runs: usize,
     /// Decisions of the runs that tried all orders and were given up, and those of the others.
     given_up: usize,
-    decided: Cell<usize>,
-    sampler: Option<RefCell<ChaCha8Rng>>,
-    script: RefCell<Script>,
+    decided: usize,
+    sampler: Option<ChaCha8Rng>,
+    script: Script,
 }
 
 #[derive(Default)]
@@ -100,7 +98,7 @@ impl Script {
 
 impl Choices {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, runs: 0, given_up: 0, decided: Cell::new(0), sampler: None, script: RefCell::default() }
+        Self { limits, runs: 0, given_up: 0, decided: 0, sampler: None, script: Script::default() }
     }
 
     pub const fn limits(&self) -> Limits {
@@ -108,12 +106,12 @@ impl Choices {
     }
 
     /// Takes the next decision, one of `alternatives`.
-    pub fn decide(&self, alternatives: usize) -> usize {
-        self.decided.set(self.decided.get() + 1);
-        if let Some(sampler) = &self.sampler {
-            return sampler.borrow_mut().next_u64() as usize % alternatives;
+    pub fn decide(&mut self, alternatives: usize) -> usize {
+        self.decided += 1;
+        if let Some(sampler) = &mut self.sampler {
+            return sampler.next_u64() as usize % alternatives;
         }
-        let script = &mut *self.script.borrow_mut();
+        let script = &mut self.script;
         if script.at == script.decisions.len() {
             script.decisions.push((0, alternatives));
         }
@@ -125,11 +123,11 @@ impl Choices {
     pub fn advance(&mut self) -> bool {
         self.runs += 1;
         if self.sampler.is_some() {
-            let is_long = self.decided.get() >= self.limits.most_drawn;
+            let is_long = self.decided >= self.limits.most_drawn;
             return self.runs < self.limits.samples && (!is_long || self.runs < LEAST_SAMPLES);
         }
-        let script = self.script.get_mut();
-        let is_long = self.decided.get() >= self.limits.most_decisions;
+        let script = &mut self.script;
+        let is_long = self.decided >= self.limits.most_decisions;
         let is_hopeless = script.orders() > HOPELESS * self.limits.most_exhaustive as f64;
         script.at = 0;
         while let Some((taken, alternatives)) = script.decisions.pop() {
@@ -143,8 +141,8 @@ impl Choices {
         }
         if self.runs == self.limits.most_exhaustive || is_long || is_hopeless {
             self.runs = 0;
-            self.given_up = self.decided.replace(0);
-            self.sampler = Some(RefCell::new(ChaCha8Rng::seed_from_u64(self.limits.seed)));
+            self.given_up = std::mem::take(&mut self.decided);
+            self.sampler = Some(ChaCha8Rng::seed_from_u64(self.limits.seed));
             return self.limits.samples > 0;
         }
         true
@@ -152,13 +150,13 @@ impl Choices {
 
     /// Decisions of all runs.
     pub const fn decisions(&self) -> usize {
-        self.given_up + self.decided.get()
+        self.given_up + self.decided
     }
 
     pub fn exploration(&self) -> Exploration {
         match (&self.sampler, self.runs) {
             (Some(_), _) => Exploration::Sampled,
-            (None, 0 | 1) if self.script.borrow().decisions.iter().all(|(_, alternatives)| *alternatives == 1) => {
+            (None, 0 | 1) if self.script.decisions.iter().all(|(_, alternatives)| *alternatives == 1) => {
                 Exploration::Deterministic
             }
             _ => Exploration::Exhaustive,

@@ -16,27 +16,24 @@ pub use choices::{Exploration, Limits};
 pub use finding::{Counterexample, Kind, Verdict};
 pub use world::check_room;
 
-use std::cell::RefCell;
-
 use choices::Choices;
 use expression::Arena;
-use hocket_core::{Call, Program};
-use world::World;
+use hocket_core::{AnyProgram, Call, run};
+use world::Symbolic;
 
 /// Runs `program` symbolically and judges what it does, up to the first counterexample. The call must make sense, see [`Call::check`].
-pub fn verify(program: &impl Program, call: &Call, limits: Limits) -> Verdict {
+pub fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict {
     let mut exploration = Exploration::Deterministic;
     let (mut overtaking, mut orders, mut decisions) = (0, 0, 0);
-    let arena = RefCell::new(Arena::new(call.commutative));
+    let mut arena = Arena::new(call.commutative);
     for is_rendezvous in [false, true] {
         let mut choices = Choices::new(limits);
         let mut results = None;
         loop {
-            let world = World::new(call, is_rendezvous, &arena, &choices);
-            world.run(program);
+            let mut world = run(program, call, Symbolic::new(call, is_rendezvous, &mut arena, &mut choices));
             orders += 1;
             overtaking = overtaking.max(world.overtaking());
-            let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
+            let counterexample = world.finding().or_else(|| check::results(&mut world, &mut results));
             if let Some(counterexample) = counterexample {
                 return Verdict {
                     counterexample: Some(counterexample),

@@ -11,11 +11,6 @@ pub struct Set {
 }
 
 impl Set {
-    /// The set of this number.
-    pub fn of(number: usize) -> Self {
-        Self::default().with(number)
-    }
-
     pub fn contains(&self, number: usize) -> bool {
         self.word(number / 64) >> (number % 64) & 1 == 1
     }
@@ -84,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_union_has_the_numbers_of_both() {
-        let low = (0..64).fold(Set::of(130), |set, number| set.with(number));
+        let low = (0..64).fold(Set::default().with(130), |set, number| set.with(number));
         let high = (64..128).fold(Set::default(), |set, number| set.with(number));
         assert_eq!(low.union(&high), high.union(&low));
         assert_eq!(low.union(&high).missing(133).collect::<Vec<_>>(), [128, 129, 131, 132]);

@@ -1,14 +1,11 @@
 //! Running a program on symbolic values.
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::future::{pending, poll_fn};
-use std::task::Poll;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    Buffer, Call, Collective, Moment, Options, Program, Rank, Ranks, ReadyRanks, Received, Result, Side, Source, Span,
-    Tag, budget,
+    At, Buffer, Call, Collective, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result, Side,
+    Source, Span, Step as Asked, Tag, World, budget,
 };
 
 use crate::choices::Choices;
@@ -17,23 +14,26 @@ use crate::finding::{Counterexample, Kind};
 use crate::set::Set;
 
 /// One run of a program: one protocol, one order of messages.
-pub struct World<'a> {
+pub struct Symbolic<'a> {
     pub call: &'a Call,
     pub is_rendezvous: bool,
-    pub arena: &'a RefCell<Arena>,
-    choices: &'a Choices,
-    ranks: Vec<RefCell<State>>,
-    mailboxes: RefCell<Mailboxes<Message, Posted>>,
-    slots: RefCell<Slots<Received>>,
+    pub arena: &'a mut Arena,
+    choices: &'a mut Choices,
+    ranks: Vec<State>,
+    mailboxes: Mailboxes<Message, Posted>,
+    slots: Slots<Received>,
+    /// The operation of each slot.
+    waiting: Vec<Waiting>,
     /// Operations whose completion is a decision: they take from any source, or race. And receives that come behind such
     /// a receive, which may take the message that they would take.
-    undecided: RefCell<Vec<Undecided>>,
+    undecided: Vec<Undecided>,
     /// Ranks at which there are new messages or undecided operations, or old ones are gone, since the latest decision.
-    has_news: Vec<Cell<bool>>,
+    has_news: Vec<bool>,
     ready: ReadyRanks,
-    finding: RefCell<Option<Counterexample>>,
-    sent: Cell<usize>,
-    overtaking: Cell<usize>,
+    points: Points,
+    finding: Option<Counterexample>,
+    sent: usize,
+    overtaking: usize,
 }
 
 struct Message {
@@ -59,6 +59,14 @@ struct Waiting {
     slot: u32,
     step: usize,
     is_racing: bool,
+}
+
+/// A step that has begun.
+enum Begun {
+    /// It is done, and its branch goes on here.
+    Ended(Moment),
+    /// Its outcome will be in this slot, or is there.
+    Waits(u32),
 }
 
 /// An operation that waits for a decision.
@@ -117,6 +125,8 @@ struct State {
     turns: usize,
     /// Whether the collective has returned to its caller.
     has_left: bool,
+    /// Where the program has ended.
+    end: Option<Moment>,
 }
 
 /// One operation of a rank.
@@ -124,8 +134,8 @@ struct Step {
     verb: Verb,
     reads: Option<Span>,
     writes: Option<Span>,
-    /// What was finished when it began.
-    finished: Finished,
+    /// When it began.
+    start: Moment,
     /// Of a receive, the ranks of which its message tells that they have come.
     come: Set,
     is_done: bool,
@@ -204,76 +214,69 @@ impl State {
 pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
     let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;
-    let steps_bytes = 2.0 * messages * size_of::<Step>() as f64;
+    let steps_bytes = 2.0 * messages * (size_of::<Step>() + size_of::<Finished>()) as f64;
     budget::check(format_args!("verifying {} ranks", call.ranks), values_bytes + steps_bytes)
 }
 
-impl<'a> World<'a> {
-    pub fn new(call: &'a Call, is_rendezvous: bool, arena: &'a RefCell<Arena>, choices: &'a Choices) -> Self {
-        let states: Vec<_> =
-            (0..call.ranks).map(|rank| RefCell::new(State::new(call, rank, &mut arena.borrow_mut()))).collect();
+impl<'a> Symbolic<'a> {
+    pub fn new(call: &'a Call, is_rendezvous: bool, arena: &'a mut Arena, choices: &'a mut Choices) -> Self {
+        let ranks = (0..call.ranks).map(|rank| State::new(call, rank, arena)).collect();
         Self {
             call,
             is_rendezvous,
             arena,
             choices,
-            ranks: states,
-            mailboxes: RefCell::new(Mailboxes::new(call.ranks)),
-            slots: RefCell::default(),
-            undecided: RefCell::default(),
-            has_news: vec![Cell::new(false); call.ranks],
+            ranks,
+            mailboxes: Mailboxes::new(call.ranks),
+            slots: Slots::default(),
+            waiting: Vec::new(),
+            undecided: Vec::new(),
+            has_news: vec![false; call.ranks],
             ready: ReadyRanks::all(call.ranks),
-            finding: RefCell::new(None),
-            sent: Cell::new(0),
-            overtaking: Cell::new(0),
+            points: Points(vec![Finished::default()]),
+            finding: None,
+            sent: 0,
+            overtaking: 0,
         }
     }
 
-    /// Runs the program to its end, to a deadlock, or to the first finding.
-    pub fn run(&self, program: &impl Program) {
-        let handles: Vec<_> = (0..self.call.ranks).map(|rank| SymbolicRank::new(self, rank)).collect();
-        let mut programs = Ranks::new(handles.iter().map(|r| program.run(r, self.call)));
-        while self.finding.borrow().is_none() {
-            if let Some(rank) = self.ready.pop() {
-                programs.resume(rank);
-            } else if !self.decide() {
-                break;
-            }
-        }
-        if self.finding.borrow().is_some() {
-            return;
-        }
-        let stuck: Vec<_> = (0..self.call.ranks).filter(|rank| !programs.has_ended(*rank)).collect();
+    /// No rank can go on: because all programs have ended, or because some never will.
+    fn conclude(&mut self) {
+        let stuck: Vec<_> = (0..self.call.ranks).filter(|rank| self.ranks[*rank].end.is_none()).collect();
         if let Some(rank) = stuck.first() {
-            self.report(self.deadlock(*rank, &stuck));
-        } else {
-            self.look_for_left_over_messages();
-            handles.iter().filter(|r| !r.state().borrow().has_left).for_each(SymbolicRank::leave);
+            return self.report(self.deadlock(*rank, &stuck));
+        }
+        self.left_over_message().into_iter().for_each(|found| self.report(found));
+        for rank in 0..self.call.ranks {
+            let state = &self.ranks[rank];
+            if let Some(end) = state.end.filter(|_| !state.has_left) {
+                self.leave(rank, end);
+            }
         }
     }
 
     pub fn finding(&self) -> Option<Counterexample> {
-        self.finding.borrow().clone()
+        self.finding.clone()
     }
 
     pub fn overtaking(&self) -> usize {
-        self.overtaking.get()
+        self.overtaking
     }
 
     /// The result of a rank.
     pub fn result(&self, rank: usize) -> Vec<Value> {
-        self.ranks[rank].borrow().read(self.call.result_of(rank)).to_vec()
+        self.ranks[rank].read(self.call.result_of(rank)).to_vec()
     }
 
     /// The last step of `rank` that wrote into `span`.
     pub fn last_write(&self, rank: usize, span: Span) -> Option<String> {
-        let state = self.ranks[rank].borrow();
+        let state = &self.ranks[rank];
         let at = state.steps.iter().rposition(|step| step.writes.is_some_and(|w| w.overlaps(span)))?;
         Some(format!("last written in step {}: {}", at + 1, state.steps[at]))
     }
 
-    fn report(&self, counterexample: Counterexample) {
-        self.finding.borrow_mut().get_or_insert(counterexample);
+    fn report(&mut self, counterexample: Counterexample) {
+        self.finding.get_or_insert(counterexample);
     }
 
     fn counterexample(&self, kind: Kind, rank: usize, step: usize, expected: String, got: String) -> Counterexample {
@@ -285,14 +288,14 @@ impl<'a> World<'a> {
             span: None,
             expected,
             got,
-            details: vec![format!("step {}: {}", step + 1, self.ranks[rank].borrow().steps[step])],
+            details: vec![format!("step {}: {}", step + 1, self.ranks[rank].steps[step])],
         }
     }
 
     /// The latest steps of a rank.
     fn latest_steps(&self, rank: usize) -> Vec<String> {
         const MOST: usize = 3;
-        let state = self.ranks[rank].borrow();
+        let state = &self.ranks[rank];
         let latest = state.steps.iter().enumerate().skip(state.steps.len().saturating_sub(MOST));
         latest.map(|(at, step)| format!("step {}: {step}", at + 1)).collect()
     }
@@ -326,11 +329,11 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lets one undecided operation go on; whether there was one that can.
-    fn decide(&self) -> bool {
+    /// Lets one undecided operation go on. Returns whether there was one that can.
+    fn decide(&mut self) -> bool {
         let Some((index, from)) = self.next_decision() else { return false };
-        let Undecided { waiting, what, .. } = self.undecided.borrow_mut().remove(index);
-        self.has_news[waiting.rank].set(true);
+        let Undecided { waiting, what, .. } = self.undecided.remove(index);
+        self.has_news[waiting.rank] = true;
         match what {
             What::Completion(received) => self.finish(waiting, received),
             What::Receive { into, tag, .. } => {
@@ -341,15 +344,15 @@ impl<'a> World<'a> {
     }
 
     /// The undecided operation that goes on, and whose message it takes.
-    fn next_decision(&self) -> Option<(usize, u32)> {
-        let undecided = &mut *self.undecided.borrow_mut();
+    fn next_decision(&mut self) -> Option<(usize, u32)> {
+        let undecided = &mut self.undecided;
         for index in 0..undecided.len() {
             let (earlier, rest) = undecided.split_at_mut(index);
-            if self.has_news[rest[0].waiting.rank].get() {
-                rest[0].look(earlier, &self.mailboxes.borrow());
+            if self.has_news[rest[0].waiting.rank] {
+                rest[0].look(earlier, &self.mailboxes);
             }
         }
-        self.has_news.iter().for_each(|news| news.set(false));
+        self.has_news.fill(false);
         if let Some(index) = undecided.iter().position(|one| one.is_decided() && !one.senders.is_empty()) {
             return Some((index, undecided[index].senders[0]));
         }
@@ -368,21 +371,20 @@ impl<'a> World<'a> {
     }
 
     /// Gives the earliest message that a receive accepts to it.
-    fn take_message(&self, posted: &Posted, source: Source, tag: Tag) {
+    fn take_message(&mut self, posted: &Posted, source: Source, tag: Tag) {
         let rank = posted.waiting.rank;
-        let taken = self.mailboxes.borrow_mut().take_message(rank, source, tag);
-        if let Some((from, message)) = taken {
+        if let Some((from, message)) = self.mailboxes.take_message(rank, source, tag) {
             self.transfer(from as usize, posted, message);
         }
     }
 
-    fn finish(&self, waiting: Waiting, received: Received) {
-        self.slots.borrow_mut().fill(waiting.slot, received);
+    fn finish(&mut self, waiting: Waiting, received: Received) {
+        self.slots.fill(waiting.slot, received);
         self.ready.push(waiting.rank);
     }
 
     /// A message meets its receive.
-    fn transfer(&self, from: usize, posted: &Posted, message: Message) {
+    fn transfer(&mut self, from: usize, posted: &Posted, message: Message) {
         let Waiting { rank, step, .. } = posted.waiting;
         let len = message.values.len();
         if len > posted.into.len {
@@ -392,30 +394,30 @@ impl<'a> World<'a> {
         }
         let is_overtaken =
             |(other, _, held): (u32, Tag, &Message)| other as usize == from && held.number < message.number;
-        if self.mailboxes.borrow().unexpected(rank).any(is_overtaken) {
-            self.overtaking.set(self.overtaking.get() + 1);
+        if self.mailboxes.unexpected(rank).any(is_overtaken) {
+            self.overtaking += 1;
         }
-        let state = &mut *self.ranks[rank].borrow_mut();
+        let state = &mut self.ranks[rank];
         state.write(posted.into.part(0, len), message.values);
         state.steps[step].come = message.come;
         self.finish(posted.waiting, Received { source: from, len });
         if let Some(sender) = message.sender {
-            self.complete(sender, Received { source: rank, len });
+            self.complete_step(sender, Received { source: rank, len });
         }
     }
 
     /// An operation is done: at once, or when the order of messages says so.
-    fn complete(&self, waiting: Waiting, received: Received) {
+    fn complete_step(&mut self, waiting: Waiting, received: Received) {
         if waiting.is_racing {
             let what = What::Completion(received);
-            self.undecided.borrow_mut().push(Undecided { waiting, what, senders: vec![0] });
+            self.undecided.push(Undecided { waiting, what, senders: vec![0] });
         } else {
             self.finish(waiting, received);
         }
     }
 
-    fn combined(&self, sources: &[Value], targets: &[Value], side: Side) -> Vec<Value> {
-        let arena = &mut *self.arena.borrow_mut();
+    fn combined(&mut self, sources: &[Value], targets: &[Value], side: Side) -> Vec<Value> {
+        let arena = &mut *self.arena;
         let operands = sources.iter().zip(targets);
         let combine = |(source, target): (&Value, &Value)| match side {
             Side::Left => arena.combine(*source, *target),
@@ -426,7 +428,7 @@ impl<'a> World<'a> {
 
     fn deadlock(&self, rank: usize, stuck: &[usize]) -> Counterexample {
         let waits = |rank: usize| {
-            let state = self.ranks[rank].borrow();
+            let state = &self.ranks[rank];
             let at = state.steps.iter().position(|step| !step.is_done)?;
             Some((at, state.steps[at].to_string(), state.steps[at].verb))
         };
@@ -460,104 +462,59 @@ impl<'a> World<'a> {
         }
     }
 
-    fn look_for_left_over_messages(&self) {
-        let mailboxes = self.mailboxes.borrow();
-        for rank in 0..self.call.ranks {
-            if let Some((from, tag, message)) = mailboxes.unexpected(rank).next() {
-                return self.report(Counterexample {
-                    kind: Kind::LeftOverMessage,
-                    is_rendezvous: self.is_rendezvous,
-                    ranks: vec![rank, from as usize],
-                    step: None,
-                    span: None,
-                    expected: "every message to be received".to_owned(),
-                    got: format!(
-                        "a message of {} from rank {from} (tag {tag}) left over",
-                        elements(message.values.len())
-                    ),
-                    details: Vec::new(),
-                });
-            }
-        }
-    }
-}
-
-/// What has certainly happened before a branch goes on.
-#[derive(Clone, Default)]
-pub struct Finished {
-    /// The steps of its rank that are finished.
-    steps: Set,
-    /// The ranks that have come, as far as its rank has been told.
-    come: Set,
-    is_racing: bool,
-}
-
-impl Moment for Finished {
-    fn later(self, other: Self) -> Self {
-        Self { steps: self.steps.union(&other.steps), come: self.come.union(&other.come), is_racing: self.is_racing }
+    fn left_over_message(&self) -> Option<Counterexample> {
+        let unexpected = |rank: usize| Some((rank, self.mailboxes.unexpected(rank).next()?));
+        let (rank, (from, tag, message)) = (0..self.call.ranks).find_map(unexpected)?;
+        Some(Counterexample {
+            kind: Kind::LeftOverMessage,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank, from as usize],
+            step: None,
+            span: None,
+            expected: "every message to be received".to_owned(),
+            got: format!("a message of {} from rank {from} (tag {tag}) left over", elements(message.values.len())),
+            details: Vec::new(),
+        })
     }
 
-    fn is_before(&self, _: &Self) -> bool {
-        false
+    /// Begins an operation: notes its step, after checking its spans and that no operation under way disturbs it. Nothing if
+    /// something is wrong with it, which is then reported.
+    fn begin(&mut self, at: At, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> Option<usize> {
+        let (number, is_wrong) = self.note(at.rank, at.now, verb, reads, writes);
+        (!is_wrong).then_some(number)
     }
 
-    fn racing(self) -> Self {
-        Self { is_racing: true, ..self }
-    }
-}
-
-/// One rank with symbolic data.
-struct SymbolicRank<'a> {
-    world: &'a World<'a>,
-    rank: usize,
-    finished: RefCell<Finished>,
-}
-
-impl<'a> SymbolicRank<'a> {
-    fn new(world: &'a World<'a>, rank: usize) -> Self {
-        let finished = Finished { come: Set::of(rank), ..Finished::default() };
-        Self { world, rank, finished: RefCell::new(finished) }
-    }
-
-    fn state(&self) -> &'a RefCell<State> {
-        &self.world.ranks[self.rank]
-    }
-
-    /// Begins an operation: notes its step, after checking its spans and that no operation under way disturbs it.
-    async fn begin(&self, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> usize {
-        let (number, is_wrong) = self.note(verb, reads, writes);
-        if is_wrong {
-            pending::<()>().await;
-        }
-        number
-    }
-
-    /// Notes a step; its number, and whether there is something wrong with it, which is then reported.
-    fn note(&self, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> (usize, bool) {
-        let number = {
-            let state = &mut *self.state().borrow_mut();
-            let finished = self.finished.borrow().clone();
-            let come = Set::default();
-            state.steps.push(Step { verb, reads, writes, finished, come, is_done: false, is_withdrawn: false });
-            state.steps.len() - 1
-        };
-        let found = self.out_of_bounds(number).or_else(|| self.write_to_input(number));
-        let found = found.or_else(|| self.race(number)).or_else(|| self.ambiguity(number)).or_else(|| self.runaway());
+    /// Notes a step. Returns its number, and whether something is wrong with it, which is then reported.
+    fn note(
+        &mut self,
+        rank: usize,
+        start: Moment,
+        verb: Verb,
+        reads: Option<Span>,
+        writes: Option<Span>,
+    ) -> (usize, bool) {
+        let steps = &mut self.ranks[rank].steps;
+        let come = Set::default();
+        steps.push(Step { verb, reads, writes, start, come, is_done: false, is_withdrawn: false });
+        let number = steps.len() - 1;
+        let found = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
+        let found = found.or_else(|| self.race_of(rank, number)).or_else(|| self.ambiguity(rank, number));
+        let found = found.or_else(|| self.runaway(rank));
         let is_wrong = found.is_some();
-        found.into_iter().for_each(|found| self.world.report(found));
+        found.into_iter().for_each(|found| self.report(found));
         (number, is_wrong)
     }
 
-    fn out_of_bounds(&self, number: usize) -> Option<Counterexample> {
-        let state = self.state().borrow();
+    fn out_of_bounds(&self, rank: usize, number: usize) -> Option<Counterexample> {
+        let state = &self.ranks[rank];
         let step = &state.steps[number];
         let peer = match step.verb {
             Verb::Send(to, _) => Some(to),
             Verb::Recv(Source::Rank(from), _) => Some(from as usize),
             _ => None,
         };
-        let ranks = self.world.call.ranks;
-        let finding = |expected, got| self.world.counterexample(Kind::OutOfBounds, self.rank, number, expected, got);
+        let ranks = self.call.ranks;
+        let finding = |expected, got| self.counterexample(Kind::OutOfBounds, rank, number, expected, got);
         if let Some(peer) = peer.filter(|peer| *peer >= ranks) {
             return Some(finding(format!("a rank below {ranks}"), format!("rank {peer}")));
         }
@@ -567,47 +524,52 @@ impl<'a> SymbolicRank<'a> {
         Some(finding(format!("a span inside its buffer of {}", elements(room)), span.to_string()))
     }
 
-    fn write_to_input(&self, number: usize) -> Option<Counterexample> {
-        let state = self.state().borrow();
+    fn write_to_input(&self, rank: usize, number: usize) -> Option<Counterexample> {
+        let state = &self.ranks[rank];
         let step = &state.steps[number];
         let is_program = step.verb != Verb::Complete;
-        let target = step.writes.filter(|span| is_program && !self.world.call.may_write(self.rank, *span))?;
+        let target = step.writes.filter(|span| is_program && !self.call.may_write(rank, *span))?;
         let (expected, got) = ("the input to be only read".to_owned(), format!("{target} written"));
-        let found = self.world.counterexample(Kind::WriteToInput, self.rank, number, expected, got);
+        let found = self.counterexample(Kind::WriteToInput, rank, number, expected, got);
         Some(Counterexample { span: Some(target.to_string()), ..found })
     }
 
-    /// Takes a turn; whether there were so many that the program does not seem to end.
-    fn runaway(&self) -> Option<Counterexample> {
-        let call = self.world.call;
-        let elements = call.input_len(self.rank) + call.result_len(self.rank);
-        let most = self.world.choices.limits().most_steps + 10 * (call.ranks + elements);
-        let turns = self.state().borrow().turns + 1;
-        self.state().borrow_mut().turns = turns;
-        (turns > most).then(|| self.world.never_ends(self.rank, most))
+    /// Takes a turn. Finds something if there were so many that the program does not seem to end.
+    fn runaway(&mut self, rank: usize) -> Option<Counterexample> {
+        let call = self.call;
+        let elements = call.input_len(rank) + call.result_len(rank);
+        let most = self.choices.limits().most_steps + 10 * (call.ranks + elements);
+        self.ranks[rank].turns += 1;
+        (self.ranks[rank].turns > most).then(|| self.never_ends(rank, most))
     }
 
     /// An operation that does nothing, and is no step.
-    async fn idle(&self) {
-        if let Some(found) = self.runaway() {
-            self.world.report(found);
-            pending::<()>().await;
-        }
+    fn idle(&mut self, at: At) -> Progress {
+        let Some(found) = self.runaway(at.rank) else {
+            return Progress::Done((at.now, Received { source: at.rank, len: 1 }));
+        };
+        self.report(found);
+        Progress::Never
+    }
+
+    /// The ranks that have come, as far as `rank` has been told.
+    fn come(&self, rank: usize, now: Moment) -> Set {
+        self.points.at(now).come.with(rank)
     }
 
     /// The collective returns to its caller, who may now read the result and change the input: for all that follows, a step
     /// that never finishes.
-    fn leave(&self) {
-        let call = self.world.call;
-        let (result, input) = (call.result_of(self.rank), call.input_of(self.rank));
-        let writes = (!call.is_in_place(self.rank)).then_some(input);
+    fn leave(&mut self, rank: usize, now: Moment) {
+        let call = self.call;
+        let (result, input) = (call.result_of(rank), call.input_of(rank));
+        let writes = (!call.is_in_place(rank)).then_some(input);
         if call.collective == Collective::Barrier
-            && let Some(missing) = self.finished.borrow().come.missing(call.ranks).next()
+            && let Some(missing) = self.come(rank, now).missing(call.ranks).next()
         {
-            self.world.report(self.world.left_too_early(self.rank, missing));
+            self.report(self.left_too_early(rank, missing));
         }
-        let (step, _) = self.note(Verb::Complete, Some(result), writes);
-        let state = &mut *self.state().borrow_mut();
+        let (step, _) = self.note(rank, now, Verb::Complete, Some(result), writes);
+        let state = &mut self.ranks[rank];
         state.steps[step].is_done = true;
         state.has_left = true;
     }
@@ -616,24 +578,26 @@ impl<'a> SymbolicRank<'a> {
     /// have just begun issue their messages in the order of the program; later on timing decides. Whether a receive was
     /// withdrawn in time is among the orders that are tried. Two empty messages may change places, but not in a barrier, whose
     /// messages tell who has come.
-    fn ambiguity(&self, number: usize) -> Option<Counterexample> {
-        let state = self.state().borrow();
+    fn ambiguity(&self, rank: usize, number: usize) -> Option<Counterexample> {
+        let state = &self.ranks[rank];
         let step = &state.steps[number];
         let is_message = matches!(step.verb, Verb::Send(..) | Verb::Recv(Source::Rank(_), _));
         if !is_message {
             return None;
         }
-        let is_barrier = self.world.call.collective == Collective::Barrier;
+        let is_barrier = self.call.collective == Collective::Barrier;
+        let finished = |step: &Step| self.points.at(step.start);
         let is_nothing = |step: &Step| !is_barrier && step.reads.or(step.writes).is_none_or(Span::is_empty);
-        let other = step.finished.steps.missing(number).find(|at| {
+        let other = finished(step).steps.missing(number).find(|at| {
             let other = &state.steps[*at];
             other.verb == step.verb
                 && !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
-                && other.finished.steps != step.finished.steps
+                && finished(other).steps != finished(step).steps
                 && !(is_nothing(other) && is_nothing(step))
         })?;
         Some(self.concurrent(
             Kind::AmbiguousOrder,
+            rank,
             number,
             other,
             "messages of one pair with one tag one after another",
@@ -641,89 +605,214 @@ impl<'a> SymbolicRank<'a> {
     }
 
     /// Two steps under way at the same time that must not be.
-    fn concurrent(&self, kind: Kind, number: usize, other: usize, expected: &str) -> Counterexample {
+    fn concurrent(&self, kind: Kind, rank: usize, number: usize, other: usize, expected: &str) -> Counterexample {
         let got = "both under way at the same time".to_owned();
-        let mut found = self.world.counterexample(kind, self.rank, number, expected.to_owned(), got);
-        found.details.insert(0, format!("step {}: {}", other + 1, self.state().borrow().steps[other]));
+        let mut found = self.counterexample(kind, rank, number, expected.to_owned(), got);
+        found.details.insert(0, format!("step {}: {}", other + 1, self.ranks[rank].steps[other]));
         found
     }
 
     /// An earlier step that is not certainly finished and uses the same elements, one of the two writing them.
-    fn race(&self, number: usize) -> Option<Counterexample> {
-        let state = self.state().borrow();
+    fn race_of(&self, rank: usize, number: usize) -> Option<Counterexample> {
+        let state = &self.ranks[rank];
         let step = &state.steps[number];
         let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
-        let other = step.finished.steps.missing(number).find(|at| {
+        let other = self.points.at(step.start).steps.missing(number).find(|at| {
             let other = &state.steps[*at];
             clash(step.writes, other.reads) || clash(step.writes, other.writes) || clash(step.reads, other.writes)
         })?;
         let expected = format!("step {} to be finished before its elements are used again", other + 1);
-        Some(self.concurrent(Kind::BufferRace, number, other, &expected))
+        Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }
 
-    fn end(&self, step: usize) {
-        let done = &mut self.state().borrow_mut().steps[step];
+    /// A step is done: where its branch goes on.
+    fn end_of(&mut self, at: At, step: usize) -> Moment {
+        let done = &mut self.ranks[at.rank].steps[step];
         done.is_done = true;
-        let finished = &mut *self.finished.borrow_mut();
-        finished.steps = finished.steps.with(step);
-        finished.come = finished.come.union(&done.come);
+        let Finished { steps, come, is_racing } = self.points.at(at.now);
+        let (steps, come, is_racing) = (steps.with(step), come.union(&done.come), *is_racing);
+        self.points.add(Finished { steps, come, is_racing })
     }
 
-    fn waiting(&self, step: usize) -> Waiting {
-        let slot = self.world.slots.borrow_mut().open();
-        Waiting { rank: self.rank, slot, step, is_racing: self.finished.borrow().is_racing }
-    }
-
-    async fn wait(&self, waiting: Waiting) -> Received {
-        let slot = waiting.slot;
-        let guard = Withdraw { world: self.world, waiting };
-        let received = poll_fn(|_| self.world.slots.borrow_mut().take(slot).map_or(Poll::Pending, Poll::Ready)).await;
-        std::mem::forget(guard);
-        self.end(waiting.step);
-        received
+    /// A step waits, or will know at once that it need not.
+    fn wait(&mut self, at: At, step: usize) -> Waiting {
+        let slot = self.slots.open();
+        let waiting = Waiting { rank: at.rank, slot, step, is_racing: self.points.at(at.now).is_racing };
+        match self.waiting.get_mut(slot as usize) {
+            Some(place) => *place = waiting,
+            None => self.waiting.push(waiting),
+        }
+        waiting
     }
 
     /// A local operation is done, unless it races: then the order of messages decides when.
-    async fn end_local(&self, step: usize) {
-        if !self.finished.borrow().is_racing {
-            return self.end(step);
+    fn end_local(&mut self, at: At, step: usize) -> Begun {
+        if !self.points.at(at.now).is_racing {
+            return Begun::Ended(self.end_of(at, step));
         }
-        let waiting = self.waiting(step);
-        self.world.complete(waiting, Received { source: self.rank, len: 0 });
-        self.wait(waiting).await;
+        let waiting = self.wait(at, step);
+        self.complete_step(waiting, Received { source: at.rank, len: 0 });
+        Begun::Waits(waiting.slot)
+    }
+
+    fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<Begun> {
+        let step = self.begin(at, Verb::Send(to, tag), Some(data), None)?;
+        let values = self.ranks[at.rank].read(data).to_vec();
+        let come = self.come(at.rank, at.now);
+        let waiting = self.wait(at, step);
+        let message = Message { number: self.sent, values, come, sender: self.is_rendezvous.then_some(waiting) };
+        self.sent += 1;
+        match self.mailboxes.take_receive(to, at.rank as u32, tag) {
+            Some(posted) => self.transfer(at.rank, &posted, message),
+            None => {
+                self.mailboxes.hold(to, at.rank as u32, tag, message);
+                self.has_news[to] = true;
+            }
+        }
+        if !self.is_rendezvous {
+            self.complete_step(waiting, Received { source: to, len: data.len });
+        }
+        Some(Begun::Waits(waiting.slot))
+    }
+
+    fn receive(&mut self, at: At, from: Source, into: Span, tag: Tag) -> Option<Begun> {
+        let step = self.begin(at, Verb::Recv(from, tag), None, Some(into))?;
+        let waiting = self.wait(at, step);
+        let posted = Posted { waiting, into };
+        let is_behind = |source: u32| self.undecided.iter().any(|earlier| earlier.accepts(at.rank, source, tag));
+        let is_undecided = match from {
+            Source::Any => true,
+            Source::Rank(source) => waiting.is_racing || is_behind(source),
+        };
+        if is_undecided {
+            let what = What::Receive { into, source: from, tag };
+            self.undecided.push(Undecided { waiting, what, senders: Vec::new() });
+            self.has_news[at.rank] = true;
+        } else {
+            match self.mailboxes.take_message(at.rank, from, tag) {
+                Some((source, message)) => self.transfer(source as usize, &posted, message),
+                None => self.mailboxes.wait(at.rank, from, tag, posted),
+            }
+        }
+        Some(Begun::Waits(waiting.slot))
+    }
+
+    fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<Begun> {
+        let step = self.begin(at, Verb::Combine, Some(source), Some(target))?;
+        let state = &self.ranks[at.rank];
+        let (sources, targets) = (state.read(source).to_vec(), state.read(target).to_vec());
+        let is_undefined = |values: &[Value]| values.iter().position(|value| *value == Value::UNDEFINED);
+        let undefined = is_undefined(&sources)
+            .map(|at| source.part(at, 1))
+            .or_else(|| is_undefined(&targets).map(|at| target.part(at, 1)));
+        if let Some(span) = undefined {
+            let (expected, got) = ("an operand that was written".to_owned(), format!("{span}, which never was"));
+            self.report(self.counterexample(Kind::UndefinedOperand, at.rank, step, expected, got));
+            return None;
+        }
+        let combined = self.combined(&sources, &targets, side);
+        self.ranks[at.rank].write(target, combined);
+        Some(self.end_local(at, step))
+    }
+
+    fn copy(&mut self, at: At, source: Span, target: Span) -> Option<Begun> {
+        let step = self.begin(at, Verb::Copy, Some(source), Some(target))?;
+        let state = &mut self.ranks[at.rank];
+        let values = state.read(source).to_vec();
+        state.write(target, values);
+        Some(self.end_local(at, step))
     }
 }
 
-/// Takes an operation back when its branch is dropped.
-struct Withdraw<'a> {
-    world: &'a World<'a>,
-    waiting: Waiting,
+/// What has certainly happened before a branch goes on.
+#[derive(Clone, Default)]
+struct Finished {
+    /// The steps of its rank that are finished.
+    steps: Set,
+    /// The ranks that have come, as far as its rank has been told.
+    come: Set,
+    is_racing: bool,
 }
 
-impl Drop for Withdraw<'_> {
-    fn drop(&mut self) {
-        let Waiting { rank, slot, step, .. } = self.waiting;
-        self.world.ranks[rank].borrow_mut().steps[step].is_withdrawn = true;
-        self.world.slots.borrow_mut().abandon(slot);
-        self.world.mailboxes.borrow_mut().withdraw(rank, |posted| posted.waiting.slot == slot);
-        self.world.undecided.borrow_mut().retain(|undecided| undecided.waiting.slot != slot);
-        self.world.has_news[rank].set(true);
+/// What is finished at each moment: the first word of a moment is its number here. At the first one, nothing is.
+struct Points(Vec<Finished>);
+
+impl Points {
+    fn at(&self, moment: Moment) -> &Finished {
+        &self.0[moment.words()[0] as usize]
+    }
+
+    fn add(&mut self, finished: Finished) -> Moment {
+        self.0.push(finished);
+        Moment::of([self.0.len() as u64 - 1, 0])
     }
 }
 
-impl Rank for SymbolicRank<'_> {
-    type Moment = Finished;
-
-    fn rank(&self) -> usize {
-        self.rank
+impl Moments for Points {
+    fn later(&mut self, one: Moment, other: Moment) -> Moment {
+        let (one, other) = (self.at(one), self.at(other));
+        let (steps, come) = (one.steps.union(&other.steps), one.come.union(&other.come));
+        let is_racing = one.is_racing;
+        self.add(Finished { steps, come, is_racing })
     }
 
-    fn size(&self) -> usize {
-        self.world.call.ranks
+    fn racing(&mut self, now: Moment) -> Moment {
+        let finished = self.at(now).clone();
+        self.add(Finished { is_racing: true, ..finished })
+    }
+}
+
+impl World for Symbolic<'_> {
+    fn features(&self) -> Features {
+        Features { has_moments: true, ..Features::PLAIN }
     }
 
-    fn scratch(&self, len: usize) -> Span {
-        let scratch = &mut self.state().borrow_mut().scratch;
+    fn next(&mut self) -> Option<usize> {
+        while self.finding.is_none() {
+            if let Some(rank) = self.ready.pop() {
+                return Some(rank);
+            }
+            if !self.decide() {
+                self.conclude();
+                break;
+            }
+        }
+        None
+    }
+
+    fn issue(&mut self, at: At, step: &Asked) -> Progress {
+        let begun = match *step {
+            Asked::Send { to, data, options } => self.send(at, to, data, options.tag),
+            Asked::Recv { from, into, tag } => self.receive(at, from, into, tag),
+            Asked::Combine { source, target, side } => self.combine(at, source, target, side),
+            Asked::Copy { source, target } if source != target => self.copy(at, source, target),
+            Asked::Compute { .. } => self.begin(at, Verb::Compute, None, None).map(|step| self.end_local(at, step)),
+            Asked::Copy { .. } | Asked::Connect { .. } | Asked::Disconnect { .. } => return self.idle(at),
+        };
+        let Some(waiting) = begun else { return Progress::Never };
+        match waiting {
+            Begun::Ended(moment) => Progress::Done((moment, Received { source: at.rank, len: 0 })),
+            Begun::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
+        }
+    }
+
+    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
+        let received = self.slots.take(ticket)?;
+        let step = self.waiting[ticket as usize].step;
+        Some((self.end_of(at, step), received))
+    }
+
+    fn withdraw(&mut self, rank: usize, ticket: u32) {
+        let step = self.waiting[ticket as usize].step;
+        self.ranks[rank].steps[step].is_withdrawn = true;
+        self.slots.abandon(ticket);
+        self.mailboxes.withdraw(rank, |posted| posted.waiting.slot == ticket);
+        self.undecided.retain(|undecided| undecided.waiting.slot != ticket);
+        self.has_news[rank] = true;
+    }
+
+    fn scratch(&mut self, rank: usize, len: usize) -> Span {
+        let scratch = &mut self.ranks[rank].scratch;
         let offset = scratch.len();
         scratch.resize(offset + len, Value::UNDEFINED);
         Span { buffer: Buffer::Scratch, offset, len }
@@ -733,106 +822,16 @@ impl Rank for SymbolicRank<'_> {
         budget::check(format_args!("scratch of {len} elements"), (len * size_of::<Value>()) as f64)
     }
 
-    async fn send_with(&self, to: usize, data: Span, options: Options) {
-        let step = self.begin(Verb::Send(to, options.tag), Some(data), None).await;
-        let (world, from) = (self.world, self.rank as u32);
-        let values = self.state().borrow().read(data).to_vec();
-        let come = self.finished.borrow().come.clone();
-        let waiting = self.waiting(step);
-        let number = world.sent.replace(world.sent.get() + 1);
-        let message = Message { number, values, come, sender: world.is_rendezvous.then_some(waiting) };
-        let posted = world.mailboxes.borrow_mut().take_receive(to, from, options.tag);
-        match posted {
-            Some(posted) => world.transfer(self.rank, &posted, message),
-            None => {
-                world.mailboxes.borrow_mut().hold(to, from, options.tag, message);
-                world.has_news[to].set(true);
-            }
-        }
-        if !world.is_rendezvous {
-            world.complete(waiting, Received { source: to, len: data.len });
-        }
-        self.wait(waiting).await;
+    fn complete(&mut self, rank: usize, now: Moment) {
+        self.leave(rank, now);
     }
 
-    async fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Received {
-        let step = self.begin(Verb::Recv(from, tag), None, Some(into)).await;
-        let waiting = self.waiting(step);
-        let posted = Posted { waiting, into };
-        let world = self.world;
-        let is_behind =
-            |source: u32| world.undecided.borrow().iter().any(|earlier| earlier.accepts(self.rank, source, tag));
-        let is_undecided = match from {
-            Source::Any => true,
-            Source::Rank(source) => waiting.is_racing || is_behind(source),
-        };
-        if is_undecided {
-            let what = What::Receive { into, source: from, tag };
-            world.undecided.borrow_mut().push(Undecided { waiting, what, senders: Vec::new() });
-            world.has_news[self.rank].set(true);
-        } else {
-            let message = world.mailboxes.borrow_mut().take_message(self.rank, from, tag);
-            match message {
-                Some((source, message)) => world.transfer(source as usize, &posted, message),
-                None => world.mailboxes.borrow_mut().wait(self.rank, from, tag, posted),
-            }
-        }
-        self.wait(waiting).await
+    fn end(&mut self, rank: usize, now: Moment) {
+        self.ranks[rank].end = Some(now);
     }
 
-    async fn combine(&self, source: Span, target: Span, side: Side) {
-        let step = self.begin(Verb::Combine, Some(source), Some(target)).await;
-        let (sources, targets) = {
-            let state = self.state().borrow();
-            (state.read(source).to_vec(), state.read(target).to_vec())
-        };
-        let is_undefined = |values: &[Value]| values.iter().position(|value| *value == Value::UNDEFINED);
-        let undefined = is_undefined(&sources)
-            .map(|at| source.part(at, 1))
-            .or_else(|| is_undefined(&targets).map(|at| target.part(at, 1)));
-        if let Some(span) = undefined {
-            let (expected, got) = ("an operand that was written".to_owned(), format!("{span}, which never was"));
-            self.world.report(self.world.counterexample(Kind::UndefinedOperand, self.rank, step, expected, got));
-            pending::<()>().await;
-        }
-        self.state().borrow_mut().write(target, self.world.combined(&sources, &targets, side));
-        self.end_local(step).await;
-    }
-
-    async fn copy(&self, source: Span, target: Span) {
-        if source == target {
-            return self.idle().await;
-        }
-        let step = self.begin(Verb::Copy, Some(source), Some(target)).await;
-        let values = self.state().borrow().read(source).to_vec();
-        self.state().borrow_mut().write(target, values);
-        self.end_local(step).await;
-    }
-
-    async fn compute(&self, _time_s: f64) {
-        let step = self.begin(Verb::Compute, None, None).await;
-        self.end_local(step).await;
-    }
-
-    async fn connect(&self, _peer: usize) -> bool {
-        self.idle().await;
-        true
-    }
-
-    fn disconnect(&self, _peer: usize) -> impl Future<Output = ()> {
-        self.idle()
-    }
-
-    fn complete(&self) {
-        self.leave();
-    }
-
-    fn moment(&self) -> Finished {
-        self.finished.borrow().clone()
-    }
-
-    fn set_moment(&self, moment: Finished) {
-        *self.finished.borrow_mut() = moment;
+    fn moments(&mut self) -> &mut dyn Moments {
+        &mut self.points
     }
 }
 

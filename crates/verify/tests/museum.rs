@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use hocket_algorithms::{CATALOGUE, Visitor, with_program};
-use hocket_core::{Call, Collective, Options, Program, Rank, Side, Source, Span};
+use hocket_algorithms::CATALOGUE;
+use hocket_core::{AnyProgram, Call, Collective, Options, Program, Rank, Side, Source, Span};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, verify};
 
 /// Defines a program by its body.
@@ -11,7 +11,7 @@ macro_rules! exhibit {
     ($name:ident, |$r:ident, $c:ident| $body:block) => {
         struct $name;
         impl Program for $name {
-            async fn run(&self, $r: &impl Rank, $c: &Call) $body
+            async fn run(&self, $r: &Rank<'_>, $c: &Call) $body
         }
     };
 }
@@ -323,7 +323,7 @@ struct RacingSizes {
 }
 
 impl Program for RacingSizes {
-    async fn run(&self, r: &impl Rank, _: &Call) {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
         let place = r.scratch(1);
         let relay = |from: usize| async move {
             r.recv(from, place.part(0, 0)).await;
@@ -600,7 +600,7 @@ struct Scribbler {
 }
 
 impl Program for Scribbler {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let (input, result, scratch) = (c.input(r), c.result(r), r.scratch(c.input(r).len));
         r.copy(input, result).await;
         match self.verb {
@@ -637,7 +637,7 @@ struct Endless {
 }
 
 impl Program for Endless {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let peer = r.rank() ^ 1;
         loop {
             match self.verb {
@@ -685,8 +685,8 @@ fn a_long_program_that_ends() {
 }
 
 // Whichever operation a correct program loses, the verify world notices.
-struct Lossy<'a, P> {
-    program: &'a P,
+struct Lossy<'a> {
+    program: &'a dyn AnyProgram,
     rank: usize,
     operation: usize,
 }
@@ -694,36 +694,31 @@ struct Lossy<'a, P> {
 #[path = "support/lossy.rs"]
 mod lossy;
 
-impl<P: Program> Program for Lossy<'_, P> {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+impl Program for Lossy<'_> {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let lossy = lossy::LossyRank::new(r, (r.rank() == self.rank).then_some(self.operation));
-        self.program.run(&lossy, c).await;
+        self.program.part(&Rank::through(&lossy), c).await;
     }
 }
 
 #[test]
 fn a_lost_reduction_is_noticed_in_every_algorithm() {
-    struct Mutated<'a>(&'a Call, &'a mut String);
-    impl Visitor for Mutated<'_> {
-        type Output = ();
-        fn visit(self, program: &impl Program) {
-            let Self(call, survivors) = self;
-            for rank in 0..call.ranks {
-                for operation in 0..lossy::operations(program, call, rank) {
-                    let lossy = Lossy { program, rank, operation };
-                    if verify(&lossy, call, Limits::default()).is_ok() {
-                        write!(survivors, "rank {rank} operation {operation} of {call:?}; ").unwrap();
-                    }
+    let survivors_of = |program: &dyn AnyProgram, call: &Call, survivors: &mut String| {
+        for rank in 0..call.ranks {
+            for operation in 0..lossy::operations(program, call, rank) {
+                let lossy = Lossy { program, rank, operation };
+                if verify(&lossy, call, Limits::default()).is_ok() {
+                    write!(survivors, "rank {rank} operation {operation} of {call:?}; ").unwrap();
                 }
             }
         }
-    }
+    };
     for entry in CATALOGUE.iter().filter(|entry| entry.collective.reduces()) {
         let mut survivors = String::new();
         let calls = [2, 3, 5, 8].map(|ranks| entry.accept(&Call::new(entry.collective, ranks, ranks), &[]));
         assert!(calls[0].is_ok() && calls[3].is_ok(), "{entry} is refused at 2 or 8 ranks");
         for call in calls.iter().flatten() {
-            with_program(entry, Mutated(call, &mut survivors));
+            survivors_of(entry.program(), call, &mut survivors);
         }
         assert!(survivors.is_empty(), "{entry}: unnoticed: {survivors}");
     }

@@ -19,7 +19,7 @@ use crate::pattern::Rotation;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))");
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
     let rotation = Rotation::new(c, rank);
     let rotated = r.scratch(c.total());

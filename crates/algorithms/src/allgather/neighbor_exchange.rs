@@ -20,7 +20,7 @@ pub const ABOUT: About = About::new("P/2*alpha + (P-1)*n*beta", "P*P/2").refusin
     is_odd.then_some("needs an even number of ranks: neighbours exchange in pairs")
 });
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let is_even = rank.is_multiple_of(2);
     let neighbour = |is_right: bool| if is_right { (rank + 1) % size } else { (rank + size - 1) % size };

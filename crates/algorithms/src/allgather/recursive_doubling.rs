@@ -20,7 +20,7 @@ use crate::pattern::group_start;
 pub const ABOUT: About =
     About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, result) = (r.rank(), c.result(r));
     r.copy(c.input(r), c.block(result, rank)).await;
     let steps = r.size().ilog2() as usize;

@@ -19,7 +19,7 @@ use crate::circuits::Circuits;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     let block = |i: usize| c.block(result, i % size);
@@ -28,7 +28,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
     for step in 0..size - 1 {
         circuits.step(0).await;
         let (outgoing, arriving) = (block(rank + size - step), block(rank + 2 * size - step - 1));
-        if r.ports() != Some(1) {
+        if r.circuits() != Some(1) {
             r.sendrecv(right, outgoing, left, arriving).await;
         } else if rank.is_multiple_of(2) {
             r.send(right, outgoing).await;

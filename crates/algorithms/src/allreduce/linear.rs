@@ -14,7 +14,7 @@ use crate::About;
 
 pub const ABOUT: About = About::new("(P-1)*(2*alpha + 2*n*beta + n*gamma)", "2*(P-1)").exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
     if r.rank() > 0 {
         r.send(0, c.input(r)).await;

@@ -23,13 +23,13 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), c.result(r)).await;
     combine_everywhere(r, c.result(r)).await;
 }
 
 /// Combines the vectors of all ranks, in rank order, at all ranks.
-pub async fn combine_everywhere(r: &impl Rank, vector: Span) {
+pub async fn combine_everywhere(r: &Rank<'_>, vector: Span) {
     let fold = Fold::new(r.size());
     let scratch = r.scratch(vector.len);
     let Some(me) = fold.enter(r, vector, scratch).await else { return };

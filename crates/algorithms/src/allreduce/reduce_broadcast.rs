@@ -18,7 +18,7 @@ use crate::reduce::binomial::reduce_to;
 pub const ABOUT: About =
     About::new("ceil(log2(P))*(2*alpha + 2*n*beta + n*gamma)", "2*(P-1)").exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), c.result(r)).await;
     reduce_to(r, 0, c.result(r)).await;
     broadcast::binomial::program(r, &c.with(Collective::Broadcast, 0)).await;

@@ -62,7 +62,7 @@ pub fn refuses_exchanges(c: &Call) -> Option<&'static str> {
         .then_some("needs T <= log2 P: there are no more exchanges to repeat")
 }
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result) = (c.input(r), c.result(r));
     if r.size() == 1 {
         return r.copy(input, result).await;
@@ -103,7 +103,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
 
 /// Combines the vectors of the whole group in rank order. Guests of two hosts are combined after the hosts' exchange, so
 /// that neither host waits for what the other was sent; the guests of one host before.
-async fn meet_group(r: &impl Rank, work: Span, other_host: usize, guests: Range<usize>, have_two_hosts: bool) {
+async fn meet_group(r: &Rank<'_>, work: Span, other_host: usize, guests: Range<usize>, have_two_hosts: bool) {
     let vectors: Vec<_> = guests.clone().map(|_| r.scratch(work.len)).collect();
     let theirs = r.scratch(work.len);
     let receives = r.join_all(guests.zip(&vectors).map(|(guest, vector)| r.recv(guest, *vector)));
@@ -120,14 +120,14 @@ async fn meet_group(r: &impl Rank, work: Span, other_host: usize, guests: Range<
     }
 }
 
-async fn combine_all(r: &impl Rank, vectors: &[Span], work: Span) {
+async fn combine_all(r: &Rank<'_>, vectors: &[Span], work: Span) {
     for vector in vectors {
         r.combine(*vector, work, Side::Right).await;
     }
 }
 
 /// Hands the vector to the hosts, and takes the result of the first to have it.
-async fn be_guest(r: &impl Rank, input: Span, result: Span, hosts: &[usize; 2]) {
+async fn be_guest(r: &Rank<'_>, input: Span, result: Span, hosts: &[usize; 2]) {
     let [first, second] = *hosts;
     if first == second {
         r.send(first, input).await;

@@ -18,7 +18,7 @@ use crate::pattern::{Ring, exchange};
 pub const ABOUT: About =
     About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*(P-1)").refusing(needs_commutative);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let ring = Ring { position: rank, size, previous: (rank + size - 1) % size, next: (rank + 1) % size, tag: 0 };
     r.copy(c.input(r), result).await;
@@ -27,7 +27,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
 }
 
 /// Reduces the chunk of `vector` that has the number of the rank's position.
-pub async fn reduce_scatter(r: &impl Rank, ring: &Ring, vector: Span) {
+pub async fn reduce_scatter(r: &Rank<'_>, ring: &Ring, vector: Span) {
     let Ring { position, size, previous, next, tag } = *ring;
     let chunk = |i: usize| vector.chunk(i % size, size);
     let scratch = r.scratch(chunk(0).len);
@@ -40,7 +40,7 @@ pub async fn reduce_scatter(r: &impl Rank, ring: &Ring, vector: Span) {
 }
 
 /// Gives every rank all chunks of `vector`, of which it has the one that has the number of its position.
-pub async fn allgather(r: &impl Rank, ring: &Ring, vector: Span) {
+pub async fn allgather(r: &Rank<'_>, ring: &Ring, vector: Span) {
     let Ring { position, size, previous, next, tag } = *ring;
     let chunk = |i: usize| vector.chunk(i % size, size);
     for step in 0..size - 1 {

@@ -28,7 +28,7 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
 .refusing(needs_commutative);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
     let fold = Fold::new(r.size());
     let scratch = r.scratch(result.len);

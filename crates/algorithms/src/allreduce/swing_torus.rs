@@ -40,7 +40,7 @@ fn refuses(c: &Call) -> Option<&'static str> {
     })
 }
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (result, ports) = (c.result(r), ports(c));
     r.copy(c.input(r), result).await;
     let parts = ports.iter().enumerate().map(async |(number, port)| {
@@ -50,7 +50,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
     r.join_all(parts).await;
 }
 
-async fn swing_part(r: &impl Rank, port: &Port, part: Span, tag: Tag) {
+async fn swing_part(r: &Rank<'_>, port: &Port, part: Span, tag: Tag) {
     let (rank, size, steps) = (r.rank(), r.size(), steps(port));
     let kept = |who: usize, step: u32| {
         let range = halved(torus_label(port, &steps, who), step + 1, size);

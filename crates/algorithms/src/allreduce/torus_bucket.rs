@@ -33,7 +33,7 @@ pub const ABOUT: About =
         .with_parameters(&[X, Y, Z])
         .completing(sizes_and_ports);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (result, ports) = (c.result(r), ports(c));
     r.copy(c.input(r), result).await;
     let parts = ports.iter().enumerate().map(async |(number, port)| {
@@ -43,7 +43,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
     r.join_all(parts).await;
 }
 
-async fn all_axes(r: &impl Rank, port: &Port, part: Span, tag: Tag) {
+async fn all_axes(r: &Rank<'_>, port: &Port, part: Span, tag: Tag) {
     let mut rounds = Vec::new();
     let mut left = part;
     for axis in &port.order {

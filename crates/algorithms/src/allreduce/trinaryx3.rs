@@ -36,7 +36,7 @@ pub const ABOUT: About = About::new(
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
     r.copy(c.input(r), result).await;
     reduce_to(r, c, 0, result).await;

@@ -34,7 +34,7 @@ pub const ABOUT: About = About::new(
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result) = (c.input(r), c.result(r));
     let partial = if r.rank() == 0 { result } else { r.scratch(input.len) };
     r.copy(input, partial).await;

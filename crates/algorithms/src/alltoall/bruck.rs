@@ -21,7 +21,7 @@ pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + P/2*n*beta)", "P*cei
         elements: |c, step| moving(c, 1 << step).count() * c.count(0),
     });
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
     let travelling = r.scratch(c.total());
     let (outgoing, arrived) = (r.scratch(c.total()), r.scratch(c.total()));

@@ -20,7 +20,7 @@ pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)").paced(S
     elements: |c, _| c.count(0),
 });
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let input = input_apart_from_result(r, c).await;
     r.copy(c.block(input, rank), c.block(result, rank)).await;

@@ -18,7 +18,7 @@ use crate::circuits::Circuits;
 
 pub const ABOUT: About = About::new("log2(P)*(alpha + P/2*n*beta)", "P*log2(P)").refusing(needs_power_of_two);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
     let [travelling, outgoing, arrived] = [(); 3].map(|()| r.scratch(c.total()));
     for way in 0..size {

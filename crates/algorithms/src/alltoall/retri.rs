@@ -38,13 +38,13 @@ pub const ABOUT: About = About::new("ceil(ports/k)*(phases*alpha + blocks*n*beta
     .refusing(|c| (c.parameter(OVERLAP.name) > 1).then_some("overlaps or not: overlap is 0 or 1"))
     .completing(counts);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
     let blocks = Blocks { travelling: r.scratch(c.total()), packed: [(); 4].map(|()| r.scratch(c.total())) };
     for way in 0..size {
         r.copy(c.block(input, (rank + way) % size), c.block(blocks.travelling, way)).await;
     }
-    let (phases, ports) = (phases(size), r.ports().unwrap_or(0));
+    let (phases, ports) = (phases(size), r.circuits().unwrap_or(0));
     if c.parameter(OVERLAP.name) == 0 || ports < 4 || ports >= 2 * phases {
         let mut circuits = Circuits::new(r, 2, phases, |phase| neighbours(r, phase));
         for phase in 0..phases {
@@ -61,7 +61,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
 }
 
 /// All phases, so many of them in a group: circuits of the next group are set up while those of one carry its messages.
-async fn overlapped(r: &impl Rank, c: &Call, blocks: &Blocks, phases: usize, group: usize) {
+async fn overlapped(r: &Rank<'_>, c: &Call, blocks: &Blocks, phases: usize, group: usize) {
     let peers = |first: usize| distinct((first..phases.min(first + group)).flat_map(|phase| neighbours(r, phase)));
     let mut open = peers(0);
     change(r, &[], &open).await;
@@ -85,7 +85,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    async fn travel(&self, r: &impl Rank, c: &Call, phase: usize) {
+    async fn travel(&self, r: &Rank<'_>, c: &Call, phase: usize) {
         let [right, left] = neighbours(r, phase);
         let there = self.move_those_of(r, c, (right, left), (phase, 1));
         let back = self.move_those_of(r, c, (left, right), (phase, -1));
@@ -93,7 +93,7 @@ impl Blocks {
     }
 
     /// Sends the blocks with that digit to one rank, and puts those that come from the other rank into their places.
-    async fn move_those_of(&self, r: &impl Rank, c: &Call, (to, from): (usize, usize), digit: (usize, i64)) {
+    async fn move_those_of(&self, r: &Rank<'_>, c: &Call, (to, from): (usize, usize), digit: (usize, i64)) {
         let moving: Vec<_> = moving(c.ranks, digit).collect();
         if moving.is_empty() {
             return;
@@ -117,7 +117,7 @@ fn phases(ranks: usize) -> usize {
 }
 
 /// The ranks 3^phase to the right and to the left.
-fn neighbours(r: &impl Rank, phase: usize) -> [usize; 2] {
+fn neighbours(r: &Rank<'_>, phase: usize) -> [usize; 2] {
     let distance = 3_usize.pow(phase as u32) % r.size();
     [(r.rank() + distance) % r.size(), (r.rank() + r.size() - distance) % r.size()]
 }

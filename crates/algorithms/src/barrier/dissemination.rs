@@ -17,7 +17,7 @@ use crate::About;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha", "P*ceil(log2(P))").exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, _: &Call) {
+pub async fn program(r: &Rank<'_>, _: &Call) {
     let (rank, size) = (r.rank(), r.size());
     let mut distance = 1;
     while distance < size {

@@ -22,7 +22,7 @@ pub const ABOUT: About = About::new(
     "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
 ).exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, _: &Call) {
+pub async fn program(r: &Rank<'_>, _: &Call) {
     let fold = Fold::new(r.size());
     let Some(me) = fold.enter(r, Span::EMPTY, Span::EMPTY).await else { return };
     let steps = fold.active().ilog2() as usize;

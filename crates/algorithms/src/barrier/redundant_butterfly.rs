@@ -26,6 +26,6 @@ pub const ABOUT: About = About::new(
 .refusing(allreduce::refuses)
 .with_parameters(allreduce::ABOUT.parameters);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     allreduce::program(r, &c.with(Collective::Allreduce, 0)).await;
 }

@@ -19,7 +19,7 @@ use crate::pattern::BinomialTree;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BinomialTree::new(r.rank(), c.root, r.size());
     let (levels, result) = (tree.levels(), c.result(r));
     let mut circuits = Circuits::new(r, 1, levels as usize, |round| tree.peer(levels - 1 - round as u32));

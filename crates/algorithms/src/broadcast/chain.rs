@@ -23,7 +23,7 @@ pub const ABOUT: About = About::new(
 .exact_when(has_equal_segments)
 .with_parameters(&[SEGMENT]);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
     let (previous, next) = ((rank + size - 1) % size, (rank + 1) % size);
     let segments = Segments::new(c, c.result(r));

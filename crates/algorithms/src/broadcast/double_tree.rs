@@ -28,7 +28,7 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| c.ranks.is_multiple_of(4) && has_equal_segments(c))
 .with_parameters(&[SEGMENT]);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (size, trees) = (r.size(), DoubleTree::new(r.size()));
     let node = (r.rank() + size - c.root) % size;
     let (parents, children) = (trees.parents(node), trees.children(node));

@@ -16,7 +16,7 @@ use crate::pattern::Star;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P-1").exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (star, result) = (Star::new(r.rank(), c.root, r.size()), c.result(r));
     let mut circuits = Circuits::new(r, 1, star.others(), |step| star.peer(step));
     for step in star.steps() {

@@ -38,7 +38,7 @@ fn refuses(c: &Call) -> Option<&'static str> {
     refuses_exchanges(c)
 }
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BinomialTree::new(r.rank(), c.root, r.size());
     let result = c.result(r);
     let rounds = r.size().next_power_of_two().ilog2();

@@ -21,7 +21,7 @@ use crate::pattern::{BinomialTree, group_start};
 pub const ABOUT: About =
     About::new("2*log2(P)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*log2(P)").refusing(needs_power_of_two);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let tree = BinomialTree::new(rank, c.root, size);
     let own = tree.relative();

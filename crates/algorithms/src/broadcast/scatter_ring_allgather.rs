@@ -18,7 +18,7 @@ use crate::pattern::BinomialTree;
 
 pub const ABOUT: About = About::new("(ceil(log2(P)) + P-1)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*(P-1)");
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let tree = BinomialTree::new(rank, c.root, size);
     let own = tree.relative();

@@ -32,12 +32,12 @@ pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(height - 1 + segment
     .with_parameters(&[SEGMENT, X, Y, Z])
     .completing(sizes_and_trees);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     broadcast_from(r, c, c.root, c.result(r)).await;
 }
 
 /// Broadcasts `message` from `root`.
-pub async fn broadcast_from(r: &impl Rank, c: &Call, root: usize, message: Span) {
+pub async fn broadcast_from(r: &Rank<'_>, c: &Call, root: usize, message: Span) {
     let places = places(c, root, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {
         let segments = Segments::new(c, message.chunk(tree, places.len()));

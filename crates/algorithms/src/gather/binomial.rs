@@ -17,7 +17,7 @@ use crate::pattern::{BinomialTree, Rotation};
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1");
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
     let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), Rotation::new(c, rank));
     let held = r.scratch(rotation.len(tree.subtree(rank).len()));

@@ -14,7 +14,7 @@ use crate::About;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P-1");
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, input, result) = (r.rank(), c.input(r), c.result(r));
     if rank != c.root {
         r.send(c.root, input).await;

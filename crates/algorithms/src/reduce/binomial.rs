@@ -22,7 +22,7 @@ pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", 
     .exact_when(|_| true)
     .refusing(needs_root_0_or_commutative);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let input = c.input(r);
     let total = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
     r.copy(input, total).await;
@@ -30,7 +30,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
 }
 
 /// Reduces the ranks' vectors `total` into that of `root`; the other ranks are left with the sum of their subtree.
-pub async fn reduce_to(r: &impl Rank, root: usize, total: Span) {
+pub async fn reduce_to(r: &Rank<'_>, root: usize, total: Span) {
     let tree = BinomialTree::new(r.rank(), root, r.size());
     let arrived = r.scratch(total.len);
     let mut circuits = Circuits::new(r, 1, tree.levels() as usize, |round| tree.peer(round as u32));

@@ -24,7 +24,7 @@ pub const ABOUT: About = About::new(
 .refusing(needs_root_0_or_commutative)
 .with_parameters(&[SEGMENT]);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input) = (r.rank(), r.size(), c.input(r));
     let (previous, next) = ((rank + size - 1) % size, (rank + 1) % size);
     let total = if rank == c.root { c.result(r) } else { r.scratch(input.len) };

@@ -14,7 +14,7 @@ use crate::About;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta + n*gamma)", "P-1").exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (root, input, total) = (c.root, c.input(r), c.result(r));
     if r.rank() != root {
         r.send(root, input).await;

@@ -36,7 +36,7 @@ pub const ABOUT: About = About::new(
 .with_parameters(&[SEGMENT, X, Y, Z])
 .completing(sizes_and_trees);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let input = c.input(r);
     let partial = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
     r.copy(input, partial).await;
@@ -44,7 +44,7 @@ pub async fn program(r: &impl Rank, c: &Call) {
 }
 
 /// Combines the vectors `partial` of all ranks into that of `root`.
-pub async fn reduce_to(r: &impl Rank, c: &Call, root: usize, partial: Span) {
+pub async fn reduce_to(r: &Rank<'_>, c: &Call, root: usize, partial: Span) {
     let places = places(c, root, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {
         let segments = Segments::new(c, partial.chunk(tree, places.len()));

@@ -17,7 +17,7 @@ use crate::about::needs_commutative;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n/P*beta + n/P*gamma)", "P*(P-1)").refusing(needs_commutative);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input) = (r.rank(), r.size(), c.input(r));
     let (total, arrived) = (r.scratch(c.count(rank)), r.scratch(c.count(rank)));
     r.copy(c.block(input, rank), total).await;

@@ -18,7 +18,7 @@ use crate::allreduce::recursive_doubling as allreduce;
 
 pub const ABOUT: About = About::new(allreduce::ABOUT.cost, allreduce::ABOUT.messages).exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let vector = r.scratch(c.total());
     r.copy(c.input(r), vector).await;
     allreduce::combine_everywhere(r, vector).await;

@@ -26,7 +26,7 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))
 .refusing(needs_commutative);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, fold) = (r.rank(), Fold::new(r.size()));
     if fold.sits_out(rank) {
         r.send(rank + 1, c.input(r)).await;

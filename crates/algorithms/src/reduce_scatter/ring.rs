@@ -16,7 +16,7 @@ use crate::about::needs_commutative;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n/P*beta + n/P*gamma)", "P*(P-1)").refusing(needs_commutative);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input) = (r.rank(), r.size(), c.input(r));
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     let largest = (0..size).map(|i| c.count(i)).max().unwrap_or(0);

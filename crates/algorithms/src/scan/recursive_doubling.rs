@@ -18,7 +18,7 @@ pub const ABOUT: About =
     About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P*ceil(log2(P)) - (2^ceil(log2(P)) - 1)")
         .exact_when(|_| true);
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let arrived = r.scratch(result.len);
     r.copy(c.input(r), result).await;

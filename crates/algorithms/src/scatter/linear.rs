@@ -16,7 +16,7 @@ use crate::pattern::Star;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P-1");
 
-pub async fn program(r: &impl Rank, c: &Call) {
+pub async fn program(r: &Rank<'_>, c: &Call) {
     let (star, input, result) = (Star::new(r.rank(), c.root, r.size()), c.input(r), c.result(r));
     let mut circuits = Circuits::new(r, 1, star.others(), |step| star.peer(step));
     for step in star.steps() {

@@ -3,9 +3,11 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use hocket_algorithms::Entry;
 use hocket_algorithms::rules::Rules;
-use hocket_algorithms::{Entry, run};
-use hocket_core::{Buffer, Call, Collective, Counts, Error, Options, Rank, Result, Source, Span, Subgroup, Tag};
+use hocket_core::{
+    Buffer, Call, Collective, Counts, Error, Moment, Options, Rank, Result, Source, Span, Subgroup, Tag,
+};
 use serde::Deserialize;
 
 /// The algorithms of calls that no rule of the user's decides, much as MPICH chooses them; the last rule of each collective
@@ -119,13 +121,13 @@ impl Way {
 
 impl Collectives {
     /// What the rank at `place` does in a call.
-    pub async fn run<R: Rank>(
+    pub async fn run(
         &self,
-        r: &R,
+        r: &Rank<'_>,
         communicators: &[Vec<usize>],
         instance: u32,
         place: u32,
-        completed: &OnceCell<R::Moment>,
+        completed: &OnceCell<Moment>,
     ) {
         let Instance { communicator, way, first_tag, is_started } = self.instances[instance as usize];
         let (members, place) = (&*communicators[communicator as usize], place as usize);
@@ -135,7 +137,8 @@ impl Collectives {
                 let [input, result] = [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX));
                 let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
                 let group = if is_started { group.without_circuits() } else { group };
-                run(entry, &group.completing(completed), call).await;
+                let group = group.completing(completed);
+                entry.program().part(&group.rank(), call).await;
             }
             Way::Exchanges(bytes) => exchange(r, (members, place), bytes, first_tag).await,
         }
@@ -148,7 +151,7 @@ impl Collectives {
 /// step 1   0 ─▶ 1 ─▶ 2 ─▶ 3 ─▶ 0
 /// step 2   0 ─▶ 2    1 ─▶ 3    ..
 /// ```
-async fn exchange(r: &impl Rank, (members, place): (&[usize], usize), bytes: &[u64], tag: Tag) {
+async fn exchange(r: &Rank<'_>, (members, place): (&[usize], usize), bytes: &[u64], tag: Tag) {
     let size = members.len();
     let block = |from: usize, to: usize| bytes[from * size + to] as usize;
     let options = Options { tag, ..Options::default() };

@@ -15,7 +15,7 @@ use std::cell::Cell;
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Error, Result};
-use hocket_simulate::{Many, Options, Platform, Trials, simulate_in_order};
+use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_trials};
 use serde::{Deserialize, Serialize};
 
 use crate::request::{MachineRequest, SimulateResult, TrialsRequest};
@@ -120,8 +120,9 @@ impl Run<'_> {
             has_stopped.set((self.is_interrupted)());
             has_stopped.get()
         };
-        let options = Options { trace, is_interrupted: &is_interrupted, ..Options::default() };
-        let found = simulate_in_order(&replay, &call, self.platform, trials, options);
+        let engine = Engine::Events;
+        let options = Options { engine, trace, is_interrupted: &is_interrupted, ..Options::default() };
+        let found = simulate_trials(&replay, &call, self.platform, trials, options);
         let many = found.map_err(|error| if has_stopped.get() { error } else { self.told(&replay, error) })?;
         Ok((many, replay.times_s()))
     }

@@ -261,7 +261,7 @@ struct Overlapping {
 }
 
 impl Program for Overlapping {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let peer = r.rank() ^ 1;
         let (is_open, ()) = r.join(r.connect(peer), r.compute(self.compute_s)).await;
         self.answers.borrow_mut().push(is_open);
@@ -290,7 +290,7 @@ fn set_up_overlaps_with_computation() {
 struct Late;
 
 impl Program for Late {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() == 2 {
             r.compute(1.0).await;
         }
@@ -321,7 +321,7 @@ fn a_step_does_not_wait_for_the_peers_of_later_ones() {
 struct ConnectToAll;
 
 impl Program for ConnectToAll {
-    async fn run(&self, r: &impl Rank, _: &Call) {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
         let others = (0..r.size()).filter(|peer| *peer != r.rank());
         r.join_all(others.map(|peer| r.connect(peer))).await;
     }
@@ -340,7 +340,7 @@ fn more_circuits_than_ports_are_refused() {
 struct WaitsForLight;
 
 impl Program for WaitsForLight {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let is_open = r.connect((r.rank() + 2) % 4).await;
         match r.rank() {
             0 => {
@@ -369,7 +369,7 @@ fn who_waits_in_vain_is_refused_when_all_else_has_happened() {
 struct ConnectInVain;
 
 impl Program for ConnectInVain {
-    async fn run(&self, r: &impl Rank, _: &Call) {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
         if r.rank() == 0 {
             r.connect(1).await;
         }

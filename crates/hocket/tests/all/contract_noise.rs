@@ -1,7 +1,7 @@
 //! Every algorithm of the catalogue on machines with noise: both engines, any division into runs and threads, and what
 //! more noise and more redundancy do to the time.
 
-use hocket_algorithms::{CATALOGUE, Entry, Visitor, find, with_program};
+use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Program, Result, Unit};
 use hocket_machine::Machine;
 use hocket_simulate::{Ends, Engine, Many, Options, Platform, Trials, simulate_trials};
@@ -39,18 +39,8 @@ fn hockney_of_ports(ports: &str, more: &str, noise: &str) -> Platform {
     platform(&format!("{RENDEZVOUS}\n{more}\n[node]\nports = {ports}"), noise)
 }
 
-struct Noisy<'a>(&'a Call, &'a Platform, Trials, Engine);
-
-impl Visitor for Noisy<'_> {
-    type Output = Result<Many>;
-    fn visit(self, program: &impl Program) -> Self::Output {
-        let Self(call, platform, trials, engine) = self;
-        simulate_trials(program, call, platform, trials, Options { engine, ..Options::default() })
-    }
-}
-
 fn many(entry: &Entry, call: &Call, platform: &Platform, trials: Trials, engine: Engine) -> Result<Many> {
-    with_program(entry, Noisy(call, platform, trials, engine))
+    simulate_trials(entry.program(), call, platform, trials, Options { engine, ..Options::default() })
 }
 
 fn first(count: u64) -> Trials {

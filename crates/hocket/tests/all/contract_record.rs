@@ -1,25 +1,16 @@
 //! Every algorithm of the catalogue as a schedule: run again, it does the same.
 
 use hocket::{cases, simulate};
-use hocket_algorithms::{CATALOGUE, Entry, Visitor, with_program};
+use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Program, Rank, Result};
 use hocket_machine::Machine;
 use hocket_memory::operator;
 use hocket_record::{Schedule, from_goal, record, to_goal};
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 
-struct Recorded<'a>(&'a Call);
-
-impl Visitor for Recorded<'_> {
-    type Output = Result<Schedule>;
-    fn visit(self, program: &impl Program) -> Self::Output {
-        record(program, self.0)
-    }
-}
-
 /// The schedule of an algorithm; none when its shape depends on timing.
 fn recorded(entry: &Entry, call: &Call) -> Option<Schedule> {
-    let schedule = with_program(entry, Recorded(call));
+    let schedule = record(entry.program(), call);
     let depends_on_timing = schedule.as_ref().is_err_and(|e| e.to_string().contains("uses first"));
     (!depends_on_timing).then(|| schedule.unwrap_or_else(|e| panic!("{entry}: {e}, in {call:?}")))
 }
@@ -95,7 +86,7 @@ fn goal_and_json_give_the_schedule_back() {
 struct FromAny;
 
 impl Program for FromAny {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() == 0 {
             r.recv_any(c.result(r)).await;
         } else {
@@ -107,7 +98,7 @@ impl Program for FromAny {
 struct UsesFirst;
 
 impl Program for UsesFirst {
-    async fn run(&self, r: &impl Rank, _: &Call) {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
         let (_, rest) = r.first(r.compute(1.0), r.compute(2.0)).await;
         rest.await;
     }

@@ -54,7 +54,7 @@ fn run(program: &impl Program, ranks: usize, platform: &Platform, engine: Engine
 struct InOrderOfArrival(RefCell<Vec<usize>>);
 
 impl Program for InOrderOfArrival {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() > 0 {
             r.compute((r.size() - r.rank()) as f64 * 1e-6).await;
             return r.send(0, c.result(r)).await;
@@ -106,7 +106,7 @@ struct WaitForAnother {
 }
 
 impl Program for WaitForAnother {
-    async fn run(&self, r: &impl Rank, _: &Call) {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
         let (tokens, earliest) = (r.tokens(0), r.earliest(1));
         let wait = async || {
             if self.by_tokens {
@@ -146,7 +146,7 @@ fn branches_that_wait_for_the_same_are_all_woken() {
 struct ManyFromAny(RefCell<Vec<usize>>);
 
 impl Program for ManyFromAny {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() > 0 {
             r.compute((r.size() - r.rank()) as f64 * 1e-6).await;
             return r.send(0, c.result(r)).await;
@@ -173,7 +173,7 @@ fn receives_from_any_source_take_messages_in_the_order_of_arrival() {
 struct AllAtOnce;
 
 impl Program for AllAtOnce {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() > 0 {
             return r.send(0, c.result(r)).await;
         }
@@ -195,7 +195,7 @@ fn many_messages_from_any_source_take_time_that_grows_with_their_square_only() {
 struct OneAfterAnother(Cell<[usize; 2]>);
 
 impl Program for OneAfterAnother {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let (whole, empty) = (c.result(r), c.result(r).part(0, 0));
         match r.rank() {
             0 => {
@@ -229,7 +229,7 @@ struct FirstOfTwo {
 }
 
 impl Program for FirstOfTwo {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         match r.rank() {
             0 => {
                 let (a, b) = (r.scratch(1000), r.scratch(1000));
@@ -276,7 +276,7 @@ fn first_goes_on_at_the_earlier_of_its_branches() {
 struct DropsTheRest;
 
 impl Program for DropsTheRest {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         match r.rank() {
             0 => {
                 let (a, b) = (r.scratch(1000), r.scratch(1000));
@@ -306,7 +306,7 @@ fn a_dropped_rest_leaves_its_message_to_the_next_receive() {
 struct CompetingBranches;
 
 impl Program for CompetingBranches {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() > 0 {
             r.compute(if r.rank() == 1 { 9e-6 } else { 0.0 }).await;
             return r.send(0, c.result(r)).await;
@@ -334,7 +334,7 @@ fn branches_that_compete_for_a_processor_are_left_to_the_events_engine() {
 struct Stuck;
 
 impl Program for Stuck {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         r.recv((r.rank() + 1) % r.size(), c.result(r)).await;
     }
 }
@@ -349,7 +349,7 @@ fn a_deadlock_is_an_error_that_says_who_waits() {
 fn a_simulation_can_be_interrupted() {
     struct Endless;
     impl Program for Endless {
-        async fn run(&self, r: &impl Rank, c: &Call) {
+        async fn run(&self, r: &Rank<'_>, c: &Call) {
             loop {
                 r.sendrecv(r.rank() ^ 1, c.result(r), r.rank() ^ 1, c.result(r)).await;
             }
@@ -367,7 +367,7 @@ fn a_simulation_can_be_interrupted() {
 fn a_rank_that_never_waits_can_be_interrupted() {
     struct RunsAhead;
     impl Program for RunsAhead {
-        async fn run(&self, r: &impl Rank, _: &Call) {
+        async fn run(&self, r: &Rank<'_>, _: &Call) {
             loop {
                 r.compute(1e-9).await;
             }

@@ -72,7 +72,7 @@ struct TwoSizes {
 }
 
 impl Program for TwoSizes {
-    async fn run(&self, r: &impl Rank, _: &Call) {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
         let span = |sender: usize| r.scratch(self.lens[sender - 1]);
         match r.rank() {
             0 => {

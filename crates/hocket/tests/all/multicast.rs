@@ -1,9 +1,9 @@
 //! Multicasts with groups that overlap, all in flight, in the verify world: each member gets what it was sent, in order, and
 //! nobody waits for ever. And what becomes of members that serve one at a time.
 
+use hocket_algorithms::find;
 use hocket_algorithms::multicast::{Multicast, Multicasts, Way};
 use hocket_algorithms::pattern::BinomialTree;
-use hocket_algorithms::{find, run};
 use hocket_core::{Call, Collective, Options, Program, Rank, Source, Span, Subgroup, Tag};
 use hocket_verify::{Kind, Limits, Verdict, verify};
 
@@ -26,7 +26,7 @@ struct Filled<'m, P> {
 }
 
 impl<P: Program> Program for Filled<'_, P> {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         self.inner.run(r, c).await;
         let mut offset = 0;
         for (number, multicast) in self.all.iter().enumerate() {
@@ -87,7 +87,7 @@ struct OneAtATime<'m>(&'m [Multicast]);
 const HEADER: Tag = 999;
 
 impl Program for OneAtATime<'_> {
-    async fn run(&self, r: &impl Rank, c: &Call) {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
         let bytes = self.0[0].call.count(0);
         let data = |number: usize| c.result(r).part(number * bytes, bytes);
         let posted = |tag| Options { tag, is_posted: true, ..Options::default() };
@@ -110,7 +110,8 @@ impl Program for OneAtATime<'_> {
             for child in BinomialTree::new(place, 0, members.len()).children().rev() {
                 tell(members[child], number).await;
             }
-            run(algorithm, &Subgroup::new(r, members, (Span::EMPTY, data(number)), tag), call).await;
+            let group = Subgroup::new(r, members, (Span::EMPTY, data(number)), tag);
+            algorithm.program().part(&group.rank(), call).await;
         }
     }
 }

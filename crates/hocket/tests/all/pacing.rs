@@ -2,7 +2,7 @@
 
 use hocket::pacing::{Gap, pace, simulate_step};
 use hocket::{cases, simulate};
-use hocket_algorithms::{CATALOGUE, Entry, Visitor, find, with_program};
+use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Program, Result};
 use hocket_machine::{Machine, Topology};
 use hocket_record::{Action, Schedule, record};
@@ -135,15 +135,6 @@ fn pairings_and_barriers_that_there_are_not_are_refused_in_one_line() {
     assert!(refusal(6, "pairing", 1).contains("needs a power of two of ranks"));
 }
 
-struct Recorded<'a>(&'a Call);
-
-impl Visitor for Recorded<'_> {
-    type Output = Result<Schedule>;
-    fn visit(self, program: &impl Program) -> Self::Output {
-        record(program, self.0)
-    }
-}
-
 /// To whom a rank sends, in order, and how many elements.
 fn sends(schedule: &Schedule, rank: usize) -> Vec<(usize, usize)> {
     let sends = schedule.ranks[rank].iter().filter_map(|task| match task.action {
@@ -162,7 +153,7 @@ fn programs_send_what_their_steps_declare() {
             let call = Call::new(entry.collective, ranks, 3);
             for given in cases::parameters(entry) {
                 let Ok(call) = entry.accept(&call, &given) else { continue };
-                let schedule = with_program(entry, Recorded(&call)).unwrap();
+                let schedule = record(entry.program(), &call).unwrap();
                 for rank in 0..ranks {
                     let declared = |step| ((steps.destination)(&call, step, rank), (steps.elements)(&call, step));
                     let declared: Vec<_> = (0..(steps.count)(&call)).map(declared).collect();

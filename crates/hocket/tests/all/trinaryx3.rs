@@ -3,21 +3,12 @@
 use std::collections::HashMap;
 
 use hocket::{predict, simulate};
+use hocket_algorithms::find;
 use hocket_algorithms::torus::Torus;
-use hocket_algorithms::{Visitor, find, with_program};
 use hocket_core::{Call, Collective, Program, Result, Span};
 use hocket_machine::Machine;
 use hocket_record::{Action, Schedule, record};
 use hocket_simulate::{Options, Platform};
-
-struct Recorded<'a>(&'a Call);
-
-impl Visitor for Recorded<'_> {
-    type Output = Result<Schedule>;
-    fn visit(self, program: &impl Program) -> Self::Output {
-        record(program, self.0)
-    }
-}
 
 /// A call on a torus, of 3 parts of 4 segments of 8 B.
 fn accepted(collective: Collective, name: &str, sizes: [usize; 3], root: usize) -> Call {
@@ -29,7 +20,7 @@ fn accepted(collective: Collective, name: &str, sizes: [usize; 3], root: usize) 
 
 /// What is sent from whom to whom.
 fn messages(collective: Collective, name: &str, call: &Call) -> Vec<(usize, usize, Span)> {
-    let schedule = with_program(find(collective, name).unwrap(), Recorded(call)).unwrap();
+    let schedule = record(find(collective, name).unwrap().program(), call).unwrap();
     let sends = schedule.ranks.iter().enumerate().flat_map(|(rank, tasks)| {
         tasks.iter().filter_map(move |task| match task.action {
             Action::Send { to, data, .. } => Some((rank, to as usize, data)),

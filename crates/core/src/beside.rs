@@ -1,0 +1,148 @@
+//! `beside`: what a rank starts by number, and waits for by number, while its program goes on.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::rank::Rank;
+use crate::{Moment, Path};
+
+/// When a part of a program was complete, if that is before its end: what it does from there on only serves other ranks.
+pub type Completed = Rc<OnceCell<Moment>>;
+
+/// What a rank has started, and what of it is done.
+pub struct Beside<'r> {
+    rank: &'r Rank<'r>,
+    running: RefCell<Vec<Running<'r>>>,
+    /// When that was done which nobody has waited for, by request.
+    done: RefCell<BTreeMap<u32, Moment>>,
+}
+
+/// An operation under way, at its own moment.
+struct Running<'r> {
+    /// None of what only serves other ranks.
+    request: Option<u32>,
+    /// Its branch of the program: once it has begun, it is polled only when that can go on.
+    path: Path,
+    has_begun: bool,
+    moment: Moment,
+    completed: Option<Completed>,
+    future: Pin<Box<dyn Future<Output = ()> + 'r>>,
+}
+
+/// Branches of a rank's program that are told apart: one for its calls, and one for each request.
+const BRANCHES: usize = 1 << 20;
+
+impl<'r> Beside<'r> {
+    /// Nothing is under way at `rank`.
+    pub fn new(rank: &'r Rank<'r>) -> Self {
+        Self { rank, running: RefCell::default(), done: RefCell::default() }
+    }
+
+    /// Starts one verb as `request`. The rank goes on at once, and at the next place of its program.
+    pub async fn start(&self, request: u32, verb: impl Future<Output = ()> + 'r) {
+        self.begin(request, self.rank.moment(), None, Box::pin(verb)).await;
+    }
+
+    /// Starts a part of the program as `request`: a branch that the rank goes on without.
+    pub async fn fork(&self, request: u32, completed: &Completed, part: impl Future<Output = ()> + 'r) {
+        let moment = self.rank.branch_of(self.rank.racing(self.rank.moment()), request as usize);
+        self.begin(request, moment, Some(completed.clone()), Box::pin(part)).await;
+    }
+
+    /// Runs a part of the program until it is complete; `request` must be free.
+    pub async fn call(&self, request: u32, completed: &Completed, part: impl Future<Output = ()> + 'r) {
+        let rank = self.rank;
+        self.begin(request, rank.moment(), Some(completed.clone()), Box::pin(part)).await;
+        let end = self.done(request).await;
+        // What only serves others has places of its own in the program.
+        let is_serving = completed.get().is_some();
+        rank.set_moment(if is_serving { rank.branch_of(rank.racing(end), 0) } else { end });
+    }
+
+    async fn begin(
+        &self,
+        request: u32,
+        moment: Moment,
+        completed: Option<Completed>,
+        future: Pin<Box<dyn Future<Output = ()> + 'r>>,
+    ) {
+        let now = self.rank.moment();
+        let path = Path::ROOT.branch(1 + request as usize % (BRANCHES - 1), BRANCHES);
+        let mut begun = Some(Running { request: Some(request), path, has_begun: false, moment, completed, future });
+        poll_fn(|cx| {
+            let mut running = begun.take().expect("polled once");
+            if !self.advance(&mut running, cx) {
+                self.running.borrow_mut().push(running);
+            }
+            Poll::Ready(())
+        })
+        .await;
+        self.rank.set_moment(self.rank.after_first(now, now));
+    }
+
+    /// Continues an operation. Returns whether it has ended.
+    fn advance(&self, running: &mut Running<'r>, cx: &mut Context<'_>) -> bool {
+        let rank = self.rank;
+        if running.has_begun && !rank.can_go_on(running.path) {
+            return false;
+        }
+        running.has_begun = true;
+        let here = rank.path();
+        rank.set_path(running.path);
+        rank.set_moment(running.moment);
+        let has_ended = running.future.as_mut().poll(cx).is_ready();
+        running.moment = rank.moment();
+        rank.set_path(here);
+        let completed = running.completed.as_ref().and_then(|completed| completed.get().copied());
+        if let Some(end) = completed.or_else(|| has_ended.then_some(running.moment))
+            && let Some(request) = running.request.take()
+        {
+            self.done.borrow_mut().insert(request, end);
+        }
+        has_ended
+    }
+
+    /// When an operation was done, once it is.
+    async fn done(&self, request: u32) -> Moment {
+        poll_fn(|_| self.done.borrow_mut().remove(&request).map_or(Poll::Pending, Poll::Ready)).await
+    }
+
+    /// Waits until `request` is done.
+    pub async fn wait(&self, request: u32) {
+        let end = self.done(request).await;
+        self.rank.set_moment(self.rank.after_first(self.rank.moment(), end));
+    }
+
+    /// Waits until everything is done that has a request.
+    pub async fn end(&self) {
+        let is_done = || self.running.borrow().iter().all(|running| running.request.is_none());
+        poll_fn(|_| if is_done() { Poll::Ready(()) } else { Poll::Pending }).await;
+        for end in self.done.take().into_values() {
+            self.rank.set_moment(self.rank.after_first(self.rank.moment(), end));
+        }
+    }
+
+    /// Waits until other ranks have been served.
+    pub async fn leave(&self) {
+        poll_fn(|_| if self.running.borrow().is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// Runs `main`, which starts other things and waits for them, and continues all that was started.
+    pub async fn along(&self, main: impl Future<Output = ()>) {
+        let mut main = pin!(main);
+        poll_fn(|cx| {
+            let now = self.rank.moment();
+            let mut running = self.running.take();
+            running.retain_mut(|operation| !self.advance(operation, cx));
+            self.running.replace(running);
+            self.rank.set_moment(now);
+            self.rank.set_path(Path::ROOT.branch(0, BRANCHES));
+            main.as_mut().poll(cx)
+        })
+        .await;
+    }
+}

@@ -1,0 +1,146 @@
+//! Programs, and running them in a world.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use crate::executor::{Again, nth};
+use crate::rank::{Ground, Rank, Seat};
+use crate::world::World;
+use crate::{Call, Result, budget};
+
+/// What every rank does in one collective call.
+pub trait Program {
+    /// The steps of rank `r` in call `c`.
+    fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()>;
+}
+
+/// Any program. Worlds take programs as these, so that neither is compiled anew for the other.
+pub trait AnyProgram {
+    /// What the program of one rank takes of memory, in bytes.
+    fn bytes_of_a_rank(&self) -> usize;
+    /// The programs of these ranks, none of them started.
+    fn on<'a>(&'a self, ranks: &'a [Rank<'a>], call: &'a Call) -> Box<dyn Fleet + 'a>;
+    /// The program of one rank, as a part of another program.
+    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
+    /// The program of one rank of its world, for the same call again and again.
+    fn repeated(&'static self, world: Rc<dyn Home>, call: Rc<Call>) -> Box<dyn Repeated>;
+}
+
+/// The programs of all ranks, each resumed by its number.
+pub trait Fleet {
+    /// Resumes `rank` until it waits again or ends; whether it has ended now. Resuming an ended rank does nothing.
+    fn resume(&mut self, rank: usize) -> bool;
+}
+
+/// A program that can be started anew without allocating memory.
+pub trait Repeated {
+    /// Starts the program anew.
+    fn restart(&mut self);
+    /// Resumes the program until it waits or ends; whether it has ended.
+    fn resume(&mut self, again: &Again) -> bool;
+}
+
+/// A world that one process is a rank of.
+pub trait Home {
+    /// The world of so many ranks.
+    fn ground(&self) -> Ground<'_>;
+    /// The rank of this process.
+    fn rank(&self) -> usize;
+}
+
+impl<P: Program> AnyProgram for P {
+    fn bytes_of_a_rank(&self) -> usize {
+        fn bytes<'a, F>(_: impl FnOnce(&'a Rank<'a>, &'a Call) -> F) -> usize {
+            size_of::<Option<F>>()
+        }
+        bytes(|r, c| self.run(r, c))
+    }
+
+    fn on<'a>(&'a self, ranks: &'a [Rank<'a>], call: &'a Call) -> Box<dyn Fleet + 'a> {
+        let programs: Box<[_]> = ranks.iter().map(|r| Some(self.run(r, call))).collect();
+        Box::new(Programs { programs: Box::into_pin(programs), again: Again::default() })
+    }
+
+    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
+        Box::pin(self.run(r, call))
+    }
+
+    fn repeated(&'static self, world: Rc<dyn Home>, call: Rc<Call>) -> Box<dyn Repeated> {
+        let make = move || {
+            let (world, call) = (world.clone(), call.clone());
+            async move {
+                let ground = world.ground();
+                let seat = Seat::new(&ground, world.rank());
+                self.run(&Rank::new(&seat), &call).await;
+            }
+        };
+        Box::new(Remade { make, program: Box::pin(None) })
+    }
+}
+
+struct Programs<F> {
+    programs: Pin<Box<[Option<F>]>>,
+    again: Again,
+}
+
+impl<F: Future<Output = ()>> Fleet for Programs<F> {
+    fn resume(&mut self, rank: usize) -> bool {
+        let mut slot = nth(self.programs.as_mut(), rank);
+        let Some(program) = slot.as_mut().as_pin_mut() else { return false };
+        let has_ended = self.again.poll(program).is_ready();
+        if has_ended {
+            slot.set(None);
+        }
+        has_ended
+    }
+}
+
+struct Remade<M, F> {
+    make: M,
+    program: Pin<Box<Option<F>>>,
+}
+
+impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
+    fn restart(&mut self) {
+        self.program.set(Some((self.make)()));
+    }
+
+    fn resume(&mut self, again: &Again) -> bool {
+        let Some(program) = self.program.as_mut().as_pin_mut() else { return true };
+        let has_ended = again.poll(program).is_ready();
+        if has_ended {
+            self.program.set(None);
+        }
+        has_ended
+    }
+}
+
+/// Refuses so many ranks where there is no memory for their programs and for what a world keeps of each.
+///
+/// # Errors
+/// As [`budget::check`].
+pub fn check_ranks(program: &dyn AnyProgram, ranks: usize, kept_bytes: usize) -> Result<()> {
+    let each_bytes = kept_bytes + program.bytes_of_a_rank() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
+    budget::check(format_args!("{ranks} ranks"), ranks as f64 * each_bytes as f64)
+}
+
+/// Runs `program` on all ranks of `world`, as long as any can go on. The world comes back with what it has noted; it has
+/// been told of each program that ended.
+pub fn run<W: World>(program: &dyn AnyProgram, call: &Call, world: W) -> W {
+    let world = RefCell::new(world);
+    {
+        let ground = Ground::new(&world, call.ranks);
+        let seats: Vec<_> = (0..call.ranks).map(|rank| Seat::new(&ground, rank)).collect();
+        let ranks: Vec<_> = seats.iter().map(Rank::new).collect();
+        let mut programs = program.on(&ranks, call);
+        loop {
+            let Some(rank) = world.borrow_mut().next() else { break };
+            if programs.resume(rank) {
+                world.borrow_mut().end(rank, seats[rank].moment());
+            }
+        }
+    }
+    world.into_inner()
+}

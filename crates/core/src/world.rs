@@ -1,0 +1,192 @@
+//! What gives the verbs of programs a meaning.
+//!
+//! A verb becomes a [`Step`]. Its rank issues the step to the world, at the moment of the branch that runs:
+//!
+//! ```text
+//!            issue                     take
+//!   (new) ──────────┬─▶ Waits(ticket) ──────┬─▶ done: a moment and what was received
+//!                   │        │   ▲          │
+//!                   │        │   └──────────┘ not yet
+//!                   │        └─ withdraw ───────▶ the branch was dropped: nobody asks any more
+//!                   ├─▶ Done ─────────────────▶ done at once
+//!                   └─▶ Never ────────────────▶ the rank waits for ever; the world says why when it is asked
+//! ```
+//!
+//! - A ticket belongs to the step that got it: the step takes its outcome once, or withdraws it once, and the world may then
+//!   give the number to another step.
+//! - [`At::now`] is the moment of the branch, the same at each take as it was at the issue: a branch whose step waits does
+//!   not move. The moment that comes with the outcome is where the branch goes on.
+//! - Moments order the steps of one rank: what a branch does after a step, or after a `join`, is at a later moment.
+//! - A world whose branches are told apart ([`Features::path`]) wakes a branch by its [`Path`]: the branch that waits for a
+//!   ticket, and all those on the way to it, are polled; others need not be.
+
+use crate::{Moment, Moments, Path, Result, Side, Source, Span, Tag};
+
+/// What a rank asks its world for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Sends `data` to rank `to`; done when the span may be changed again.
+    Send {
+        /// The receiver.
+        to: usize,
+        /// The message.
+        data: Span,
+        /// What the send carries besides.
+        options: Options,
+    },
+    /// Receives into `into` a message of at most its length.
+    Recv {
+        /// The sender, if it must be a certain one.
+        from: Source,
+        /// Where the message goes.
+        into: Span,
+        /// The tag of the message.
+        tag: Tag,
+    },
+    /// Combines `source` into `target`, element by element.
+    Combine {
+        /// One operand.
+        source: Span,
+        /// The other operand, and the result.
+        target: Span,
+        /// On which side of the target the source stands.
+        side: Side,
+    },
+    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
+    Copy {
+        /// What is copied.
+        source: Span,
+        /// Where to.
+        target: Span,
+    },
+    /// Computes for some time.
+    Compute {
+        /// In seconds.
+        time_s: f64,
+    },
+    /// Opens a circuit to `peer`. What is received has a length of 1 if it is open, or if the network has no circuits.
+    Connect {
+        /// The other end.
+        peer: usize,
+    },
+    /// Releases the circuit to `peer`.
+    Disconnect {
+        /// The other end.
+        peer: usize,
+    },
+}
+
+/// What a send may carry besides its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Matched by the receive.
+    pub tag: Tag,
+    /// The sender goes on as soon as its processor is free of the message; the data must not change before it has left.
+    pub is_posted: bool,
+    /// Done no earlier than its receive has been posted, as a rendezvous, however short it is. Worlds without time take it
+    /// for any other message.
+    pub is_synchronous: bool,
+    /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
+    pub gap_packets: f64,
+}
+
+/// What a step got: of a receive, the sender and the number of elements, at most the length of the receiving span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The sender.
+    pub source: usize,
+    /// Number of elements.
+    pub len: usize,
+}
+
+/// Who asks, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    /// The rank.
+    pub rank: usize,
+    /// Its branch that runs.
+    pub path: Path,
+    /// The moment which that branch has reached.
+    pub now: Moment,
+}
+
+/// When a step was done, and what it got.
+pub type Outcome = (Moment, Received);
+
+/// What a world answers to a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// It is done.
+    Done(Outcome),
+    /// Its outcome will be known under this ticket.
+    Waits(u32),
+    /// It will never be done.
+    Never,
+}
+
+/// What programs and their branches have to know of a world; the same for a whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    /// The path of a program: [`Path::ROOT`] in a world that knows which branch can go on, else [`Path::WHOLE`].
+    pub path: Path,
+    /// How many circuits a program should open ahead of its messages, the same on all ranks: 0 where circuits come by
+    /// themselves. None where there are none.
+    pub circuits: Option<usize>,
+    /// Whether a `first` waits until both of its branches have ended: where ranks do not run in the order of time, the
+    /// first branch to end need not be the earlier one.
+    pub first_waits_for_both: bool,
+    /// Whether the world orders its moments by [`World::moments`].
+    pub has_moments: bool,
+}
+
+impl Features {
+    /// A world without circuits, that tells no branches apart, and in which the first branch to end is the earlier one.
+    pub const PLAIN: Self = Self { path: Path::WHOLE, circuits: None, first_waits_for_both: false, has_moments: false };
+}
+
+/// Gives the verbs of all ranks' programs a meaning: a state machine, to which ranks issue their steps.
+pub trait World {
+    /// What programs have to know.
+    fn features(&self) -> Features {
+        Features::PLAIN
+    }
+    /// The next rank that can go on; none when no rank ever will. What a world does of its own accord, it does here.
+    fn next(&mut self) -> Option<usize>;
+    /// A rank's step begins.
+    fn issue(&mut self, at: At, step: &Step) -> Progress;
+    /// The outcome of a step that waited, once it is known.
+    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome>;
+    /// Nobody waits for this step of `rank` any more.
+    fn withdraw(&mut self, rank: usize, ticket: u32);
+    /// `len` fresh elements of working memory of `rank`.
+    fn scratch(&mut self, rank: usize, len: usize) -> Span;
+    /// Whether there is memory for so much scratch; always, in worlds that hold no data.
+    ///
+    /// # Errors
+    /// As [`budget::check`](crate::budget::check).
+    fn check_scratch(&self, _len: usize) -> Result<()> {
+        Ok(())
+    }
+    /// The result of `rank` is complete, and its program may go on.
+    fn complete(&mut self, _rank: usize, _now: Moment) {}
+    /// The program of `rank` has ended.
+    fn end(&mut self, _rank: usize, _now: Moment) {}
+    /// What a moment is in seconds by the clock of its rank; none in a world without time.
+    fn time_s(&self, _now: Moment) -> Option<f64> {
+        None
+    }
+    /// The order of moments, in a world that has one of its own; see [`Features::has_moments`].
+    fn moments(&mut self) -> &mut dyn Moments {
+        unreachable!("asked for where features say that there is one")
+    }
+    /// `rank` asks which of two branches is the earlier one.
+    fn race(&mut self, _rank: usize) {}
+    /// The later branch of a `first` had ended when it was dropped.
+    fn drop_ended(&mut self, _rank: usize) {}
+    /// Whether this branch of `rank`, or one further on, has been woken since the rank was last resumed.
+    fn can_go_on(&self, _rank: usize, _path: Path) -> bool {
+        true
+    }
+    /// What this branch of `rank` waits for has happened in another branch.
+    fn wake(&mut self, _rank: usize, _path: Path) {}
+}

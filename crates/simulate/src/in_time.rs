@@ -1,0 +1,327 @@
+//! A world in virtual time: what verbs are to a clockwork, and what is counted and traced.
+
+use hocket_core::{
+    At, Buffer, Call, Features, Moment, Moments, Options, Outcome, Path, Progress, Received, Source, Span, Step, Tag,
+    World,
+};
+use rustc_hash::FxHashMap;
+
+use crate::Node;
+use crate::clock::Clock;
+use crate::network::{CircuitCounts, LinkUse};
+use crate::trace::{Kind, Record};
+
+/// When a step was done, and what it got.
+pub type Arrival<C> = (C, Received);
+
+/// What a clockwork answers to a step: as [`Progress`], in its own time.
+pub enum Begun<C> {
+    /// The outcome of the step is known.
+    Done(Arrival<C>),
+    /// The outcome will be in this slot.
+    Waits(u32),
+    /// The step will never be done.
+    Never,
+}
+
+/// Keeps virtual time for all ranks.
+pub trait Clockwork {
+    /// What time it is.
+    type Clock: Clock;
+
+    /// As [`World::features`].
+    fn features(&self) -> Features;
+    /// As [`World::next`].
+    fn next(&mut self) -> Option<usize>;
+    /// No rank can go on; the first one whose program has not ended is `waiting`.
+    fn conclude(&mut self, waiting: Option<usize>);
+    /// The time at this moment.
+    fn time(&self, moment: Moment) -> Self::Clock;
+    /// The moment after a step that began at `start` and was done at `end`.
+    fn after(&self, start: Moment, end: Self::Clock) -> Moment;
+
+    /// `rank` sends at `now`.
+    fn send(&mut self, rank: usize, now: Self::Clock, message: &Sending) -> Begun<Self::Clock>;
+    /// `rank` is ready to receive at `now`.
+    fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Begun<Self::Clock>;
+    /// `rank` is asked at `now` to work for `duration_s`.
+    fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
+    /// `rank` connects at `now`, or disconnects, where there are circuits. The outcome has a length of 1 if there is one.
+    fn switch(&mut self, rank: usize, now: Self::Clock, change: Change) -> Begun<Self::Clock> {
+        Begun::Done((now, Received { source: rank, len: usize::from(change.connects) }))
+    }
+    /// The outcome of a step that waited, once it is known.
+    fn take(&mut self, slot: u32) -> Option<Arrival<Self::Clock>>;
+    /// This branch waits for that outcome.
+    fn wait(&mut self, _slot: u32, _path: Path) {}
+    /// Nobody waits for this step any more.
+    fn withdraw(&mut self, rank: usize, slot: u32);
+    /// As [`World::drop_ended`].
+    fn drop_ended(&mut self) {}
+    /// As [`World::can_go_on`].
+    fn can_go_on(&self, _rank: usize, _path: Path) -> bool {
+        true
+    }
+    /// As [`World::wake`].
+    fn wake(&mut self, _rank: usize, _path: Path) {}
+    /// As [`World::moments`].
+    fn moments(&mut self) -> &mut dyn Moments {
+        unreachable!("asked for where features say that there is one")
+    }
+}
+
+/// A message that a rank sends, see [`Options`].
+pub struct Sending {
+    pub to: u32,
+    pub tag: Tag,
+    pub is_posted: bool,
+    pub is_synchronous: bool,
+    pub gap_packets: f32,
+    /// Number of elements.
+    pub len: usize,
+}
+
+/// A rank connects to a peer, or disconnects.
+#[derive(Clone, Copy)]
+pub struct Change {
+    pub peer: u32,
+    pub connects: bool,
+}
+
+/// All ranks in virtual time, under the clockwork `C`.
+pub struct InTime<C: Clockwork> {
+    clockwork: C,
+    node: Node,
+    element_bytes: usize,
+    /// How long a posted message occupies its sender, where sends take longer.
+    post_s: Option<f64>,
+    has_circuits: bool,
+    messages: u64,
+    message_bytes: u64,
+    /// Elements of scratch of each rank.
+    scratch: Vec<usize>,
+    /// When the result of each rank was complete.
+    ends: Vec<Option<C::Clock>>,
+    has_ended: Vec<bool>,
+    trace: Option<Trace>,
+}
+
+/// What ranks did, and the steps that wait.
+#[derive(Default)]
+struct Trace {
+    records: Vec<Record>,
+    waiting: FxHashMap<u32, Step>,
+}
+
+/// What a clockwork found.
+pub struct Run<C> {
+    /// When the result of each rank was complete.
+    pub ends: Vec<C>,
+    pub messages: u64,
+    pub message_bytes: u64,
+    pub trace: Vec<Record>,
+    /// What each link of the network carried, where messages meet.
+    pub links: Vec<LinkUse>,
+    /// What happened to circuits, where there are any.
+    pub circuits: Option<CircuitCounts>,
+}
+
+/// Bytes that are kept of each rank, besides what the clockwork keeps.
+pub fn kept_bytes<C>() -> usize {
+    size_of::<usize>() + size_of::<Option<C>>() + size_of::<bool>()
+}
+
+impl<C: Clockwork> InTime<C> {
+    pub fn new(call: &Call, clockwork: C, node: Node, post_s: Option<f64>, options: &crate::Options<'_>) -> Self {
+        Self {
+            node,
+            element_bytes: call.element_bytes,
+            post_s,
+            has_circuits: clockwork.features().circuits.is_some(),
+            clockwork,
+            messages: 0,
+            message_bytes: 0,
+            scratch: vec![0; call.ranks],
+            ends: vec![None; call.ranks],
+            has_ended: vec![false; call.ranks],
+            trace: options.trace.then(Trace::default),
+        }
+    }
+
+    /// The clockwork, and what ran.
+    pub fn into_run(self) -> (C, Run<C::Clock>) {
+        let mut trace = self.trace.unwrap_or_default().records;
+        Record::sort(&mut trace);
+        let run = Run {
+            ends: self.ends.into_iter().flatten().collect(),
+            messages: self.messages,
+            message_bytes: self.message_bytes,
+            trace,
+            links: Vec::new(),
+            circuits: None,
+        };
+        (self.clockwork, run)
+    }
+
+    fn bytes(&self, len: usize) -> f64 {
+        (len * self.element_bytes) as f64
+    }
+
+    #[inline(always)]
+    fn send(&mut self, rank: usize, now: C::Clock, to: usize, len: usize, options: Options) -> Begun<C::Clock> {
+        self.messages += 1;
+        self.message_bytes += (len * self.element_bytes) as u64;
+        let Options { tag, is_posted, is_synchronous, gap_packets } = options;
+        let message = Sending { to: to as u32, tag, is_posted, is_synchronous, gap_packets: gap_packets as f32, len };
+        let sent = self.clockwork.send(rank, now, &message);
+        match self.post_s {
+            Some(post_s) if is_posted => self.post(rank, now, len, post_s, &sent),
+            _ => sent,
+        }
+    }
+
+    /// The rank goes on without the message.
+    fn post(&mut self, rank: usize, now: C::Clock, len: usize, post_s: f64, sent: &Begun<C::Clock>) -> Begun<C::Clock> {
+        if let Begun::Waits(slot) = sent {
+            self.clockwork.withdraw(rank, *slot);
+        }
+        if post_s > 0.0 {
+            return self.clockwork.work(rank, now, post_s);
+        }
+        Begun::Done((now, Received { source: rank, len }))
+    }
+
+    #[inline(always)]
+    fn work(&mut self, rank: usize, now: C::Clock, duration_s: f64) -> Begun<C::Clock> {
+        if duration_s == 0.0 {
+            return Begun::Done((now, Received { source: rank, len: 0 }));
+        }
+        self.clockwork.work(rank, now, duration_s)
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, rank: usize, now: C::Clock, step: &Step) -> Begun<C::Clock> {
+        match *step {
+            Step::Send { to, data, options } => self.send(rank, now, to, data.len, options),
+            Step::Recv { from, tag, .. } => self.clockwork.recv(rank, now, from, tag),
+            Step::Combine { source, .. } => self.work(rank, now, self.bytes(source.len) * self.node.reduce_s_per_byte),
+            Step::Copy { source, target } => {
+                let len = if source == target { 0 } else { source.len };
+                self.work(rank, now, self.bytes(len) * self.node.copy_s_per_byte)
+            }
+            Step::Compute { time_s } => self.work(rank, now, time_s),
+            Step::Connect { peer } => self.clockwork.switch(rank, now, Change { peer: peer as u32, connects: true }),
+            Step::Disconnect { peer } => {
+                self.clockwork.switch(rank, now, Change { peer: peer as u32, connects: false })
+            }
+        }
+    }
+
+    #[cold]
+    fn record(&mut self, rank: usize, start: Moment, end: C::Clock, step: &Step, received: Received) {
+        let (kind, peer, tag, len) = match *step {
+            Step::Send { to, data, options } => (Kind::Send, to, options.tag, data.len),
+            Step::Recv { tag, .. } => (Kind::Recv, received.source, tag, received.len),
+            Step::Combine { source, .. } => (Kind::Reduce, rank, 0, source.len),
+            Step::Copy { source, .. } => (Kind::Copy, rank, 0, source.len),
+            Step::Compute { .. } => (Kind::Compute, rank, 0, 0),
+            Step::Connect { peer } => (Kind::Connect, peer, 0, 0),
+            Step::Disconnect { peer } => (Kind::Disconnect, peer, 0, 0),
+        };
+        let (start_s, end_s, bytes) = (self.clockwork.time(start).seconds(), end.seconds(), self.bytes(len));
+        if let Some(trace) = &mut self.trace {
+            trace.records.push(Record { rank, kind, peer, tag, bytes, start_s, end_s });
+        }
+    }
+}
+
+impl<C: Clockwork> World for InTime<C> {
+    fn features(&self) -> Features {
+        self.clockwork.features()
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        let next = self.clockwork.next();
+        if next.is_none() {
+            self.clockwork.conclude(self.has_ended.iter().position(|has_ended| !has_ended));
+        }
+        next
+    }
+
+    fn issue(&mut self, at: At, step: &Step) -> Progress {
+        let At { rank, path, now } = at;
+        if !self.has_circuits && matches!(step, Step::Connect { .. } | Step::Disconnect { .. }) {
+            return Progress::Done((now, Received { source: rank, len: 1 }));
+        }
+        match self.begin(rank, self.clockwork.time(now), step) {
+            Begun::Done((end, received)) => {
+                if self.trace.is_some() {
+                    self.record(rank, now, end, step, received);
+                }
+                Progress::Done((self.clockwork.after(now, end), received))
+            }
+            Begun::Waits(slot) => {
+                self.clockwork.wait(slot, path);
+                if let Some(trace) = &mut self.trace {
+                    trace.waiting.insert(slot, *step);
+                }
+                Progress::Waits(slot)
+            }
+            Begun::Never => Progress::Never,
+        }
+    }
+
+    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
+        let Some((end, received)) = self.clockwork.take(ticket) else {
+            self.clockwork.wait(ticket, at.path);
+            return None;
+        };
+        if let Some(step) = self.trace.as_mut().and_then(|trace| trace.waiting.remove(&ticket)) {
+            self.record(at.rank, at.now, end, &step, received);
+        }
+        Some((self.clockwork.after(at.now, end), received))
+    }
+
+    fn withdraw(&mut self, rank: usize, ticket: u32) {
+        self.clockwork.withdraw(rank, ticket);
+        if let Some(trace) = &mut self.trace {
+            trace.waiting.remove(&ticket);
+        }
+    }
+
+    fn scratch(&mut self, rank: usize, len: usize) -> Span {
+        let offset = self.scratch[rank];
+        self.scratch[rank] += len;
+        Span { buffer: Buffer::Scratch, offset, len }
+    }
+
+    fn complete(&mut self, rank: usize, now: Moment) {
+        self.ends[rank] = Some(self.clockwork.time(now));
+    }
+
+    fn end(&mut self, rank: usize, now: Moment) {
+        self.has_ended[rank] = true;
+        let clockwork = &self.clockwork;
+        self.ends[rank].get_or_insert_with(|| clockwork.time(now));
+    }
+
+    fn time_s(&self, now: Moment) -> Option<f64> {
+        Some(self.clockwork.time(now).seconds()).filter(|seconds| !seconds.is_nan())
+    }
+
+    fn moments(&mut self) -> &mut dyn Moments {
+        self.clockwork.moments()
+    }
+
+    fn drop_ended(&mut self, _: usize) {
+        self.clockwork.drop_ended();
+    }
+
+    fn can_go_on(&self, rank: usize, path: Path) -> bool {
+        self.clockwork.can_go_on(rank, path)
+    }
+
+    fn wake(&mut self, rank: usize, path: Path) {
+        self.clockwork.wake(rank, path);
+    }
+}
