@@ -70,7 +70,7 @@ impl<'r, F: Future> Branch<'r, F> {
 
     /// Continues the branch if it can go on. Returns whether it has ended. Starts as branch `index` of `count` at `start`
     /// when it is polled for the first time.
-    #[inline]
+    #[inline(always)]
     fn advance(mut self: Pin<&mut Self>, start: Moment, (index, count): (usize, usize), cx: &mut Context<'_>) -> bool {
         if self.output.is_some() {
             return true;
@@ -89,7 +89,7 @@ impl<'r, F: Future> Branch<'r, F> {
         self.output.is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, start: Moment, index: usize, cx: &mut Context<'_>) {
         let this = self.project();
         let rank = *this.rank;

@@ -42,18 +42,18 @@ pub enum Side {
 
 /// A world, as all ranks share it.
 trait Host {
-    fn issue(&self, at: At, step: &Step) -> Progress;
-    fn take(&self, at: At, ticket: u32) -> Option<Outcome>;
+    fn issue(&self, rank: usize, now: Moment, step: &Step) -> Progress;
+    fn take(&self, rank: usize, now: Moment, ticket: u32) -> Option<Outcome>;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
 
 impl<W: World> Host for RefCell<W> {
-    fn issue(&self, at: At, step: &Step) -> Progress {
-        self.borrow_mut().issue(at, step)
+    fn issue(&self, rank: usize, now: Moment, step: &Step) -> Progress {
+        self.borrow_mut().issue(At { rank, now }, step)
     }
 
-    fn take(&self, at: At, ticket: u32) -> Option<Outcome> {
-        self.borrow_mut().take(at, ticket)
+    fn take(&self, rank: usize, now: Moment, ticket: u32) -> Option<Outcome> {
+        self.borrow_mut().take(At { rank, now }, ticket)
     }
 
     fn world(&self) -> RefMut<'_, dyn World + '_> {
@@ -275,15 +275,10 @@ impl<'r> Rank<'r> {
         self.ground().host.world()
     }
 
-    #[inline]
-    fn at(&self) -> At {
-        At { rank: self.seat.rank, path: self.seat.path.get(), now: self.seat.moment.get() }
-    }
-
-    #[inline]
+    #[inline(always)]
     fn issue(&self, step: &Step) -> Progress {
         match self.view {
-            None => self.ground().host.issue(self.at(), step),
+            None => self.ground().host.issue(self.seat.rank, self.moment(), step),
             Some(view) => self.issue_through(view, step),
         }
     }
@@ -298,10 +293,10 @@ impl<'r> Rank<'r> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&self, step: &Step, ticket: u32) -> Option<Outcome> {
         match self.view {
-            None => self.ground().host.take(self.at(), ticket),
+            None => self.ground().host.take(self.seat.rank, self.moment(), ticket),
             Some(view) => Self::take_through(view, step, ticket),
         }
     }
@@ -309,7 +304,7 @@ impl<'r> Rank<'r> {
     fn take_through(view: &dyn View, step: &Step, ticket: u32) -> Option<Outcome> {
         let below = view.below();
         let (moment, received) = match below.view {
-            None => below.ground().host.take(below.at(), ticket)?,
+            None => below.ground().host.take(below.seat.rank, below.moment(), ticket)?,
             Some(_) => below.take(&view.step(*step)?, ticket)?,
         };
         Some((moment, view.received(step, received)))
@@ -434,27 +429,38 @@ enum State {
 impl<O: Output> Future for Operation<'_, O> {
     type Output = O;
 
-    #[inline]
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O> {
-        let outcome = match self.state {
+        let (moment, received) = match self.state {
             State::New => match self.rank.issue(&self.step) {
-                Progress::Done(outcome) => Some(outcome),
-                Progress::Waits(ticket) => {
-                    self.state = State::Waits(ticket);
-                    None
-                }
+                Progress::Done(outcome) => outcome,
+                Progress::Waits(ticket) => return self.wait(ticket),
                 Progress::Never => {
                     self.state = State::Never;
-                    None
+                    return Poll::Pending;
                 }
             },
-            State::Waits(ticket) => self.rank.take(&self.step, ticket),
-            State::Never | State::Done => None,
+            State::Waits(ticket) => match self.rank.take(&self.step, ticket) {
+                Some(outcome) => outcome,
+                None => return self.wait(ticket),
+            },
+            State::Never | State::Done => return Poll::Pending,
         };
-        let Some((moment, received)) = outcome else { return Poll::Pending };
         self.state = State::Done;
         self.rank.set_moment(moment);
         Poll::Ready(O::of(received))
+    }
+}
+
+impl<O> Operation<'_, O> {
+    #[inline(always)]
+    fn wait(&mut self, ticket: u32) -> Poll<O> {
+        self.state = State::Waits(ticket);
+        let path = self.rank.path();
+        if self.rank.ground().features.path.has_branches() {
+            self.rank.world().wait(ticket, path);
+        }
+        Poll::Pending
     }
 }
 

@@ -104,9 +104,7 @@ pub struct Received {
 pub struct At {
     /// The rank.
     pub rank: usize,
-    /// Its branch that runs.
-    pub path: Path,
-    /// The moment which that branch has reached.
+    /// The moment which its running branch has reached.
     pub now: Moment,
 }
 
@@ -156,6 +154,8 @@ pub trait World {
     fn issue(&mut self, at: At, step: &Step) -> Progress;
     /// The outcome of a step that waited, once it is known.
     fn take(&mut self, at: At, ticket: u32) -> Option<Outcome>;
+    /// The branch that waits for this ticket, in a world that tells branches apart.
+    fn wait(&mut self, _ticket: u32, _path: Path) {}
     /// Nobody waits for this step of `rank` any more.
     fn withdraw(&mut self, rank: usize, ticket: u32);
     /// `len` fresh elements of working memory of `rank`.

@@ -245,11 +245,11 @@ impl World for Messages {
 
     fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
         self.end_computing(ticket);
-        let received = self.slots.take(ticket);
-        if received.is_none() {
-            self.slots.wait(ticket, at.path);
-        }
-        Some((at.now, received?))
+        Some((at.now, self.slots.take(ticket)?))
+    }
+
+    fn wait(&mut self, ticket: u32, path: Path) {
+        self.slots.wait(ticket, path);
     }
 
     fn withdraw(&mut self, _: usize, ticket: u32) {

@@ -15,7 +15,7 @@ use crate::clock::{Clock, Passage, Timing};
 use crate::in_time::{Arrival, Begun, Clockwork, InTime, Run, Sending, kept_bytes};
 use crate::network::{Departure, Network};
 use crate::ports::Usage;
-use crate::{Node, Options, interrupted};
+use crate::{Node, Options, bytes, interrupted};
 
 /// Why there is no outcome.
 pub enum Failure {
@@ -215,7 +215,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     fn bytes(&self, len: usize) -> f64 {
-        (len * self.element_bytes) as f64
+        bytes(len, self.element_bytes)
     }
 
     fn refuse(&mut self, why: &str) {
@@ -266,7 +266,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
     /// that of time; and at one time there must not be two with the same peer and tag.
-    #[inline]
+    #[inline(always)]
     fn keep_order(&mut self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
         if let Some(pairs) = &mut self.pairs {
             let earlier = pairs.replace(rank, direction, peer, tag, time);
@@ -405,10 +405,12 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         }
     }
 
+    #[inline]
     fn time(&self, moment: Moment) -> T::Clock {
         self.timing.time(moment)
     }
 
+    #[inline]
     fn after(&self, start: Moment, end: T::Clock) -> Moment {
         self.timing.after(start, end)
     }
@@ -417,6 +419,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         self.timing.moments()
     }
 
+    #[inline(always)]
     fn send(&mut self, rank: usize, now: T::Clock, message: &Sending) -> Begun<T::Clock> {
         let Sending { to, tag, len, is_synchronous, .. } = *message;
         let to = to as usize;
@@ -462,6 +465,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         Begun::Done((departure.sender_done, received))
     }
 
+    #[inline(always)]
     fn recv(&mut self, rank: usize, now: T::Clock, from: Source, tag: Tag) -> Begun<T::Clock> {
         if !self.goes_on() {
             return Begun::Never;
@@ -501,6 +505,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         Begun::Done((self.accept(rank, ready, message.len), received))
     }
 
+    #[inline(always)]
     fn work(&mut self, rank: usize, now: T::Clock, duration_s: f64) -> Begun<T::Clock> {
         if !self.goes_on() {
             return Begun::Never;
@@ -512,6 +517,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         Begun::Done((end, Received { source: rank, len: 0 }))
     }
 
+    #[inline(always)]
     fn take(&mut self, slot: u32) -> Option<Arrival<T::Clock>> {
         self.outcomes.take(slot)
     }

@@ -18,7 +18,7 @@ use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Run, Sending, ke
 use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Switching, Traffic};
 use crate::ports::{Asking, Queues};
 use crate::timetable::{self, Timetable};
-use crate::{Node, Options, interrupted};
+use crate::{Node, Options, bytes, interrupted};
 
 /// Events, or ranks and messages that begin, between two looks at whether the user wants to stop.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
@@ -295,7 +295,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     fn bytes(&self, len: usize) -> f64 {
-        (len * self.element_bytes) as f64
+        bytes(len, self.element_bytes)
     }
 
     fn at(&mut self, time_s: f64, action: Action) {

@@ -164,7 +164,7 @@ impl<C: Clockwork> InTime<C> {
     }
 
     fn bytes(&self, len: usize) -> f64 {
-        (len * self.element_bytes) as f64
+        crate::bytes(len, self.element_bytes)
     }
 
     #[inline(always)]
@@ -248,8 +248,9 @@ impl<C: Clockwork> World for InTime<C> {
         next
     }
 
+    #[inline(always)]
     fn issue(&mut self, at: At, step: &Step) -> Progress {
-        let At { rank, path, now } = at;
+        let At { rank, now } = at;
         if !self.has_circuits && matches!(step, Step::Connect { .. } | Step::Disconnect { .. }) {
             return Progress::Done((now, Received { source: rank, len: 1 }));
         }
@@ -261,7 +262,6 @@ impl<C: Clockwork> World for InTime<C> {
                 Progress::Done((self.clockwork.after(now, end), received))
             }
             Begun::Waits(slot) => {
-                self.clockwork.wait(slot, path);
                 if let Some(trace) = &mut self.trace {
                     trace.waiting.insert(slot, *step);
                 }
@@ -271,15 +271,17 @@ impl<C: Clockwork> World for InTime<C> {
         }
     }
 
+    #[inline(always)]
     fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
-        let Some((end, received)) = self.clockwork.take(ticket) else {
-            self.clockwork.wait(ticket, at.path);
-            return None;
-        };
+        let (end, received) = self.clockwork.take(ticket)?;
         if let Some(step) = self.trace.as_mut().and_then(|trace| trace.waiting.remove(&ticket)) {
             self.record(at.rank, at.now, end, &step, received);
         }
         Some((self.clockwork.after(at.now, end), received))
+    }
+
+    fn wait(&mut self, ticket: u32, path: Path) {
+        self.clockwork.wait(ticket, path);
     }
 
     fn withdraw(&mut self, rank: usize, ticket: u32) {

@@ -208,6 +208,12 @@ fn either<T>(
     }
 }
 
+/// The bytes of so many elements, of which there are fewer than 2^63: signed numbers are converted in one instruction.
+#[inline]
+fn bytes(len: usize, element_bytes: usize) -> f64 {
+    (len * element_bytes).cast_signed() as f64
+}
+
 fn interrupted() -> Error {
     Error::new("interrupted")
 }
