@@ -13,7 +13,7 @@ mod rank;
 mod transport;
 
 pub use buffers::Layout;
-pub use engine::{Engine, Kind, Request};
+pub use engine::Engine;
 pub use log::Log;
 pub use operation::{Operation, Progress};
 pub use transport::{ANY_SOURCE, Ended, Failure, Transport};

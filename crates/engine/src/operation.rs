@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hocket_algorithms::{Entry, Visitor, with_program};
 use hocket_core::{Again, Call, Program};
 
-use crate::engine::Kind;
+use crate::buffers::Layout;
 use crate::rank::EngineRank;
 use crate::transport::{Failure, Transport};
 
@@ -30,16 +30,22 @@ pub struct Operation {
     has_ended: bool,
     /// Its algorithm.
     pub entry: &'static Entry,
-    /// The calls it is for.
-    pub kind: Kind,
+    /// The call that it is for, with the algorithm's parameters.
+    pub(crate) call: Rc<Call>,
+    /// How that call's elements lie in memory.
+    pub(crate) layout: Layout,
+    /// Whether that call returns before it is complete.
+    pub(crate) is_nonblocking: bool,
 }
 
 impl Operation {
-    /// The program of `entry` for a call that it accepts, not yet started.
-    pub fn new(entry: &'static Entry, call: Call, kind: Kind, rank: usize, transport: Transport) -> Self {
-        let rank = Rc::new(EngineRank::new(rank, call.ranks, call.commutative, kind.layout, transport));
-        let program = with_program(entry, Resident { rank: rank.clone(), call: Rc::new(call) });
-        Self { program, again: Again::default(), rank, has_ended: true, entry, kind }
+    /// The program of `entry` for a blocking call that it accepts, not yet started.
+    pub fn new(entry: &'static Entry, call: Call, layout: Layout, rank: usize, transport: Transport) -> Self {
+        let rank = Rc::new(EngineRank::new(rank, call.ranks, call.commutative, layout, transport));
+        let call = Rc::new(call);
+        let program = with_program(entry, Resident { rank: rank.clone(), call: call.clone() });
+        let (again, has_ended, is_nonblocking) = (Again::default(), true, false);
+        Self { program, again, rank, has_ended, entry, call, layout, is_nonblocking }
     }
 
     /// Starts it on these buffers; `user` is what the transport's functions are called with.

@@ -18,7 +18,8 @@ NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
-_SOURCES = ("shim.c", "collectives.c", "communicators.c", "point.c", "fortran.c")
+_SHIM = ("types", "transport", "communicator", "operation", "started", "life_cycle")
+_SOURCES = (*(f"shim/{name}.c" for name in _SHIM), "collectives.c", "communicators.c", "point.c", "fortran.c")
 
 
 def cache_folder() -> Path:
@@ -51,7 +52,7 @@ def kept(installation: Installation, name: str, sources: list[Path], flags: list
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected what `make setup` puts there")
-    folder = cache_folder() / _key(installation, [*sources, *sorted(NATIVE.glob("*.h")), _LIBHOCKET], flags)
+    folder = cache_folder() / _key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags)
     target = folder / name
     if target.exists():
         return target

@@ -1,18 +1,24 @@
 /* The collectives that a program calls: each describes its call, runs it, or leaves it to MPI. */
-#include "shim.h"
+#include "shim/shim.h"
 
 #include <stddef.h>
 
 /* Descriptions */
 
-static struct call begin(const char *function, MPI_Comm comm, hocket_collective collective)
+static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
+
+/* Field by field, which takes less time than to clear the whole. */
+static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective,
+                  int is_nonblocking)
 {
-    return (struct call){.function = function,
-                         .comm = comm,
-                         .collective = collective,
-                         .op = MPI_OP_NULL,
-                         .input = {NULL, 0, MPI_DATATYPE_NULL},
-                         .result = {NULL, 0, MPI_DATATYPE_NULL}};
+    call->function = function;
+    call->comm = comm;
+    call->asked = (hocket_call){.collective = collective, .is_nonblocking = is_nonblocking};
+    call->op = MPI_OP_NULL;
+    call->input = call->result = no_view;
+    call->is_uneven = call->is_refused = 0;
+    call->reason = call->wrong = NULL;
+    call->code = MPI_SUCCESS;
 }
 
 /* MPI refuses a call at once, and says why. */
@@ -45,7 +51,7 @@ static int has_root(struct call *call, int root, int *rank, int *ranks)
         call->reason = "not a group of processes";
     else if (root < 0 || root >= *ranks)
         refuse(call, "no such root");
-    call->root = root;
+    call->asked.root = root;
     return !call->reason;
 }
 
@@ -65,26 +71,26 @@ static void reduction(struct call *call, const void *send, void *recv, MPI_Count
                       MPI_Datatype type, MPI_Op op)
 {
     call->op = op;
-    call->in_place = send == MPI_IN_PLACE;
+    call->asked.in_place = send == MPI_IN_PLACE;
     if (op == MPI_OP_NULL)
         refuse(call, "no operator");
-    if (call->reason || !(call->in_place || is_buffer(call, send, total, type)))
+    if (call->reason || !(call->asked.in_place || is_buffer(call, send, total, type)))
         return;
     if (send == recv && own) {
         call->wrong = "one buffer as input and result";
-        call->code = error_of_one_buffer(call->collective);
-        call->in_place = 1;
+        call->code = error_of_one_buffer(call->asked.collective);
+        call->asked.in_place = 1;
     }
-    if (!is_buffer(call, recv, call->in_place ? total : own, type))
+    if (!is_buffer(call, recv, call->asked.in_place ? total : own, type))
         return;
-    call->input = (struct view){call->in_place ? NULL : (void *)send, (size_t)total, type};
+    call->input = (struct view){call->asked.in_place ? NULL : (void *)send, (size_t)total, type};
     call->result = (struct view){recv, (size_t)total, type};
 }
 
 static void allreduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     reduction(call, send, recv, count, count, type, op);
-    call->count = (size_t)count;
+    call->asked.count = (size_t)count;
 }
 
 static void reduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -99,7 +105,7 @@ static void reduce(struct call *call, const void *send, void *recv, MPI_Count co
         call->reason = "in place where there is no result";
     else
         reduction(call, send, NULL, count, 0, type, op);
-    call->count = (size_t)count;
+    call->asked.count = (size_t)count;
 }
 
 static void reduce_scatter_block(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type,
@@ -109,7 +115,7 @@ static void reduce_scatter_block(struct call *call, const void *send, void *recv
     if (!has_root(call, 0, &rank, &ranks))
         return;
     reduction(call, send, recv, count < 0 ? count : count * ranks, count, type, op);
-    call->count = (size_t)count;
+    call->asked.count = (size_t)count;
 }
 
 /* `counts` are ints, or, if they are large, MPI_Counts. */
@@ -130,7 +136,7 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
         blocks[i] = (size_t)count;
         total += count;
     }
-    call->counts = blocks;
+    call->asked.counts = blocks;
     if (!call->reason)
         reduction(call, send, recv, total, blocks ? (MPI_Count)blocks[rank] : 0, type, op);
 }
@@ -141,7 +147,7 @@ static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Data
     if (!has_root(call, root, &rank, &ranks) || !is_buffer(call, buffer, count, type))
         return;
     call->result = (struct view){buffer, (size_t)count, type};
-    call->count = (size_t)(count * size_of(type));
+    call->asked.count = (size_t)(count * size_of(type));
 }
 
 static size_t bytes_of(struct view view)
@@ -154,11 +160,11 @@ static size_t bytes_of(struct view view)
 static void blocks(struct call *call, int ranks, struct view input, int all_input, struct view result, int all_result)
 {
     int has_input = input.type != MPI_DATATYPE_NULL, has_result = result.type != MPI_DATATYPE_NULL;
-    call->count = bytes_of(has_result && (all_result || !has_input) ? result : input);
+    call->asked.count = bytes_of(has_result && (all_result || !has_input) ? result : input);
     if (has_input && has_result && bytes_of(input) != bytes_of(result)) {
         call->wrong = "blocks are received in another length than sent";
         call->code = bytes_of(input) > bytes_of(result) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-        call->is_uneven = call->in_place = 1;
+        call->is_uneven = call->asked.in_place = 1;
     }
     input.count *= all_input ? (size_t)ranks : 1;
     result.count *= all_result ? (size_t)ranks : 1;
@@ -166,18 +172,16 @@ static void blocks(struct call *call, int ranks, struct view input, int all_inpu
     call->result = result;
 }
 
-static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
-
 static void allgather(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                       MPI_Count recv_count, MPI_Datatype recv_type)
 {
     int rank, ranks;
-    call->in_place = send == MPI_IN_PLACE;
+    call->asked.in_place = send == MPI_IN_PLACE;
     if (!has_root(call, 0, &rank, &ranks) || !is_buffer(call, recv, recv_count, recv_type) ||
-        !(call->in_place || is_buffer(call, send, send_count, send_type)))
+        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
-    blocks(call, ranks, call->in_place ? no_view : input, call->collective == HOCKET_ALLTOALL,
+    blocks(call, ranks, call->asked.in_place ? no_view : input, call->asked.collective == HOCKET_ALLTOALL,
            (struct view){recv, (size_t)recv_count, recv_type}, 1);
 }
 
@@ -185,32 +189,34 @@ static void gather(struct call *call, const void *send, MPI_Count send_count, MP
                    MPI_Count recv_count, MPI_Datatype recv_type, int root)
 {
     int rank, ranks;
-    call->in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_buffer(call, send, send_count, send_type)) ||
+    call->asked.in_place = send == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) ||
+        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)) ||
         !(rank != root || is_buffer(call, recv, recv_count, recv_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
     struct view result = {recv, (size_t)recv_count, recv_type};
-    if (call->in_place && rank != root)
+    if (call->asked.in_place && rank != root)
         call->reason = "in place where there is no result";
     else
-        blocks(call, ranks, call->in_place ? no_view : input, 0, rank == root ? result : no_view, 1);
+        blocks(call, ranks, call->asked.in_place ? no_view : input, 0, rank == root ? result : no_view, 1);
 }
 
 static void scatter(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                     MPI_Count recv_count, MPI_Datatype recv_type, int root)
 {
     int rank, ranks;
-    call->in_place = recv == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_buffer(call, recv, recv_count, recv_type)) ||
+    call->asked.in_place = recv == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) ||
+        !(call->asked.in_place || is_buffer(call, recv, recv_count, recv_type)) ||
         !(rank != root || is_buffer(call, send, send_count, send_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
     struct view result = {recv, (size_t)recv_count, recv_type};
-    if (call->in_place && rank != root)
+    if (call->asked.in_place && rank != root)
         call->reason = "in place where there is no input";
     else
-        blocks(call, ranks, rank == root ? input : no_view, 1, call->in_place ? no_view : result, 0);
+        blocks(call, ranks, rank == root ? input : no_view, 1, call->asked.in_place ? no_view : result, 0);
 }
 
 /* Functions */
@@ -226,7 +232,8 @@ static int wait_for(int code, MPI_Request *request)
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, description)                                    \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
-        struct call call = begin("MPI_" #name #large, comm, kind);                                                     \
+        struct call call;                                                                                              \
+        begin(&call, "MPI_" #name #large, comm, kind, 0);                                                              \
         description;                                                                                                   \
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
@@ -237,8 +244,8 @@ static int wait_for(int code, MPI_Request *request)
     }                                                                                                                  \
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \
-        struct call call = begin("MPI_I" #initial #large, comm, kind);                                                 \
-        call.is_nonblocking = 1;                                                                                       \
+        struct call call;                                                                                              \
+        begin(&call, "MPI_I" #initial #large, comm, kind, 1);                                                          \
         description;                                                                                                   \
         return shim_start(&call, request) ? call.code : PMPI_I##initial##large arguments(comm COMMA request);          \
     }

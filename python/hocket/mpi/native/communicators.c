@@ -1,7 +1,7 @@
 /* Functions that create communicators. If a rule names nonblocking calls, each new communicator gets its private
  * communicator at once, while all its ranks take part.
  */
-#include "shim.h"
+#include "shim/shim.h"
 
 #if defined OPEN_MPI && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>

@@ -2,7 +2,7 @@
  * under MPICH those of the module mpi_f08 that have no buffer. Functions that wait are among them: what such a program only
  * starts is left to MPI. The standard ABI has no Fortran.
  */
-#include "shim.h"
+#include "shim/shim.h"
 
 #ifndef MPI_ABI
 

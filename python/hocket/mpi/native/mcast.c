@@ -1,7 +1,7 @@
 /* mcast.c: dynamic multicast over MPI; see hocket_mpi.h. It moves what libhocket tells it to. */
 #include "hocket_mpi.h"
 
-#include "types.h"
+#include "envelope.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
  *
  * A collective that was started ends only while its process is in one of these functions, or in a collective.
  */
-#include "shim.h"
+#include "shim/shim.h"
 
 #include <stdlib.h>
 

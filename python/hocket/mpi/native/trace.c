@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "trace.h"
 
-#include "types.h"
+#include "envelope.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* How a data type was made. */
-#ifndef HOCKET_TYPES_H
-#define HOCKET_TYPES_H
+#ifndef HOCKET_ENVELOPE_H
+#define HOCKET_ENVELOPE_H
 
 #include <mpi.h>
 

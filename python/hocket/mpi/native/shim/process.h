@@ -1,0 +1,76 @@
+/* Settings of the process, which life_cycle.c owns: they are set when MPI is initialised and do not change afterwards,
+ * except `is_ready`, `log_summary` and what sessions need. Besides, helpers that all parts use.
+ *
+ * Locks of the preloaded library. A thread that holds one may take only those that stand in the last column. While a lock
+ * is held, only the calls to MPI named here are made.
+ *
+ *     lock                     it guards                                              taken while it is held
+ *     communicator's `lock`    its engine, and the numbers of its operations          none
+ *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
+ *     active_lock (started.c)  the list of active calls, these calls themselves       ended_lock, by free_request
+ *                              while they go on, and the operators to be freed
+ *     ended_lock (started.c)   the list of ended calls                                none
+ *
+ * A blocking operation belongs to the thread that runs it and needs no lock. The counters `users`, `freed_communicators`
+ * and `active_count` are atomic.
+ */
+#ifndef HOCKET_SHIM_PROCESS_H
+#define HOCKET_SHIM_PROCESS_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "shim.h"
+
+/* Names of internal functions must not meet those of the program. */
+#pragma GCC visibility push(hidden)
+
+struct shim {
+    int is_ready;
+    /* Why all calls are left to MPI, or NULL. */
+    const char *off;
+    /* Nonblocking calls are left to MPI. */
+    int leaves_started;
+    int log_calls, log_summary, world_rank;
+    /* There are more ranks on this node than processors: a rank that waits lets others run. */
+    int is_crowded;
+    int has_threads;
+    /* Operations of one communicator and kind that have tags of their own; later ones use the same tags again. */
+    unsigned most_operations;
+};
+extern struct shim shim;
+
+/* What each thread keeps of its last call; the library is loaded at the start of the program, which makes that cheap. */
+#define THREAD_CACHE static _Thread_local __attribute__((tls_model("initial-exec")))
+
+/* Bytes and elements that one call of MPI is given at most. */
+enum { MOST_AT_ONCE = 1 << 30 };
+
+/* Prints one line to stderr. */
+void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Memory of another size, with what it held; if there is none, the program is aborted. */
+void *grown(void *memory, size_t bytes);
+
+/* A program of one thread is spared the locks of every call. */
+static inline void lock(pthread_mutex_t *mutex)
+{
+    if (shim.has_threads)
+        pthread_mutex_lock(mutex);
+}
+
+static inline void unlock(pthread_mutex_t *mutex)
+{
+    if (shim.has_threads)
+        pthread_mutex_unlock(mutex);
+}
+
+/* Returns 1 if the rules have an algorithm for some call of a collective. */
+static inline int has_rule(int collective, int is_nonblocking)
+{
+    return !(is_nonblocking && shim.leaves_started) && hocket_has_rule(collective, is_nonblocking);
+}
+
+#pragma GCC visibility pop
+
+#endif
