@@ -50,7 +50,7 @@ void release_communicator(struct communicator *state)
 static int free_communicator(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)extra;
-    ((struct communicator *)value)->is_freed = 1;
+    __atomic_store_n(&((struct communicator *)value)->is_freed, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&freed_communicators, 1, __ATOMIC_RELAXED);
     release_communicator(value);
     return MPI_SUCCESS;

@@ -20,9 +20,9 @@ struct communicator {
     size_t *counts;
     /* Guards `engine` and `sequences`. */
     pthread_mutex_t lock;
-    /* The communicator itself, and started calls. */
+    /* The communicator itself, and started calls; atomic. */
     int users;
-    /* The program has freed the communicator. */
+    /* The program has freed the communicator; atomic. */
     int is_freed;
 };
 

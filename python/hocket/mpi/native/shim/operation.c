@@ -68,6 +68,7 @@ static const char *take_operation(struct operation *operation, struct call *call
     int is_nonblocking = call->asked.is_nonblocking;
     const char *reason = NULL;
     lock(&state->lock);
+    CHANGES(state->engine);
     operation->program = hocket_prepare(state->engine, &call->asked, &reason);
     if (operation->program)
         operation->sequence = state->sequences[is_nonblocking]++;
@@ -80,6 +81,7 @@ static void give_back(struct operation *operation)
 {
     struct communicator *state = operation->comm;
     lock(&state->lock);
+    CHANGES(state->engine);
     hocket_finish(state->engine, operation->program);
     unlock(&state->lock);
 }
@@ -188,12 +190,14 @@ void start(struct operation *operation)
         if (call->asked.in_place || gives_result(operation))
             note(operation, pack_own_part(operation, result));
     }
+    CHANGES(operation->program);
     hocket_start(operation->program, input, result, operation);
 }
 
 int advance(struct operation *operation, int may_wait)
 {
     struct call *call = operation->call;
+    CHANGES(operation->program);
     int state = hocket_advance(operation->program, may_wait, &call->code);
     operation->is_done = state == HOCKET_DONE;
     if (!operation->is_done)

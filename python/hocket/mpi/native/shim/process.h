@@ -11,8 +11,8 @@
  *                              while they go on, and the operators to be freed
  *     ended_lock (started.c)   the list of ended calls                                none
  *
- * A blocking operation belongs to the thread that runs it and needs no lock. The counters `users`, `freed_communicators`
- * and `active_count` are atomic.
+ * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`,
+ * `freed_communicators`, `active_count`, and the code that a started call ended with.
  */
 #ifndef HOCKET_SHIM_PROCESS_H
 #define HOCKET_SHIM_PROCESS_H
@@ -21,6 +21,14 @@
 #include <stddef.h>
 
 #include "shim.h"
+
+/* Tells ThreadSanitizer that libhocket, which is not compiled for it, changes an object. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_write8(void *object);
+#define CHANGES(object) __tsan_write8(object)
+#else
+#define CHANGES(object) ((void)0)
+#endif
 
 /* Names of internal functions must not meet those of the program. */
 #pragma GCC visibility push(hidden)

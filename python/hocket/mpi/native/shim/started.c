@@ -13,6 +13,8 @@ struct started {
     struct call call;
     MPI_Datatype callers_types[2];
     MPI_Request request;
+    /* The error that the call ended with: stored when it has ended, and read first by the thread that MPI tells of that. */
+    int code;
     struct started *next;
 };
 
@@ -38,14 +40,16 @@ THREAD_CACHE struct {
 static int query_request(void *state, MPI_Status *status)
 {
     struct started *started = state;
+    int code = __atomic_load_n(&started->code, __ATOMIC_ACQUIRE);
     PMPI_Status_set_elements(status, MPI_BYTE, 0);
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    if (started->call.code == MPI_SUCCESS || !ending.is_asked)
-        return started->call.code;
-    ending.code = started->call.code;
-    ending.comm = started->operation.comm->is_freed ? MPI_COMM_SELF : started->call.comm;
+    if (code == MPI_SUCCESS || !ending.is_asked)
+        return code;
+    int is_freed = __atomic_load_n(&started->operation.comm->is_freed, __ATOMIC_RELAXED);
+    ending.code = code;
+    ending.comm = is_freed ? MPI_COMM_SELF : started->call.comm;
     return MPI_SUCCESS;
 }
 
@@ -136,6 +140,7 @@ void shim_progress(void)
         *place = started->next;
         log_ran(&started->operation);
         __atomic_sub_fetch(&active_count, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&started->code, started->call.code, __ATOMIC_RELEASE);
         PMPI_Grequest_complete(started->request);
     }
     while (!active && freed_count)
