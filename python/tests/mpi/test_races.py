@@ -1,7 +1,7 @@
 """The preloaded library under a race detector: ThreadSanitizer sees what the C files of the library do.
 
-It does not see what libhocket does, which is Rust and not compiled for it: the C files tell the detector where libhocket
-changes an engine or a program.
+It does not see what libhocket does, which is Rust and not compiled for it: the C files tell it where libhocket changes
+an engine or a program.
 """
 
 from __future__ import annotations

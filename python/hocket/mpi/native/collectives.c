@@ -1,4 +1,4 @@
-/* The collectives that a program calls: each describes its call, runs it, or leaves it to MPI. */
+/* The collectives that a program calls. Each function describes its call, and runs it or leaves it to MPI. */
 #include "shim/shim.h"
 
 #include <stddef.h>
@@ -21,14 +21,15 @@ static void begin(struct call *call, const char *function, MPI_Comm comm, hocket
     call->code = MPI_SUCCESS;
 }
 
-/* MPI refuses a call at once, and says why. */
+/* Leaves a call to MPI, which refuses it at once with an error of its own. */
 static void refuse(struct call *call, const char *reason)
 {
     call->reason = reason;
     call->is_refused = 1;
 }
 
-/* Whether MPI can make sense of a buffer, and of the operator for it, if any. Where it cannot, it says so itself. */
+/* Returns 1 if MPI accepts a buffer, and the operator for it, if any. If it does not, the call is left to MPI, which reports
+ * the error. */
 static int is_buffer(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
 {
     if (!shim_takes(count, type, call->op))
@@ -55,7 +56,7 @@ static int has_root(struct call *call, int root, int *rank, int *ranks)
     return !call->reason;
 }
 
-/* What MPI makes of one buffer as input and result: an error, or what it does in place. */
+/* The error that MPI returns where one buffer is input and result; Open MPI runs some of these calls in place. */
 static int error_of_one_buffer(hocket_collective collective)
 {
 #ifdef OPEN_MPI
@@ -66,7 +67,7 @@ static int error_of_one_buffer(hocket_collective collective)
 #endif
 }
 
-/* Of a reduction of `total` elements, of which this rank gets `own`. */
+/* Describes a reduction of `total` elements, of which this rank gets `own`. */
 static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Count own,
                       MPI_Datatype type, MPI_Op op)
 {
@@ -155,8 +156,8 @@ static size_t bytes_of(struct view view)
     return view.type == MPI_DATATYPE_NULL ? 0 : view.count * (size_t)size_of(view.type);
 }
 
-/* Of a collective in which ranks send and receive blocks; a view is of all blocks if `all` says so. Where a rank has both,
- * and they are not equally long, the one of all blocks counts. */
+/* Describes a collective in which ranks send and receive blocks; `all_input` and `all_result` are 1 if the view holds the
+ * blocks of all ranks. If a rank has both views, and their blocks are not equally long, the one of all blocks counts. */
 static void blocks(struct call *call, int ranks, struct view input, int all_input, struct view result, int all_result)
 {
     int has_input = input.type != MPI_DATATYPE_NULL, has_result = result.type != MPI_DATATYPE_NULL;
@@ -226,9 +227,9 @@ static int wait_for(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
 }
 
-/* MPI_<name><large> and MPI_I<initial><large>: parameters, the same as arguments, and how the call is described. Where
- * nonblocking calls may be under way, one that is left to MPI must not keep them waiting; on all ranks alike, since MPI
- * does not match blocking calls with nonblocking ones. */
+/* MPI_<name><large> and MPI_I<initial><large>: their parameters, the same as arguments, and the description of the call.
+ * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them, so it is made in its
+ * nonblocking form: on all ranks alike, since MPI does not match blocking calls with nonblocking ones. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, description)                                    \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
