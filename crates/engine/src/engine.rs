@@ -10,7 +10,7 @@ use crate::buffers::Layout;
 use crate::operation::Operation;
 use crate::transport::Transport;
 
-/// Whether the operation of `kept` also runs `call`: the parameters follow from the rest.
+/// Returns true if the operation of `kept` also runs `call`. Parameters are not compared: they follow from the rest.
 fn are_alike(call: &Call, kept: &Call) -> bool {
     call.collective == kept.collective
         && call.root == kept.root
@@ -59,10 +59,10 @@ impl Engine {
             self.idle.clear();
             self.passed.clear();
         }
-        let fits = |operation: &Box<Operation>| {
+        let fits = |operation: &Operation| {
             operation.is_nonblocking == is_nonblocking && operation.layout == layout && are_alike(call, &operation.call)
         };
-        if let Some(index) = self.idle.iter().rposition(fits) {
+        if let Some(index) = self.idle.iter().rposition(|operation| fits(operation)) {
             return Ok(self.idle.remove(index));
         }
         let is_passed = |(kept, kind, _): &(Call, bool, CString)| *kind == is_nonblocking && are_alike(call, kept);

@@ -1,4 +1,4 @@
-//! The functions of `hocket.h`. What they do is written there; here is how they reach Rust.
+//! The functions of `hocket.h`, which documents them, in terms of Rust.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -65,7 +65,7 @@ fn rules() -> &'static Rules {
     unsafe { RULES.load(Ordering::Acquire).as_ref() }.unwrap_or_else(|| LazyLock::force(&NO_RULES))
 }
 
-/// Writes a text, cut off where there is no room; its whole length.
+/// Writes a text, cut off where there is no room; returns its whole length.
 pub(crate) unsafe fn write(text: &str, into: *mut c_char, room: usize) -> usize {
     if room > 0 {
         let mut len = text.len().min(room - 1);
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn hocket_engine_free(engine: *mut EngineC) {
     drop(unsafe { Box::from_raw(engine) });
 }
 
-/// What an operation has come to, as a number.
+/// The state of an operation as a number.
 pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
     match progress {
         Progress::Waits => 0,

@@ -1,4 +1,4 @@
-//! A program on its way: started, resumed when messages have ended, and started anew for the next call like it.
+//! A running program: started, resumed when messages have ended, and started anew for the next call like it.
 
 use std::ffi::c_void;
 use std::pin::Pin;
@@ -11,14 +11,14 @@ use crate::buffers::Layout;
 use crate::rank::EngineRank;
 use crate::transport::{Failure, Transport};
 
-/// What a call has come to.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It waits for messages.
     Waits,
     /// Its result is there, and nothing is under way.
     Done,
-    /// A function of the caller's failed.
+    /// A function of the caller failed.
     Failed(Failure),
 }
 
