@@ -1,14 +1,14 @@
 /* Settings of the process, which life_cycle.c owns: they are set when MPI is initialised and do not change afterwards,
- * except `is_ready`, `log_summary` and what sessions need. Besides, helpers that all parts use.
+ * except `is_ready`, `log_summary` and what sessions need. Below are also helpers that all parts use.
  *
- * Locks of the preloaded library. A thread that holds one may take only those that stand in the last column. While a lock
- * is held, only the calls to MPI named here are made.
+ * Locks of the preloaded library. A thread that holds one may take only those in the last column. MPI is called while
+ * judge_lock or active_lock is held, never while one of the others is.
  *
  *     lock                     it guards                                              taken while it is held
  *     communicator's `lock`    its engine, and the numbers of its operations          none
  *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
- *     active_lock (started.c)  the list of active calls, these calls themselves       ended_lock, by free_request
- *                              while they go on, and the operators to be freed
+ *     active_lock (started.c)  the list of active calls, these calls while they       ended_lock, in free_request
+ *                              advance, and the operators to be freed
  *     ended_lock (started.c)   the list of ended calls                                none
  *
  * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`,
