@@ -4,103 +4,42 @@
 use std::ffi::CString;
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Call, Collective, Counts};
+use hocket_core::Call;
 
 use crate::buffers::Layout;
 use crate::operation::Operation;
 use crate::transport::Transport;
 
-/// What a call asks for. Two calls that ask for the same run the same operation, one after the other.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The collective.
-    pub collective: Collective,
-    /// Whether the call returns before it is complete.
-    pub is_nonblocking: bool,
-    /// The root, 0 where there is none.
-    pub root: usize,
-    /// Elements per block, or of the vector.
-    pub count: usize,
-    /// Elements of each rank's block, where they differ.
-    pub counts: Option<&'a [usize]>,
-    /// Whether this rank's input lies in its result.
-    pub in_place: bool,
-    /// Whether operands may be swapped.
-    pub commutative: bool,
-    /// Size of an element's data.
-    pub element_bytes: usize,
-    /// How elements lie in memory.
-    pub layout: Layout,
-}
-
-impl Request<'_> {
-    pub(crate) fn call(&self, ranks: usize) -> Call {
-        let counts = self.counts.map_or(Counts::Equal(self.count), Counts::each);
-        let Self { collective, root, in_place, commutative, element_bytes, .. } = *self;
-        Call { root, counts, in_place, commutative, element_bytes, ..Call::new(collective, ranks, 0) }
-    }
-
-    fn is_like(&self, kind: &Kind) -> bool {
-        let call = &kind.call;
-        let counts_are_equal = match (&call.counts, self.counts) {
-            (Counts::Equal(count), None) => *count == self.count,
-            (Counts::Offsets(offsets), Some(counts)) => {
-                offsets.windows(2).map(|pair| pair[1] - pair[0]).eq(counts.iter().copied())
-            }
-            _ => false,
-        };
-        counts_are_equal
-            && kind.layout == self.layout
-            && kind.is_nonblocking == self.is_nonblocking
-            && call.collective == self.collective
-            && call.root == self.root
-            && call.in_place == self.in_place
-            && call.commutative == self.commutative
-            && call.element_bytes == self.element_bytes
-    }
-}
-
-/// What calls that are alike have in common.
-#[derive(Debug)]
-pub struct Kind {
-    pub(crate) call: Call,
-    pub(crate) layout: Layout,
-    is_nonblocking: bool,
-}
-
-impl Kind {
-    /// Calls that return when they are complete.
-    pub(crate) fn blocking(call: Call, layout: Layout) -> Self {
-        Self { call, layout, is_nonblocking: false }
-    }
+/// Returns true if the operation of `kept` also runs `call`. Parameters are not compared: they follow from the rest.
+fn are_alike(call: &Call, kept: &Call) -> bool {
+    call.collective == kept.collective
+        && call.root == kept.root
+        && call.counts == kept.counts
+        && call.in_place == kept.in_place
+        && call.commutative == kept.commutative
+        && call.element_bytes == kept.element_bytes
 }
 
 /// The algorithms of one communicator.
 pub struct Engine {
     rank: usize,
-    ranks: usize,
     transport: Transport,
     /// The rules that were asked last.
     rules: Option<&'static Rules>,
     /// Operations that are not running, the one used last at the end.
     #[expect(clippy::vec_box, reason = "C is given the boxes, and a new one would have to be allocated")]
     idle: Vec<Box<Operation>>,
-    /// Calls that are left to MPI, and why.
-    passed: Vec<(Kind, CString)>,
+    /// Calls that are left to MPI: the call, whether it is nonblocking, and the reason.
+    passed: Vec<(Call, bool, CString)>,
 }
 
 /// Operations that an engine keeps, and calls of which it remembers that they are left to MPI.
 const MOST_KEPT: usize = 32;
 
 impl Engine {
-    /// An engine of rank `rank` of `ranks`.
-    pub fn new(rank: usize, ranks: usize, transport: Transport) -> Self {
-        Self { rank, ranks, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
-    }
-
-    /// Number of ranks.
-    pub fn ranks(&self) -> usize {
-        self.ranks
+    /// An engine of rank `rank` of its communicator.
+    pub fn new(rank: usize, transport: Transport) -> Self {
+        Self { rank, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
     }
 
     /// The algorithm that `rules` have for the call, not yet started. With other rules than before, what was kept of
@@ -108,26 +47,39 @@ impl Engine {
     ///
     /// # Errors
     /// The reason why MPI has to do it.
-    pub fn prepare(&mut self, rules: &'static Rules, request: &Request<'_>) -> Result<Box<Operation>, &CString> {
+    pub fn prepare(
+        &mut self,
+        rules: &'static Rules,
+        call: &Call,
+        is_nonblocking: bool,
+        layout: Layout,
+    ) -> Result<Box<Operation>, &CString> {
         if self.rules.is_none_or(|last| !std::ptr::eq(last, rules)) {
             self.rules = Some(rules);
             self.idle.clear();
             self.passed.clear();
         }
-        if let Some(index) = self.idle.iter().rposition(|operation| request.is_like(&operation.kind)) {
+        let fits = |operation: &Operation| {
+            operation.is_nonblocking == is_nonblocking && operation.layout == layout && are_alike(call, &operation.call)
+        };
+        if let Some(index) = self.idle.iter().rposition(|operation| fits(operation)) {
             return Ok(self.idle.remove(index));
         }
-        if let Some(index) = self.passed.iter().position(|(kind, _)| request.is_like(kind)) {
-            return Err(&self.passed[index].1);
+        let is_passed = |(kept, kind, _): &(Call, bool, CString)| *kind == is_nonblocking && are_alike(call, kept);
+        if let Some(index) = self.passed.iter().position(is_passed) {
+            return Err(&self.passed[index].2);
         }
-        let Request { layout, is_nonblocking, .. } = *request;
-        let kind = Kind { call: request.call(self.ranks), layout, is_nonblocking };
-        match rules.decide(&kind.call, is_nonblocking) {
-            Ok((entry, call)) => Ok(Box::new(Operation::new(entry, call, kind, self.rank, self.transport))),
+        match rules.decide(call, is_nonblocking) {
+            Ok((entry, call)) => {
+                let mut operation = Box::new(Operation::new(entry, call, layout, self.rank, self.transport));
+                operation.is_nonblocking = is_nonblocking;
+                Ok(operation)
+            }
             Err(reason) => {
+                let reason = CString::new(reason.to_string()).unwrap_or_default();
                 self.passed.truncate(MOST_KEPT);
-                self.passed.insert(0, (kind, CString::new(reason.to_string()).unwrap_or_default()));
-                Err(&self.passed[0].1)
+                self.passed.insert(0, (call.clone(), is_nonblocking, reason));
+                Err(&self.passed[0].2)
             }
         }
     }

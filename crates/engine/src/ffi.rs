@@ -1,4 +1,4 @@
-//! The functions of `hocket.h`. What they do is written there; here is how they reach Rust.
+//! The functions of `hocket.h`, which documents them, in terms of Rust.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::Collective;
+use hocket_core::{Call, Collective, Counts};
 
-use crate::{Engine, Layout, Log, Operation, Progress, Request, Transport};
+use crate::{Engine, Layout, Log, Operation, Progress, Transport};
 
 /// The rules set last: they are never dropped, as engines know them by their place.
 static RULES: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
 static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
 static LOG: Mutex<Log> = Mutex::new(Log::new());
 
-/// `hocket_call`.
+/// `hocket_call`, as C lays it out.
 #[repr(C)]
 pub struct CallC {
     collective: i32,
@@ -26,7 +26,29 @@ pub struct CallC {
     count: usize,
     counts: *const usize,
     element_bytes: usize,
-    layout: Layout,
+    pub(crate) layout: Layout,
+}
+
+impl CallC {
+    /// Writes the call into one over the same ranks. Nothing is written if there is no such collective, or root.
+    pub(crate) unsafe fn write(&self, call: &mut Call) -> Option<()> {
+        // SAFETY: the caller gives one count per rank, if any.
+        let counts = (!self.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(self.counts, call.ranks) });
+        let root = usize::try_from(self.root).ok()?;
+        call.collective = *COLLECTIVES.get(usize::try_from(self.collective).ok()?)?;
+        call.root = root;
+        call.counts = counts.map_or(Counts::Equal(self.count), Counts::each);
+        call.in_place = self.in_place != 0;
+        call.commutative = self.commutative != 0;
+        call.element_bytes = self.element_bytes;
+        Some(())
+    }
+}
+
+/// `hocket_engine`: an engine, and the call that it was asked for last, whose memory is used again.
+pub struct EngineC {
+    engine: Engine,
+    call: Call,
 }
 
 /// The collectives in the order of `hocket_collective`.
@@ -43,7 +65,7 @@ fn rules() -> &'static Rules {
     unsafe { RULES.load(Ordering::Acquire).as_ref() }.unwrap_or_else(|| LazyLock::force(&NO_RULES))
 }
 
-/// Writes a text, cut off where there is no room; its whole length.
+/// Writes a text, cut off where there is no room; returns its whole length.
 pub(crate) unsafe fn write(text: &str, into: *mut c_char, room: usize) -> usize {
     if room > 0 {
         let mut len = text.len().min(room - 1);
@@ -96,37 +118,21 @@ pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_i
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_engine_new(rank: i32, ranks: i32, transport: *const Transport) -> *mut Engine {
+pub unsafe extern "C" fn hocket_engine_new(rank: i32, ranks: i32, transport: *const Transport) -> *mut EngineC {
     // SAFETY: as the header asks.
     let transport = unsafe { *transport };
-    Box::into_raw(Box::new(Engine::new(rank as usize, ranks as usize, transport)))
+    let engine = Engine::new(rank as usize, transport);
+    Box::into_raw(Box::new(EngineC { engine, call: Call::new(Collective::Barrier, ranks as usize, 0) }))
 }
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_engine_free(engine: *mut Engine) {
+pub unsafe extern "C" fn hocket_engine_free(engine: *mut EngineC) {
     // SAFETY: as the header asks.
     drop(unsafe { Box::from_raw(engine) });
 }
 
-/// What a call over so many ranks asks for; none if there is no such collective.
-pub(crate) unsafe fn request(call: &CallC, ranks: usize) -> Option<Request<'_>> {
-    // SAFETY: the caller gives one count per rank, if any.
-    let counts = (!call.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(call.counts, ranks) });
-    Some(Request {
-        collective: *COLLECTIVES.get(usize::try_from(call.collective).ok()?)?,
-        is_nonblocking: call.is_nonblocking != 0,
-        root: usize::try_from(call.root).ok()?,
-        count: call.count,
-        counts,
-        in_place: call.in_place != 0,
-        commutative: call.commutative != 0,
-        element_bytes: call.element_bytes,
-        layout: call.layout,
-    })
-}
-
-/// What an operation has come to, as a number.
+/// The state of an operation as a number.
 pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
     match progress {
         Progress::Waits => 0,
@@ -142,14 +148,15 @@ pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_prepare(
-    engine: *mut Engine,
+    engine: *mut EngineC,
     call: *const CallC,
     reason: *mut *const c_char,
 ) -> *mut Operation {
     // SAFETY: as the header asks: an engine, a call and its counts, one per rank.
-    let (engine, request) = unsafe { (&mut *engine, request(&*call, (*engine).ranks())) };
-    let request = request.expect("the header names the collectives");
-    match engine.prepare(rules(), &request) {
+    let (EngineC { engine, call }, asked) = unsafe { (&mut *engine, &*call) };
+    // SAFETY: as above.
+    unsafe { asked.write(call) }.expect("the header names the collectives");
+    match engine.prepare(rules(), call, asked.is_nonblocking != 0, asked.layout) {
         Ok(operation) => Box::into_raw(operation),
         Err(why) => {
             // SAFETY: as the header asks.
@@ -187,9 +194,9 @@ pub unsafe extern "C" fn hocket_algorithm(operation: *const Operation, into: *mu
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_finish(engine: *mut Engine, operation: *mut Operation) {
+pub unsafe extern "C" fn hocket_finish(engine: *mut EngineC, operation: *mut Operation) {
     // SAFETY: as the header asks.
-    unsafe { (*engine).keep(Box::from_raw(operation)) };
+    unsafe { (*engine).engine.keep(Box::from_raw(operation)) };
 }
 
 /// See `hocket.h`.

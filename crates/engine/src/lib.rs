@@ -1,7 +1,7 @@
 //! The engine of the MPI world: programs of the catalogue on real bytes, moved by functions that the caller gives.
 //!
-//! It is `libhocket`, a C library with the header `hocket.h`, and knows no MPI type. The functions come from a thin C
-//! file that is compiled against the user's MPI.
+//! It is `libhocket`, a C library with the header `hocket.h`, and knows no MPI type. The functions come from a thin
+//! layer of C that is compiled against the user's MPI.
 
 mod buffers;
 mod engine;
@@ -13,7 +13,7 @@ mod rank;
 mod transport;
 
 pub use buffers::Layout;
-pub use engine::{Engine, Kind, Request};
+pub use engine::Engine;
 pub use log::Log;
 pub use operation::{Operation, Progress};
 pub use transport::{ANY_SOURCE, Ended, Failure, Transport};

@@ -1,4 +1,4 @@
-//! A program on its way: started, resumed when messages have ended, and started anew for the next call like it.
+//! A running program: started, resumed when messages have ended, and started anew for the next call like it.
 
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -6,18 +6,18 @@ use std::rc::Rc;
 use hocket_algorithms::Entry;
 use hocket_core::{Again, Call, Repeated};
 
-use crate::engine::Kind;
+use crate::buffers::Layout;
 use crate::rank::Process;
 use crate::transport::{Failure, Transport};
 
-/// What a call has come to.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It waits for messages.
     Waits,
     /// Its result is there, and nothing is under way.
     Done,
-    /// A function of the caller's failed.
+    /// A function of the caller failed.
     Failed(Failure),
 }
 
@@ -29,16 +29,22 @@ pub struct Operation {
     has_ended: bool,
     /// Its algorithm.
     pub entry: &'static Entry,
-    /// The calls it is for.
-    pub kind: Kind,
+    /// The call that it is for, with the algorithm's parameters.
+    pub(crate) call: Rc<Call>,
+    /// How that call's elements lie in memory.
+    pub(crate) layout: Layout,
+    /// Whether that call returns before it is complete.
+    pub(crate) is_nonblocking: bool,
 }
 
 impl Operation {
-    /// The program of `entry` for a call that it accepts, not yet started.
-    pub fn new(entry: &'static Entry, call: Call, kind: Kind, rank: usize, transport: Transport) -> Self {
-        let process = Rc::new(Process::new(rank, call.ranks, call.commutative, kind.layout, transport));
-        let program = entry.program().repeated(process.clone(), Rc::new(call));
-        Self { program, again: Again::default(), process, has_ended: true, entry, kind }
+    /// The program of `entry` for a blocking call that it accepts, not yet started.
+    pub fn new(entry: &'static Entry, call: Call, layout: Layout, rank: usize, transport: Transport) -> Self {
+        let process = Rc::new(Process::new(rank, call.ranks, call.commutative, layout, transport));
+        let call = Rc::new(call);
+        let program = entry.program().repeated(process.clone(), call.clone());
+        let (again, has_ended, is_nonblocking) = (Again::default(), true, false);
+        Self { program, again, process, has_ended, entry, call, layout, is_nonblocking }
     }
 
     /// Starts it on these buffers; `user` is what the transport's functions are called with.

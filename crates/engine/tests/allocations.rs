@@ -8,8 +8,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::Collective;
-use hocket_engine::{Ended, Engine, Layout, Progress, Request, Transport};
+use hocket_core::{Call, Collective, Counts};
+use hocket_engine::{Ended, Engine, Layout, Progress, Transport};
 
 /// Counts what is allocated.
 struct Counting;
@@ -84,21 +84,13 @@ fn a_call_like_an_earlier_one_allocates_nothing() {
     for (collective, name) in cases {
         let rules: &Rules =
             Box::leak(Box::new(Rules::parse(&format!("{collective}: {name}"), "rule").expect("a rule")));
-        let mut engine = Engine::new(5, 16, transport);
+        let mut engine = Engine::new(5, transport);
         let (mut input, mut result) = (vec![0u8; 4096], vec![0u8; 4096]);
-        let request = Request {
-            collective,
-            is_nonblocking: false,
-            root: 0,
-            count: if collective == Collective::Barrier { 0 } else { 8 },
-            counts: None,
-            in_place: false,
-            commutative: true,
-            element_bytes: 8,
-            layout: Layout { extent: 8, true_lower_bound: 0, true_extent: 8 },
-        };
+        let count = if collective == Collective::Barrier { 0 } else { 8 };
+        let asked = Call { counts: Counts::Equal(count), element_bytes: 8, ..Call::new(collective, 16, 0) };
+        let layout = Layout { extent: 8, true_lower_bound: 0, true_extent: 8 };
         let mut call = || {
-            let mut operation = engine.prepare(rules, &request).expect("accepted");
+            let mut operation = engine.prepare(rules, &asked, false, layout).expect("accepted");
             operation.start(std::ptr::null_mut(), input.as_mut_ptr(), result.as_mut_ptr());
             while operation.advance(false) == Progress::Waits {}
             engine.keep(operation);

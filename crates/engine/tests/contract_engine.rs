@@ -9,8 +9,8 @@ use std::ffi::{c_int, c_void};
 use hocket::cases;
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Collective, Counts, Side};
-use hocket_engine::{ANY_SOURCE, Ended, Engine, Layout, Operation, Progress, Request, Transport};
+use hocket_core::{Call, Collective, Side};
+use hocket_engine::{ANY_SOURCE, Ended, Engine, Layout, Operation, Progress, Transport};
 use hocket_memory::{Operator, operator};
 
 /// All ranks of a test: messages that wait for their receives, and the other way round.
@@ -183,25 +183,13 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
         state.receives.resize_with(call.ranks, VecDeque::new);
         state.ended.resize_with(call.ranks, Vec::new);
     }
-    let counts: Option<Vec<_>> =
-        matches!(call.counts, Counts::Offsets(_)).then(|| (0..call.ranks).map(|i| call.count(i)).collect());
+    let layout = Layout { extent: extent as isize, true_lower_bound: 0, true_extent: call.element_bytes };
     let users: Vec<_> = (0..call.ranks).map(|rank| User { world: &world, rank }).collect();
-    let mut engines: Vec<_> = (0..call.ranks).map(|rank| Engine::new(rank, call.ranks, TRANSPORT)).collect();
+    let mut engines: Vec<_> = (0..call.ranks).map(|rank| Engine::new(rank, TRANSPORT)).collect();
     for round in 0..2 {
         let mut buffers: Vec<_> = (0..call.ranks).map(|rank| buffers(&call, rank, &inputs[rank], extent)).collect();
         let mut start = |rank: usize| -> Box<Operation> {
-            let request = Request {
-                collective: call.collective,
-                is_nonblocking: false,
-                root: call.root,
-                count: call.count(0),
-                counts: counts.as_deref(),
-                in_place: call.in_place,
-                commutative: call.commutative,
-                element_bytes: call.element_bytes,
-                layout: Layout { extent: extent as isize, true_lower_bound: 0, true_extent: call.element_bytes },
-            };
-            let mut operation = engines[rank].prepare(rules, &request).expect("accepted");
+            let mut operation = engines[rank].prepare(rules, &call, false, layout).expect("accepted");
             let (input, result) = &mut buffers[rank];
             let user = std::ptr::from_ref(&users[rank]).cast_mut().cast();
             operation.start(user, input.as_mut_ptr(), result.as_mut_ptr());
@@ -264,19 +252,9 @@ fn rules(text: &str) -> &'static Rules {
 fn other_rules_choose_anew() {
     let (ring, doubling, native) =
         (rules("allreduce: ring"), rules("allreduce: recursive_doubling"), rules("allreduce: native"));
-    let mut engine = Engine::new(0, 4, TRANSPORT);
+    let mut engine = Engine::new(0, TRANSPORT);
     let layout = Layout { extent: 8, true_lower_bound: 0, true_extent: 8 };
-    let request = Request {
-        collective: Collective::Allreduce,
-        is_nonblocking: false,
-        root: 0,
-        count: 16,
-        counts: None,
-        in_place: false,
-        commutative: true,
-        element_bytes: 8,
-        layout,
-    };
+    let call = Call { element_bytes: 8, ..Call::new(Collective::Allreduce, 4, 16) };
     for (rules, expected) in [
         (ring, Some("ring")),
         (ring, Some("ring")),
@@ -284,7 +262,7 @@ fn other_rules_choose_anew() {
         (native, None),
         (ring, Some("ring")),
     ] {
-        match engine.prepare(rules, &request) {
+        match engine.prepare(rules, &call, false, layout) {
             Ok(operation) => {
                 assert_eq!(Some(operation.entry.name), expected);
                 engine.keep(operation);

@@ -12,7 +12,7 @@ use hocket_core::{Call, Collective, Counts, Side};
 use hocket_engine::multicast::{
     Domain, IN_FLIGHT, MOST_BYTES_IN_FLIGHT, Members, Message, Outcome, PAPER, SIMULATED, rules,
 };
-use hocket_engine::{ANY_SOURCE, Ended, Layout, Progress, Request, Transport};
+use hocket_engine::{ANY_SOURCE, Ended, Layout, Progress, Transport};
 use hocket_memory::{Operator, operator};
 use proptest::prelude::*;
 
@@ -352,21 +352,11 @@ fn taken(task: &Task, number: usize, payload: &[u8], rank: usize, message: &Mess
 
 fn begin(domain: &mut Domain, work: &mut Work, task: &Task, collective: Collective, user: *mut c_void) {
     let call = call(task, collective);
-    let request = Request {
-        collective,
-        is_nonblocking: false,
-        root: 0,
-        count: call.count(0),
-        counts: None,
-        in_place: false,
-        commutative: true,
-        element_bytes: 8,
-        layout: Layout { extent: 8, true_lower_bound: 0, true_extent: 8 },
-    };
+    let layout = Layout { extent: 8, true_lower_bound: 0, true_extent: 8 };
     work.has_begun = true;
     let buffers = (work.input.as_mut_ptr(), work.result.as_mut_ptr());
-    domain.start(work.id, &request, user, buffers).unwrap();
-    let again = domain.start(work.id, &request, user, buffers);
+    domain.start(work.id, call.clone(), layout, user, buffers).unwrap();
+    let again = domain.start(work.id, call, layout, user, buffers);
     assert!(domain.collective(work.id) == Progress::Done || again.is_err(), "one at a time");
 }
 

@@ -12,13 +12,15 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation, compiled
 
-__all__ = ["NATIVE", "build", "cache_folder", "kept", "library_flag"]
+__all__ = ["NATIVE", "SOURCES", "build", "cache_folder", "kept", "library_flag"]
 
 NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
-_SOURCES = ("shim.c", "collectives.c", "communicators.c", "point.c", "fortran.c")
+_SHIM = ("types", "transport", "communicator", "operation", "started", "life_cycle")
+SOURCES = (*(f"shim/{name}.c" for name in _SHIM), "collectives.c", "communicators.c", "point.c", "fortran.c")
+"""What the preloaded library is compiled from, in `NATIVE`."""
 
 
 def cache_folder() -> Path:
@@ -40,7 +42,7 @@ def build(installation: Installation) -> Path:
         Error: It cannot be compiled, or written.
     """
     flags = ["-shared", "-pthread", library_flag(installation)]
-    return kept(installation, "libhocket_mpi.so", [NATIVE / name for name in _SOURCES], flags)
+    return kept(installation, "libhocket_mpi.so", [NATIVE / name for name in SOURCES], flags)
 
 
 def kept(installation: Installation, name: str, sources: list[Path], flags: list[str]) -> Path:
@@ -51,7 +53,7 @@ def kept(installation: Installation, name: str, sources: list[Path], flags: list
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected what `make setup` puts there")
-    folder = cache_folder() / _key(installation, [*sources, *sorted(NATIVE.glob("*.h")), _LIBHOCKET], flags)
+    folder = cache_folder() / _key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags)
     target = folder / name
     if target.exists():
         return target

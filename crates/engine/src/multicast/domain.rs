@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use hocket_algorithms::multicast::INLINE_BYTES;
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Error, Result as Accepted};
+use hocket_core::{Call, Error, Result as Accepted};
 
 use super::distribution;
 use super::flight::{BAD_HEADER, COMPLETE, Flight, HEADER, NO_MEMORY, PAYLOAD, Place, Sky, tag};
 use super::header::Header;
 use super::members::Members;
 use super::wire::{Event, LANE, Purpose, Wire};
-use crate::engine::{Kind, Request};
+use crate::buffers::Layout;
 use crate::operation::{Operation, Progress};
 use crate::transport::{Failure, Transport};
 
@@ -277,14 +277,14 @@ impl Domain {
     pub fn start(
         &mut self,
         id: u64,
-        request: &Request<'_>,
+        call: Call,
+        layout: Layout,
         user: *mut c_void,
         buffers: (*mut u8, *mut u8),
     ) -> Accepted<()> {
         let flight = self.flights.get_mut(&id).ok_or_else(|| Error::new(format!("multicast {id} is not taken")))?;
-        let members = flight.header.members.len();
-        let rules = &self.rules;
-        let make = |logical| operation(rules, request, members, logical).map_err(|error| error.to_string());
+        let (rules, call) = (&self.rules, Call { ranks: flight.header.members.len(), ..call });
+        let make = |logical| operation(rules, &call, layout, logical).map_err(|error| error.to_string());
         flight.begin(&self.sky, user, buffers, make).map_err(Error::new)?;
         self.go_on(id);
         Ok(())
@@ -433,10 +433,9 @@ impl Domain {
 }
 
 /// The algorithm that the rules have for a collective over a group.
-fn operation(rules: &Rules, request: &Request<'_>, members: usize, logical: usize) -> Accepted<Box<Operation>> {
-    let kind = Kind::blocking(request.call(members), request.layout);
-    let (entry, call) = rules.decide(&kind.call, false)?;
-    Ok(Box::new(Operation::new(entry, call, kind, logical, LANE)))
+fn operation(rules: &Rules, call: &Call, layout: Layout, logical: usize) -> Accepted<Box<Operation>> {
+    let (entry, call) = rules.decide(call, false)?;
+    Ok(Box::new(Operation::new(entry, call, layout, logical, LANE)))
 }
 
 #[allow(unsafe_code)]

@@ -3,9 +3,11 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
+use hocket_core::{Call, Collective};
+
 use super::{Domain, Outcome, rules};
 use crate::Transport;
-use crate::ffi::{CallC, progress, request, text, write};
+use crate::ffi::{CallC, progress, text, write};
 
 /// `hocket_domain`: a domain, and why it refused something last.
 pub struct DomainC {
@@ -208,10 +210,13 @@ pub unsafe extern "C" fn hocket_domain_start(
     reason: *mut *const c_char,
 ) -> c_int {
     // SAFETY: as the header asks: a domain, a call and its counts, one per member.
-    let (domain, request) = unsafe { (&mut *domain, request(&*call, size as usize)) };
+    let (domain, asked) = unsafe { (&mut *domain, &*call) };
+    let mut call = Call::new(Collective::Barrier, size as usize, 0);
+    // SAFETY: as above.
+    let written = unsafe { asked.write(&mut call) };
     let buffers = (input.cast::<u8>().cast_mut(), result.cast());
-    let started = match request {
-        Some(request) => domain.domain.start(id, &request, user, buffers).map_err(|error| error.to_string()),
+    let started = match written {
+        Some(()) => domain.domain.start(id, call, asked.layout, user, buffers).map_err(|error| error.to_string()),
         None => Err("no such collective".to_owned()),
     };
     match started {

@@ -14,7 +14,6 @@ use super::distribution;
 use super::header::Header;
 use super::wire::{LANE, Lane, Purpose, Wire};
 use crate::buffers::Layout;
-use crate::engine::Kind;
 use crate::operation::{Operation, Progress};
 use crate::transport::Failure;
 
@@ -181,8 +180,7 @@ impl Flight {
         let named = distribution::named(*algorithm, parameters, members.len(), *bytes);
         let (entry, call) = named.ok_or(BAD_HEADER)?;
         let lane = sky.lane(&self.header, DISTRIBUTION);
-        let kind = Kind::blocking(call.clone(), BYTES);
-        let operation = Box::new(Operation::new(entry, call, kind, self.logical, LANE));
+        let operation = Box::new(Operation::new(entry, call, BYTES, self.logical, LANE));
         self.stage = Stage::Distributed(Running::start(operation, lane, std::ptr::null_mut(), self.place.at()));
         Ok(())
     }

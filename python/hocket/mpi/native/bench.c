@@ -81,7 +81,7 @@ static void call(void)
         fail(collective, "is no collective");
 }
 
-/* What rank `from` has at a place of its input. */
+/* The number that rank `from` has at a place of its input. */
 static double number(int from, size_t place)
 {
     return (double)((from + 1) * (int)(place % 97 + 1));
@@ -195,7 +195,7 @@ static char *summary(void)
     return text;
 }
 
-/* How many calls a summary has of what a line ends with. */
+/* The number of calls in the line of a summary that ends with a text. */
 static long calls_of(const char *summary, const char *end)
 {
     const char *found = strstr(summary, end);
@@ -204,7 +204,7 @@ static long calls_of(const char *summary, const char *end)
     return found ? atol(found) : 0;
 }
 
-/* How the line of a rule's algorithm ends. */
+/* The end of the line of a rule's algorithm. */
 static void expect(const char *rule, char *end, size_t room)
 {
     const char *name = strchr(rule, ':') + 2;
@@ -214,7 +214,7 @@ static void expect(const char *rule, char *end, size_t room)
         snprintf(end, room, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
 }
 
-/* One call by a rule, counted and checked; whether the rule had its way. */
+/* Makes one call by a rule, counts and checks it; returns 1 if the rule's algorithm ran. */
 static int prove(const char *rule, int number)
 {
     char end[256];
@@ -249,7 +249,7 @@ static int by_value(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-/* Whether the interval of the median, between order statistics, is closed. */
+/* Returns 1 if the interval of the median, between order statistics, is narrow enough. */
 static int is_closed(const double *samples, int count, double share)
 {
     static double sorted[MOST_ROUNDS];

@@ -1,28 +1,35 @@
-/* The collectives that a program calls: each describes its call, runs it, or leaves it to MPI. */
-#include "shim.h"
+/* The collectives that a program calls. Each function describes its call, and runs it or leaves it to MPI. */
+#include "shim/shim.h"
 
 #include <stddef.h>
 
 /* Descriptions */
 
-static struct call begin(const char *function, MPI_Comm comm, hocket_collective collective)
+static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
+
+/* Field by field, which takes less time than to clear the whole. */
+static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective,
+                  int is_nonblocking)
 {
-    return (struct call){.function = function,
-                         .comm = comm,
-                         .collective = collective,
-                         .op = MPI_OP_NULL,
-                         .input = {NULL, 0, MPI_DATATYPE_NULL},
-                         .result = {NULL, 0, MPI_DATATYPE_NULL}};
+    call->function = function;
+    call->comm = comm;
+    call->asked = (hocket_call){.collective = collective, .is_nonblocking = is_nonblocking};
+    call->op = MPI_OP_NULL;
+    call->input = call->result = no_view;
+    call->is_uneven = call->is_refused = 0;
+    call->reason = call->wrong = NULL;
+    call->code = MPI_SUCCESS;
 }
 
-/* MPI refuses a call at once, and says why. */
+/* Leaves a call to MPI, which refuses it at once with an error of its own. */
 static void refuse(struct call *call, const char *reason)
 {
     call->reason = reason;
     call->is_refused = 1;
 }
 
-/* Whether MPI can make sense of a buffer, and of the operator for it, if any. Where it cannot, it says so itself. */
+/* Returns 1 if MPI accepts a buffer, and the operator for it, if any. If it does not, the call is left to MPI, which reports
+ * the error. */
 static int is_buffer(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
 {
     if (!shim_takes(count, type, call->op))
@@ -45,11 +52,11 @@ static int has_root(struct call *call, int root, int *rank, int *ranks)
         call->reason = "not a group of processes";
     else if (root < 0 || root >= *ranks)
         refuse(call, "no such root");
-    call->root = root;
+    call->asked.root = root;
     return !call->reason;
 }
 
-/* What MPI makes of one buffer as input and result: an error, or what it does in place. */
+/* The error that MPI returns where one buffer is input and result; Open MPI runs some of these calls in place. */
 static int error_of_one_buffer(hocket_collective collective)
 {
 #ifdef OPEN_MPI
@@ -60,31 +67,31 @@ static int error_of_one_buffer(hocket_collective collective)
 #endif
 }
 
-/* Of a reduction of `total` elements, of which this rank gets `own`. */
+/* Describes a reduction of `total` elements, of which this rank gets `own`. */
 static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Count own,
                       MPI_Datatype type, MPI_Op op)
 {
     call->op = op;
-    call->in_place = send == MPI_IN_PLACE;
+    call->asked.in_place = send == MPI_IN_PLACE;
     if (op == MPI_OP_NULL)
         refuse(call, "no operator");
-    if (call->reason || !(call->in_place || is_buffer(call, send, total, type)))
+    if (call->reason || !(call->asked.in_place || is_buffer(call, send, total, type)))
         return;
     if (send == recv && own) {
         call->wrong = "one buffer as input and result";
-        call->code = error_of_one_buffer(call->collective);
-        call->in_place = 1;
+        call->code = error_of_one_buffer(call->asked.collective);
+        call->asked.in_place = 1;
     }
-    if (!is_buffer(call, recv, call->in_place ? total : own, type))
+    if (!is_buffer(call, recv, call->asked.in_place ? total : own, type))
         return;
-    call->input = (struct view){call->in_place ? NULL : (void *)send, (size_t)total, type};
+    call->input = (struct view){call->asked.in_place ? NULL : (void *)send, (size_t)total, type};
     call->result = (struct view){recv, (size_t)total, type};
 }
 
 static void allreduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     reduction(call, send, recv, count, count, type, op);
-    call->count = (size_t)count;
+    call->asked.count = (size_t)count;
 }
 
 static void reduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -99,7 +106,7 @@ static void reduce(struct call *call, const void *send, void *recv, MPI_Count co
         call->reason = "in place where there is no result";
     else
         reduction(call, send, NULL, count, 0, type, op);
-    call->count = (size_t)count;
+    call->asked.count = (size_t)count;
 }
 
 static void reduce_scatter_block(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type,
@@ -109,7 +116,7 @@ static void reduce_scatter_block(struct call *call, const void *send, void *recv
     if (!has_root(call, 0, &rank, &ranks))
         return;
     reduction(call, send, recv, count < 0 ? count : count * ranks, count, type, op);
-    call->count = (size_t)count;
+    call->asked.count = (size_t)count;
 }
 
 /* `counts` are ints, or, if they are large, MPI_Counts. */
@@ -130,7 +137,7 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
         blocks[i] = (size_t)count;
         total += count;
     }
-    call->counts = blocks;
+    call->asked.counts = blocks;
     if (!call->reason)
         reduction(call, send, recv, total, blocks ? (MPI_Count)blocks[rank] : 0, type, op);
 }
@@ -141,7 +148,7 @@ static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Data
     if (!has_root(call, root, &rank, &ranks) || !is_buffer(call, buffer, count, type))
         return;
     call->result = (struct view){buffer, (size_t)count, type};
-    call->count = (size_t)(count * size_of(type));
+    call->asked.count = (size_t)(count * size_of(type));
 }
 
 static size_t bytes_of(struct view view)
@@ -149,16 +156,16 @@ static size_t bytes_of(struct view view)
     return view.type == MPI_DATATYPE_NULL ? 0 : view.count * (size_t)size_of(view.type);
 }
 
-/* Of a collective in which ranks send and receive blocks; a view is of all blocks if `all` says so. Where a rank has both,
- * and they are not equally long, the one of all blocks counts. */
+/* Describes a collective in which ranks send and receive blocks; `all_input` and `all_result` are 1 if the view holds the
+ * blocks of all ranks. If a rank has both views, and their blocks are not equally long, the one of all blocks counts. */
 static void blocks(struct call *call, int ranks, struct view input, int all_input, struct view result, int all_result)
 {
     int has_input = input.type != MPI_DATATYPE_NULL, has_result = result.type != MPI_DATATYPE_NULL;
-    call->count = bytes_of(has_result && (all_result || !has_input) ? result : input);
+    call->asked.count = bytes_of(has_result && (all_result || !has_input) ? result : input);
     if (has_input && has_result && bytes_of(input) != bytes_of(result)) {
         call->wrong = "blocks are received in another length than sent";
         call->code = bytes_of(input) > bytes_of(result) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-        call->is_uneven = call->in_place = 1;
+        call->is_uneven = call->asked.in_place = 1;
     }
     input.count *= all_input ? (size_t)ranks : 1;
     result.count *= all_result ? (size_t)ranks : 1;
@@ -166,18 +173,16 @@ static void blocks(struct call *call, int ranks, struct view input, int all_inpu
     call->result = result;
 }
 
-static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
-
 static void allgather(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                       MPI_Count recv_count, MPI_Datatype recv_type)
 {
     int rank, ranks;
-    call->in_place = send == MPI_IN_PLACE;
+    call->asked.in_place = send == MPI_IN_PLACE;
     if (!has_root(call, 0, &rank, &ranks) || !is_buffer(call, recv, recv_count, recv_type) ||
-        !(call->in_place || is_buffer(call, send, send_count, send_type)))
+        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
-    blocks(call, ranks, call->in_place ? no_view : input, call->collective == HOCKET_ALLTOALL,
+    blocks(call, ranks, call->asked.in_place ? no_view : input, call->asked.collective == HOCKET_ALLTOALL,
            (struct view){recv, (size_t)recv_count, recv_type}, 1);
 }
 
@@ -185,32 +190,34 @@ static void gather(struct call *call, const void *send, MPI_Count send_count, MP
                    MPI_Count recv_count, MPI_Datatype recv_type, int root)
 {
     int rank, ranks;
-    call->in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_buffer(call, send, send_count, send_type)) ||
+    call->asked.in_place = send == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) ||
+        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)) ||
         !(rank != root || is_buffer(call, recv, recv_count, recv_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
     struct view result = {recv, (size_t)recv_count, recv_type};
-    if (call->in_place && rank != root)
+    if (call->asked.in_place && rank != root)
         call->reason = "in place where there is no result";
     else
-        blocks(call, ranks, call->in_place ? no_view : input, 0, rank == root ? result : no_view, 1);
+        blocks(call, ranks, call->asked.in_place ? no_view : input, 0, rank == root ? result : no_view, 1);
 }
 
 static void scatter(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                     MPI_Count recv_count, MPI_Datatype recv_type, int root)
 {
     int rank, ranks;
-    call->in_place = recv == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) || !(call->in_place || is_buffer(call, recv, recv_count, recv_type)) ||
+    call->asked.in_place = recv == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) ||
+        !(call->asked.in_place || is_buffer(call, recv, recv_count, recv_type)) ||
         !(rank != root || is_buffer(call, send, send_count, send_type)))
         return;
     struct view input = {(void *)send, (size_t)send_count, send_type};
     struct view result = {recv, (size_t)recv_count, recv_type};
-    if (call->in_place && rank != root)
+    if (call->asked.in_place && rank != root)
         call->reason = "in place where there is no input";
     else
-        blocks(call, ranks, rank == root ? input : no_view, 1, call->in_place ? no_view : result, 0);
+        blocks(call, ranks, rank == root ? input : no_view, 1, call->asked.in_place ? no_view : result, 0);
 }
 
 /* Functions */
@@ -220,13 +227,14 @@ static int wait_for(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
 }
 
-/* MPI_<name><large> and MPI_I<initial><large>: parameters, the same as arguments, and how the call is described. Where
- * nonblocking calls may be under way, one that is left to MPI must not keep them waiting; on all ranks alike, since MPI
- * does not match blocking calls with nonblocking ones. */
+/* MPI_<name><large> and MPI_I<initial><large>: their parameters, the same as arguments, and the description of the call.
+ * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them, so it is made in its
+ * nonblocking form: on all ranks alike, since MPI does not match blocking calls with nonblocking ones. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, description)                                    \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
-        struct call call = begin("MPI_" #name #large, comm, kind);                                                     \
+        struct call call;                                                                                              \
+        begin(&call, "MPI_" #name #large, comm, kind, 0);                                                              \
         description;                                                                                                   \
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
@@ -237,8 +245,8 @@ static int wait_for(int code, MPI_Request *request)
     }                                                                                                                  \
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \
-        struct call call = begin("MPI_I" #initial #large, comm, kind);                                                 \
-        call.is_nonblocking = 1;                                                                                       \
+        struct call call;                                                                                              \
+        begin(&call, "MPI_I" #initial #large, comm, kind, 1);                                                          \
         description;                                                                                                   \
         return shim_start(&call, request) ? call.code : PMPI_I##initial##large arguments(comm COMMA request);          \
     }

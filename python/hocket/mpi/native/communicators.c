@@ -1,13 +1,13 @@
-/* Functions that create communicators. If a rule names nonblocking calls, each new communicator gets its private
- * communicator at once, while all its ranks take part.
+/* The functions that create communicators. If a rule names nonblocking calls, a new communicator gets its private
+ * communicator at once, since all its ranks take part in the call.
  */
-#include "shim.h"
+#include "shim/shim.h"
 
 #if defined OPEN_MPI && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
 
-/* All ranks of the communicator run `meeting` first. */
+/* A function that creates a communicator; `meeting` comes first, see shim_meet. */
 #define MAKES(name, meeting, parameters, arguments)                                                                    \
     int MPI_##name parameters                                                                                          \
     {                                                                                                                  \
@@ -49,7 +49,7 @@ MAKES(Comm_create_from_group, (void)0,
 #endif
 
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI
-/* Calls that others wait in end with the error that MPI's own end with. */
+/* The private communicator is revoked, too: calls in which other ranks wait then end with the same error as MPI's own. */
 int MPIX_Comm_revoke(MPI_Comm comm)
 {
     MPI_Comm private_comm = shim_revoked(comm);

@@ -1,8 +1,8 @@
-/* Names that Fortran programs call and whose implementation calls PMPI_*, past the C names: all of them under Open MPI;
- * under MPICH those of the module mpi_f08 that have no buffer. Functions that wait are among them: what such a program only
- * starts is left to MPI. The standard ABI has no Fortran.
+/* Fortran names whose implementation in the MPI calls PMPI_* and so passes by the C names: all of them under Open MPI, and
+ * under MPICH those of the module mpi_f08 that have no buffer. As functions that wait are among them, the nonblocking
+ * collectives of such a program are left to MPI. The standard ABI has no Fortran.
  */
-#include "shim.h"
+#include "shim/shim.h"
 
 #ifndef MPI_ABI
 
@@ -37,8 +37,8 @@ EXPANDED(mpi_init_thread_, INIT_THREAD)
 EXPANDED(mpi_finalize_, FINALIZE)
 EXPANDED(mpi_barrier_, BARRIER)
 
-/* mpi_<name>_ for mpif.h and the module mpi, mpi_<name>_f08_ for the module mpi_f08. Calls that start a collective are
- * not here: Open MPI's own mpi_wait_ would not let it go on. */
+/* mpi_<name>_ for mpif.h and the module mpi, mpi_<name>_f08_ for the module mpi_f08. Nonblocking collectives are not here:
+ * Open MPI's own mpi_wait_ would not advance them. */
 #define FORTRAN(name, parameters, call)                                                                                \
     FUNCTION(mpi_##name##_, parameters, call)                                                                          \
     FUNCTION(mpi_##name##_f08_, parameters, call)
@@ -87,7 +87,7 @@ FORTRAN(gather, ROOTED,
 FORTRAN(scatter, ROOTED,
         MPI_Scatter(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
 
-/* Those that Hocket has no algorithms for, so that they are counted. */
+/* Collectives that Hocket has no algorithms for: they are counted. */
 FORTRAN(exscan, REDUCTION, MPI_Exscan(address(send), address(recv), *count, TYPE(type), OP, COMM))
 FORTRAN(alltoallv, ALLTOALLV,
         MPI_Alltoallv(address(send), send_counts, places, TYPE(send_type), address(recv), recv_counts, recv_places,

@@ -1,4 +1,4 @@
-/* What Fortran hands over, in terms of C. */
+/* Arguments of Fortran functions in terms of C. */
 #ifndef HOCKET_FORTRAN_H
 #define HOCKET_FORTRAN_H
 

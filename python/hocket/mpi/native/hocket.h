@@ -1,8 +1,8 @@
 /* hocket.h: collective algorithms as programs over functions that move bytes.
  *
- * libhocket chooses the algorithm of a call by rules, and runs it: it starts sends and receives, combines and copies, by
- * functions that the caller gives. It knows no MPI type, makes no threads, and allocates no memory for a call like an
- * earlier one (but for algorithms that make lists of ranks).
+ * libhocket chooses the algorithm of a call by rules, and runs it: it starts sends and receives, reduces and copies, by
+ * functions that the caller gives. It knows no MPI type and creates no threads. For a call like an earlier one it allocates
+ * no memory, unless the call has `counts`, or its algorithm creates lists of ranks.
  *
  *     hocket_engine *engine = hocket_engine_new(rank, ranks, &transport);
  *     hocket_operation *operation = hocket_prepare(engine, &call, &reason);
@@ -40,18 +40,19 @@ typedef enum hocket_collective {
     HOCKET_SCATTER
 } hocket_collective;
 
-/* A message that has ended: the slot it was started under and, of a receive, the sender and how many elements came. */
+/* A message that has ended: the slot under which it was started and, of a receive, the sender and the number of elements
+ * received. */
 typedef struct hocket_ended {
     uint32_t slot;
     uint32_t source;
     size_t count;
 } hocket_ended;
 
-/* Where a receive that takes a message from any rank takes it from. */
+/* The source of a receive that takes a message from any rank. */
 #define HOCKET_ANY_SOURCE (-1)
 
-/* Functions of the caller. `user` is what hocket_start was given; each returns 0, or a code that the operation then fails
- * with. Slots are small numbers, used again as soon as their message has ended. */
+/* Functions of the caller. `user` is the argument of hocket_start. Each function returns 0, or a code with which the
+ * operation then fails. Slots are small numbers, used again as soon as their message has ended. */
 typedef struct hocket_transport {
     /* Starts to send `count` elements. */
     int (*send)(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag);
@@ -65,19 +66,19 @@ typedef struct hocket_transport {
     int (*copy)(void *user, const void *source, void *target, size_t count);
 } hocket_transport;
 
-/* How elements lie in memory, in bytes, as MPI_Type_get_extent and MPI_Type_get_true_extent say it. */
+/* The layout of elements in memory, in bytes, as of MPI_Type_get_extent and MPI_Type_get_true_extent. */
 typedef struct hocket_layout {
     ptrdiff_t extent;
     ptrdiff_t true_lower_bound;
     size_t true_extent;
 } hocket_layout;
 
-/* A call. Every rank gives the same values, but for `in_place`, which says whether its input lies in its result as
- * MPI_IN_PLACE has it. `count` is that of MPI: elements of a block (allgather, alltoall, gather, scatter,
- * reduce_scatter) or of the vector; `counts`, if not NULL, has one of each rank's block. */
+/* A call. Every rank gives the same values, except `in_place`, which is 1 if this rank's input lies in its result, as with
+ * MPI_IN_PLACE. `count` is that of MPI: elements of a block (allgather, alltoall, gather, scatter, reduce_scatter) or of
+ * the vector; `counts`, if not NULL, holds one count for the block of each rank. */
 typedef struct hocket_call {
     int32_t collective;
-    /* Whether the call returns before it is complete: such calls have rules of their own. */
+    /* 1 if the call returns before it is complete: such calls have rules of their own. */
     int is_nonblocking;
     int32_t root;
     int in_place;
@@ -91,34 +92,34 @@ typedef struct hocket_call {
 typedef struct hocket_engine hocket_engine;
 typedef struct hocket_operation hocket_operation;
 
-/* Sets the rules that all engines choose by, in place of those set before; `file` names them in errors. Nothing that an engine
- * started is running meanwhile. All ranks set the same ones between the same calls. Returns 0, or 1 and one line in `error`;
- * the rules are then those of before. */
+/* Sets the rules of all engines, in place of those set before; `file` names them in errors. No operation may be running. All
+ * ranks set the same rules between the same calls. Returns 0, or 1 and one line in `error`: the rules then stay. */
 int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
-/* Whether some rule has an algorithm for such calls of a collective, or, if that is HOCKET_ANY, of any. */
+/* Returns 1 if some rule has an algorithm for such calls of a collective, or of any collective if it is HOCKET_ANY. */
 #define HOCKET_ANY (-1)
 int hocket_has_rule(int32_t collective, int is_nonblocking);
 
-/* The engine of one communicator. It is freed when nothing that it started is running. */
+/* The engine of one communicator. It may be freed when none of its operations is running. */
 hocket_engine *hocket_engine_new(int32_t rank, int32_t ranks, const hocket_transport *transport);
 void hocket_engine_free(hocket_engine *engine);
 
-/* The algorithm for a call. NULL if there is none; *reason then says why, until the engine's next call. */
+/* Returns the algorithm for a call, or NULL and the reason in *reason, which stays until the engine's next call. */
 hocket_operation *hocket_prepare(hocket_engine *engine, const hocket_call *call, const char **reason);
-/* Starts it on these buffers, which are the operation's until it is done. */
+/* Starts an operation on these buffers, which are the operation's until it is done. */
 void hocket_start(hocket_operation *operation, const void *input, void *result, void *user);
 
 #define HOCKET_FAILED (-1)
 #define HOCKET_WAITS 0
 #define HOCKET_DONE 1
-/* Goes on as far as it can; if it `may_wait`, it waits for messages when it can do nothing else. A failed operation has
- * the function's code in *code; it is not finished, its messages may still be under way. */
+/* Advances an operation as far as possible; if it `may_wait`, it waits for messages when it can do nothing else. If it has
+ * failed, *code is the code that the caller's function returned; hocket_finish is not called then, as messages may still
+ * be under way. */
 int hocket_advance(hocket_operation *operation, int may_wait, int *code);
 
-/* Writes "collective algorithm"; returns its whole length. */
+/* Writes "collective algorithm"; returns the length of the whole text. */
 size_t hocket_algorithm(const hocket_operation *operation, char *text, size_t room);
 
-/* An operation that is done goes back to its engine. */
+/* Gives an operation that is done back to its engine. */
 void hocket_finish(hocket_engine *engine, hocket_operation *operation);
 
 /* Dynamic multicast: a master sends to any subset of ranks, which need not know of it.
@@ -195,7 +196,7 @@ int hocket_domain_collective(hocket_domain *domain, uint64_t id, int *code);
 /* Counts of the process, see hocket_log_summary: calls of an MPI function that ran an algorithm, or were left to MPI. */
 void hocket_log_ran(const char *function, const char *algorithm, uint64_t bytes, double time_s);
 void hocket_log_passed(const char *function, const char *reason);
-/* Writes a table of them; returns its whole length. */
+/* Writes a table of these counts; returns the length of the whole text. */
 size_t hocket_log_summary(char *text, size_t room);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* The handles of two MPIs differ: a library that was compiled for another one must not pass them on. */
+/* The check that a library runs under the MPI that it was compiled for: the handles of two MPIs differ. */
 #ifndef HOCKET_LIBRARY_H
 #define HOCKET_LIBRARY_H
 

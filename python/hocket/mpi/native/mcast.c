@@ -1,7 +1,7 @@
 /* mcast.c: dynamic multicast over MPI; see hocket_mpi.h. It moves what libhocket tells it to. */
 #include "hocket_mpi.h"
 
-#include "types.h"
+#include "envelope.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the functions of a transport are called with: whose messages, and of which elements. */
+/* The `user` of a transport's functions: the domain of the messages, and their elements. */
 typedef struct carrier {
     hocket_mcast_domain *domain;
     MPI_Datatype type;
     MPI_Op op;
     size_t size;   /* bytes of an element's data */
     ptrdiff_t step; /* bytes from an element to the next */
-    int is_flat;   /* whether elements are bytes without gaps */
+    int is_flat;   /* elements are bytes without gaps */
 } carrier;
 
 /* A message under way. */
@@ -87,7 +87,7 @@ static int mpi_failed(int code, const char *what) {
 
 /* Data types */
 
-/* Whether elements of a type are bytes without gaps, in the order of their addresses. */
+/* Returns 1 if elements of a type are bytes without gaps, in the order of their addresses. */
 static int is_flat(MPI_Datatype type) {
     MPI_Count size;
     MPI_Aint lower, extent;
@@ -290,7 +290,7 @@ static void free_packed(hocket_mcast_domain *domain) {
     }
 }
 
-/* Goes on with one domain, which is locked. Returns 1 if there was news, 0 if not, or -1 and the code. */
+/* Advances one domain, which is locked. Returns 1 if there was news, 0 if not, or -1 and the code. */
 static int advance(hocket_mcast_domain *domain, int *code) {
     int failure = 0, news = hocket_domain_advance(domain->domain, 0, &failure);
     if (news == HOCKET_FAILED) {
@@ -317,7 +317,7 @@ static int advance(hocket_mcast_domain *domain, int *code) {
     return news;
 }
 
-/* Goes on with all domains but those that another thread is at. Returns 1 if there was news. */
+/* Advances all domains except those that another thread holds. Returns 1 if there was news. */
 static int advance_all(void) {
     int has_news = 0, code;
     for (hocket_mcast_domain *domain = domains; domain; domain = domain->next)
@@ -331,7 +331,7 @@ static int advance_all(void) {
 /* Looks for messages so often before it leaves the processor to others. */
 #define PATIENCE 8
 
-/* What a function waits for: asked with the domain locked. Returns 1 when it is there. */
+/* The condition that a function waits for, tested with the domain locked. Returns 1 when it holds. */
 typedef int condition(hocket_mcast_domain *domain, void *of, int *code);
 
 static int wait_for(hocket_mcast_domain *domain, condition *is_there, void *of) {
@@ -435,7 +435,7 @@ int hocket_mcast_domain_create(MPI_Comm comm, int master, const char *rules, hoc
     return MPI_SUCCESS;
 }
 
-/* Takes what nobody receives any more; whether the multicasts of this rank are complete. */
+/* Takes the multicasts that nobody receives any more; returns 1 if those of this rank are complete. */
 static int has_nothing_left(hocket_mcast_domain *domain, void *of, int *code) {
     (void)of;
     (void)code;
@@ -445,7 +445,7 @@ static int has_nothing_left(hocket_mcast_domain *domain, void *of, int *code) {
     return hocket_domain_incomplete(domain->domain) == 0;
 }
 
-/* Whether all masters are done, and this rank has only the receive left that waits for the next header. */
+/* Returns 1 if all masters are done, and this rank has only the receive left that waits for the next header. */
 static int all_are_done(hocket_mcast_domain *domain, void *of, int *code) {
     MPI_Request *barrier = of;
     has_nothing_left(domain, NULL, code);

@@ -1,8 +1,7 @@
-/* Beginning, end, and functions that wait: while collectives that were started are under way, they go on meanwhile.
- *
- * A collective that was started ends only while its process is in one of these functions, or in a collective.
+/* The functions that begin and end MPI, and those that wait: they advance the nonblocking collectives under way. These
+ * advance only while their process is in one of these functions, or in a collective.
  */
-#include "shim.h"
+#include "shim/shim.h"
 
 #include <stdlib.h>
 
@@ -66,7 +65,7 @@ int MPI_Op_free(MPI_Op *op)
     return shim_free_op(op);
 }
 
-/* Waits until `test`, which sets `flag`, has nothing more to wait for. */
+/* Calls `test` until it sets `flag`, or `direct` if no nonblocking collective can be under way. */
 #define WAIT(direct, test)                                                                                             \
     do {                                                                                                               \
         int flag = 0, code = MPI_SUCCESS;                                                                              \
@@ -179,7 +178,8 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
     WAIT(PMPI_Mprobe(source, tag, comm, message, status), PMPI_Improbe(source, tag, comm, &flag, message, status));
 }
 
-/* The same by a request, while something is under way; a call with nobody does not wait. */
+/* Makes a blocking call in its nonblocking form and waits for its request, if a nonblocking collective may be under way. A
+ * call whose peer is MPI_PROC_NULL does not wait. */
 #define BY_REQUEST(peer, direct, start, status)                                                                        \
     do {                                                                                                               \
         if ((peer) == MPI_PROC_NULL || !shim_polls())                                                                  \

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "trace.h"
 
-#include "types.h"
+#include "envelope.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 
 enum { VERSION = 1, BUCKETS = 4096, CHUNK_BYTES = 1 << 22, PING_PONGS = 20 };
 
-/* How partners that are none are written. */
+/* Numbers written for partners that are no ranks. */
 enum { ANY = -1, NOBODY = -2, THIS_ROOT = -3 };
 
 struct request {
@@ -50,7 +50,7 @@ static struct {
     pthread_mutex_t lock;
 } trace = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Of this thread: calls that it is inside of, its number, and looks that found nothing. */
+/* The number of MPI functions that this thread is in, its own number, and its tests and probes that found nothing. */
 static __thread int depth, thread_number = -1;
 static __thread struct {
     const char *function;
@@ -671,7 +671,7 @@ static int gather_lines(char *piece)
     return is_written;
 }
 
-/* This process's lines again, after one that says whose they are. */
+/* Writes this process's lines again, after a line that names the process. */
 static void put_rank_first(double end_offset_s)
 {
     char host[256] = "", *piece = memory(CHUNK_BYTES);

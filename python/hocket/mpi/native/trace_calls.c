@@ -164,7 +164,7 @@ int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Statu
            (probe(comm, from, tag, seen), keep_message(*message, comm, seen)));
 }
 
-/* A call that may find nothing, as `flag` says. */
+/* A call that finds nothing if `flag` is 0. */
 #define LOOKS(function, call, fields)                                                                                  \
     do {                                                                                                               \
         struct moment begun = call_begins();                                                                           \
@@ -208,7 +208,7 @@ int MPI_Cancel(MPI_Request *request)
     TRACED("MPI_Cancel", PMPI_Cancel(request), named_fields(1, request));
 }
 
-/* Calls that complete some of `count` requests: `completed` says how many, `indices` which, if not all of them. */
+/* Calls that complete some of `count` requests: `completed` is their number, `indices` names them if these are not all. */
 #define COMPLETES(function, count, requests, call, is_done, completed, indices)                                        \
     do {                                                                                                               \
         struct moment begun = call_begins();                                                                           \
@@ -439,7 +439,7 @@ static void uneven_blocks(MPI_Comm comm, const void *sent, const void *counts, M
     uneven("recv_", "recv_counts", comm, recv_counts, count_bytes, recv_type);
 }
 
-/* Of MPI_Alltoallw: each block has a type of its own; what is told is bytes. */
+/* MPI_Alltoallw: each block has a type of its own, so bytes are written. */
 static void bytes_of_blocks(const char *name, MPI_Comm comm, const void *counts, size_t count_bytes,
                             const MPI_Datatype types[])
 {

@@ -1,11 +1,11 @@
-/* How a data type was made. */
-#ifndef HOCKET_TYPES_H
-#define HOCKET_TYPES_H
+/* The envelope of a data type: the function that created it, and how many arguments that had. */
+#ifndef HOCKET_ENVELOPE_H
+#define HOCKET_ENVELOPE_H
 
 #include <mpi.h>
 
-/* What MPI_Type_get_envelope says; `is_large` where only its form for large counts does, as of all types that were made with
- * those. */
+/* The values of MPI_Type_get_envelope; `is_large` is 1 for types created with large counts, which only the function's form
+ * for large counts describes. */
 struct envelope {
     int combiner, integers, addresses, types, is_large;
 };

@@ -1,0 +1,223 @@
+/* Communicators. This file owns the attribute that holds a communicator's state, and per thread the state used last.
+ */
+#include "communicator.h"
+
+#include <stdlib.h>
+
+#include "transport.h"
+
+static int keyval = MPI_KEYVAL_INVALID;
+/* Number of communicators with a state that have been freed: a state used last is not trusted after it has changed. */
+static unsigned freed_communicators;
+
+static const char *reason_against(MPI_Comm comm)
+{
+    int is_inter, ranks;
+    PMPI_Comm_test_inter(comm, &is_inter);
+    if (is_inter)
+        return "an intercommunicator";
+    MPI_Group group, world;
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_size(group, &ranks);
+    int *numbers = grown(NULL, sizeof(int) * 2 * (size_t)ranks), *translated = numbers + ranks;
+    for (int i = 0; i < ranks; i++)
+        numbers[i] = i;
+    PMPI_Group_translate_ranks(group, ranks, numbers, world, translated);
+    const char *reason = NULL;
+    for (int i = 0; i < ranks; i++)
+        if (translated[i] == MPI_UNDEFINED)
+            reason = "has processes of another MPI_COMM_WORLD";
+    free(numbers);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
+    return reason;
+}
+
+void release_communicator(struct communicator *state)
+{
+    if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (state->private_comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&state->private_comm);
+    if (state->engine)
+        hocket_engine_free(state->engine);
+    pthread_mutex_destroy(&state->lock);
+    free(state->counts);
+    free(state);
+}
+
+static int free_communicator(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)extra;
+    __atomic_store_n(&((struct communicator *)value)->is_freed, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&freed_communicators, 1, __ATOMIC_RELAXED);
+    release_communicator(value);
+    return MPI_SUCCESS;
+}
+
+static struct communicator *new_communicator(MPI_Comm comm)
+{
+    struct communicator *state = grown(NULL, sizeof *state);
+    *state = (struct communicator){.private_comm = MPI_COMM_NULL, .users = 1};
+    pthread_mutex_init(&state->lock, NULL);
+    state->reason = reason_against(comm);
+    if (!state->reason) {
+        PMPI_Comm_rank(comm, &state->rank);
+        PMPI_Comm_size(comm, &state->ranks);
+        state->engine = hocket_engine_new(state->rank, state->ranks, &transport);
+        state->counts = grown(NULL, sizeof(size_t) * (size_t)state->ranks);
+    }
+    return state;
+}
+
+void begin_communicators(void)
+{
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &keyval, NULL);
+}
+
+void end_communicators(void)
+{
+    MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    for (int i = 0; i < 2; i++) {
+        void *state;
+        int found;
+        PMPI_Comm_get_attr(comms[i], keyval, &state, &found);
+        if (found)
+            PMPI_Comm_delete_attr(comms[i], keyval);
+    }
+}
+
+/* Creates the private communicator, without the attributes: their functions belong to the program. All ranks call this
+ * in the same order, and it waits for them. Returns 0 if MPI cannot create it. */
+static int has_private(MPI_Comm comm, struct communicator *state)
+{
+    MPI_Errhandler handler;
+    MPI_Group group;
+    if (state->private_comm != MPI_COMM_NULL)
+        return 1;
+    PMPI_Comm_get_errhandler(comm, &handler);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    PMPI_Comm_group(comm, &group);
+    int code = PMPI_Comm_create(comm, group, &state->private_comm);
+    PMPI_Group_free(&group);
+    PMPI_Comm_set_errhandler(comm, handler);
+    PMPI_Errhandler_free(&handler);
+    if (code == MPI_SUCCESS) {
+        PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
+    } else {
+        state->reason = "it cannot be duplicated";
+        state->private_comm = MPI_COMM_NULL;
+    }
+    return code == MPI_SUCCESS;
+}
+
+struct communicator *state_of(MPI_Comm comm)
+{
+    THREAD_CACHE struct {
+        MPI_Comm comm;
+        struct communicator *state;
+        unsigned freed;
+    } last;
+    struct communicator *state;
+    int found = -1;
+    unsigned freed = __atomic_load_n(&freed_communicators, __ATOMIC_RELAXED);
+    if (last.state && last.comm == comm && last.freed == freed)
+        return last.state;
+    PMPI_Comm_get_attr(comm, keyval, &state, &found);
+    if (found < 0)
+        return NULL;
+    if (!found) {
+        state = new_communicator(comm);
+        PMPI_Comm_set_attr(comm, keyval, state);
+    }
+    last.comm = comm;
+    last.state = state;
+    last.freed = freed;
+    return state;
+}
+
+struct communicator *known_state_of(MPI_Comm comm)
+{
+    struct communicator *state;
+    int found = 0;
+    if (shim.is_ready && comm != MPI_COMM_NULL)
+        PMPI_Comm_get_attr(comm, keyval, &state, &found);
+    return found ? state : NULL;
+}
+
+MPI_Comm shim_revoked(MPI_Comm comm)
+{
+    struct communicator *state = known_state_of(comm);
+    if (!state)
+        return MPI_COMM_NULL;
+    state->reason = "it is revoked";
+    return state->private_comm;
+}
+
+int shim_may_be_active(MPI_Comm comm)
+{
+    if (!shim.is_ready || shim.off || comm == MPI_COMM_NULL || !has_rule(HOCKET_ANY, 1))
+        return 0;
+    struct communicator *state = state_of(comm);
+    return state && !state->reason;
+}
+
+int has_private_for(struct call *call, struct communicator *state)
+{
+    shim_meet(call->comm);
+    call->reason = has_private(call->comm, state) ? NULL : state->reason;
+    return !call->reason;
+}
+
+void shim_meet(MPI_Comm comm)
+{
+    MPI_Request request;
+    if (shim_may_be_active(comm) && PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
+        shim_wait(&request, MPI_STATUS_IGNORE);
+}
+
+void shim_meet_group(MPI_Comm comm, MPI_Group group)
+{
+    struct communicator *state = shim_may_be_active(comm) ? state_of(comm) : NULL;
+    MPI_Group all;
+    int rank, ranks, tag = (int)shim.most_operations * 2 * TAGS_PER_OPERATION;
+    if (!state || state->private_comm == MPI_COMM_NULL || group == MPI_GROUP_NULL)
+        return;
+    PMPI_Group_rank(group, &rank);
+    PMPI_Group_size(group, &ranks);
+    PMPI_Comm_group(comm, &all);
+    for (int distance = 1; rank != MPI_UNDEFINED && distance < ranks; distance *= 2) {
+        int peers[2], ends[2] = {(rank + distance) % ranks, (rank - distance + ranks) % ranks};
+        MPI_Request requests[2];
+        PMPI_Group_translate_ranks(group, 2, ends, all, peers);
+        PMPI_Isend(NULL, 0, MPI_BYTE, peers[0], tag, state->private_comm, &requests[0]);
+        PMPI_Irecv(NULL, 0, MPI_BYTE, peers[1], tag, state->private_comm, &requests[1]);
+        shim_wait(&requests[0], MPI_STATUS_IGNORE);
+        shim_wait(&requests[1], MPI_STATUS_IGNORE);
+    }
+    PMPI_Group_free(&all);
+}
+
+void shim_made(MPI_Comm comm)
+{
+    if (shim_may_be_active(comm))
+        has_private(comm, state_of(comm));
+}
+
+size_t *shim_counts(const struct call *call)
+{
+    int is_taken = shim.is_ready && !shim.off && has_rule(call->asked.collective, call->asked.is_nonblocking);
+    struct communicator *state = is_taken ? state_of(call->comm) : NULL;
+    return state ? state->counts : NULL;
+}
+
+int shim_place(MPI_Comm comm, int *rank, int *ranks)
+{
+    int is_inter = 1;
+    if (!shim.is_ready || comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter)
+        return 0;
+    PMPI_Comm_rank(comm, rank);
+    PMPI_Comm_size(comm, ranks);
+    return 1;
+}

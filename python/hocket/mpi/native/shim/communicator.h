@@ -1,0 +1,44 @@
+/* The state of a communicator of the program: its private communicator, and its engine, which keeps the operations of
+ * earlier calls. It is an attribute of the communicator, and lives until that is freed and no started call uses it. */
+#ifndef HOCKET_SHIM_COMMUNICATOR_H
+#define HOCKET_SHIM_COMMUNICATOR_H
+
+#include "process.h"
+
+#pragma GCC visibility push(hidden)
+
+struct communicator {
+    MPI_Comm private_comm;
+    int rank, ranks;
+    /* Why all its calls are left to MPI, or NULL. */
+    const char *reason;
+    hocket_engine *engine;
+    /* Numbers of the next blocking and of the next nonblocking operation: ranks may order one kind and the other
+     * differently. */
+    unsigned sequences[2];
+    /* One count per rank, for the call that is described. */
+    size_t *counts;
+    /* Guards `engine` and `sequences`. */
+    pthread_mutex_t lock;
+    /* The communicator itself, and started calls; atomic. */
+    int users;
+    /* The program has freed the communicator; atomic. */
+    int is_freed;
+};
+
+/* Creates the attribute, and removes it from the communicators that the program cannot free. */
+void begin_communicators(void);
+void end_communicators(void);
+
+/* The state of a communicator, created if there is none; NULL if this is no communicator. */
+struct communicator *state_of(MPI_Comm comm);
+/* The state of a communicator; NULL if there is none. */
+struct communicator *known_state_of(MPI_Comm comm);
+/* Creates the private communicator for a blocking call, the first that has an algorithm; returns 0 if MPI cannot. */
+int has_private_for(struct call *call, struct communicator *state);
+/* The communicator, or a call that was started on it, is gone: the last one frees the state. */
+void release_communicator(struct communicator *state);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,201 @@
+/* Beginning and end. This file owns the settings of the process, reads them from the environment, alike on all ranks, and
+ * prints the summary.
+ */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "started.h"
+#include "transport.h"
+#include "types.h"
+
+struct shim shim;
+
+/* The summary is printed once. */
+static int has_summary;
+
+void print_line(const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    for (char *end = line; (end = strpbrk(end, "\r\n"));)
+        *end = ' ';
+    fprintf(stderr, "hocket: %s\n", line);
+}
+
+void *grown(void *memory, size_t bytes)
+{
+    void *grown = realloc(memory, bytes ? bytes : 1);
+    if (!grown) {
+        print_line("out of memory: %zu bytes", bytes);
+        PMPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return grown;
+}
+
+void *shim_room(size_t bytes)
+{
+    return grown(NULL, bytes);
+}
+
+/* Reads a file of text; returns its length, or -1. Only a regular file surely has an end, and opens without waiting. */
+static int read_text(const char *file, char **text)
+{
+    struct stat about;
+    if (stat(file, &about) || !S_ISREG(about.st_mode) || about.st_size > MOST_AT_ONCE)
+        return -1;
+    FILE *stream = fopen(file, "rb");
+    if (!stream)
+        return -1;
+    *text = grown(NULL, (size_t)about.st_size);
+    size_t length = fread(*text, 1, (size_t)about.st_size, stream);
+    fclose(stream);
+    return memchr(*text, 0, length) ? -1 : (int)length;
+}
+
+/* The rules that rank 0 reads, for all ranks: their files may differ, their choices must not. */
+static char *shared_text(const char *file, char *problem, size_t room)
+{
+    int length;
+    char *text = NULL;
+    if (shim.world_rank == 0)
+        length = read_text(file, &text);
+    PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (length < 0) {
+        snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a file of rules", file);
+        free(text);
+        return NULL;
+    }
+    text = grown(text, (size_t)length + 1);
+    PMPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+    text[length] = 0;
+    return text;
+}
+
+static void read_log(char *problem, size_t room)
+{
+    const char *log = getenv("HOCKET_LOG");
+    if (!log || !*log)
+        return;
+    shim.log_calls = strcmp(log, "calls") == 0;
+    shim.log_summary = shim.log_calls || strcmp(log, "summary") == 0;
+    if (!shim.log_summary)
+        snprintf(problem, room, "HOCKET_LOG: got \"%s\", expected summary or calls", log);
+}
+
+static void read_rules(char *problem, size_t room)
+{
+    const char *file = getenv("HOCKET_RULES");
+    int is_set = file && *file;
+    PMPI_Bcast(&is_set, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!is_set)
+        return;
+    char *text = shared_text(file ? file : "", problem, room);
+    if (text)
+        hocket_set_rules(text, file ? file : "HOCKET_RULES", problem, room);
+    free(text);
+}
+
+void hocket_count_calls(int are_counted)
+{
+    shim.log_summary = are_counted;
+}
+
+static int is_crowded(void)
+{
+    MPI_Comm here;
+    int ranks;
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    PMPI_Comm_size(here, &ranks);
+    PMPI_Comm_free(&here);
+    return ranks > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void shim_leave_started(void)
+{
+    shim.leaves_started = 1;
+}
+
+void shim_begin(void)
+{
+    static char problem[512];
+    int *most, is_set, level;
+    if (shim.is_ready)
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
+    shim.is_crowded = is_crowded();
+    PMPI_Query_thread(&level);
+    shim.has_threads = level == MPI_THREAD_MULTIPLE;
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
+    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / 2 - 1;
+    begin_communicators();
+    read_rules(problem, sizeof problem);
+    if (!*problem)
+        read_log(problem, sizeof problem);
+    int least[] = {*problem ? shim.world_rank : INT_MAX, !shim.leaves_started};
+    PMPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    shim.leaves_started = !least[1];
+    if (least[0] != INT_MAX)
+        shim.off = "switched off by an error";
+    if (least[0] == shim.world_rank)
+        print_line("%s; all calls are left to MPI", problem);
+    begin_types();
+    shim.is_ready = 1;
+    shim_made(MPI_COMM_WORLD);
+    shim_made(MPI_COMM_SELF);
+}
+
+static void print_summary(void)
+{
+    if (!shim.log_summary || has_summary || shim.world_rank != 0)
+        return;
+    has_summary = 1;
+    size_t length = hocket_log_summary(NULL, 0);
+    char *text = grown(NULL, length + 1);
+    hocket_log_summary(text, length + 1);
+    fprintf(stderr, "hocket: rank 0:\n%s", text);
+    free(text);
+}
+
+void shim_end(void)
+{
+    if (!shim.is_ready)
+        return;
+    end_started();
+    end_communicators();
+    end_types();
+    shim.is_ready = 0;
+    print_summary();
+}
+
+#ifdef HAS_SESSIONS
+/* Sessions that have not ended. */
+static int sessions;
+
+void shim_begin_session(MPI_Session session)
+{
+    static char problem[512];
+    MPI_Group world;
+    sessions++;
+    if (shim.is_ready || PMPI_Group_from_session_pset(session, "mpi://WORLD", &world) != MPI_SUCCESS)
+        return;
+    PMPI_Group_rank(world, &shim.world_rank);
+    PMPI_Group_free(&world);
+    read_log(problem, sizeof problem);
+    if (*problem && shim.world_rank == 0)
+        print_line("%s", problem);
+}
+
+void shim_end_session(void)
+{
+    if (--sessions == 0 && !shim.is_ready)
+        print_summary();
+}
+#endif

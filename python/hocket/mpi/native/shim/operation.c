@@ -1,0 +1,287 @@
+/* Operations. This file chooses the algorithm of a call, packs and unpacks what the algorithm cannot work on where it is,
+ * and logs the outcome. A blocking operation is run here from its beginning to its end.
+ */
+#include "operation.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "started.h"
+#include "transport.h"
+#include "types.h"
+
+/* Choosing an algorithm */
+
+/* Why a call is left to MPI whatever its count, root and types are, or NULL; sets the state of its communicator. */
+static const char *reason_of(const struct call *call, struct communicator **state)
+{
+    if (call->reason)
+        return call->reason;
+    if (!shim.is_ready)
+        return "MPI_Init was not called";
+    if (shim.off)
+        return shim.off;
+    if (!has_rule(call->asked.collective, call->asked.is_nonblocking))
+        return "no rule for it";
+    *state = call->comm == MPI_COMM_NULL ? NULL : state_of(call->comm);
+    if (!*state)
+        return "no communicator";
+    /* A nonblocking call must not wait for the private communicator. All ranks decide alike, since all have made the same
+     * calls before. */
+    if (!(*state)->reason && call->asked.is_nonblocking && (*state)->private_comm == MPI_COMM_NULL)
+        return "no blocking call on its communicator before";
+    return (*state)->reason;
+}
+
+/* Describes the elements that the program works on: those of the caller's type, or bytes. */
+static const char *describe_elements(struct operation *operation, struct call *call)
+{
+    hocket_call *asked = &call->asked;
+    if (call->op == MPI_OP_NULL) {
+        operation->type = MPI_BYTE;
+        operation->is_dense = asked->commutative = 1;
+        asked->element_bytes = 1;
+        asked->layout = (hocket_layout){1, 0, 1};
+        return NULL;
+    }
+    const struct shape *shape = shape_of(call->result.type);
+    PMPI_Op_commutative(call->op, &asked->commutative);
+    operation->type = call->result.type;
+    operation->is_dense = shape->is_dense;
+    asked->element_bytes = shape->bytes;
+    asked->layout = shape->layout;
+    return shape->bytes ? NULL : "a type without data";
+}
+
+/* Logs a call that is left to MPI. */
+static void log_passed(const struct call *call)
+{
+    if (shim.log_summary)
+        hocket_log_passed(call->function, call->reason);
+    if (shim.log_calls)
+        print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
+}
+
+/* Takes an operation from the engine, and a number for it. */
+static const char *take_operation(struct operation *operation, struct call *call, struct communicator *state)
+{
+    int is_nonblocking = call->asked.is_nonblocking;
+    const char *reason = NULL;
+    lock(&state->lock);
+    CHANGES(state->engine);
+    operation->program = hocket_prepare(state->engine, &call->asked, &reason);
+    if (operation->program)
+        operation->sequence = state->sequences[is_nonblocking]++;
+    unlock(&state->lock);
+    return reason;
+}
+
+/* Gives the program back to the engine, which keeps it for a call like this one. */
+static void give_back(struct operation *operation)
+{
+    struct communicator *state = operation->comm;
+    lock(&state->lock);
+    CHANGES(state->engine);
+    hocket_finish(state->engine, operation->program);
+    unlock(&state->lock);
+}
+
+/* The memory of an operation: nothing is allocated before it is needed. */
+static void clear(struct operation *operation, struct communicator *state, struct call *call)
+{
+    operation->comm = state;
+    operation->call = call;
+    operation->is_done = 0;
+    operation->error = call->code;
+    operation->packed_input = operation->packed_result = operation->copying = (struct room){NULL, 0};
+    operation->messages = operation->few;
+    operation->under_way = 0;
+    operation->message_room = FEW_MESSAGES;
+}
+
+int prepare(struct operation *operation, struct call *call)
+{
+    struct communicator *state = NULL;
+    call->reason = reason_of(call, &state);
+    operation->start_s = shim.log_summary ? PMPI_Wtime() : 0;
+    if (!call->reason)
+        call->reason = describe_elements(operation, call);
+    if (!call->reason)
+        call->reason = take_operation(operation, call, state);
+    if (!call->reason) {
+        clear(operation, state, call);
+        if (state->private_comm != MPI_COMM_NULL || has_private_for(call, state))
+            return 1;
+        give_back(operation);
+    }
+    log_passed(call);
+    return 0;
+}
+
+/* Running it */
+
+/* Sets the address at which the program finds the bytes of a view: their own, or that of a packed copy. */
+static int bytes_of(const struct operation *operation, struct view view, struct room *room, int is_read, void **at)
+{
+    *at = view.address;
+    if (view.count == 0 || shape_of(view.type)->is_dense)
+        return MPI_SUCCESS;
+    *at = make_room(room, view.count * shape_of(view.type)->bytes);
+    return is_read ? pack(operation, view, *at, 0) : MPI_SUCCESS;
+}
+
+/* Packs the input of a call in place, which is a part of its result, to its place in the packed result. */
+static int pack_own_part(struct operation *operation, char *packed)
+{
+    struct call *call = operation->call;
+    struct view own = call->result;
+    if (own.count == 0 || shape_of(own.type)->is_dense)
+        return MPI_SUCCESS;
+    if (call->asked.collective == HOCKET_ALLGATHER || call->asked.collective == HOCKET_GATHER) {
+        struct shape shape = *shape_of(own.type);
+        own.count /= (size_t)operation->comm->ranks;
+        own.address = element(own.address, own.count * (size_t)operation->comm->rank, shape.layout.extent);
+        packed += own.count * shape.bytes * (size_t)operation->comm->rank;
+    }
+    return pack(operation, own, packed, 0);
+}
+
+/* Returns 1 if the result is this rank's own data, and must not be written: at the root of a broadcast. */
+static int gives_result(const struct operation *operation)
+{
+    const hocket_call *asked = &operation->call->asked;
+    return asked->collective == HOCKET_BROADCAST && asked->root == operation->comm->rank;
+}
+
+static struct view block_of(struct view view, int blocks, int index)
+{
+    view.count /= (size_t)blocks;
+    view.address = element(view.address, view.count * (size_t)index, shape_of(view.type)->layout.extent);
+    return view;
+}
+
+/* On a rank that receives blocks of another length than it sends: moves its own blocks to their places, cut off if they do
+ * not fit. The algorithm does the rest in place. */
+static void move_own_blocks(struct operation *operation)
+{
+    struct call *call = operation->call;
+    int rank = operation->comm->rank, ranks = operation->comm->ranks;
+    int is_alltoall = call->asked.collective == HOCKET_ALLTOALL;
+    int is_scatter = call->asked.collective == HOCKET_SCATTER;
+    for (int i = is_alltoall ? 0 : rank; i < (is_alltoall ? ranks : rank + 1); i++) {
+        struct view from = is_alltoall || is_scatter ? block_of(call->input, ranks, i) : call->input;
+        struct view into = is_scatter ? call->result : block_of(call->result, ranks, i);
+        note(operation, send_to_self(operation, from, into));
+    }
+    struct view *moved = is_scatter ? &call->result : &call->input;
+    moved->address = NULL;
+    moved->count = 0;
+}
+
+void start(struct operation *operation)
+{
+    struct call *call = operation->call;
+    if (call->is_uneven)
+        move_own_blocks(operation);
+    void *input = call->input.address, *result = call->result.address;
+    if (call->op == MPI_OP_NULL) {
+        note(operation, bytes_of(operation, call->input, &operation->packed_input, 1, &input));
+        note(operation, bytes_of(operation, call->result, &operation->packed_result, 0, &result));
+        if (call->asked.in_place || gives_result(operation))
+            note(operation, pack_own_part(operation, result));
+    }
+    CHANGES(operation->program);
+    hocket_start(operation->program, input, result, operation);
+}
+
+int advance(struct operation *operation, int may_wait)
+{
+    struct call *call = operation->call;
+    CHANGES(operation->program);
+    int state = hocket_advance(operation->program, may_wait, &call->code);
+    operation->is_done = state == HOCKET_DONE;
+    if (!operation->is_done)
+        return state != HOCKET_WAITS;
+    if (call->op == MPI_OP_NULL && call->result.count && !shape_of(call->result.type)->is_dense &&
+        !gives_result(operation))
+        note(operation, pack(operation, call->result, operation->packed_result.bytes, 1));
+    call->code = operation->error;
+    return 1;
+}
+
+static size_t bytes_moved(const struct operation *operation)
+{
+    const struct call *call = operation->call;
+    return (call->asked.counts ? call->result.count : call->asked.count) * call->asked.element_bytes;
+}
+
+/* Prints one line about a call that ran and was wrong: its error, or, once per process, what was wrong if MPI reports no
+ * error. */
+static void tell_wrong(const struct call *call)
+{
+    static int has_told;
+    char error[MPI_MAX_ERROR_STRING] = "no error";
+    int class, length;
+    if (call->code == MPI_SUCCESS && (!call->wrong || __atomic_exchange_n(&has_told, 1, __ATOMIC_RELAXED)))
+        return;
+    if (call->code != MPI_SUCCESS) {
+        PMPI_Error_class(call->code, &class);
+        PMPI_Error_string(class, error, &length);
+    }
+    print_line("rank %d: %s: %s%s%s", shim.world_rank, call->function, call->wrong ? call->wrong : "",
+               call->wrong ? ": " : "", error);
+}
+
+void log_ran(const struct operation *operation)
+{
+    if (operation->call->wrong || operation->call->code != MPI_SUCCESS)
+        tell_wrong(operation->call);
+    if (!shim.log_summary && !shim.log_calls)
+        return;
+    char algorithm[128];
+    double time_s = PMPI_Wtime() - operation->start_s;
+    hocket_algorithm(operation->program, algorithm, sizeof algorithm);
+    if (shim.log_summary)
+        hocket_log_ran(operation->call->function, algorithm, bytes_moved(operation), time_s);
+    if (shim.log_calls)
+        print_line("rank %d: %s, %zu B, %d ranks: %s, %.3f us", shim.world_rank, operation->call->function,
+                   bytes_moved(operation), operation->comm->ranks, algorithm, 1e6 * time_s);
+}
+
+/* Most operations have used none of their rooms: the test spares them the function. */
+static void free_room(const struct room *room)
+{
+    if (room->bytes)
+        free(room->bytes);
+}
+
+void finish(struct operation *operation)
+{
+    if (!operation->is_done)
+        return;
+    give_back(operation);
+    free_room(&operation->packed_input);
+    free_room(&operation->packed_result);
+    free_room(&operation->copying);
+    if (operation->messages != operation->few)
+        free(operation->messages);
+}
+
+int shim_run(struct call *call)
+{
+    struct operation operation;
+    reap_ended();
+    if (!prepare(&operation, call))
+        return 0;
+    start(&operation);
+    while (!advance(&operation, !shim_polls())) {
+        shim_progress();
+        if (shim.is_crowded)
+            sched_yield();
+    }
+    log_ran(&operation);
+    finish(&operation);
+    if (call->code != MPI_SUCCESS)
+        PMPI_Comm_call_errhandler(call->comm, call->code);
+    return 1;
+}

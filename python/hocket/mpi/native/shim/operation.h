@@ -1,0 +1,64 @@
+/* One call that an algorithm runs: on the stack of the thread that calls it if it is blocking, else part of a started
+ * call. What is kept for calls like it is the engine's. */
+#ifndef HOCKET_SHIM_OPERATION_H
+#define HOCKET_SHIM_OPERATION_H
+
+#include <stdint.h>
+
+#include "communicator.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Memory that grows. */
+struct room {
+    char *bytes;
+    size_t size;
+};
+
+/* A message under way. */
+struct message {
+    MPI_Request request;
+    uint32_t slot;
+    int is_receive;
+    /* The most bytes that are received. */
+    size_t room;
+};
+
+/* Messages that an operation has place for without allocating memory. */
+enum { FEW_MESSAGES = 8 };
+
+struct operation {
+    struct communicator *comm;
+    struct call *call;
+    hocket_operation *program;
+    /* The type of the elements that the program works on, and whether they lie one after the other without gaps. */
+    MPI_Datatype type;
+    int is_dense;
+    int is_done;
+    /* The first error: the program goes on, since other ranks wait for it, and the call returns this. */
+    int error;
+    unsigned sequence;
+    double start_s;
+    /* Packed data, and elements that are copied. */
+    struct room packed_input, packed_result, copying;
+    /* Messages under way: `few`, or allocated if there are more. */
+    struct message *messages;
+    int under_way, message_room;
+    struct message few[FEW_MESSAGES];
+};
+
+/* Chooses the algorithm for a call; returns 0 if the call is left to MPI, which is logged. The call must stay where it is.
+ * All ranks do so in the same order. */
+int prepare(struct operation *operation, struct call *call);
+/* Starts the program on the caller's buffers, or on packed ones. */
+void start(struct operation *operation);
+/* Advances an operation; returns 1 if it has ended. */
+int advance(struct operation *operation, int may_wait);
+/* Logs an operation that has ended. */
+void log_ran(const struct operation *operation);
+/* Gives the program back to the engine. After an error, messages may be under way: nothing is freed then. */
+void finish(struct operation *operation);
+
+#pragma GCC visibility pop
+
+#endif

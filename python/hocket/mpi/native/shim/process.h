@@ -1,0 +1,84 @@
+/* Settings of the process, which life_cycle.c owns: they are set when MPI is initialised and do not change afterwards,
+ * except `is_ready`, `log_summary` and what sessions need. Below are also helpers that all parts use.
+ *
+ * Locks of the preloaded library. A thread that holds one may take only those in the last column. MPI is called while
+ * judge_lock or active_lock is held, never while one of the others is.
+ *
+ *     lock                     it guards                                              taken while it is held
+ *     communicator's `lock`    its engine, and the numbers of its operations          none
+ *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
+ *     active_lock (started.c)  the list of active calls, these calls while they       ended_lock, in free_request
+ *                              advance, and the operators to be freed
+ *     ended_lock (started.c)   the list of ended calls                                none
+ *
+ * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`,
+ * `freed_communicators`, `active_count`, and the code that a started call ended with.
+ */
+#ifndef HOCKET_SHIM_PROCESS_H
+#define HOCKET_SHIM_PROCESS_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "shim.h"
+
+/* Tells ThreadSanitizer that libhocket, which is not compiled for it, changes an object. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_write8(void *object);
+#define CHANGES(object) __tsan_write8(object)
+#else
+#define CHANGES(object) ((void)0)
+#endif
+
+/* Names of internal functions must not meet those of the program. */
+#pragma GCC visibility push(hidden)
+
+struct shim {
+    int is_ready;
+    /* Why all calls are left to MPI, or NULL. */
+    const char *off;
+    /* Nonblocking calls are left to MPI. */
+    int leaves_started;
+    int log_calls, log_summary, world_rank;
+    /* There are more ranks on this node than processors: a rank that waits lets others run. */
+    int is_crowded;
+    int has_threads;
+    /* Operations of one communicator and kind that have tags of their own; later ones use the same tags again. */
+    unsigned most_operations;
+};
+extern struct shim shim;
+
+/* What each thread keeps of its last call; the library is loaded at the start of the program, which makes that cheap. */
+#define THREAD_CACHE static _Thread_local __attribute__((tls_model("initial-exec")))
+
+/* Bytes and elements that one call of MPI is given at most. */
+enum { MOST_AT_ONCE = 1 << 30 };
+
+/* Prints one line to stderr. */
+void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Memory of another size, with what it held; if there is none, the program is aborted. */
+void *grown(void *memory, size_t bytes);
+
+/* A program of one thread is spared the locks of every call. */
+static inline void lock(pthread_mutex_t *mutex)
+{
+    if (shim.has_threads)
+        pthread_mutex_lock(mutex);
+}
+
+static inline void unlock(pthread_mutex_t *mutex)
+{
+    if (shim.has_threads)
+        pthread_mutex_unlock(mutex);
+}
+
+/* Returns 1 if the rules have an algorithm for some call of a collective. */
+static inline int has_rule(int collective, int is_nonblocking)
+{
+    return !(is_nonblocking && shim.leaves_started) && hocket_has_rule(collective, is_nonblocking);
+}
+
+#pragma GCC visibility pop
+
+#endif

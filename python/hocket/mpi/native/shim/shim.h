@@ -1,0 +1,123 @@
+/* What the MPI functions of the preloaded library, in the folder above, use of it. It is compiled against the user's MPI
+ * and calls only PMPI_*.
+ *
+ *     types.c           shapes of data types, and what MPI thinks of types and operators
+ *     transport.c       the functions that libhocket calls: messages, reductions, copies
+ *     communicator.c    the state of each communicator
+ *     operation.c       one call that an algorithm runs, from its description to its result
+ *     started.c         nonblocking calls under way, their requests, and waiting
+ *     life_cycle.c      settings, beginning and end
+ *
+ * Messages go over a private communicator of the same processes, so that they never meet messages of the program. It is
+ * created by the first blocking call that has an algorithm; where rules name nonblocking calls, together with the
+ * caller's communicator: a nonblocking call must not wait, and so cannot create it, and Open MPI's MPI_Comm_idup must
+ * not run beside other nonblocking collectives, since their messages meet. Calls that do not reduce move bytes: data of
+ * types with gaps is packed, so that ranks may describe the same data by different types. Reductions work on the caller's
+ * type, with PMPI_Reduce_local.
+ */
+#ifndef HOCKET_SHIM_H
+#define HOCKET_SHIM_H
+
+#include <mpi.h>
+
+#include "../hocket.h"
+
+#if MPI_VERSION >= 4
+#define HAS_LARGE_COUNTS 1
+#endif
+/* Open MPI has sessions, but not all of MPI 4. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define HAS_SESSIONS 1
+#endif
+
+/* A buffer of the caller, as an MPI call describes it. */
+struct view {
+    void *address;
+    size_t count;
+    MPI_Datatype type;
+};
+
+/* A call of a collective, as the program made it. */
+struct call {
+    const char *function;
+    MPI_Comm comm;
+    /* What libhocket is asked. The MPI function sets `collective`, `is_nonblocking`, `root`, `in_place`, `count` and `counts`;
+     * prepare() sets the rest. */
+    hocket_call asked;
+    /* The operator of a reduction; MPI_OP_NULL in other calls, which move bytes. */
+    MPI_Op op;
+    struct view input;
+    struct view result;
+    /* This rank receives blocks of another length than it sends. */
+    unsigned char is_uneven;
+    /* MPI will refuse the call at once. */
+    unsigned char is_refused;
+    /* Why the call is left to MPI, or NULL. */
+    const char *reason;
+    /* What is wrong with the call on this rank, although MPI does not refuse it before others wait for it; or NULL. */
+    const char *wrong;
+    /* The error code that the call returns; before it has run, the code that it returns if nothing else fails. */
+    int code;
+};
+
+/* Leaves nonblocking calls to MPI, as the program's waits for them will not be seen; called before shim_begin, on any
+ * rank. */
+void shim_leave_started(void);
+/* Reads HOCKET_RULES and HOCKET_LOG; all ranks of MPI_COMM_WORLD call it, once MPI is initialised. */
+void shim_begin(void);
+/* Completes the calls under way and prints the summary; called before MPI is finalised. */
+void shim_end(void);
+
+#ifdef HAS_SESSIONS
+/* A session begins and ends. Rules are read in MPI_Init; without it, calls are left to MPI, and the log says so. */
+void shim_begin_session(MPI_Session session);
+void shim_end_session(void);
+#endif
+
+/* Sets whether calls are counted from here on, as with HOCKET_LOG=summary; programs such as bench.c look it up by name. */
+void hocket_count_calls(int are_counted);
+
+/* Runs a call; returns 0 if it is left to MPI. */
+int shim_run(struct call *call);
+/* Starts a call; returns 0 if it is left to MPI. */
+int shim_start(struct call *call, MPI_Request *request);
+/* Memory for one count of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
+size_t *shim_counts(const struct call *call);
+/* Sets rank and ranks of a communicator; returns 0 where MPI has to report what is wrong with it. */
+int shim_place(MPI_Comm comm, int *rank, int *ranks);
+/* Returns 1 if MPI accepts a count, a type, and an operator for it or MPI_OP_NULL. */
+int shim_takes(MPI_Count count, MPI_Datatype type, MPI_Op op);
+/* The reason why MPI has to report an error about the address of a buffer, or NULL. */
+const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type);
+
+/* Returns 1 if the rules have algorithms for nonblocking calls and apply to this communicator: the same on all ranks. They
+ * do not apply between groups, where MPICH 5.0.2 gets nonblocking calls wrong, nor with processes of another
+ * MPI_COMM_WORLD, which may have other rules. */
+int shim_may_be_active(MPI_Comm comm);
+/* Returns 1 if nonblocking calls are under way on this rank, or another thread may start some: no function may then wait
+ * inside MPI. */
+int shim_polls(void);
+/* Advances the nonblocking calls under way. */
+void shim_progress(void);
+/* Allocates memory; if there is none, the program is aborted. */
+void *shim_room(size_t bytes);
+/* Waits for a request, and advances the nonblocking calls meanwhile. */
+int shim_wait(MPI_Request *request, MPI_Status *status);
+/* Advances the nonblocking calls, and tests a request. */
+int shim_test(MPI_Request *request, int *flag, MPI_Status *status);
+/* Called before a collective that waits inside MPI: where nonblocking calls may be under way, waits for all ranks, and
+ * advances these calls meanwhile. */
+void shim_meet(MPI_Comm comm);
+/* The same before a collective of a group of the communicator's ranks. */
+void shim_meet_group(MPI_Comm comm, MPI_Group group);
+/* Called by all ranks of a communicator that they have just created: it gets its private communicator if a rule names
+ * nonblocking calls. */
+void shim_made(MPI_Comm comm);
+/* Leaves the calls on a revoked communicator to MPI. Returns its private communicator, or MPI_COMM_NULL. */
+MPI_Comm shim_revoked(MPI_Comm comm);
+/* Completes the calls that were started on a communicator that is to be freed. */
+void shim_settle(MPI_Comm comm);
+/* Frees an operator, once no call under way may need it. */
+int shim_free_op(MPI_Op *op);
+
+#endif

@@ -1,0 +1,267 @@
+/* Nonblocking calls. This file owns the lists of active and of ended calls, the requests of both, and the operators that
+ * the program has freed meanwhile.
+ */
+#include "started.h"
+
+#include <stdlib.h>
+
+#include "../envelope.h"
+
+struct started {
+    struct operation operation;
+    /* The call, with types of its own, and the caller's types. */
+    struct call call;
+    MPI_Datatype callers_types[2];
+    MPI_Request request;
+    /* The error that the call ended with: stored when it has ended, and read first by the thread that MPI tells of that. */
+    int code;
+    struct started *next;
+};
+
+static struct started *active;
+static int active_count;
+/* Freed operators: they are freed in MPI when no call is active. */
+static MPI_Op *freed_ops;
+static int freed_count;
+static pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct started *ended;
+static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Requests */
+
+/* While a thread waits for a request or tests it: the error of the call that the request belongs to, and the communicator
+ * whose handler is told. */
+THREAD_CACHE struct {
+    int is_asked, code;
+    MPI_Comm comm;
+} ending;
+
+static int query_request(void *state, MPI_Status *status)
+{
+    struct started *started = state;
+    int code = __atomic_load_n(&started->code, __ATOMIC_ACQUIRE);
+    PMPI_Status_set_elements(status, MPI_BYTE, 0);
+    PMPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    if (code == MPI_SUCCESS || !ending.is_asked)
+        return code;
+    int is_freed = __atomic_load_n(&started->operation.comm->is_freed, __ATOMIC_RELAXED);
+    ending.code = code;
+    ending.comm = is_freed ? MPI_COMM_SELF : started->call.comm;
+    return MPI_SUCCESS;
+}
+
+/* Waits for a request or tests it. Its error goes to the error handler of its communicator, where MPI would call the
+ * handler of another one. */
+static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status *status)
+{
+    ending.is_asked = 1;
+    ending.code = MPI_SUCCESS;
+    int code = may_wait ? PMPI_Wait(request, status) : PMPI_Test(request, flag, status);
+    ending.is_asked = 0;
+    if (code != MPI_SUCCESS || ending.code == MPI_SUCCESS)
+        return code;
+    PMPI_Comm_call_errhandler(ending.comm, ending.code);
+    return ending.code;
+}
+
+/* MPI must not be called from here: the call is freed later. */
+static int free_request(void *state)
+{
+    struct started *started = state;
+    pthread_mutex_lock(&ended_lock);
+    started->next = ended;
+    __atomic_store_n(&ended, started, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&ended_lock);
+    return MPI_SUCCESS;
+}
+
+static int cancel_request(void *state, int is_complete)
+{
+    (void)state, (void)is_complete;
+    return MPI_SUCCESS;
+}
+
+/* Calls */
+
+/* A type that stays when the caller frees its own. */
+static MPI_Datatype held(MPI_Datatype type)
+{
+    if (type != MPI_DATATYPE_NULL && !is_named(type))
+        PMPI_Type_dup(type, &type);
+    return type;
+}
+
+static void hold_types(struct started *started)
+{
+    struct call *call = &started->call;
+    started->callers_types[0] = call->input.type;
+    started->callers_types[1] = call->result.type;
+    call->input.type = held(call->input.type);
+    call->result.type = held(call->result.type);
+    if (call->op != MPI_OP_NULL)
+        started->operation.type = call->result.type;
+}
+
+static void release(MPI_Datatype held, MPI_Datatype callers)
+{
+    if (held != callers)
+        PMPI_Type_free(&held);
+}
+
+static void release_types(const struct started *started)
+{
+    release(started->call.input.type, started->callers_types[0]);
+    release(started->call.result.type, started->callers_types[1]);
+}
+
+static int is_active(void)
+{
+    return __atomic_load_n(&active_count, __ATOMIC_RELAXED) > 0;
+}
+
+int shim_polls(void)
+{
+    return is_active() || (shim.has_threads && has_rule(HOCKET_ANY, 1));
+}
+
+void shim_progress(void)
+{
+    if (!is_active() || pthread_mutex_trylock(&active_lock))
+        return;
+    for (struct started **place = &active; *place;) {
+        struct started *started = *place;
+        if (!advance(&started->operation, 0)) {
+            place = &started->next;
+            continue;
+        }
+        *place = started->next;
+        log_ran(&started->operation);
+        __atomic_sub_fetch(&active_count, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&started->code, started->call.code, __ATOMIC_RELEASE);
+        PMPI_Grequest_complete(started->request);
+    }
+    while (!active && freed_count)
+        PMPI_Op_free(&freed_ops[--freed_count]);
+    pthread_mutex_unlock(&active_lock);
+}
+
+/* Appends a call to those that are active, in the order in which they were started. */
+static void append(struct started *started)
+{
+    pthread_mutex_lock(&active_lock);
+    struct started **last = &active;
+    while (*last)
+        last = &(*last)->next;
+    *last = started;
+    __atomic_add_fetch(&active_count, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&active_lock);
+}
+
+int shim_start(struct call *call, MPI_Request *request)
+{
+    if (!request)
+        return 0;
+    reap_ended();
+    struct started *started = shim_room(sizeof *started);
+    started->call = *call;
+    started->next = NULL;
+    if (!prepare(&started->operation, &started->call)) {
+        free(started);
+        return 0;
+    }
+    hold_types(started);
+    start(&started->operation);
+    call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, started, request);
+    started->request = *request;
+    __atomic_add_fetch(&started->operation.comm->users, 1, __ATOMIC_RELAXED);
+    append(started);
+    shim_progress();
+    return 1;
+}
+
+void reap_ended(void)
+{
+    if (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&ended_lock);
+    struct started *next, *started = ended;
+    __atomic_store_n(&ended, NULL, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&ended_lock);
+    for (; started; started = next) {
+        struct communicator *comm = started->operation.comm;
+        next = started->next;
+        if (started->operation.is_done)
+            release_types(started);
+        finish(&started->operation);
+        free(started);
+        release_communicator(comm);
+    }
+}
+
+void end_started(void)
+{
+    while (is_active())
+        shim_progress();
+    reap_ended();
+}
+
+static int is_in_use(const struct communicator *state)
+{
+    pthread_mutex_lock(&active_lock);
+    const struct started *started = active;
+    while (started && started->operation.comm != state)
+        started = started->next;
+    pthread_mutex_unlock(&active_lock);
+    return started != NULL;
+}
+
+void shim_settle(MPI_Comm comm)
+{
+    struct communicator *state = is_active() ? known_state_of(comm) : NULL;
+    while (state && is_in_use(state))
+        shim_progress();
+    reap_ended();
+}
+
+static int is_reducing(MPI_Op op)
+{
+    const struct started *started = active;
+    while (started && started->call.op != op)
+        started = started->next;
+    return started != NULL;
+}
+
+int shim_free_op(MPI_Op *op)
+{
+    pthread_mutex_lock(&active_lock);
+    if (!op || *op == MPI_OP_NULL || !is_reducing(*op)) {
+        pthread_mutex_unlock(&active_lock);
+        return PMPI_Op_free(op);
+    }
+    freed_ops = grown(freed_ops, sizeof(MPI_Op) * (size_t)(freed_count + 1));
+    freed_ops[freed_count++] = *op;
+    *op = MPI_OP_NULL;
+    pthread_mutex_unlock(&active_lock);
+    return MPI_SUCCESS;
+}
+
+int shim_wait(MPI_Request *request, MPI_Status *status)
+{
+    int flag = 0, code = MPI_SUCCESS;
+    while (!flag && code == MPI_SUCCESS) {
+        if (!shim_polls())
+            return end_request(request, 1, &flag, status);
+        shim_progress();
+        code = end_request(request, 0, &flag, status);
+    }
+    return code;
+}
+
+int shim_test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    shim_progress();
+    return end_request(request, 0, flag, status);
+}

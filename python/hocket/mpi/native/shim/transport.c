@@ -1,0 +1,212 @@
+/* The functions that libhocket calls. This file owns the messages under way, as it starts them and takes those that have
+ * ended, and their tags.
+ */
+#include "transport.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "types.h"
+
+void note(struct operation *operation, int code)
+{
+    if (operation->error == MPI_SUCCESS)
+        operation->error = code;
+}
+
+char *make_room(struct room *room, size_t bytes)
+{
+    if (room->size < bytes) {
+        room->bytes = grown(room->bytes, bytes);
+        room->size = bytes;
+    }
+    return room->bytes;
+}
+
+static int tag_of(const struct operation *operation, uint32_t tag)
+{
+    unsigned number = operation->sequence % shim.most_operations * 2 + (operation->call->asked.is_nonblocking != 0);
+    return (int)(number * TAGS_PER_OPERATION + tag);
+}
+
+int send_to_self(const struct operation *operation, struct view from, struct view into)
+{
+    struct counted sent, received;
+    int self = operation->comm->rank, tag = tag_of(operation, 0), code = counted(from.count, from.type, &sent);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = counted(into.count, into.type, &received);
+    if (code == MPI_SUCCESS) {
+        code = PMPI_Sendrecv(from.address, sent.count, sent.type, self, tag, into.address, received.count,
+                             received.type, self, tag, operation->comm->private_comm, MPI_STATUS_IGNORE);
+        release_counted(&received);
+    }
+    release_counted(&sent);
+    return code;
+}
+
+/* As many elements at a time as fit an int. MPICH 4.0 packs nothing at MPI_BOTTOM, and MPI_Pack packs no element of more
+ * bytes than an int counts. */
+int pack(const struct operation *operation, struct view view, char *packed, int unpacks)
+{
+    struct shape shape = *shape_of(view.type);
+    MPI_Comm comm = operation->comm->private_comm;
+    size_t bytes = shape.bytes;
+    if (!bytes)
+        return MPI_SUCCESS;
+    size_t step = bytes < MOST_AT_ONCE ? MOST_AT_ONCE / bytes : 1;
+    for (size_t first = 0; first < view.count; first += step) {
+        int count = (int)(view.count - first < step ? view.count - first : step), position = 0, code;
+        char *at = element(view.address, first, shape.layout.extent), *there = packed + first * bytes;
+        struct view elements = {at, (size_t)count, view.type}, flat = {there, (size_t)count * bytes, MPI_BYTE};
+        if (bytes > MOST_AT_ONCE || at == MPI_BOTTOM)
+            code = unpacks ? send_to_self(operation, flat, elements) : send_to_self(operation, elements, flat);
+        else if (unpacks)
+            code = PMPI_Unpack(there, count * (int)bytes, &position, at, count, view.type, comm);
+        else
+            code = PMPI_Pack(at, count, view.type, there, count * (int)bytes, &position, comm);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return MPI_SUCCESS;
+}
+
+/* A place for one more message. */
+static struct message *next_message(struct operation *operation)
+{
+    if (operation->under_way == operation->message_room) {
+        size_t bytes = sizeof(struct message) * (size_t)operation->message_room;
+        int are_few = operation->messages == operation->few;
+        operation->messages = grown(are_few ? NULL : operation->messages, 2 * bytes);
+        if (are_few)
+            memcpy(operation->messages, operation->few, bytes);
+        operation->message_room *= 2;
+    }
+    return &operation->messages[operation->under_way];
+}
+
+/* Starts to send to a peer, or to receive from it. */
+static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
+                         uint32_t tag)
+{
+    struct counted elements;
+    if (tag >= TAGS_PER_OPERATION)
+        return MPI_ERR_TAG;
+    int code = counted(count, operation->type, &elements);
+    if (code != MPI_SUCCESS)
+        return code;
+    struct message *message = next_message(operation);
+    *message = (struct message){MPI_REQUEST_NULL, slot, !sends, count * operation->call->asked.element_bytes};
+    MPI_Comm comm = operation->comm->private_comm;
+    int mpi_tag = tag_of(operation, tag);
+    code = sends ? PMPI_Isend(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request)
+                 : PMPI_Irecv(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request);
+    operation->under_way += code == MPI_SUCCESS;
+    release_counted(&elements);
+    return code;
+}
+
+static int transport_send(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag)
+{
+    return start_message(user, 1, slot, (void *)data, count, to, tag);
+}
+
+static int transport_receive(void *user, uint32_t slot, void *into, size_t count, int32_t from, uint32_t tag)
+{
+    return start_message(user, 0, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag);
+}
+
+/* The error that MPI's own broadcast returns if it is shorter than a rank expects. */
+#ifdef OPEN_MPI
+enum { ERROR_OF_SHORT_BROADCAST = MPI_SUCCESS };
+#else
+enum { ERROR_OF_SHORT_BROADCAST = MPI_ERR_OTHER };
+#endif
+
+static void note_received(struct operation *operation, const struct message *message, MPI_Status *status,
+                          hocket_ended *ended)
+{
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    ended->source = (uint32_t)status->MPI_SOURCE;
+    ended->count = bytes > 0 ? (size_t)bytes / operation->call->asked.element_bytes : 0;
+    if (operation->call->asked.collective == HOCKET_BROADCAST && (size_t)bytes != message->room)
+        note(operation, ERROR_OF_SHORT_BROADCAST);
+}
+
+static int is_truncated(int code)
+{
+    int class = MPI_SUCCESS;
+    PMPI_Error_class(code, &class);
+    return class == MPI_ERR_TRUNCATE;
+}
+
+/* Takes the messages that have ended: one by one, since MPI would report an error of several to the handler of
+ * MPI_COMM_WORLD. */
+static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
+{
+    for (int i = 0; i < operation->under_way && *count < room;) {
+        struct message *message = &operation->messages[i];
+        MPI_Status status;
+        int flag = 0;
+        int code = PMPI_Test(&message->request, &flag, message->is_receive ? &status : MPI_STATUS_IGNORE);
+        int is_cut = code != MPI_SUCCESS && message->is_receive && is_truncated(code);
+        if (code != MPI_SUCCESS && !is_cut)
+            return code;
+        if (!flag && !is_cut) {
+            i++;
+            continue;
+        }
+        hocket_ended *one = &ended[(*count)++];
+        *one = (hocket_ended){.slot = message->slot};
+        if (is_cut)
+            note(operation, MPI_ERR_TRUNCATE);
+        else if (message->is_receive)
+            note_received(operation, message, &status, one);
+        *message = operation->messages[--operation->under_way];
+    }
+    return MPI_SUCCESS;
+}
+
+static int transport_test(void *user, int may_wait, hocket_ended *ended, size_t room, size_t *count)
+{
+    *count = 0;
+    for (;;) {
+        int code = look(user, ended, room, count);
+        if (code != MPI_SUCCESS || *count || !may_wait)
+            return code;
+        if (shim.is_crowded)
+            sched_yield();
+    }
+}
+
+static int transport_reduce(void *user, const void *source, void *target, size_t count)
+{
+    struct operation *operation = user;
+    ptrdiff_t extent = operation->call->asked.layout.extent;
+    for (size_t first = 0; first < count; first += MOST_AT_ONCE) {
+        int some = (int)(count - first < MOST_AT_ONCE ? count - first : MOST_AT_ONCE);
+        int code = PMPI_Reduce_local(element(source, first, extent), element(target, first, extent), some,
+                                     operation->type, operation->call->op);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return MPI_SUCCESS;
+}
+
+static int transport_copy(void *user, const void *source, void *target, size_t count)
+{
+    struct operation *operation = user;
+    size_t bytes = count * operation->call->asked.element_bytes;
+    if (operation->is_dense) {
+        memmove(target, source, bytes);
+        return MPI_SUCCESS;
+    }
+    char *between = make_room(&operation->copying, bytes);
+    int code = pack(operation, (struct view){(void *)source, count, operation->type}, between, 0);
+    return code == MPI_SUCCESS ? pack(operation, (struct view){target, count, operation->type}, between, 1) : code;
+}
+
+const hocket_transport transport = {transport_send, transport_receive, transport_test, transport_reduce,
+                                    transport_copy};

@@ -1,0 +1,116 @@
+/* Data types. This file owns the communicator of this process alone on which MPI checks types and operators, and, per
+ * thread, the shape of the type seen last.
+ */
+#include "types.h"
+
+#include <limits.h>
+
+#include "../envelope.h"
+
+/* Errors on it go to no handler. */
+static MPI_Comm judge;
+static pthread_mutex_t judge_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void begin_types(void)
+{
+    PMPI_Comm_dup(MPI_COMM_SELF, &judge);
+    PMPI_Comm_set_errhandler(judge, MPI_ERRORS_RETURN);
+}
+
+void end_types(void)
+{
+    PMPI_Comm_free(&judge);
+}
+
+const struct shape *shape_of(MPI_Datatype type)
+{
+    THREAD_CACHE struct shape last;
+    MPI_Count size, lower, extent, true_lower, true_extent;
+    if (last.is_named && last.type == type)
+        return &last;
+    PMPI_Type_size_x(type, &size);
+    PMPI_Type_get_extent_x(type, &lower, &extent);
+    PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
+    int named = is_named(type), is_dense = named && size == extent && true_lower == 0 && true_extent == size;
+    last = (struct shape){type, named, is_dense, (size_t)size,
+                          {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
+    return &last;
+}
+
+/* Returns 1 if MPI accepts a type and an operator for it: it is asked by calls that touch no elements. */
+static int are_taken(MPI_Datatype type, MPI_Op op)
+{
+    THREAD_CACHE struct {
+        int is_set;
+        MPI_Datatype type;
+        MPI_Op op;
+    } last;
+    int code;
+    if (last.is_set && last.type == type && last.op == op)
+        return 1;
+    if (op == MPI_OP_NULL) {
+        code = PMPI_Send(&last, 1, type, MPI_PROC_NULL, 0, judge);
+    } else {
+        lock(&judge_lock);
+        code = PMPI_Allreduce(MPI_IN_PLACE, NULL, 0, type, op, judge);
+        unlock(&judge_lock);
+    }
+    if (code == MPI_SUCCESS && shape_of(type)->is_named) {
+        last.is_set = 1;
+        last.type = type;
+        last.op = op;
+    }
+    return code == MPI_SUCCESS;
+}
+
+int shim_takes(MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+    return !shim.is_ready || (count >= 0 && type != MPI_DATATYPE_NULL && are_taken(type, op));
+}
+
+const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type)
+{
+    if (!shim.is_ready)
+        return NULL;
+    if (address == MPI_IN_PLACE)
+        return "in place where it cannot be";
+    /* Types with absolute addresses are used with MPI_BOTTOM, which is NULL. */
+    if (!address && count && shape_of(type)->bytes && shape_of(type)->layout.true_lower_bound == 0)
+        return "no buffer";
+    return NULL;
+}
+
+/* A type of more elements than an int holds. */
+static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
+{
+    MPI_Datatype many, types[2];
+    MPI_Aint lower, extent, places[2] = {0, 0};
+    int lengths[2] = {1, (int)(count % MOST_AT_ONCE)};
+    int code = PMPI_Type_vector((int)(count / MOST_AT_ONCE), MOST_AT_ONCE, MOST_AT_ONCE, type, &many);
+    if (code != MPI_SUCCESS)
+        return code;
+    PMPI_Type_get_extent(type, &lower, &extent);
+    places[1] = (MPI_Aint)(count - count % MOST_AT_ONCE) * extent;
+    types[0] = many;
+    types[1] = type;
+    code = PMPI_Type_create_struct(2, lengths, places, types, large);
+    if (code == MPI_SUCCESS)
+        code = PMPI_Type_commit(large);
+    PMPI_Type_free(&many);
+    return code;
+}
+
+int counted(size_t count, MPI_Datatype type, struct counted *counted)
+{
+    *counted = (struct counted){(int)count, type, count > INT_MAX};
+    if (!counted->is_made)
+        return MPI_SUCCESS;
+    counted->count = 1;
+    return large_type(count, type, &counted->type);
+}
+
+void release_counted(struct counted *counted)
+{
+    if (counted->is_made)
+        PMPI_Type_free(&counted->type);
+}

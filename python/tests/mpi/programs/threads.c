@@ -1,0 +1,109 @@
+/* Threads that run collectives at the same time, for a race detector. Prints "threads: right" when all results are.
+ *
+ *     threads ROUNDS
+ *
+ * Each of four threads has a communicator of its own. In each round it starts two reductions, one with an operator that it
+ * frees at once, duplicates its communicator now and then, runs blocking collectives on it, also with a type that has
+ * gaps, and then waits for the reductions: by MPI_Wait, or by MPI_Test until they are complete. So every thread advances
+ * and frees calls that others have started.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { THREADS = 4, COUNT = 6 };
+
+static int rank, ranks, rounds, failures;
+
+static void expect(int is_right, const char *what)
+{
+    if (is_right)
+        return;
+    __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
+    printf("rank %d of %d: wrong: %s\n", rank, ranks, what);
+}
+
+static void add(void *from, void *into, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        ((int *)into)[i] += ((int *)from)[i];
+}
+
+static void complete(MPI_Request *request, int waits)
+{
+    int flag = 0;
+    if (waits)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    while (!waits && !flag)
+        MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void blocking(MPI_Comm comm, MPI_Datatype gaps, int round)
+{
+    int sum = 0, root = round % ranks, data[2 * COUNT];
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    expect(sum == ranks * (ranks - 1) / 2, "a blocking sum");
+    for (int i = 0; i < 2 * COUNT; i++)
+        data[i] = rank == root ? round + i : -1;
+    MPI_Bcast(data, 1, gaps, root, comm);
+    for (int i = 0; i < COUNT; i++)
+        expect(data[2 * i] == round + 2 * i, "a broadcast of a type with gaps");
+    MPI_Barrier(comm);
+}
+
+static void *work(void *argument)
+{
+    MPI_Comm comm = *(MPI_Comm *)argument;
+    MPI_Datatype gaps;
+    MPI_Type_vector(COUNT, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    for (int round = 0; round < rounds; round++) {
+        MPI_Comm used = comm;
+        if (round % 8 == 0)
+            MPI_Comm_dup(comm, &used);
+        int one = 1, sums[2] = {0};
+        MPI_Op op;
+        MPI_Request requests[2];
+        MPI_Op_create(add, 1, &op);
+        MPI_Iallreduce(&one, &sums[0], 1, MPI_INT, op, used, &requests[0]);
+        MPI_Op_free(&op);
+        MPI_Iallreduce(&one, &sums[1], 1, MPI_INT, MPI_SUM, used, &requests[1]);
+        blocking(used, gaps, round);
+        complete(&requests[round % 2], round % 3);
+        complete(&requests[1 - round % 2], round % 5);
+        expect(sums[0] == ranks && sums[1] == ranks, "started sums");
+        if (used != comm)
+            MPI_Comm_free(&used);
+    }
+    MPI_Type_free(&gaps);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    pthread_t threads[THREADS];
+    MPI_Comm comms[THREADS];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (provided < MPI_THREAD_MULTIPLE) {
+        if (rank == 0)
+            puts("threads: none");
+        return MPI_Finalize();
+    }
+    rounds = argc > 1 ? atoi(argv[1]) : 100;
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, work, &comms[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        MPI_Comm_free(&comms[i]);
+    }
+    if (rank == 0 && !failures)
+        puts("threads: right");
+    return MPI_Finalize();
+}

@@ -1,0 +1,83 @@
+"""The preloaded library under a race detector: ThreadSanitizer sees what the C files of the library do.
+
+It does not see what libhocket does, which is Rust and not compiled for it: the C files tell it where libhocket changes
+an engine or a program.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hocket.mpi.preload import NATIVE, SOURCES, kept, library_flag
+
+from .conftest import Mpi, Ran
+
+pytestmark = pytest.mark.real_mpi
+
+FLAGS = ["-g", "-fsanitize=thread"]
+SUPPRESSIONS = Path(__file__).with_name("races.supp")
+LINES = [
+    "allreduce: recursive_doubling",
+    "iallreduce: recursive_doubling",
+    "broadcast: binomial",
+    "barrier: dissemination",
+]
+FUNCTIONS = {"MPI_Allreduce", "MPI_Barrier", "MPI_Bcast", "MPI_Iallreduce"}
+
+
+@pytest.fixture
+def detector(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip where ThreadSanitizer is missing, or where its programs do not run; set what the MPIs need beside it."""
+    monkeypatch.setenv(
+        "UCX_MEM_EVENTS", "n"
+    )  # MPICH: UCX's memory hooks lock in threads that the detector does not know yet
+    monkeypatch.setenv("PMIX_MCA_gds", "hash")  # Open MPI: its shared memory lies at addresses that the detector needs
+    source, program = tmp_path / "empty.c", tmp_path / "empty"
+    source.write_text("int main(void) { return 0; }\n")
+    line = [mpi.installation.mpicc, *FLAGS, source, "-o", program]
+    made = subprocess.run(line, capture_output=True, text=True, check=False)
+    ran = made if made.returncode else subprocess.run([program], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        pytest.skip(f"no ThreadSanitizer here: {(ran.stderr.strip().splitlines() or ['its programs do not run'])[-1]}")
+
+
+def run(mpi: Mpi, native: Path, ranks: int, rounds: int) -> Ran:
+    """Run the threads with a library compiled from the sources in `native`."""
+    flags = ["-shared", "-pthread", library_flag(mpi.installation), *FLAGS]
+    library = kept(mpi.installation, "libhocket_mpi.so", [native / name for name in SOURCES], flags)
+    variables = {
+        "LD_PRELOAD": str(library),
+        "TSAN_OPTIONS": f"ignore_noninstrumented_modules=1 halt_on_error=1 suppressions={SUPPRESSIONS}",
+    }
+    ran = mpi.run(ranks, [mpi.compiled("threads.c", *FLAGS), str(rounds)], LINES, variables=variables)
+    if "threads: none" in ran.output:
+        pytest.skip("this MPI has no MPI_THREAD_MULTIPLE")
+    return ran
+
+
+def races(ran: Ran) -> list[str]:
+    return re.findall(r"SUMMARY: ThreadSanitizer: (.*)", ran.output + ran.errors)
+
+
+@pytest.mark.usefixtures("detector")
+@pytest.mark.parametrize(("ranks", "rounds"), [(2, 200), (3, 100)])
+def test_threads_that_run_collectives_at_once_race_for_nothing(mpi: Mpi, ranks: int, rounds: int) -> None:
+    ran = run(mpi, NATIVE, ranks, rounds)
+    assert races(ran) == []
+    assert "threads: right" in ran.output, ran.output + ran.errors
+    assert {function for function, _ in ran.algorithms} == FUNCTIONS, ran.errors
+
+
+@pytest.mark.usefixtures("detector")
+@pytest.mark.parametrize("lock", ["&state->lock", "&ended_lock"])
+def test_a_lock_that_is_left_out_is_found(mpi: Mpi, lock: str, tmp_path: Path) -> None:
+    native = tmp_path / "native"
+    shutil.copytree(NATIVE, native)
+    for source in (native / "shim").glob("*.c"):
+        source.write_text(re.sub(rf"\b(pthread_mutex_)?(un)?lock\({re.escape(lock)}\);", "", source.read_text()))
+    assert any(races(run(mpi, native, 2, 400)) for _ in range(6))
