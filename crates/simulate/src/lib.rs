@@ -29,6 +29,7 @@ use dataflow::{Failure, Order};
 use hocket_core::{Call, Error, Program, Result};
 use hocket_machine::{Machine, Noise};
 use rank::Run;
+use serde::Serialize;
 
 /// A machine as the engines use it: its network model and what a rank computes with.
 pub struct Platform {
@@ -81,20 +82,25 @@ pub enum Engine {
     Events,
 }
 
-/// What a simulation found.
-#[derive(Clone, Debug, PartialEq)]
+/// What a simulation found. It is serialised as it is, but for times, records and links, of which more is told than they
+/// hold, and for the engine, which not every simulation has a choice of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that ran: "dataflow" or "events".
+    #[serde(skip)]
     pub engine: &'static str,
-    /// When each rank's program ended, in seconds from the common start.
+    /// When each rank's program ended, in seconds from the common start; of many trials [`Many::ends`] tells instead.
+    #[serde(skip)]
     pub rank_times_s: Vec<f64>,
     /// Messages sent by all ranks.
     pub messages: u64,
     /// Bytes of these messages.
     pub message_bytes: u64,
     /// What each rank did when, in order of rank and time; empty unless asked for.
+    #[serde(skip)]
     pub trace: Vec<Record>,
     /// What each link of the network carried; empty where messages do not meet.
+    #[serde(skip)]
     pub links: Vec<LinkUse>,
     /// What happened to circuits; none where the network has no circuits.
     pub circuits: Option<CircuitCounts>,
