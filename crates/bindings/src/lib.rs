@@ -156,6 +156,7 @@ fn machine(text: &str, file: &str) -> PyResult<String> {
         "network": texts(&machine.network),
         "node": texts(&machine.node),
         "noise": noise,
+        "quantities": machine.network.read_so_far(),
     }))
 }
 
