@@ -29,8 +29,8 @@ class Machine:
         network: The keys of its section [network], as in the file.
         node: The keys of its section [node].
         noise: The keys of its sections [noise.os] and [noise.network], by "os" and "network".
-        quantities: What the texts of all keys mean: numbers in SI units, lists and names. A key is told with its section,
-            and with the unit where it has one: "network.latency_s", "node.reduce_bandwidth_bytes_per_s", "network.dims".
+        quantities: What the texts of all keys mean: numbers in SI units, lists and names. A key is told with its
+            section and, where it has one, its unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
         text: The text of its file.
         file: The name of its file, for messages.
     """

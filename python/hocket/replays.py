@@ -78,7 +78,7 @@ class AlgorithmUse:
 class Replay:
     """What a replay found. Functions, ranks, links and circuits are those of the first trial.
 
-    The keys of what the compiled module returns are arguments; those of the trace are `program`, `calls` and `traced_s`.
+    The keys of what the compiled module returns are arguments; `program`, `calls` and `traced_s` are the trace's.
 
     Attributes:
         program: The traced program's name.
