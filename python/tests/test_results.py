@@ -23,6 +23,7 @@ nodes = 4
 bandwidth = "1 GB/s"
 reconfiguration = "1 us"
 latency = "1 us"
+ports = 1
 policy = "naive"
 """
 PACKETS = """

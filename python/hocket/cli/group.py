@@ -19,9 +19,8 @@ class Group(click.Group):
         summaries: What each command is for: the first paragraph of its own help.
     """
 
-    def __init__(self, *arguments: Any, package: str, summaries: Mapping[str, str], **more: Any) -> None:
-        stand_ins = [click.Command(name, help=summary) for name, summary in summaries.items()]
-        super().__init__(*arguments, commands=stand_ins, **more)
+    def __init__(self, name: str | None = None, *, package: str, summaries: Mapping[str, str], **more: Any) -> None:
+        super().__init__(name, [click.Command(each, help=summary) for each, summary in summaries.items()], **more)
         self._package = package
 
     def resolve_command(
