@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 
 use crate::runnable::How;
 
-/// A call of an algorithm by name. Results repeat what was asked for; how operands combine does not matter to them, and the
-/// values of parameters they tell as they became.
+/// A call of an algorithm by name. Results repeat it, without the fields that they have in another shape or do not depend on.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallRequest {
@@ -206,7 +205,7 @@ pub struct ScheduleRequest {
 }
 
 impl ScheduleRequest {
-    /// What results tell of it as of a call, whose size nobody knows.
+    /// The call that results name; its size is not known.
     pub fn as_call(&self) -> CallRequest {
         CallRequest {
             collective: "schedule".to_owned(),

@@ -82,14 +82,14 @@ pub enum Engine {
     Events,
 }
 
-/// What a simulation found. It is serialised as it is, but for times, records and links, of which more is told than they
-/// hold, and for the engine, which not every simulation has a choice of.
+/// What a simulation found. A field is serialised under its name, but for times, records and links, which results have in
+/// another shape, and the engine, which a replay does not choose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that ran: "dataflow" or "events".
     #[serde(skip)]
     pub engine: &'static str,
-    /// When each rank's program ended, in seconds from the common start; of many trials [`Many::ends`] tells instead.
+    /// When each rank's program ended, in seconds from the common start; empty in [`Many`], which has `ends`.
     #[serde(skip)]
     pub rank_times_s: Vec<f64>,
     /// Messages sent by all ranks.

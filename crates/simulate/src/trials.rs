@@ -44,7 +44,7 @@ impl Default for Trials {
 pub struct Many {
     /// When the ranks ended, for each trial.
     pub ends: Vec<Ends>,
-    /// What else was found, in the first trial.
+    /// What the first trial found besides.
     pub first: Outcome,
 }
 
