@@ -20,8 +20,8 @@ from hocket.simulation import (
     Statistics,
     Trials,
     as_machine,
-    network_of,
     trials_request,
+    values_of,
 )
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
@@ -78,7 +78,7 @@ class AlgorithmUse:
 class Replay:
     """What a replay found. Functions, ranks, links and circuits are those of the first trial.
 
-    The keys of what the compiled module returns are arguments; `program`, `calls` and `traced_s` are the trace's.
+    It is what the compiled module returns, key by key, and `time_s`; `program`, `calls` and `traced_s` are the trace's.
 
     Attributes:
         program: The traced program's name.
@@ -108,7 +108,7 @@ class Replay:
     scale_compute: float
     seed: int
     trials: int
-    time_s: Statistics = field(init=False)
+    time_s: Statistics
     traced_s: float
     messages: int
     message_bytes: int
@@ -119,10 +119,6 @@ class Replay:
     circuits: Circuits | None
     version: str
     times_s: tuple[float, ...] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        """Say what the times of the trials have in common."""
-        object.__setattr__(self, "time_s", Statistics.of(self.times_s))
 
     @property
     def mpi_share(self) -> float:
@@ -220,7 +216,7 @@ def _result(trace: Trace, found: Mapping[str, Any]) -> Replay:
         program=trace.program,
         calls=trace.calls,
         traced_s=max(rank.on_rank_0_s(rank.end_s) for rank in trace.ranks),
-        **{**found, **rows, **network_of(found), "times_s": tuple(found["times_s"])},
+        **{**found, **rows, **values_of(found)},
     )
 
 

@@ -34,13 +34,13 @@ __all__ = [
     "as_machine",
     "link_uses",
     "machine_request",
-    "network_of",
     "observe",
     "simulate",
     "simulate_schedule",
     "trace",
     "trace_schedule",
     "trials_request",
+    "values_of",
 ]
 
 Engine: TypeAlias = Literal["auto", "dataflow", "events"]
@@ -232,7 +232,7 @@ class Circuits:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What a simulation found, and what it was given: the keys of what the compiled module returns are the arguments.
+    """What a simulation found, and what it was given: what the compiled module returns, key by key, and `time_s`.
 
     Attributes:
         collective: The collective, or "schedule".
@@ -269,7 +269,7 @@ class Simulation:
     engine: str
     seed: int
     trials: int
-    time_s: Statistics = field(init=False)
+    time_s: Statistics
     messages: int
     message_bytes: int
     formula_s: float | None
@@ -284,10 +284,6 @@ class Simulation:
     circuits: Circuits | None
     steps: tuple[dict[str, float], ...]
     times_s: tuple[float, ...] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        """Say what the times of the trials have in common."""
-        object.__setattr__(self, "time_s", Statistics.of(self.times_s))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, without the single trials."""
@@ -496,18 +492,20 @@ def _told(on_trials: OnTrials | None) -> OnTrials | None:
 
 
 def _trace(found: dict[str, Any]) -> Trace:
-    simulation = {**found["simulation"], **network_of(found["simulation"])}
+    simulation = {**found["simulation"], "steps": tuple(found["simulation"]["steps"])}
     return Trace(
-        Simulation(**{**simulation, "steps": tuple(simulation["steps"]), "times_s": tuple(simulation["times_s"])}),
+        Simulation(**{**simulation, **values_of(simulation)}),
         tuple(Event(**row) for row in found["events"]),
         tuple(LinkUse(**row) for row in found["link_uses"]),
     )
 
 
-def network_of(found: Mapping[str, Any]) -> dict[str, Links | Circuits | None]:
-    """Return what a result says of links and circuits, each as a value of its class."""
-    links, circuits = found["links"], found["circuits"]
+def values_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return times, links and circuits of what the compiled module returns, as values of their classes."""
+    times_s, links, circuits = tuple(found["times_s"]), found["links"], found["circuits"]
     return {
+        "times_s": times_s,
+        "time_s": Statistics.of(times_s),
         "links": None if links is None else Links(**links),
         "circuits": None if circuits is None else Circuits(**circuits),
     }
