@@ -9,6 +9,7 @@ anything. `>>> ` begins a session of Python. A `diff` removes and keeps lines th
 import contextlib
 import doctest
 import io
+import json
 import re
 import runpy
 import shlex
@@ -16,13 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import pytest
 from markdown_it import MarkdownIt
 
 import hocket
 from hocket.cli import main
 from hocket.cli.app import hocket as commands
+from hocket.cli.group import Group
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent
@@ -149,12 +150,43 @@ def section(page: str, title: str) -> str:
 def test_every_option_is_explained(name: str) -> None:
     """Find the options of a command in its section."""
     text = section("cli.md", f"hocket {name}")
-    command = commands.commands[name]
-    for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+    command = commands.load(name)
+    for each in map(command.load, command.commands) if isinstance(command, Group) else [command]:
         assert name == each.name or f"hocket {name} {each.name}" in text
         for parameter in each.params:
             if parameter.param_type_name == "option":
                 assert any(re.search(rf"`{option}[ `]", text) for option in parameter.opts), parameter.opts
+
+
+SPEC = """
+ranks = 4
+sizes = "8B"
+[algorithms]
+"allreduce/ring" = {}
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "show machine k_computer --route 0 1",
+        "verify allreduce ring --ranks 2",
+        "simulate allreduce ring --ranks 4 --size 8B",
+        "compare allreduce ring --ranks 4 --sizes 8B",
+        "sweep spec.toml",
+        f"replay {Path(hocket.__file__).parent}/studies/ft-class-a-16-ranks.hktrace",
+    ],
+)
+def test_every_key_is_explained(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare the keys of what a command prints as JSON with the last table of its section."""
+    monkeypatch.chdir(tmp_path)
+    Path("spec.toml").write_text(SPEC)
+    printed, status = run(f"hocket {line} --json", 0)
+    assert status == 0
+    rows = section("cli.md", f"hocket {line.split()[0]}").rpartition("\n| key | |\n")[2].partition("\n\n")[0]
+    first = [row.split("|")[1] for row in rows.splitlines()]
+    explained = {key for cell in first for key in re.findall(r"`(\w+)`", cell)}
+    assert explained == json.loads(printed).keys()
 
 
 @pytest.mark.parametrize("name", [name for name in hocket.__all__ if not name.startswith("_")])

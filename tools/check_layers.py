@@ -21,7 +21,7 @@ CRATES = (
     ("hocket-machine",),
     ("hocket-algorithms",),
     WORLDS,
-    ("hocket", "hocket-engine"),
+    ("hocket", "hocket-engine", "hocket-replay"),
     ("hocket-bindings",),
 )
 """Layers, the lowest first. A crate depends on crates of lower layers only."""
@@ -30,8 +30,8 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 """Worlds run any program: only their tests know the catalogue."""
 
 MODULES = (
-    ("_native", "call", "models", "typing", "version"),
-    ("checks",),
+    ("_native", "call", "models", "typing"),
+    ("checks", "version"),
     ("files", "parallel", "units"),
     ("machine",),
     ("library", "traces"),
@@ -65,6 +65,7 @@ CALLS_NATIVE = (
     "topology",
     "units",
     "verification",
+    "version",
 )
 """Who calls the compiled module; its `Error` is everybody's but the applications'."""
 

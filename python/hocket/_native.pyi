@@ -6,6 +6,7 @@ from typing import Any
 class Error(ValueError):
     """Inability to do what was asked, in one line: what, where, and what was expected."""
 
+def version() -> str: ...
 def catalogue() -> str: ...
 def complete(
     algorithm: str, declared: list[tuple[str, bool, int, int]], given: list[tuple[str, int]], element_bytes: int

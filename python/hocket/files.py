@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 import sys
 from os import PathLike, fspath
 from pathlib import Path
@@ -139,7 +138,7 @@ def _print(content: bytes | str) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
         with open(temporary, "xb") as file:
             file.write(data)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 from hocket import _native, checks
 from hocket._native import Error
@@ -28,6 +29,8 @@ class Machine:
         network: The keys of its section [network], as in the file.
         node: The keys of its section [node].
         noise: The keys of its sections [noise.os] and [noise.network], by "os" and "network".
+        quantities: What the texts of all keys mean: numbers in SI units, lists and names. A key is told with its
+            section and, where it has one, its unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
         text: The text of its file.
         file: The name of its file, for messages.
     """
@@ -37,6 +40,7 @@ class Machine:
     network: Mapping[str, str] = field(repr=False)
     node: Mapping[str, str] = field(repr=False)
     noise: Mapping[str, Mapping[str, str]] = field(repr=False)
+    quantities: Mapping[str, Any] = field(repr=False)
     text: str = field(repr=False)
     file: str = field(repr=False)
 

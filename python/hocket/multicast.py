@@ -69,8 +69,7 @@ def simulate_multicast(
         "way": text("way", way),
         "machine": as_machine(machine).as_request(),
     }
-    found = json.loads(_native.simulate_multicast(json.dumps(request)))
-    return Delivery(found["time_s"], found["messages"], found["message_bytes"])
+    return Delivery(**json.loads(_native.simulate_multicast(json.dumps(request))))
 
 
 def _members(group: object) -> list[int]:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
-from hocket.comparison import Comparison
-from hocket.mpi.benchmark import Bench, Prediction
 from hocket.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from hocket.comparison import Comparison
+    from hocket.mpi.benchmark import Bench, Prediction
 
 __all__ = ["FORMATS", "bench_chart", "chart", "encode", "render"]
 

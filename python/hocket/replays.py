@@ -21,11 +21,11 @@ from hocket.simulation import (
     Trials,
     as_machine,
     trials_request,
+    values_of,
 )
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
-from hocket.version import version
 
 __all__ = ["DEFAULT_RULES", "AlgorithmUse", "FunctionUse", "RankUse", "Replay", "replay", "replay_events"]
 
@@ -77,6 +77,8 @@ class AlgorithmUse:
 @dataclass(frozen=True)
 class Replay:
     """What a replay found. Functions, ranks, links and circuits are those of the first trial.
+
+    It is what the compiled module returns, key by key, and `time_s`; `program`, `calls` and `traced_s` are the trace's.
 
     Attributes:
         program: The traced program's name.
@@ -204,32 +206,17 @@ def _replay(
         "trace": is_traced,
     }
     answer = json.loads(_native.replay(json.dumps(request), columns))
-    return _result(trace, scale_compute, trials, answer), _events(answer)
+    return _result(trace, answer["replay"]), _events(answer)
 
 
-def _result(trace: Trace, scale_compute: float, trials: Trials, answer: Mapping[str, Any]) -> Replay:
-    times_s = tuple(answer["last_s"])
-    functions = (FunctionUse(**row) for row in answer["functions"])
-    links = answer["links"]
+def _result(trace: Trace, found: Mapping[str, Any]) -> Replay:
+    classes = {"functions": FunctionUse, "rank_uses": RankUse, "algorithms": AlgorithmUse}
+    rows = {name: tuple(of(**row) for row in found[name]) for name, of in classes.items()}
     return Replay(
         program=trace.program,
-        ranks=len(trace.ranks),
         calls=trace.calls,
-        machine=answer["machine"],
-        scale_compute=scale_compute,
-        seed=trials.seed,
-        trials=len(times_s),
-        time_s=Statistics.of(times_s),
         traced_s=max(rank.on_rank_0_s(rank.end_s) for rank in trace.ranks),
-        messages=answer["messages"],
-        message_bytes=answer["message_bytes"],
-        functions=tuple(sorted(functions, key=lambda use: (-use.time_s, use.function))),
-        rank_uses=tuple(RankUse(**row) for row in answer["rank_uses"]),
-        algorithms=tuple(AlgorithmUse(**row) for row in answer["algorithms"]),
-        links=None if links is None else Links(**{name: value for name, value in links.items() if name != "rows"}),
-        circuits=None if answer["circuits"] is None else Circuits(**answer["circuits"]),
-        version=version(),
-        times_s=times_s,
+        **{**found, **rows, **values_of(found)},
     )
 
 
@@ -238,7 +225,7 @@ def _events(answer: Mapping[str, Any]) -> tuple[Event, ...]:
         Event(row["rank"], row["function"], row["rank"], 0, 0.0, row["start_s"], row["end_s"])
         for row in answer["calls"]
     ]
-    verbs = [Event(**row) for row in answer["trace"]]
+    verbs = [Event(**row) for row in answer["events"]]
     # A call begins before what it does, and ends after it.
     return tuple(sorted([*calls, *verbs], key=lambda event: (event.rank, event.start_s, -event.end_s)))
 
@@ -265,7 +252,7 @@ def _mode(function: str) -> int:
 
 
 class _Encoder:
-    """Turns a trace into columns of numbers, one call after the other, as crates/hocket/src/replay reads them."""
+    """Turns a trace into columns of numbers, one call after the other, as crates/replay reads them."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace

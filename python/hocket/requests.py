@@ -25,7 +25,6 @@ __all__ = [
     "element_size",
     "guarded",
     "numbers",
-    "parameters_of",
     "refusal",
     "shape_of",
 ]
@@ -68,12 +67,6 @@ def _gap(value: Any) -> str:
 def numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:
     """Return those parameters of a completed call that are numbers: what a program takes."""
     return {name: value for name, value in parameters.items() if isinstance(value, int)}
-
-
-def parameters_of(request: Mapping[str, Any]) -> dict[str, int | str]:
-    """Return the values of all parameters of the request for a call."""
-    gap = request.get(GAP)
-    return {**request["parameters"], **({} if gap is None else {GAP: gap})}
 
 
 def element_size(element_bytes: Any) -> int:

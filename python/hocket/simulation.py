@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from os import PathLike
@@ -12,13 +13,12 @@ from typing import Any, Literal, TypeAlias, get_args
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
-from hocket.checks import function, instance, number, shown, whole
+from hocket.checks import function, instance, number, shown, text, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
-from hocket.requests import ask, call_request, parameters_of
+from hocket.requests import ask, call_request
 from hocket.rules import resolved
 from hocket.schedule import Schedule
-from hocket.version import version
 
 __all__ = [
     "Engine",
@@ -40,6 +40,7 @@ __all__ = [
     "trace",
     "trace_schedule",
     "trials_request",
+    "values_of",
 ]
 
 Engine: TypeAlias = Literal["auto", "dataflow", "events"]
@@ -126,6 +127,8 @@ class Statistics:
         Raises:
             Error: There are none, or some are no finite numbers.
         """
+        if isinstance(times_s, tuple) and len(times_s) == 1 and isinstance(times_s[0], float):
+            return cls._of_one(times_s[0])
         import numpy as np
 
         try:
@@ -136,7 +139,6 @@ class Statistics:
             raise Error(f"times_s: got {shown(times_s)}, expected finite numbers, one at least")
         mean = float(np.clip(times.mean(), times.min(), times.max()))
         stderr = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else 0.0
-        shares = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
         least, most = float(times.min()), float(times.max())
         are_distinct = most - least > _MOST_BINS * np.spacing(most)
         counts, edges = np.histogram(times, bins=_MOST_BINS) if are_distinct else ([len(times)], [least, most])
@@ -147,12 +149,28 @@ class Statistics:
             stderr=stderr,
             interval=(mean - _NORMAL_95 * stderr, mean + _NORMAL_95 * stderr),
             quantiles={
-                f"{share:g}": float(value) for share, value in zip(shares, np.quantile(times, shares), strict=True)
+                f"{share:g}": float(value) for share, value in zip(_SHARES, np.quantile(times, _SHARES), strict=True)
             },
             histogram={"edges_s": [float(e) for e in edges], "counts": [int(c) for c in counts]},
         )
 
+    @classmethod
+    def _of_one(cls, time_s: float) -> Statistics:
+        """Return the statistics of one time: most simulations have no more, and need no package of arrays."""
+        if not math.isfinite(time_s):
+            raise Error(f"times_s: got {shown((time_s,))}, expected finite numbers, one at least")
+        return cls(
+            mean=time_s,
+            min=time_s,
+            max=time_s,
+            stderr=0.0,
+            interval=(time_s, time_s),
+            quantiles={f"{share:g}": time_s for share in _SHARES},
+            histogram={"edges_s": [time_s, time_s], "counts": [1]},
+        )
 
+
+_SHARES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 _NORMAL_95 = 1.96
 _MOST_BINS = 50
 
@@ -214,7 +232,7 @@ class Circuits:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What a simulation found, and what it was given.
+    """What a simulation found, and what it was given: what the compiled module returns, key by key, and `time_s`.
 
     Attributes:
         collective: The collective, or "schedule".
@@ -399,11 +417,12 @@ def observe(
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
     request = {**machine_request(known, engine, trials), "trace": events, "links": links}
-    given, answer = _ask(found, resolved(found, call, known), request, on_trials)
-    if links and answer["links"] is None:
+    run = partial(_native.simulate, on_trials=_told(on_trials))
+    given = call_request(found, resolved(found, call, known))
+    observed = _trace(ask(run, {"call": given, **request}, found))
+    if links and observed.simulation.links is None:
         raise Error(f"links: on machine {known.name} messages do not meet, expected a machine with a topology")
-    rows = answer["links"]["rows"] if links else ()
-    return Trace(_simulation(given, answer, trials), _events(answer), tuple(LinkUse(**row) for row in rows))
+    return observed
 
 
 def simulate_schedule(
@@ -419,8 +438,7 @@ def simulate_schedule(
     Raises:
         Error: An unknown machine, a deadlock, or an engine that does not apply.
     """
-    request = machine_request(as_machine(machine), engine, trials)
-    return _simulation(*_ask_schedule(schedule, request, on_trials), trials)
+    return _observe_schedule(schedule, machine_request(as_machine(machine), engine, trials), on_trials).simulation
 
 
 def trace_schedule(
@@ -433,8 +451,7 @@ def trace_schedule(
 ) -> Trace:
     """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
     request = {**machine_request(as_machine(machine), engine, trials), "trace": True}
-    given, answer = _ask_schedule(schedule, request, on_trials)
-    return Trace(_simulation(given, answer, trials), _events(answer))
+    return _observe_schedule(schedule, request, on_trials)
 
 
 def as_machine(machine: MachineLike) -> Machine:
@@ -462,63 +479,33 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _ask(
-    algorithm: Algorithm, call: Call, request: dict[str, Any], on_trials: OnTrials | None = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    given = call_request(algorithm, call)
-    run = partial(_native.simulate, on_trials=_told(on_trials))
-    return given, ask(run, {"call": given, **request}, algorithm)
-
-
-def _ask_schedule(
-    schedule: Schedule, request: dict[str, Any], on_trials: OnTrials | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _observe_schedule(schedule: Schedule, request: dict[str, Any], on_trials: OnTrials | None) -> Trace:
     instance("schedule", schedule, Schedule, "hocket.Schedule")
-    stand_in = Algorithm("schedule", schedule.name)
-    given = call_request(stand_in, Call(ranks=0, size_bytes=0))
+    name = text("schedule: name", schedule.name)
     run = partial(_native.simulate_schedule, on_trials=_told(on_trials))
-    return given, ask(run, {"schedule": schedule.data, **request}, stand_in)
+    given = {"name": name, "schedule": schedule.data}
+    return _trace(ask(run, {"call": given, **request}, Algorithm("schedule", name)))
 
 
 def _told(on_trials: OnTrials | None) -> OnTrials | None:
     return None if on_trials is None else function("on_trials", on_trials)
 
 
-def _simulation(given: dict[str, Any], answer: dict[str, Any], trials: Trials) -> Simulation:
-    """Put together what was asked and what was found."""
-    times_s = answer["last_s"]
-    names = {"min": "first_s", "mean": "mean_s", "max": "last_s"}
-    return Simulation(
-        collective=given["collective"],
-        algorithm=given["algorithm"],
-        ranks=answer["ranks"],
-        size_bytes=given["size_bytes"],
-        machine=answer["machine"],
-        engine=answer["engine"],
-        seed=trials.seed,
-        trials=len(times_s),
-        time_s=Statistics.of(times_s),
-        messages=answer["messages"],
-        message_bytes=answer["message_bytes"],
-        formula_s=answer["formula_s"],
-        formula_is_exact=answer["formula_is_exact"],
-        parameters={**parameters_of(given), **answer["parameters"]},
-        version=version(),
-        root=given["root"],
-        element_bytes=given["element_bytes"],
-        in_place=given["in_place"],
-        links=_links(answer),
-        circuits=None if answer["circuits"] is None else Circuits(**answer["circuits"]),
-        rank_time_s={name: sum(answer[key]) / len(times_s) for name, key in names.items()},
-        steps=tuple(answer.get("steps", ())),
-        times_s=tuple(times_s),
+def _trace(found: dict[str, Any]) -> Trace:
+    simulation = {**found["simulation"], "steps": tuple(found["simulation"]["steps"])}
+    return Trace(
+        Simulation(**{**simulation, **values_of(simulation)}),
+        tuple(Event(**row) for row in found["events"]),
+        tuple(LinkUse(**row) for row in found["link_uses"]),
     )
 
 
-def _links(answer: dict[str, Any]) -> Links | None:
-    found = answer["links"]
-    return None if found is None else Links(**{name: value for name, value in found.items() if name != "rows"})
-
-
-def _events(answer: dict[str, Any]) -> tuple[Event, ...]:
-    return tuple(Event(**row) for row in answer["trace"])
+def values_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return times, links and circuits of what the compiled module returns, as values of their classes."""
+    times_s, links, circuits = tuple(found["times_s"]), found["links"], found["circuits"]
+    return {
+        "times_s": times_s,
+        "time_s": Statistics.of(times_s),
+        "links": None if links is None else Links(**links),
+        "circuits": None if circuits is None else Circuits(**circuits),
+    }

@@ -1,5 +1,7 @@
 """Parameters that depend on the machine."""
 
+from dataclasses import replace
+
 import pytest
 
 import hocket
@@ -20,7 +22,7 @@ def machine(**keys: str) -> hocket.Machine:
     quiet = hocket.Machine.parse(QUIET, "quiet.toml")
     network = {**quiet.network, **{key: value for key, value in keys.items() if key == "link_bandwidth"}}
     node = {**quiet.node, **{key: value for key, value in keys.items() if key != "link_bandwidth"}}
-    return hocket.Machine(quiet.name, quiet.model, network, node, quiet.noise, quiet.text, quiet.file)
+    return replace(quiet, network=network, node=node)
 
 
 LINKS = {"link_bandwidth": "4 GB/s", "software_latency": "1 us"}

@@ -1,7 +1,10 @@
 //! The one place where Rust meets Python: JSON requests in, JSON results out.
 
+mod multicast;
 mod program;
 mod replay;
+mod request;
+mod result;
 mod runnable;
 mod topology;
 mod watch;
@@ -11,9 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::cases::{self, Wanted};
-use hocket::multicast::MulticastRequest;
 use hocket::pacing::{self, Gap};
-use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, budget, units};
@@ -23,10 +24,15 @@ use hocket_record::Schedule;
 use hocket_simulate::{Options, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runnable::{How, Runnable};
+use request::{CallRequest, MachineRequest, ScheduleRequest, SimulateRequest};
+use result::{Simulation, StepTime, Trace};
+use runnable::Runnable;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::{Error, raise, read, write};
+
+/// What results tell as their version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn describe(entry: &Entry) -> Value {
     let parameter = |p: &hocket_core::Parameter| {
@@ -52,6 +58,12 @@ fn describe(entry: &Entry) -> Value {
         "topology": entry.about.topology,
         "parameters": entry.about.parameters.iter().map(parameter).chain(gap).collect::<Vec<_>>(),
     })
+}
+
+/// The version of Hocket.
+#[pyfunction]
+fn version() -> &'static str {
+    VERSION
 }
 
 /// Every algorithm of the catalogue.
@@ -144,6 +156,7 @@ fn machine(text: &str, file: &str) -> PyResult<String> {
         "network": texts(&machine.network),
         "node": texts(&machine.node),
         "noise": noise,
+        "quantities": machine.network.read_so_far(),
     }))
 }
 
@@ -160,34 +173,30 @@ fn simulate(
     let (runnable, call) = Runnable::resolve(&request.call, program)?;
     let platform = request.machine.platform().map_err(raise)?;
     let gap = request.call.gap().map_err(raise)?;
-    let (call, steps) = match &runnable {
-        Runnable::Listed(entry) => py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?,
-        _ => (call, Vec::new()),
+    let entry = runnable.entry();
+    let (call, steps) = match entry {
+        Some(entry) => py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?,
+        None => (call, Vec::new()),
     };
-    let predicted = match &runnable {
-        Runnable::Listed(entry) => hocket::predict(entry, &call, &platform).map_err(raise)?,
-        _ => None,
-    };
-    let parameters = match &runnable {
-        Runnable::Listed(entry) => entry.about.parameters.iter().map(|p| (p.name, call.parameter(p.name))).collect(),
-        _ => BTreeMap::new(),
-    };
-    let trials = request.trials.trials().map_err(raise)?;
-    let how = How { engine: request.engine, is_traced: request.trace, trials, on_trials };
-    if request.trace {
+    let predicted = entry.map_or(Ok(None), |entry| hocket::predict(entry, &call, &platform)).map_err(raise)?;
+    let how = request.how(on_trials).map_err(raise)?;
+    if how.is_traced {
         wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
     }
-    let result = py.detach(move || {
+    let parameters = request.call.values(entry, &call);
+    let found = py.detach(move || {
         let many = runnable.simulate(&call, &platform, how)?;
-        wire::check_operations(many.trace.len() as f64)?;
-        let result = SimulateResult::new(call.ranks, &many, &platform, predicted, request.links);
-        Ok::<_, PyErr>(SimulateResult { steps, parameters, ..result })
+        wire::check_operations(many.first.trace.len() as f64)?;
+        Ok::<_, PyErr>(Trace::new(request.call, many, &platform, request.trials.seed, request.links))
     })?;
-    let mut result = serde_json::to_value(&result).map_err(|e| Error::new_err(e.to_string()))?;
-    result["collective"] = json!(request.call.collective);
-    result["algorithm"] = json!(request.call.algorithm);
-    result["size_bytes"] = json!(request.call.size_bytes);
-    write(&result)
+    let simulation = Simulation {
+        formula_s: predicted.map(|predicted| predicted.time_s),
+        formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
+        parameters,
+        steps,
+        ..found.simulation
+    };
+    write(&Trace { simulation, ..found })
 }
 
 /// A call on a machine, of which something is asked.
@@ -235,45 +244,27 @@ fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
     let gap = request.gap().map_err(raise)?;
     let simulated = py.detach(|| pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()));
     let (step, outcome) = simulated.map_err(raise)?;
-    write(&json!({
-        "overlap": step.overlap,
-        "gap_packets": step.gap_packets,
-        "time_s": outcome.time_s(),
-        "message_bytes": outcome.message_bytes,
-    }))
-}
-
-/// Simulates dynamic multicasts.
-#[pyfunction]
-fn simulate_multicast(py: Python<'_>, request: &str) -> PyResult<String> {
-    let request: MulticastRequest = read(request)?;
-    let outcome = py.detach(|| request.simulate()).map_err(raise)?;
-    write(&json!({
-        "time_s": outcome.time_s(),
-        "engine": outcome.engine,
-        "messages": outcome.messages,
-        "message_bytes": outcome.message_bytes,
-    }))
+    write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
 }
 
 /// Simulates a schedule; `on_trials` is told now and then how many trials are done.
 #[pyfunction]
 #[pyo3(signature = (request, on_trials = None))]
 fn simulate_schedule(py: Python<'_>, request: &str, on_trials: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: SimulateRequest<Schedule> = read(request)?;
-    let schedule = request.call;
+    let request: SimulateRequest<ScheduleRequest> = read(request)?;
+    let asked = request.call.as_call();
+    let schedule = &request.call.schedule;
     schedule.check().map_err(raise)?;
     let platform = request.machine.platform().map_err(raise)?;
     let call =
         Call { element_bytes: schedule.element_bytes, ..Call::new(Collective::Barrier, schedule.ranks.len(), 0) };
-    let trials = request.trials.trials().map_err(raise)?;
-    let how = How { engine: request.engine, is_traced: request.trace, trials, on_trials };
-    let result = py.detach(move || {
-        let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
-        wire::check_operations(many.trace.len() as f64)?;
-        Ok::<_, PyErr>(SimulateResult::new(call.ranks, &many, &platform, None, request.links))
+    let how = request.how(on_trials).map_err(raise)?;
+    let found = py.detach(move || {
+        let many = Runnable::Recorded(request.call.schedule).simulate(&call, &platform, how)?;
+        wire::check_operations(many.first.trace.len() as f64)?;
+        Ok::<_, PyErr>(Trace::new(asked, many, &platform, request.trials.seed, request.links))
     })?;
-    write(&result)
+    write(&found)
 }
 
 /// The values that an algorithm of the catalogue accepts a call with: of its parameters, and of the names in its formulas
@@ -478,8 +469,10 @@ mod _native {
     use super::{
         accept, bound, catalogue, check_gap, check_memory, check_rules, collective_named, complete, machine,
         parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
-        schedule_to_goal, simulate, simulate_multicast, simulate_schedule, simulate_step, steps, verify,
+        schedule_to_goal, simulate, simulate_schedule, simulate_step, steps, verify, version,
     };
+    #[pymodule_export]
+    use crate::multicast::simulate_multicast;
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};
     #[pymodule_export]

@@ -1,10 +1,46 @@
 //! Replays of traces.
 
-use hocket::replay::{Columns, DEFAULT_RULES, ReplayRequest};
+use hocket_algorithms::rules::Rules;
+use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, Replayed};
 use pyo3::prelude::*;
+use serde::Deserialize;
 
+use crate::request::{MachineRequest, TrialsRequest};
+use crate::result::{Found, Replay, ReplayTrace};
 use crate::watch::Watch;
 use crate::wire::{read, write};
+
+/// What to replay, and how.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReplayRequest {
+    /// What the columns of the trace mean.
+    meaning: Meaning,
+    machine: MachineRequest,
+    /// Rules that choose algorithms, and the name that each text has in errors; the first ones come first.
+    rules: Vec<(String, String)>,
+    scale_compute: f64,
+    trials: TrialsRequest,
+    /// Whether to report what each rank did.
+    trace: bool,
+}
+
+impl ReplayRequest {
+    fn replay(self, columns: &[Columns<'_>], is_interrupted: &dyn Fn() -> bool) -> hocket_core::Result<ReplayTrace> {
+        let Self { meaning, machine, rules, scale_compute, trials, trace } = self;
+        let (platform, seed) = (machine.platform()?, trials.seed);
+        let trials = trials.trials()?;
+        let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
+            Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse(text, file)?))
+        })?;
+        let options = Options { scale_compute, trials, trace, is_interrupted };
+        let Replayed { mut many, accounts, calls } =
+            hocket_replay::replay(meaning, columns, &rules, &platform, options)?;
+        let events = std::mem::take(&mut many.first.trace);
+        let found = Found::new(many, &platform, seed);
+        Ok(ReplayTrace { replay: Replay { ranks: columns.len(), scale_compute, accounts, found }, events, calls })
+    }
+}
 
 /// Replays a trace: of each rank four columns of numbers, see [`Columns`].
 #[pyfunction]

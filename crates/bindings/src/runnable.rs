@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use hocket::Report;
-use hocket::request::{CallRequest, EngineName};
 use hocket_algorithms::{Entry, find};
 use hocket_core::{AnyProgram, Call, Collective, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
 use hocket_simulate::{Many, Options, Platform, Trials, simulate_trials};
 use hocket_verify::Limits;
+use indexmap::IndexMap;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::program::PythonProgram;
+use crate::request::{CallRequest, EngineName};
 use crate::watch::Watch;
 use crate::wire::raise;
 
@@ -49,6 +50,11 @@ impl Runnable {
         }
         let call = with_parameters(request.call().map_err(raise)?, &request.parameters);
         Ok((Self::new(call.collective, &request.algorithm, program)?, call))
+    }
+
+    /// The algorithm of the catalogue, if it is one.
+    pub fn entry(&self) -> Option<&'static Entry> {
+        if let Self::Listed(entry) = self { Some(entry) } else { None }
     }
 
     /// What `run` makes of the program, or what the program raised.
@@ -149,7 +155,7 @@ fn sentence(refuses: &Py<PyAny>, call: &Call) -> PyResult<Option<String>> {
 }
 
 /// The call with parameters that a program written in Python declares.
-fn with_parameters(call: Call, parameters: &BTreeMap<String, u64>) -> Call {
+fn with_parameters(call: Call, parameters: &IndexMap<String, u64>) -> Call {
     let parameters = parameters.iter().map(|(name, value)| (interned(name), *value)).collect();
     Call { parameters, ..call }
 }

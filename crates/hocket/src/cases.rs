@@ -3,11 +3,20 @@
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Error, Parameter, Result};
 
-use crate::request::check_root;
-
 /// Rank counts: all small ones, and those around powers of two.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
     (1..=17).chain([31, 32, 33])
+}
+
+/// Checks that a root is only given where the collective has one.
+///
+/// # Errors
+/// It has none.
+pub fn check_root(collective: Collective, root: usize) -> Result<()> {
+    if root != 0 && !collective.has_root() {
+        return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
+    }
+    Ok(())
 }
 
 /// Up to so many ranks, every root is tried; beyond, the first, the second, the middle and the last.

@@ -1,11 +1,8 @@
 //! Algorithms by name in every world: what commands, bindings and tests call.
 
 pub mod cases;
-pub mod multicast;
 pub mod pacing;
 mod price;
-pub mod replay;
-pub mod request;
 mod verification;
 
 pub use price::{Predicted, messages, predict};

@@ -8,7 +8,7 @@ mod section;
 pub mod topology;
 
 pub use noise::{Noise, NoiseModel};
-pub use section::Section;
+pub use section::{Section, Value, Values};
 pub use topology::{AnyTopology, Hop, Placement, Topology, overlap};
 
 use hocket_core::{Error, Result};

@@ -1,17 +1,33 @@
 //! A section of a machine file: keys with their lines, taken out by name and unit.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket_core::{Error, Result, units};
+use serde::Serialize;
 use toml_edit::{Document, Item, Table};
 
 /// The longest file that a machine file may name.
 const MOST_FILE_BYTES: u64 = 1 << 28;
+
+/// The value of a key, as a model reads it: a number in SI units, a list, or a text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Value {
+    Count(u64),
+    Number(f64),
+    Numbers(Vec<usize>),
+    Text(String),
+    Texts(Vec<String>),
+}
+
+/// The values that have been read of a file, by their full keys, whose ends are the units of numbers: `network.latency_s`.
+pub type Values = BTreeMap<String, Value>;
 
 /// A table of a machine file. Each key is taken once; [`Section::finish`] refuses those that nobody took.
 #[derive(Clone, Debug)]
@@ -21,6 +37,8 @@ pub struct Section {
     path: String,
     table: Table,
     taken: RefCell<BTreeSet<String>>,
+    /// Of all sections of the file.
+    read: Arc<Mutex<Values>>,
 }
 
 impl Section {
@@ -33,11 +51,18 @@ impl Section {
             let line = e.span().map_or(1, |span| line_of(text, span.start));
             Error::new(e.message()).at(format!("{file}:{line}"))
         })?;
-        Ok(Self::new(file.into(), text.into(), String::new(), document.as_table().clone()))
+        let (table, taken, read) = (document.as_table().clone(), RefCell::default(), Arc::default());
+        Ok(Self { file: file.into(), text: text.into(), path: String::new(), table, taken, read })
     }
 
-    fn new(file: Arc<str>, text: Arc<str>, path: String, table: Table) -> Self {
-        Self { file, text, path, table, taken: RefCell::default() }
+    /// What has been read of the file so far.
+    pub fn read_so_far(&self) -> Values {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, key: &str, unit: &str, value: Value) {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.insert(format!("{}{key}{unit}", self.path), value);
     }
 
     /// Whether the section has no keys.
@@ -72,7 +97,8 @@ impl Section {
             },
         };
         let path = format!("{}{key}.", self.path);
-        Ok(Self::new(self.file.clone(), self.text.clone(), path, table))
+        let (file, text, taken, read) = (self.file.clone(), self.text.clone(), RefCell::default(), self.read.clone());
+        Ok(Self { file, text, path, table, taken, read })
     }
 
     /// The section `key` of this one.
@@ -91,7 +117,7 @@ impl Section {
     /// # Errors
     /// Missing, or not a time.
     pub fn time_s(&self, key: &str) -> Result<f64> {
-        self.required(key, "a time such as \"1 us\"", units::parse_time_s)
+        self.optional_time_s(key)?.ok_or_else(|| self.missing(key, "a time such as \"1 us\""))
     }
 
     /// A time in seconds, or `default` when the key is absent.
@@ -99,7 +125,7 @@ impl Section {
     /// # Errors
     /// Not a time.
     pub fn time_s_or(&self, key: &str, default: f64) -> Result<f64> {
-        Ok(self.optional(key, units::parse_time_s)?.unwrap_or(default))
+        Ok(self.optional_time_s(key)?.unwrap_or(default))
     }
 
     /// A time in seconds, or none when the key is absent.
@@ -107,7 +133,7 @@ impl Section {
     /// # Errors
     /// Not a time.
     pub fn optional_time_s(&self, key: &str) -> Result<Option<f64>> {
-        self.optional(key, units::parse_time_s)
+        self.optional_number(key, "_s", units::parse_time_s)
     }
 
     /// A plain number.
@@ -118,8 +144,10 @@ impl Section {
         let Some(item) = self.take(key) else {
             return Err(self.missing(key, "a number"));
         };
-        let number = item.as_float().or(item.as_integer().map(|whole| whole as f64));
-        number.filter(|n| n.is_finite()).ok_or_else(|| self.refuse(key, item, "a number"))
+        let number = item.as_float().or(item.as_integer().map(|whole| whole as f64)).filter(|n| n.is_finite());
+        let number = number.ok_or_else(|| self.refuse(key, item, "a number"))?;
+        self.note(key, "", Value::Number(number));
+        Ok(number)
     }
 
     /// A file beside the machine file: its name for messages, and its text.
@@ -153,7 +181,7 @@ impl Section {
     /// # Errors
     /// Not a time per byte.
     pub fn time_per_byte_s_or(&self, key: &str, default: f64) -> Result<f64> {
-        Ok(self.optional(key, units::parse_time_per_byte_s)?.unwrap_or(default))
+        Ok(self.optional_number(key, "_s_per_byte", units::parse_time_per_byte_s)?.unwrap_or(default))
     }
 
     /// A rate in bytes per second.
@@ -161,7 +189,7 @@ impl Section {
     /// # Errors
     /// Missing, or not a rate.
     pub fn bytes_per_s(&self, key: &str) -> Result<f64> {
-        self.required(key, "a rate such as \"1 GB/s\"", units::parse_bytes_per_s)
+        self.optional_bytes_per_s(key)?.ok_or_else(|| self.missing(key, "a rate such as \"1 GB/s\""))
     }
 
     /// A rate in bytes per second, or none when the key is absent.
@@ -169,7 +197,7 @@ impl Section {
     /// # Errors
     /// Not a rate.
     pub fn optional_bytes_per_s(&self, key: &str) -> Result<Option<f64>> {
-        self.optional(key, units::parse_bytes_per_s)
+        self.optional_number(key, "_bytes_per_s", units::parse_bytes_per_s)
     }
 
     /// A size in bytes, or none when the key is absent.
@@ -177,7 +205,9 @@ impl Section {
     /// # Errors
     /// Not a size.
     pub fn optional_bytes(&self, key: &str) -> Result<Option<u64>> {
-        self.optional(key, units::parse_bytes)
+        let bytes = self.optional(key, units::parse_bytes)?;
+        bytes.into_iter().for_each(|bytes| self.note(key, "_bytes", Value::Count(bytes)));
+        Ok(bytes)
     }
 
     /// A whole number of at least 1.
@@ -194,7 +224,10 @@ impl Section {
     /// Something else.
     pub fn count_or(&self, key: &str, default: usize) -> Result<usize> {
         let Some(item) = self.take(key) else { return Ok(default) };
-        whole(item).filter(|count| *count > 0).ok_or_else(|| self.reject(key, "a whole number of at least 1"))
+        let count = whole(item).filter(|count| *count > 0);
+        let count = count.ok_or_else(|| self.reject(key, "a whole number of at least 1"))?;
+        self.note(key, "", Value::Count(count as u64));
+        Ok(count)
     }
 
     /// A whole number from 1 to `most`, or `default` when the key is absent.
@@ -216,10 +249,14 @@ impl Section {
     pub fn count_or_unlimited(&self, key: &str, default: usize, most: usize) -> Result<Option<usize>> {
         let Some(item) = self.take(key) else { return Ok(Some(default)) };
         if item.as_str() == Some("unlimited") {
+            self.note(key, "", Value::Text("unlimited".to_owned()));
             return Ok(None);
         }
         let count = whole(item).filter(|count| (1..=most).contains(count));
-        count.map(Some).ok_or_else(|| self.reject(key, &format!("a whole number from 1 to {most}, or \"unlimited\"")))
+        let expected = || format!("a whole number from 1 to {most}, or \"unlimited\"");
+        let count = count.ok_or_else(|| self.reject(key, &expected()))?;
+        self.note(key, "", Value::Count(count as u64));
+        Ok(Some(count))
     }
 
     /// A list of whole numbers, or none when the key is absent.
@@ -230,7 +267,9 @@ impl Section {
         let Some(item) = self.take(key) else { return Ok(None) };
         let numbers = |list: &toml_edit::Array| list.iter().map(|value| whole_value(value.as_integer())).collect();
         let found: Option<Vec<usize>> = item.as_array().and_then(numbers);
-        found.map(Some).ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))
+        let found = found.ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))?;
+        self.note(key, "", Value::Numbers(found.clone()));
+        Ok(Some(found))
     }
 
     /// A list of sizes of at least 1, whose product is 2^26 at most.
@@ -256,6 +295,7 @@ impl Section {
         let Some(item) = self.take(key) else { return Ok(Vec::new()) };
         let texts: Option<Vec<_>> = item.as_array().and_then(|list| list.iter().map(|value| value.as_str()).collect());
         let texts = texts.ok_or_else(|| self.refuse(key, item, "a list of texts in quotes"))?;
+        self.note(key, "", Value::Texts(texts.iter().map(|text| (*text).to_owned()).collect()));
         texts.into_iter().map(|text| read(text).map_err(|e| e.at(self.place(key, item)))).collect()
     }
 
@@ -264,7 +304,10 @@ impl Section {
     /// # Errors
     /// Missing, or not a text.
     pub fn text(&self, key: &str) -> Result<String> {
-        self.required(key, "a text in quotes", |text| Ok(text.to_owned()))
+        let text = self.optional(key, |text| Ok(text.to_owned()))?;
+        let text = text.ok_or_else(|| self.missing(key, "a text in quotes"))?;
+        self.note(key, "", Value::Text(text.clone()));
+        Ok(text)
     }
 
     /// One of `choices`, or the first one when the key is absent.
@@ -272,7 +315,7 @@ impl Section {
     /// # Errors
     /// Something else.
     pub fn choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
-        Ok(self.optional(key, |text| choose(text, choices))?.unwrap_or(choices[0].1))
+        Ok(self.optional_choice(key, choices)?.unwrap_or(choices[0].1))
     }
 
     /// One of `choices`.
@@ -280,7 +323,16 @@ impl Section {
     /// # Errors
     /// Missing, or something else.
     pub fn required_choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
-        self.required(key, &format!("one of {}", names(choices)), |text| choose(text, choices))
+        let missing = || self.missing(key, &format!("one of {}", names(choices)));
+        self.optional_choice(key, choices)?.ok_or_else(missing)
+    }
+
+    fn optional_choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
+        let chosen = self.optional(key, |text| Ok((text.to_owned(), choose(text, choices)?)))?;
+        Ok(chosen.map(|(name, value)| {
+            self.note(key, "", Value::Text(name));
+            value
+        }))
     }
 
     /// Refuses the keys that nobody took.
@@ -300,8 +352,11 @@ impl Section {
         self.table.get(key)
     }
 
-    fn required<T>(&self, key: &str, expected: &str, read: impl Fn(&str) -> Result<T>) -> Result<T> {
-        self.optional(key, read)?.ok_or_else(|| self.missing(key, expected))
+    /// A number with a unit.
+    fn optional_number(&self, key: &str, unit: &str, parse: fn(&str) -> Result<f64>) -> Result<Option<f64>> {
+        let number = self.optional(key, parse)?;
+        number.into_iter().for_each(|number| self.note(key, unit, Value::Number(number)));
+        Ok(number)
     }
 
     fn missing(&self, key: &str, expected: &str) -> Error {

@@ -1,7 +1,7 @@
 //! Machine files: what is read, what is said when something is wrong, and that no text makes the parser panic.
 
 use hocket_core::Result;
-use hocket_machine::{Machine, Section};
+use hocket_machine::{Machine, Section, Value};
 use proptest::prelude::*;
 
 const EXAMPLE: &str = "name = \"my-cluster\"
@@ -32,6 +32,42 @@ fn quantities_are_read_in_si_units() {
     assert_eq!(machine.name, "my-cluster");
     assert_eq!(read(&machine.network).unwrap(), (1e-6, 1e9));
     assert_eq!(machine.node.optional_bytes_per_s("reduce_bandwidth").unwrap(), Some(1e10));
+}
+
+/// Every way to read a key tells its value, with the unit that the way to read it gives.
+#[test]
+fn what_was_read_is_told_by_full_keys_in_si_units() {
+    let text = "name = \"x\"\n[network]\nL = \"1 us\"\nG = \"2 ns/B\"\nS = \"4 KiB\"\nB = \"8 Gbit/s\"\nd = [2, 3]\nc = 4\n\
+                u = \"unlimited\"\nk = \"b\"\nt = [\"y\", \"z\"]\n[noise.os]\nf = 1.5\n";
+    let machine = Machine::parse(text, "m.toml").unwrap();
+    let network = &machine.network;
+    network.time_s("L").unwrap();
+    network.time_per_byte_s_or("G", 0.0).unwrap();
+    network.optional_bytes("S").unwrap();
+    network.bytes_per_s("B").unwrap();
+    network.sizes("d").unwrap();
+    network.count("c").unwrap();
+    network.count_or_unlimited("u", 1, 2).unwrap();
+    network.choice("k", &[("a", 1), ("b", 2)]).unwrap();
+    network.optional_list("t", |_| Ok(())).unwrap();
+    network.time_s_or("absent", 1.0).unwrap();
+    machine.noise.optional_section("os").unwrap().number("f").unwrap();
+    let text = |text: &str| Value::Text(text.to_owned());
+    let expected = [
+        ("name", text("x")),
+        ("network.B_bytes_per_s", Value::Number(1e9)),
+        ("network.G_s_per_byte", Value::Number(2e-9)),
+        ("network.L_s", Value::Number(1e-6)),
+        ("network.S_bytes", Value::Count(4096)),
+        ("network.c", Value::Count(4)),
+        ("network.d", Value::Numbers(vec![2, 3])),
+        ("network.k", text("b")),
+        ("network.t", Value::Texts(vec!["y".to_owned(), "z".to_owned()])),
+        ("network.u", text("unlimited")),
+        ("noise.os.f", Value::Number(1.5)),
+    ];
+    let found = network.read_so_far();
+    assert_eq!(found.iter().map(|(key, value)| (key.as_str(), value.clone())).collect::<Vec<_>>(), expected);
 }
 
 #[test]

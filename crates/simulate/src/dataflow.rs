@@ -12,10 +12,10 @@ use hocket_core::{AnyProgram, Call, Error, Features, Moment, Moments, ReadyRanks
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
-use crate::in_time::{Arrival, Begun, Clockwork, InTime, Run, Sending, kept_bytes};
+use crate::in_time::{Arrival, Begun, Clockwork, InTime, Sending, kept_bytes};
 use crate::network::{Departure, Network};
 use crate::ports::Usage;
-use crate::{Node, Options, bytes, interrupted};
+use crate::{Node, Options, Outcome, bytes, interrupted};
 
 /// Why there is no outcome.
 pub enum Failure {
@@ -58,7 +58,7 @@ pub fn run<N: Network, T: Timing>(
     node: Node,
     order: Order,
     options: Options<'_>,
-) -> Result<Run<T::Clock>, Failure> {
+) -> Result<(Vec<T::Clock>, Outcome), Failure> {
     if N::MESSAGES_MEET {
         return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
     }
@@ -66,10 +66,10 @@ pub fn run<N: Network, T: Timing>(
     check_ranks(program, call.ranks, kept).map_err(Failure::Other)?;
     let dataflow = Dataflow::new(call, network, timing, order, options);
     let world = InTime::new(call, dataflow, node, network.post_s(), &options);
-    let (dataflow, run) = hocket_core::run(program, call, world).into_run();
+    let (dataflow, ends, outcome) = hocket_core::run(program, call, world).into_outcome("dataflow");
     match dataflow.refusal {
         Some(failure) => Err(failure),
-        None => Ok(run),
+        None => Ok((ends, outcome)),
     }
 }
 

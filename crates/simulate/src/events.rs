@@ -14,11 +14,11 @@ use hocket_core::{
 };
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
-use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Run, Sending, kept_bytes};
+use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Sending, kept_bytes};
 use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Switching, Traffic};
 use crate::ports::{Asking, Queues};
 use crate::timetable::{self, Timetable};
-use crate::{Node, Options, bytes, interrupted};
+use crate::{Node, Options, Outcome, bytes, interrupted};
 
 /// Events, or ranks and messages that begin, between two looks at whether the user wants to stop.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
@@ -30,7 +30,7 @@ pub fn run<N: Network>(
     trial: &Trial<'_>,
     node: Node,
     options: Options<'_>,
-) -> Result<Run<Placed>> {
+) -> Result<Outcome> {
     if let Some(shared) = network.shared() {
         shared.fabric().check(call.ranks)?;
     }
@@ -38,10 +38,10 @@ pub fn run<N: Network>(
     check_ranks(program, call.ranks, kept)?;
     let events = Events::new(call, network, trial, options.is_interrupted);
     let world = InTime::new(call, events, node, network.post_s(), &options);
-    let (mut events, run) = hocket_core::run(program, call, world).into_run();
+    let (mut events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");
     match events.failure.take() {
         Some(failure) => Err(failure),
-        None => Ok(Run { links: events.links(), circuits: events.circuit_counts(), ..run }),
+        None => Ok(Outcome { links: events.links(), circuits: events.circuit_counts(), ..outcome }),
     }
 }
 

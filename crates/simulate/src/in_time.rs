@@ -1,15 +1,13 @@
 //! A world in virtual time: what verbs are to a clockwork, and what is counted and traced.
 
 use hocket_core::{
-    At, Buffer, Call, Features, Moment, Moments, Options, Outcome, Path, Progress, Received, Source, Span, Step, Tag,
-    World,
+    At, Buffer, Call, Features, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag, World,
 };
 use rustc_hash::FxHashMap;
 
-use crate::Node;
 use crate::clock::Clock;
-use crate::network::{CircuitCounts, LinkUse};
 use crate::trace::{Kind, Record};
+use crate::{Node, Outcome};
 
 /// When a step was done, and what it got.
 pub type Arrival<C> = (C, Received);
@@ -113,19 +111,6 @@ struct Trace {
     waiting: FxHashMap<u32, Step>,
 }
 
-/// What a clockwork found.
-pub struct Run<C> {
-    /// When the result of each rank was complete.
-    pub ends: Vec<C>,
-    pub messages: u64,
-    pub message_bytes: u64,
-    pub trace: Vec<Record>,
-    /// What each link of the network carried, where messages meet.
-    pub links: Vec<LinkUse>,
-    /// What happened to circuits, where there are any.
-    pub circuits: Option<CircuitCounts>,
-}
-
 /// Bytes that are kept of each rank, besides what the clockwork keeps.
 pub fn kept_bytes<C>() -> usize {
     size_of::<usize>() + size_of::<Option<C>>() + size_of::<bool>()
@@ -148,19 +133,21 @@ impl<C: Clockwork> InTime<C> {
         }
     }
 
-    /// The clockwork, and what ran.
-    pub fn into_run(self) -> (C, Run<C::Clock>) {
+    /// The clockwork, when the result of each rank was complete, and what `engine` found.
+    pub fn into_outcome(self, engine: &'static str) -> (C, Vec<C::Clock>, Outcome) {
         let mut trace = self.trace.unwrap_or_default().records;
         Record::sort(&mut trace);
-        let run = Run {
-            ends: self.ends.into_iter().flatten().collect(),
+        let ends: Vec<_> = self.ends.into_iter().flatten().collect();
+        let outcome = Outcome {
+            engine,
+            rank_times_s: ends.iter().map(|end| end.seconds()).collect(),
             messages: self.messages,
             message_bytes: self.message_bytes,
             trace,
             links: Vec::new(),
             circuits: None,
         };
-        (self.clockwork, run)
+        (self.clockwork, ends, outcome)
     }
 
     fn bytes(&self, len: usize) -> f64 {
@@ -272,7 +259,7 @@ impl<C: Clockwork> World for InTime<C> {
     }
 
     #[inline(always)]
-    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
+    fn take(&mut self, at: At, ticket: u32) -> Option<hocket_core::Outcome> {
         let (end, received) = self.clockwork.take(ticket)?;
         if let Some(step) = self.trace.as_mut().and_then(|trace| trace.waiting.remove(&ticket)) {
             self.record(at.rank, at.now, end, &step, received);

@@ -24,11 +24,11 @@ pub use plan::Ends;
 pub use trace::{Kind, Record};
 pub use trials::{Many, Trials, simulate_trials};
 
-use clock::{Clock, Quiet, Trial};
+use clock::{Quiet, Trial};
 use dataflow::{Failure, Order};
 use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::{Machine, Noise};
-use in_time::Run;
+use serde::Serialize;
 
 /// A machine as the engines use it: its network model and what a rank computes with.
 pub struct Platform {
@@ -81,38 +81,31 @@ pub enum Engine {
     Events,
 }
 
-/// What a simulation found.
-#[derive(Clone, Debug, PartialEq)]
+/// What a simulation found. A field is serialised under its name, but for times, records and links, which results have in
+/// another shape, and the engine, which a replay does not choose.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that ran: "dataflow" or "events".
+    #[serde(skip)]
     pub engine: &'static str,
-    /// When each rank's program ended, in seconds from the common start.
+    /// When each rank's program ended, in seconds from the common start; empty in [`Many`], which has `ends`.
+    #[serde(skip)]
     pub rank_times_s: Vec<f64>,
     /// Messages sent by all ranks.
     pub messages: u64,
     /// Bytes of these messages.
     pub message_bytes: u64,
     /// What each rank did when, in order of rank and time; empty unless asked for.
+    #[serde(skip)]
     pub trace: Vec<Record>,
     /// What each link of the network carried; empty where messages do not meet.
+    #[serde(skip)]
     pub links: Vec<LinkUse>,
     /// What happened to circuits; none where the network has no circuits.
     pub circuits: Option<CircuitCounts>,
 }
 
 impl Outcome {
-    fn new<T: Clock>(engine: &'static str, run: Run<T>) -> Self {
-        Self {
-            engine,
-            rank_times_s: run.ends.into_iter().map(Clock::seconds).collect(),
-            messages: run.messages,
-            message_bytes: run.message_bytes,
-            trace: run.trace,
-            links: run.links,
-            circuits: run.circuits,
-        }
-    }
-
     /// When the last rank ended, in seconds.
     pub fn time_s(&self) -> f64 {
         self.rank_times_s.iter().copied().fold(0.0, f64::max)
@@ -181,13 +174,13 @@ impl network::Visitor for Single<'_> {
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
         let watching = |order| dataflow::run(program, call, network, Quiet, node, order, options);
         let dataflow = || {
-            let run = match watching(Order::OfRanks) {
+            let (_, outcome) = match watching(Order::OfRanks) {
                 Err(Failure::Unordered(_)) => watching(Order::OfPairs)?,
                 other => other?,
             };
-            Ok(Outcome::new("dataflow", run))
+            Ok(outcome)
         };
-        let events = || Ok(Outcome::new("events", events::run(program, call, network, &trial, node, options)?));
+        let events = || events::run(program, call, network, &trial, node, options);
         either(options.engine, dataflow, events)
     }
 }

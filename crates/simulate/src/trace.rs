@@ -1,7 +1,10 @@
 //! What each rank did when.
 
+use serde::Serialize;
+
 /// What kind of operation it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Sending to the peer.
     Send,
@@ -19,23 +22,8 @@ pub enum Kind {
     Disconnect,
 }
 
-impl Kind {
-    /// The verb's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::Recv => "recv",
-            Self::Reduce => "reduce",
-            Self::Copy => "copy",
-            Self::Compute => "compute",
-            Self::Connect => "connect",
-            Self::Disconnect => "disconnect",
-        }
-    }
-}
-
 /// One operation of one rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Record {
     /// The rank that did it.
     pub rank: usize,

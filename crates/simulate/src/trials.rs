@@ -1,20 +1,19 @@
 //! Many trials of one call on a machine with noise, on all cores.
 
+use std::mem::take;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hocket_core::{AnyProgram, Call, Result};
+use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::Noise;
 
-use crate::clock::{Clock, Placed, Trial};
+use crate::clock::Trial;
 use crate::dataflow::{self, Failure, Order};
-use crate::in_time::Run;
-use crate::network::{self, CircuitCounts, LinkUse, Network};
+use crate::network::{self, Network};
 use crate::plan::{Ends, LANES, Plan};
 use crate::tape::{Recording, Symbol, Tape, Winners};
-use crate::trace::Record;
 use crate::{Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
 
 /// Which trials to run.
@@ -42,20 +41,10 @@ impl Default for Trials {
 /// What many trials found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Many {
-    /// The engine that ran: "dataflow" or "events".
-    pub engine: &'static str,
     /// When the ranks ended, for each trial.
     pub ends: Vec<Ends>,
-    /// Messages sent by all ranks, in one trial.
-    pub messages: u64,
-    /// Bytes of these messages.
-    pub message_bytes: u64,
-    /// What each rank did when, in the first trial; empty unless asked for.
-    pub trace: Vec<Record>,
-    /// What each link of the network carried in the first trial; empty where messages do not meet.
-    pub links: Vec<LinkUse>,
-    /// What happened to circuits in the first trial; none where the network has no circuits.
-    pub circuits: Option<CircuitCounts>,
+    /// What the first trial found besides.
+    pub first: Outcome,
 }
 
 /// Runs `program` on `platform` in virtual time, once per trial; without noise, where all trials are alike, just once.
@@ -71,10 +60,9 @@ pub fn simulate_trials(
 ) -> Result<Many> {
     let Platform { network, node, noise, .. } = platform;
     if noise.is_quiet() {
-        let Outcome { engine, rank_times_s, messages, message_bytes, trace, links, circuits } =
-            simulate(program, call, platform, options)?;
-        let ends = vec![Ends::of(rank_times_s.into_iter()); trials.count as usize];
-        return Ok(Many { engine, ends, messages, message_bytes, trace, links, circuits });
+        let mut first = simulate(program, call, platform, options)?;
+        let ends = vec![Ends::of(take(&mut first.rank_times_s).into_iter()); trials.count as usize];
+        return Ok(Many { ends, first });
     }
     let many = network.visit(Repeated { program, call, node: *node, noise, trials, options })?;
     check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
@@ -101,42 +89,33 @@ impl network::Visitor for Repeated<'_> {
 
 impl Repeated<'_> {
     fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
-        let (plan, messages, message_bytes) = self.plan(network, Winners::First)?;
+        let (plan, first) = self.plan(network, Winners::First)?;
         let ends = self.enough(|trials| self.evaluate(&plan, trials)).map_err(Failure::Other)?;
-        Ok(Many {
-            engine: "dataflow",
-            ends,
-            messages,
-            message_bytes,
-            trace: Vec::new(),
-            links: Vec::new(),
-            circuits: None,
-        })
+        Ok(Many { ends, first })
     }
 
     /// With what each rank did in the first trial, if that is asked for.
-    fn traced<N: Network>(&self, network: &N, many: Many) -> Result<Many> {
-        if !self.options.trace {
-            return Ok(many);
+    fn traced<N: Network>(&self, network: &N, mut many: Many) -> Result<Many> {
+        if self.options.trace {
+            many.first.trace = self.event_run(network, self.trials.first, true)?.trace;
         }
-        Ok(Many { trace: self.event_run(network, self.trials.first, true)?.trace, ..many })
+        Ok(many)
     }
 
     fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
-        let (mut messages, mut message_bytes, mut links, mut circuits) = (0, 0, Vec::new(), None);
+        let mut first = None;
         let ends = self.enough(|trials| {
             let one = |trial| {
-                let run = self.event_run(network, trial, false)?;
-                (messages, message_bytes) = (run.messages, run.message_bytes);
-                if trial == self.trials.first {
-                    (links, circuits) = (run.links, run.circuits);
-                }
+                let mut run = self.event_run(network, trial, false)?;
+                let ends = Ends::of(take(&mut run.rank_times_s).into_iter());
+                first.get_or_insert(run);
                 (self.options.on_trials)(trial + 1 - self.trials.first);
-                Ok(Ends::of(run.ends.iter().map(|end| end.seconds())))
+                Ok(ends)
             };
             trials.map(one).collect()
         })?;
-        Ok(Many { engine: "events", ends, messages, message_bytes, trace: Vec::new(), links, circuits })
+        let first = first.ok_or_else(|| Error::new("trials: got 0, expected at least 1"))?;
+        Ok(Many { ends, first })
     }
 
     /// As many trials as were asked for, in rounds that `run` runs.
@@ -156,13 +135,14 @@ impl Repeated<'_> {
     }
 
     /// Writes the plan of the program, and where it uses `first` and little is known of it, once more with each kind of other winners.
-    fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, u64, u64), Failure> {
+    fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, Outcome), Failure> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
         let timing = Recording(&tape);
-        let run = dataflow::run(self.program, self.call, network, timing, self.node, Order::OfPairs, options)?;
-        let (messages, message_bytes) = (run.messages, run.message_bytes);
-        let ends: Vec<_> = run.ends.into_iter().map(Symbol::node).collect();
+        let (ends, mut first) =
+            dataflow::run(self.program, self.call, network, timing, self.node, Order::OfPairs, options)?;
+        first.rank_times_s.clear();
+        let ends: Vec<_> = ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();
         let plan = tape.plan(&ends);
         if has_first && winners == Winners::First && !self.options.winners_are_alike {
@@ -173,7 +153,7 @@ impl Repeated<'_> {
                 }
             }
         }
-        Ok((plan, messages, message_bytes))
+        Ok((plan, first))
     }
 
     /// Evaluates trials. Lanes belong to fixed trials, so that it does not matter which thread takes which.
@@ -215,7 +195,7 @@ impl Repeated<'_> {
         Ok(all.skip((trials.start % lanes) as usize).take((trials.end - trials.start) as usize).collect())
     }
 
-    fn event_run<N: Network>(&self, network: &N, trial: u64, trace: bool) -> Result<Run<Placed>> {
+    fn event_run<N: Network>(&self, network: &N, trial: u64, trace: bool) -> Result<Outcome> {
         let trial = Trial { noise: self.noise, seed: self.trials.seed, trial, ranks: self.call.ranks };
         events::run(self.program, self.call, network, &trial, self.node, Options { trace, ..self.options })
     }

@@ -2,7 +2,7 @@
 
 use hocket_core::{Call, Collective, Options as Send, Program, Rank, Source, Span, Winner};
 use hocket_machine::Machine;
-use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_trials};
+use hocket_simulate::{Engine, Many, Options, Outcome, Platform, Trials, simulate_trials};
 
 const EVERYWHERE: &str = "[noise.os]\nmodel = \"gaussian\"\nmean = \"1 us\"\ndeviation = \"1 us\"\n\
     [noise.network]\nmodel = \"poisson\"\ninterval = \"2 us\"\nduration = \"1 us\"\n";
@@ -27,13 +27,14 @@ fn assert_left_to_events(program: &impl Program, noise: &str, sentence: &str) {
     let refusal = run(program, noise, Engine::Dataflow).map(|_| ()).unwrap_err().to_string();
     assert_eq!(refusal, format!("the dataflow engine does not apply: {sentence}"));
     let found = run(program, noise, Engine::Auto).unwrap();
-    assert_eq!(found.engine, "events");
+    assert_eq!(found.first.engine, "events");
     assert_eq!(found, run(program, noise, Engine::Events).unwrap());
 }
 
 fn assert_applies(program: &impl Program, noise: &str) {
     let dataflow = run(program, noise, Engine::Dataflow).unwrap();
-    assert_eq!(Many { engine: "events", ..dataflow }, run(program, noise, Engine::Events).unwrap());
+    let first = Outcome { engine: "events", ..dataflow.first };
+    assert_eq!(Many { first, ..dataflow }, run(program, noise, Engine::Events).unwrap());
 }
 
 /// Receives a message, and computes 1 us for each 1000 elements that came.

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr = io.StringIO()
     with _interruptions() as is_interrupted:
         try:
-            from hocket.cli.run import run  # which takes most of a second
+            from hocket.cli.run import run  # which takes most of the time until a command runs
 
             return run(arguments)
         except (Exception, KeyboardInterrupt) as error:

@@ -8,17 +8,7 @@ from typing import Any
 
 import click
 
-from hocket.cli.compare import compare
-from hocket.cli.list import list_algorithms
-from hocket.cli.machines import machines
-from hocket.cli.mpi import mpi
-from hocket.cli.record import record
-from hocket.cli.replay import replay
-from hocket.cli.show import show
-from hocket.cli.simulate import simulate
-from hocket.cli.study import study
-from hocket.cli.sweep import sweep
-from hocket.cli.verify import verify
+from hocket.cli.group import Group
 from hocket.version import version
 
 __all__ = ["ClosedPipeError", "InterruptedByUserError", "hocket"]
@@ -43,7 +33,7 @@ def _named() -> Iterator[None]:
         raise ClosedPipeError from None
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         """Read the command line; --help and --version print already here."""
         with _named():
@@ -55,14 +45,31 @@ class _Commands(click.Group):
             return super().invoke(ctx)
 
 
-@click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+_SUMMARIES = {
+    "compare": "Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.",
+    "list": "List the algorithms, of one COLLECTIVE or of all.",
+    "machines": "List the machines that come with Hocket, or print the file of one, to be copied and changed.",
+    "mpi": "Run algorithms of the catalogue inside real MPI programs.",
+    "record": "Record what every rank does in a call, as GOAL text for simulators or as JSON.",
+    "replay": "Replay the TRACE of an MPI program on a machine: when is the last rank done?",
+    "show": "Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.",
+    "simulate": "Simulate a call of an algorithm on a machine: when does the last rank end?",
+    "study": "Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims.",
+    "sweep": "Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes.",
+    "verify": "Check an algorithm, or all of a collective, at every root, count and operator for each rank count.",
+}
+
+
+@click.group(
+    cls=_Commands,
+    package="hocket.cli",
+    summaries=_SUMMARIES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(version(), message="%(prog)s %(version)s")
 @click.pass_context
 def hocket(ctx: click.Context) -> None:
     """Collective-communication algorithms: written once, then verified, priced, simulated and run."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for command in (compare, list_algorithms, machines, mpi, record, replay, show, simulate, study, sweep, verify):
-    hocket.add_command(command)

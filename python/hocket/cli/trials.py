@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hocket.machine import Machine
-from hocket.replays import Replay
 from hocket.simulation import Circuits, Links, Simulation, Trials
 from hocket.units import format_bytes, format_time
+
+if TYPE_CHECKING:
+    from hocket.replays import Replay
 
 __all__ = ["asked_trials", "carried", "spread"]
 

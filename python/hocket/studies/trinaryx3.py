@@ -30,7 +30,6 @@ from hocket.simulation import Simulation, simulate
 from hocket.studies import trinaryx3_pictures as pictures
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.studies.trinaryx3_claims import judged
-from hocket.units import parse_bytes_per_s, parse_time
 
 __all__ = ["STUDY", "Run", "machine", "measured", "ring_s"]
 
@@ -54,9 +53,9 @@ _ELEMENT_BYTES = 8  # MPI_DOUBLE
 _SIZES = tuple(16 * 4**k for k in range(14))
 
 _BASE = Machine.load(MACHINE)
-LINK_BYTES_PER_S = parse_bytes_per_s(_BASE.network["link_bandwidth"])
-LATENCY_S = parse_time(_BASE.node["software_latency"])
-REDUCE_BYTES_PER_S = parse_bytes_per_s(_BASE.node["reduce_bandwidth"])
+LINK_BYTES_PER_S: float = _BASE.quantities["network.link_bandwidth_bytes_per_s"]
+LATENCY_S: float = _BASE.quantities["node.software_latency_s"]
+REDUCE_BYTES_PER_S: float = _BASE.quantities["node.reduce_bandwidth_bytes_per_s"]
 
 Torus = tuple[int, int, int]
 

@@ -260,7 +260,7 @@ def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
     assert (ran.returncode, out, err) == (130, "", "hocket: interrupted\n")
 
 
-@pytest.mark.parametrize("module", ["click", "hocket.checks", "hocket.sweeps"])
+@pytest.mark.parametrize("module", ["click", "hocket.checks", "hocket.simulation"])
 def test_control_c_while_modules_load_is_exit_status_130(module: str) -> None:
     words = ["simulate", "allreduce", "ring", "--ranks", "20000", "--size", "1MiB"]
     with subprocess.Popen(

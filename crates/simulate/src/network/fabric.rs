@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Machine, Placement, Topology};
+use serde::Serialize;
 
 use super::{Departure, Network};
 use crate::bound::{Bound, Demanded, telling_s};
@@ -235,7 +236,7 @@ pub struct Ask {
 }
 
 /// What happened to circuits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CircuitCounts {
     /// Circuits that were set up, or began to be.
     pub set_ups: u64,
@@ -283,7 +284,7 @@ pub enum Milestone {
 }
 
 /// What a link carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkUse {
     /// Bytes that went over it.
     pub bytes: f64,

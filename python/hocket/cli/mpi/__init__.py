@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import click
 
-from hocket.cli.mpi.bench import bench
-from hocket.cli.mpi.build import build
-from hocket.cli.mpi.calibrate import calibrate
-from hocket.cli.mpi.env import env
-from hocket.cli.mpi.noise import noise
-from hocket.cli.mpi.run import run
-from hocket.cli.mpi.trace import trace
+from hocket.cli.group import Group
 
 __all__ = ["mpi"]
 
+_SUMMARIES = {
+    "bench": "Time algorithms for a COLLECTIVE under a real MPI, in turn, against the MPI's own.",
+    "build": "Compile the library that programs preload, for one MPI; other commands do so by themselves.",
+    "calibrate": "Measure what messages and computing cost, and write a machine file that `hocket simulate` takes.",
+    "env": "Print the variables under which programs run by the rules, for launchers of one's own.",
+    "noise": "Record what interrupts programs on every processor of this machine.",
+    "run": "Run PROGRAM under mpiexec, its collectives by the algorithms that rules choose.",
+    "trace": "Run PROGRAM under mpiexec, and write a trace of its MPI calls.",
+}
 
-@click.group()
+
+@click.group(cls=Group, package="hocket.cli.mpi", summaries=_SUMMARIES)
 def mpi() -> None:
     """Run algorithms of the catalogue inside real MPI programs."""
-
-
-for command in (bench, build, calibrate, env, noise, run, trace):
-    mpi.add_command(command)

@@ -6,6 +6,25 @@ use serde::Serialize;
 use super::application::{Action, Application, BLOCKING};
 use super::program::Times;
 
+/// Where the time of a replay went.
+#[derive(Clone, Debug, Serialize)]
+pub struct Accounts {
+    /// What calls took, by function, the longest first.
+    pub functions: Vec<FunctionUse>,
+    /// How each rank spent its time.
+    pub rank_uses: Vec<RankUse>,
+    /// Which algorithms did the collective calls.
+    pub algorithms: Vec<AlgorithmUse>,
+}
+
+impl Accounts {
+    pub(crate) fn new(application: &Application, times_s: &Times) -> Self {
+        let (mut functions, rank_uses) = uses(application, times_s);
+        functions.sort_by(|a, b| b.time_s.total_cmp(&a.time_s).then_with(|| a.function.cmp(&b.function)));
+        Self { functions, rank_uses, algorithms: algorithms(application) }
+    }
+}
+
 /// What the calls of one function took, added up over all ranks.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionUse {
@@ -87,7 +106,7 @@ impl Others {
 }
 
 /// What was found of calls and ranks.
-pub fn uses(application: &Application, times_s: &Times) -> (Vec<FunctionUse>, Vec<RankUse>) {
+fn uses(application: &Application, times_s: &Times) -> (Vec<FunctionUse>, Vec<RankUse>) {
     let others = Others::new(application, times_s);
     let function =
         |function: &String| FunctionUse { function: function.clone(), calls: 0, time_s: 0.0, waiting_s: 0.0 };
@@ -138,7 +157,7 @@ fn ready_s(
 }
 
 /// Which algorithms did the collective calls.
-pub fn algorithms(application: &Application) -> Vec<AlgorithmUse> {
+fn algorithms(application: &Application) -> Vec<AlgorithmUse> {
     let mut found: Vec<AlgorithmUse> = Vec::new();
     for instance in &application.collectives.instances {
         let (collective, algorithm) = application.collectives.ways[instance.way as usize].names();

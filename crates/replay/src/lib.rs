@@ -7,7 +7,7 @@ mod program;
 mod reading;
 mod together;
 
-pub use accounts::{AlgorithmUse, FunctionUse, RankUse};
+pub use accounts::{Accounts, AlgorithmUse, FunctionUse, RankUse};
 pub use collectives::{DEFAULT_RULES, Said};
 pub use reading::{Columns, Meaning};
 
@@ -15,45 +15,32 @@ use std::cell::Cell;
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Error, Result};
-use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_trials};
-use serde::{Deserialize, Serialize};
+use hocket_simulate::{Engine, Many, Platform, Trials, simulate_trials};
+use serde::Serialize;
 
-use crate::request::{MachineRequest, SimulateResult, TrialsRequest};
 use application::Application;
 use program::{Replay, Times};
 
-/// What to replay, and how.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReplayRequest {
-    /// What the columns of the trace mean.
-    pub meaning: Meaning,
-    /// On which machine.
-    pub machine: MachineRequest,
-    /// Rules that choose algorithms, and the name that each text has in errors; the first ones come first.
-    pub rules: Vec<(String, String)>,
+/// How to replay.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
     /// What computing takes of the traced time.
     pub scale_compute: f64,
     /// Which trials.
-    #[serde(default)]
-    pub trials: TrialsRequest,
+    pub trials: Trials,
     /// Whether to report what each rank did.
-    #[serde(default)]
     pub trace: bool,
+    /// Asked now and then; the replay gives up when it says so.
+    pub is_interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What a replay found. Calls, ranks and the trace are those of the first trial.
-#[derive(Clone, Debug, Serialize)]
-pub struct ReplayResult {
+/// What a replay found. Calls and accounts are those of the first trial.
+#[derive(Clone, Debug)]
+pub struct Replayed {
     /// Times, messages and links, as of a simulation.
-    #[serde(flatten)]
-    pub simulation: SimulateResult,
-    /// What calls took.
-    pub functions: Vec<FunctionUse>,
-    /// How ranks spent their time.
-    pub rank_uses: Vec<RankUse>,
-    /// Which algorithms did the collective calls.
-    pub algorithms: Vec<AlgorithmUse>,
+    pub many: Many,
+    /// Where the time went.
+    pub accounts: Accounts,
     /// The calls of each rank, as rows of a trace; empty unless asked for.
     pub calls: Vec<CallRow>,
 }
@@ -68,42 +55,34 @@ pub struct CallRow {
     pub end_s: f64,
 }
 
-impl ReplayRequest {
-    /// Replays a trace, a rank's calls in each of `columns`.
-    ///
-    /// # Errors
-    /// A request that makes no sense, a trace that does not fit together, a deadlock: in which call of which rank.
-    pub fn replay(self, columns: &[Columns<'_>], is_interrupted: &dyn Fn() -> bool) -> Result<ReplayResult> {
-        let platform = self.machine.platform()?;
-        let trials = self.trials.trials()?;
-        let rules = self.rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
-            Ok::<_, Error>(rules.followed_by(Rules::parse(text, file)?))
-        })?;
-        let application = reading::read(self.meaning, columns, &rules)?;
-        let run = Run { application: &application, platform: &platform, scale: self.scale_compute, is_interrupted };
-        let (many, times_s) = run.trials(trials, self.trace)?;
-        let (functions, rank_uses) = accounts::uses(&application, &times_s);
-        Ok(ReplayResult {
-            simulation: SimulateResult::new(application.ranks.len(), &many, &platform, None, false),
-            functions,
-            rank_uses,
-            algorithms: accounts::algorithms(&application),
-            calls: if self.trace { rows(&application, &times_s) } else { Vec::new() },
-        })
-    }
+/// Replays a trace on a platform, a rank's calls in each of `columns`.
+///
+/// # Errors
+/// A trace that does not fit together, a deadlock: in which call of which rank.
+pub fn replay(
+    meaning: Meaning,
+    columns: &[Columns<'_>],
+    rules: &Rules,
+    platform: &Platform,
+    options: Options<'_>,
+) -> Result<Replayed> {
+    let application = reading::read(meaning, columns, rules)?;
+    let (many, times_s) = Run { application: &application, platform, options }.trials()?;
+    let calls = if options.trace { rows(&application, &times_s) } else { Vec::new() };
+    Ok(Replayed { many, accounts: Accounts::new(&application, &times_s), calls })
 }
 
 /// One replay.
 struct Run<'a> {
     application: &'a Application,
     platform: &'a Platform,
-    scale: f64,
-    is_interrupted: &'a dyn Fn() -> bool,
+    options: Options<'a>,
 }
 
 impl Run<'_> {
     /// Runs the trials, and tells when the calls of the first one began and returned.
-    fn trials(&self, trials: Trials, trace: bool) -> Result<(Many, Times)> {
+    fn trials(&self) -> Result<(Many, Times)> {
+        let Options { trials, trace, .. } = self.options;
         let (many, times_s) = self.once(trials, trace)?;
         if trials.count == 1 || self.platform.noise.is_quiet() {
             return Ok((many, times_s));
@@ -113,15 +92,15 @@ impl Run<'_> {
     }
 
     fn once(&self, trials: Trials, trace: bool) -> Result<(Many, Times)> {
-        let replay = Replay::new(self.application, self.scale);
+        let replay = Replay::new(self.application, self.options.scale_compute);
         let call = Call::new(Collective::Barrier, self.application.ranks.len(), 0);
         let has_stopped = Cell::new(false);
         let is_interrupted = || {
-            has_stopped.set((self.is_interrupted)());
+            has_stopped.set((self.options.is_interrupted)());
             has_stopped.get()
         };
         let engine = Engine::Events;
-        let options = Options { engine, trace, is_interrupted: &is_interrupted, ..Options::default() };
+        let options = hocket_simulate::Options { engine, trace, is_interrupted: &is_interrupted, ..Default::default() };
         let found = simulate_trials(&replay, &call, self.platform, trials, options);
         let many = found.map_err(|error| if has_stopped.get() { error } else { self.told(&replay, error) })?;
         Ok((many, replay.times_s()))

@@ -1,17 +1,21 @@
-//! Requests and results as data: what the bindings exchange with Python as JSON.
+//! Requests as Python makes them.
 
-use std::collections::BTreeMap;
-
+use hocket::cases::check_root;
+use hocket::pacing::Gap;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Result, budget};
-use hocket_machine::{Machine, Topology};
-use hocket_simulate::{CircuitCounts, Ends, Engine, Fabric, Kind, LinkUse, Many, Platform, Record, Trials};
+use hocket_machine::Machine;
+use hocket_record::Schedule;
+use hocket_simulate::{Engine, Platform, Trials};
+use indexmap::IndexMap;
+use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::pacing::{Gap, Step};
+use crate::runnable::How;
 
-/// A call of an algorithm by name.
-#[derive(Clone, Debug, Deserialize)]
+/// A call of an algorithm by name. Results repeat it, without the fields that they have in another shape or do not depend on.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallRequest {
     /// Name of the collective.
@@ -33,13 +37,13 @@ pub struct CallRequest {
     #[serde(default)]
     pub in_place: bool,
     /// Whether operands may be swapped.
-    #[serde(default = "yes")]
+    #[serde(default = "yes", skip_serializing)]
     pub commutative: bool,
     /// Values of the algorithm's parameters.
-    #[serde(default)]
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing)]
+    pub parameters: IndexMap<String, u64>,
     /// The gap between packets of algorithms that have steps, see [`Gap::parse`]; 0 when absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub gap: Option<String>,
 }
 
@@ -95,6 +99,19 @@ impl CallRequest {
         Ok(call)
     }
 
+    /// The values of all parameters, the gap among them: those that an algorithm of the catalogue completed the call with, or
+    /// those that were given.
+    pub fn values(&self, entry: Option<&Entry>, call: &Call) -> IndexMap<String, Value> {
+        let gap = self.gap.as_ref().map(|gap| ("gap".to_owned(), json!(gap)));
+        match entry {
+            Some(entry) => {
+                let declared = entry.about.parameters.iter();
+                declared.map(|p| (p.name.to_owned(), json!(call.parameter(p.name)))).chain(gap).collect()
+            }
+            None => self.parameters.iter().map(|(name, value)| (name.clone(), json!(value))).chain(gap).collect(),
+        }
+    }
+
     /// The gap between packets.
     ///
     /// # Errors
@@ -112,17 +129,6 @@ impl CallRequest {
         let given: Vec<_> = self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
         Ok((entry, entry.accept(&self.call()?, &given)?))
     }
-}
-
-/// Checks that a root is only given where the collective has one.
-///
-/// # Errors
-/// It has none.
-pub fn check_root(collective: Collective, root: usize) -> Result<()> {
-    if root != 0 && !collective.has_root() {
-        return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
-    }
-    Ok(())
 }
 
 /// The collective of this name, see [`Collective::named`].
@@ -161,7 +167,6 @@ impl MachineRequest {
 #[serde(deny_unknown_fields)]
 pub struct SimulateRequest<C> {
     /// What to simulate.
-    #[serde(alias = "schedule")]
     pub call: C,
     /// On which machine.
     pub machine: MachineRequest,
@@ -177,6 +182,44 @@ pub struct SimulateRequest<C> {
     /// Which trials.
     #[serde(default)]
     pub trials: TrialsRequest,
+}
+
+impl<C> SimulateRequest<C> {
+    /// How, telling `on_trials` now and then how many trials are done.
+    ///
+    /// # Errors
+    /// As [`TrialsRequest::trials`].
+    pub fn how(&self, on_trials: Option<Py<PyAny>>) -> Result<How> {
+        Ok(How { engine: self.engine, is_traced: self.trace, trials: self.trials.trials()?, on_trials })
+    }
+}
+
+/// A schedule in the place of a call.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleRequest {
+    /// What it is called.
+    pub name: String,
+    /// What every rank does.
+    pub schedule: Schedule,
+}
+
+impl ScheduleRequest {
+    /// The call that results name; its size is not known.
+    pub fn as_call(&self) -> CallRequest {
+        CallRequest {
+            collective: "schedule".to_owned(),
+            algorithm: self.name.clone(),
+            ranks: self.schedule.ranks.len(),
+            size_bytes: 0,
+            root: 0,
+            element_bytes: one(),
+            in_place: false,
+            commutative: yes(),
+            parameters: IndexMap::new(),
+            gap: None,
+        }
+    }
 }
 
 /// Which trials to run, see [`hocket_simulate::Trials`].
@@ -197,8 +240,8 @@ impl Default for TrialsRequest {
     }
 }
 
-/// What one trial takes at least: its times, here, on their way to Python, and there.
-const TRIAL_BYTES: f64 = 250.0;
+/// What one trial takes at least: its times here, the last of them on its way to Python, and there.
+const TRIAL_BYTES: f64 = 100.0;
 
 /// More trials than anybody waits for.
 const MOST_TRIALS: u64 = 1 << 30;
@@ -240,166 +283,6 @@ impl From<EngineName> for Engine {
             EngineName::Auto => Self::Auto,
             EngineName::Dataflow => Self::Dataflow,
             EngineName::Events => Self::Events,
-        }
-    }
-}
-
-/// What a simulation found, and what the formula says.
-#[derive(Clone, Debug, Serialize)]
-pub struct SimulateResult {
-    /// Number of ranks.
-    pub ranks: usize,
-    /// The machine's name.
-    pub machine: String,
-    /// Whether nothing is left to chance on it.
-    pub is_quiet: bool,
-    /// The engine that ran.
-    pub engine: &'static str,
-    /// For each trial, when the first rank ended, in seconds.
-    pub first_s: Vec<f64>,
-    /// For each trial, when the ranks ended on average, in seconds.
-    pub mean_s: Vec<f64>,
-    /// For each trial, when the last rank ended, in seconds.
-    pub last_s: Vec<f64>,
-    /// Messages of all ranks.
-    pub messages: u64,
-    /// Bytes of these messages.
-    pub message_bytes: u64,
-    /// Time by the algorithm's formula, where it has one for this machine.
-    pub formula_s: Option<f64>,
-    /// Whether the formula is exact for this call.
-    pub formula_is_exact: bool,
-    /// What each rank did when.
-    pub trace: Vec<TraceRow>,
-    /// What the links carried in the first trial, where messages meet.
-    pub links: Option<LinksResult>,
-    /// What happened to circuits in the first trial, where there are any.
-    pub circuits: Option<CircuitsResult>,
-    /// The steps of an algorithm that has steps, where messages meet.
-    pub steps: Vec<Step>,
-    /// The parameters of an algorithm of the catalogue: given, default, or chosen by itself.
-    pub parameters: BTreeMap<&'static str, u64>,
-}
-
-/// What happened to circuits, see [`CircuitCounts`].
-#[derive(Clone, Copy, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct CircuitsResult {
-    pub set_ups: u64,
-    pub refused: u64,
-    pub cut: u64,
-}
-
-impl From<CircuitCounts> for CircuitsResult {
-    fn from(counts: CircuitCounts) -> Self {
-        let CircuitCounts { set_ups, refused, cut } = counts;
-        Self { set_ups, refused, cut }
-    }
-}
-
-/// What the links of a network carried.
-#[derive(Clone, Debug, Serialize)]
-pub struct LinksResult {
-    /// How many there are.
-    pub links: usize,
-    /// How many carried something.
-    pub used: usize,
-    /// For how many something had to wait.
-    pub waited: usize,
-    /// The most bytes that one carried.
-    pub most_bytes: f64,
-    /// The longest that one was busy, in seconds.
-    pub most_busy_s: f64,
-    /// How long messages waited for links, added up, in seconds.
-    pub waiting_s: f64,
-    /// Each link that was used, if asked for.
-    pub rows: Vec<LinkRow>,
-}
-
-/// One link, see [`LinkUse`].
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct LinkRow {
-    pub link: usize,
-    pub name: String,
-    pub bytes: f64,
-    pub busy_s: f64,
-    pub waiting_s: f64,
-}
-
-impl LinksResult {
-    /// The result for the links of this topology, row by row if asked for.
-    pub fn new(uses: &[LinkUse], topology: &impl Topology, has_rows: bool) -> Self {
-        let is_used = |use_: &&LinkUse| use_.busy_s > 0.0 || use_.bytes > 0.0;
-        let most = |of: fn(&LinkUse) -> f64| uses.iter().map(of).fold(0.0, f64::max);
-        let row = |(link, LinkUse { bytes, busy_s, waiting_s }): (usize, &LinkUse)| LinkRow {
-            link,
-            name: topology.link_name(link),
-            bytes: *bytes,
-            busy_s: *busy_s,
-            waiting_s: *waiting_s,
-        };
-        let used = uses.iter().enumerate().filter(|(_, use_)| is_used(use_));
-        Self {
-            links: uses.len(),
-            used: used.clone().count(),
-            waited: uses.iter().filter(|use_| use_.waiting_s > 0.0).count(),
-            most_bytes: most(|use_| use_.bytes),
-            most_busy_s: most(|use_| use_.busy_s),
-            waiting_s: uses.iter().map(|use_| use_.waiting_s).sum(),
-            rows: if has_rows { used.map(row).collect() } else { Vec::new() },
-        }
-    }
-}
-
-/// One operation of one rank, see [`Record`].
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct TraceRow {
-    pub rank: usize,
-    pub kind: &'static str,
-    pub peer: usize,
-    pub tag: u32,
-    pub bytes: f64,
-    pub start_s: f64,
-    pub end_s: f64,
-}
-
-impl From<&Record> for TraceRow {
-    fn from(record: &Record) -> Self {
-        let Record { rank, kind, peer, tag, bytes, start_s, end_s } = *record;
-        Self { rank, kind: Kind::name(kind), peer, tag, bytes, start_s, end_s }
-    }
-}
-
-impl SimulateResult {
-    /// The result of simulating `ranks` ranks on `platform`.
-    pub fn new(
-        ranks: usize,
-        many: &Many,
-        platform: &Platform,
-        predicted: Option<crate::Predicted>,
-        has_rows: bool,
-    ) -> Self {
-        let links = |fabric: &Fabric| LinksResult::new(&many.links, &fabric.topology, has_rows);
-        let each = |time: fn(&Ends) -> f64| many.ends.iter().map(time).collect();
-        Self {
-            ranks,
-            machine: platform.name.clone(),
-            is_quiet: platform.noise.is_quiet(),
-            engine: many.engine,
-            first_s: each(|ends| ends.first_s),
-            mean_s: each(|ends| ends.mean_s),
-            last_s: each(|ends| ends.last_s),
-            messages: many.messages,
-            message_bytes: many.message_bytes,
-            formula_s: predicted.map(|p| p.time_s),
-            formula_is_exact: predicted.is_some_and(|p| p.is_exact),
-            trace: many.trace.iter().map(TraceRow::from).collect(),
-            links: platform.network.fabric().map(links),
-            circuits: many.circuits.map(CircuitsResult::from),
-            steps: Vec::new(),
-            parameters: BTreeMap::new(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Dynamic multicasts in virtual time.
+//! Dynamic multicasts in virtual time, as Python asks for them.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,34 @@ use hocket_algorithms::find;
 use hocket_algorithms::multicast::{INLINE_BYTES, Multicast, Multicasts, Way};
 use hocket_core::{Call, Collective, Error, Result};
 use hocket_simulate::{Options, Outcome, Platform};
+use pyo3::prelude::*;
 use serde::Deserialize;
 
 use crate::request::MachineRequest;
+use crate::result::Delivery;
+use crate::wire::{raise, read, write};
 
 /// Messages from one master to groups of ranks, on a machine.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MulticastRequest {
+struct MulticastRequest {
     /// Number of ranks.
-    pub ranks: usize,
+    ranks: usize,
     /// Who sends.
-    pub master: usize,
+    master: usize,
     /// The groups, in the order in which they are sent to.
-    pub groups: Vec<Vec<usize>>,
+    groups: Vec<Vec<usize>>,
     /// Bytes of each message.
-    pub size_bytes: usize,
+    size_bytes: usize,
     /// The broadcast that distributes them.
-    pub algorithm: String,
+    algorithm: String,
     /// Values of its parameters.
     #[serde(default)]
-    pub parameters: BTreeMap<String, u64>,
+    parameters: BTreeMap<String, u64>,
     /// "multicast", "acknowledged", "static" or "created", see [`Way`].
-    pub way: String,
+    way: String,
     /// On which machine.
-    pub machine: MachineRequest,
+    machine: MachineRequest,
 }
 
 /// The ways by name.
@@ -84,7 +87,7 @@ impl MulticastRequest {
     ///
     /// # Errors
     /// As [`hocket_simulate::simulate`], or a request that makes no sense.
-    pub fn simulate(&self) -> Result<Outcome> {
+    fn simulate(&self) -> Result<Outcome> {
         if self.master >= self.ranks {
             return Err(Error::new(format!("master: got {}, expected a rank below {}", self.master, self.ranks)));
         }
@@ -94,4 +97,13 @@ impl MulticastRequest {
         let call = Call { root: self.master, ..Call::new(Collective::Broadcast, self.ranks, count) };
         hocket_simulate::simulate(&program, &call, &platform, Options::default())
     }
+}
+
+/// Simulates dynamic multicasts.
+#[pyfunction]
+pub fn simulate_multicast(py: Python<'_>, request: &str) -> PyResult<String> {
+    let request: MulticastRequest = read(request)?;
+    let outcome = py.detach(|| request.simulate()).map_err(raise)?;
+    let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
+    write(&Delivery { time_s: outcome.time_s(), messages, message_bytes })
 }

@@ -1,0 +1,187 @@
+//! Results as Python gets them: their keys are the fields of its classes.
+
+use std::mem::take;
+
+use hocket::pacing::Step;
+use hocket_machine::Topology;
+use hocket_replay::Accounts;
+use hocket_simulate::{Ends, Fabric, Many, Outcome, Platform, Record};
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::request::CallRequest;
+
+/// What trials on a machine found. A field of [`Outcome`] is a field of every result.
+#[derive(Serialize)]
+pub struct Found {
+    pub machine: String,
+    pub seed: u64,
+    pub trials: usize,
+    /// When the last rank ended, in each trial.
+    pub times_s: Vec<f64>,
+    /// What links carried in the first trial, where messages meet.
+    pub links: Option<Links>,
+    pub version: &'static str,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+impl Found {
+    pub fn new(many: Many, platform: &Platform, seed: u64) -> Self {
+        let Many { ends, first: outcome } = many;
+        Self {
+            machine: platform.name.clone(),
+            seed,
+            trials: ends.len(),
+            times_s: ends.iter().map(|ends| ends.last_s).collect(),
+            links: platform.network.fabric().map(|_| Links::new(&outcome.links)),
+            version: crate::VERSION,
+            outcome,
+        }
+    }
+}
+
+/// `hocket.Simulation`, and so the keys of `hocket simulate --json`.
+#[derive(Serialize)]
+pub struct Simulation {
+    #[serde(flatten)]
+    pub call: CallRequest,
+    /// Of an algorithm of the catalogue: given, default, or chosen by itself.
+    pub parameters: IndexMap<String, Value>,
+    pub engine: &'static str,
+    pub formula_s: Option<f64>,
+    pub formula_is_exact: bool,
+    pub rank_time_s: RankTime,
+    pub steps: Vec<Step>,
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// When the ranks ended, each a mean over the trials, in seconds.
+#[derive(Serialize)]
+pub struct RankTime {
+    min: f64,
+    mean: f64,
+    max: f64,
+}
+
+impl RankTime {
+    fn new(ends: &[Ends]) -> Self {
+        let mean = |time_s: fn(&Ends) -> f64| ends.iter().map(time_s).sum::<f64>() / ends.len() as f64;
+        Self { min: mean(|ends| ends.first_s), mean: mean(|ends| ends.mean_s), max: mean(|ends| ends.last_s) }
+    }
+}
+
+/// `hocket.Trace`: a simulation with what was observed in its first trial, if that was asked for.
+#[derive(Serialize)]
+pub struct Trace {
+    pub simulation: Simulation,
+    pub events: Vec<Record>,
+    pub link_uses: Vec<LinkUse>,
+}
+
+impl Trace {
+    /// What was found of a call, but for what only algorithms of the catalogue tell.
+    pub fn new(call: CallRequest, mut many: Many, platform: &Platform, seed: u64, has_links: bool) -> Self {
+        let fabric = platform.network.fabric().filter(|_| has_links);
+        let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
+        let events = take(&mut many.first.trace);
+        let simulation = Simulation {
+            call,
+            parameters: IndexMap::new(),
+            engine: many.first.engine,
+            formula_s: None,
+            formula_is_exact: false,
+            rank_time_s: RankTime::new(&many.ends),
+            steps: Vec::new(),
+            found: Found::new(many, platform, seed),
+        };
+        Self { simulation, events, link_uses }
+    }
+}
+
+/// `hocket.Replay`, but for what Python knows of the trace; and what each rank did in the first trial, if that was asked for.
+#[derive(Serialize)]
+pub struct ReplayTrace {
+    pub replay: Replay,
+    pub events: Vec<Record>,
+    pub calls: Vec<hocket_replay::CallRow>,
+}
+
+#[derive(Serialize)]
+pub struct Replay {
+    pub ranks: usize,
+    pub scale_compute: f64,
+    #[serde(flatten)]
+    pub accounts: Accounts,
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// `hocket.Links`.
+#[derive(Serialize)]
+pub struct Links {
+    links: usize,
+    used: usize,
+    waited: usize,
+    most_bytes: f64,
+    most_busy_s: f64,
+    waiting_s: f64,
+}
+
+impl Links {
+    fn new(uses: &[hocket_simulate::LinkUse]) -> Self {
+        let most = |of: fn(&hocket_simulate::LinkUse) -> f64| uses.iter().map(of).fold(0.0, f64::max);
+        Self {
+            links: uses.len(),
+            used: uses.iter().filter(|carried| is_used(carried)).count(),
+            waited: uses.iter().filter(|carried| carried.waiting_s > 0.0).count(),
+            most_bytes: most(|carried| carried.bytes),
+            most_busy_s: most(|carried| carried.busy_s),
+            waiting_s: uses.iter().map(|carried| carried.waiting_s).sum(),
+        }
+    }
+}
+
+/// `hocket.LinkUse`.
+#[derive(Serialize)]
+pub struct LinkUse {
+    link: usize,
+    name: String,
+    #[serde(flatten)]
+    carried: hocket_simulate::LinkUse,
+}
+
+impl LinkUse {
+    /// Those of the links that carried something.
+    fn all(uses: &[hocket_simulate::LinkUse], fabric: &Fabric) -> Vec<Self> {
+        let row = |(link, carried): (usize, &hocket_simulate::LinkUse)| Self {
+            link,
+            name: fabric.topology.link_name(link),
+            carried: *carried,
+        };
+        uses.iter().enumerate().filter(|(_, carried)| is_used(carried)).map(row).collect()
+    }
+}
+
+fn is_used(carried: &hocket_simulate::LinkUse) -> bool {
+    carried.busy_s > 0.0 || carried.bytes > 0.0
+}
+
+/// `hocket.pacing.StepTime`.
+#[derive(Serialize)]
+pub struct StepTime {
+    #[serde(flatten)]
+    pub step: Step,
+    pub time_s: f64,
+    pub message_bytes: u64,
+}
+
+/// `hocket.Delivery`.
+#[derive(Serialize)]
+pub struct Delivery {
+    pub time_s: f64,
+    pub messages: u64,
+    pub message_bytes: u64,
+}

@@ -1,0 +1,36 @@
+"""A group of commands, each of which is loaded when it runs: what it imports takes longer than to print help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+__all__ = ["Group"]
+
+
+class Group(click.Group):
+    """Commands that live in modules of their names; until one runs, a stand-in says what it is for.
+
+    Args:
+        package: Where the modules are.
+        summaries: What each command is for: the first paragraph of its own help.
+    """
+
+    def __init__(self, name: str | None = None, *, package: str, summaries: Mapping[str, str], **more: Any) -> None:
+        super().__init__(name, [click.Command(each, help=summary) for each, summary in summaries.items()], **more)
+        self._package = package
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the words ask for, loaded, and the words that follow its name."""
+        name, stand_in, rest = super().resolve_command(ctx, args)
+        return name, stand_in and self.load(str(name)), rest
+
+    def load(self, name: str) -> click.Command:
+        """Return one of the commands."""
+        found = vars(import_module(f"{self._package}.{name}")).values()
+        return next(each for each in found if isinstance(each, click.Command) and each.name == name)

@@ -1,0 +1,49 @@
+"""What commands load: only what they need, so that they start at once."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from hocket.cli.app import hocket as commands
+from hocket.cli.group import Group
+
+PACKAGES = {"altair", "numpy", "mpi4py", "distributed", "vl_convert", "concurrent", "statistics", "asyncio"}
+COMMANDS = {f"hocket.cli.{name}" for name in commands.commands}
+OTHERS = {f"hocket.{name}" for name in ("comparison", "mpi", "replays", "studies", "sweeps", "traces", "verification")}
+
+LOADS = """
+import sys
+from hocket.cli import main
+
+status = main(sys.argv[1:])
+print(*sys.modules, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "unwanted"),
+    [
+        ("--help", {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.library", "hocket.simulation"}),
+        ("--version", {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.library", "hocket.simulation"}),
+        ("mpi --help", {*PACKAGES, *COMMANDS - {"hocket.cli.mpi"}, *OTHERS, "rich", "hocket.cli.mpi.bench"}),
+        ("list", {*PACKAGES, *COMMANDS - {"hocket.cli.list"}, *OTHERS, "hocket.simulation"}),
+        (
+            "simulate allreduce ring --ranks 4 --size 8B",
+            {*PACKAGES, *COMMANDS - {"hocket.cli.simulate"}, *OTHERS, "rich"},
+        ),
+    ],
+)
+def test_a_command_loads_nothing_that_it_does_without(line: str, unwanted: set[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", LOADS, *line.split()], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout
+    assert unwanted.isdisjoint(done.stderr.split()), sorted(unwanted & set(done.stderr.split()))
+
+
+@pytest.mark.parametrize("group", [commands, commands.load("mpi")], ids=str)
+def test_the_list_of_commands_says_what_each_says_of_itself(group: click.Command) -> None:
+    assert isinstance(group, Group)
+    for name, stand_in in group.commands.items():
+        assert stand_in.get_short_help_str(1000) == group.load(name).get_short_help_str(1000)

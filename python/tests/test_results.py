@@ -1,0 +1,112 @@
+"""Results: what the compiled module tells is what the classes of results hold."""
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hocket
+from hocket import _native
+from hocket.pacing import Step, StepTime, simulate_step, steps
+from hocket.simulation import Circuits, Event, Links, LinkUse, Simulation
+
+CIRCUITS = """
+name = "circuits"
+[network]
+model = "circuits"
+topology = "crossbar"
+nodes = 4
+bandwidth = "1 GB/s"
+reconfiguration = "1 us"
+latency = "1 us"
+ports = 1
+policy = "naive"
+"""
+PACKETS = """
+name = "packets"
+[network]
+model = "packets"
+topology = "torus"
+dims = [4]
+link_bandwidth = "1 GB/s"
+"""
+CALL = hocket.Call(ranks=4, size_bytes=64)
+TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"
+
+
+def told(monkeypatch: pytest.MonkeyPatch, name: str, ask: Callable[[], object]) -> Any:
+    """What a function of the compiled module tells when it is asked."""
+    answers = []
+    function = getattr(_native, name)
+
+    def listen(*given: Any, **more: Any) -> str:
+        answers.append(function(*given, **more))
+        return answers[-1]
+
+    monkeypatch.setattr(_native, name, listen)
+    ask()
+    return json.loads(answers[-1])
+
+
+def names(kind: Any) -> set[str]:
+    """What a class is made of."""
+    return {field.name for field in fields(kind)}
+
+
+def test_a_simulation_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = hocket.Machine.parse(CIRCUITS)
+    found = told(monkeypatch, "simulate", lambda: hocket.simulate("alltoall/linear", CALL, machine=machine))
+    assert found.keys() == names(hocket.Trace)
+    assert found["simulation"].keys() | {"time_s"} == names(Simulation)
+    assert found["simulation"]["links"].keys() == names(Links)
+    assert found["simulation"]["circuits"].keys() == names(Circuits)
+    found = told(monkeypatch, "simulate", lambda: hocket.trace("alltoall/linear", CALL, machine=machine))
+    assert found["events"][0].keys() == names(Event)
+    found = told(monkeypatch, "simulate", lambda: hocket.link_uses("alltoall/linear", CALL, machine=machine))
+    assert found["link_uses"][0].keys() == names(LinkUse)
+
+
+def test_a_schedule_tells_what_a_call_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    found = told(monkeypatch, "simulate_schedule", lambda: hocket.simulate_schedule(schedule))
+    assert found["simulation"].keys() | {"time_s"} == names(Simulation)
+
+
+def test_a_replay_is_made_of_what_is_told_and_of_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = told(monkeypatch, "replay", lambda: hocket.replay(TRACE))["replay"]
+    assert found.keys() | {"time_s", "program", "calls", "traced_s"} == names(hocket.Replay)
+    assert found["functions"][0].keys() == names(hocket.FunctionUse)
+    assert found["rank_uses"][0].keys() == names(hocket.RankUse)
+    assert found["algorithms"][0].keys() == names(hocket.AlgorithmUse)
+
+
+def test_steps_are_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, exchange = hocket.Machine.parse(PACKETS), "alltoall/pairwise_exchange"
+    (first, *_) = told(monkeypatch, "steps", lambda: steps(exchange, CALL, machine=machine))
+    assert first.keys() == names(Step)
+    found = told(monkeypatch, "simulate_step", lambda: simulate_step(exchange, CALL, 1, machine=machine))
+    assert found.keys() == names(StepTime)
+    simulated = hocket.simulate(exchange, CALL, machine=machine)
+    assert simulated.steps[0].keys() == names(Step)
+
+
+def test_a_delivery_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = told(
+        monkeypatch, "simulate_multicast", lambda: hocket.simulate_multicast([[1, 2]], 8, ranks=4, machine="cluster")
+    )
+    assert found.keys() == names(hocket.Delivery)
+
+
+def test_the_statistics_of_one_time_are_those_of_an_array_of_it() -> None:
+    times = np.array([1.25e-6])
+    assert hocket.Statistics.of((1.25e-6,)) == hocket.Statistics.of(times)
+
+
+def test_results_carry_the_version_of_the_package() -> None:
+    from importlib.metadata import version
+
+    assert hocket.simulate("allreduce/ring", CALL).version == hocket.__version__ == version("hocket")
