@@ -5,7 +5,7 @@ packet pacing".
 
 Reading. The paper gives neither buffers, packets per message, latencies nor how steps are kept apart. Here all-to-all
 is pairwise exchange with XOR pairing, 32 packets of 2 KiB a message, input buffers of 2 packets for each of the two
-virtual channels, links of 4 GB/s and 100 ns, one engine per node, and ties that go in the + direction. Steps are kept
+virtual channels, links of 4 GB/s and 100 ns, one port per node, and ties that go in the + direction. Steps are kept
 apart by an ideal barrier: each is simulated by itself, from an idle network, and the time of the exchange is P - 1
 times their mean. Of large tori a sample of the steps is taken at random, the same for all gaps. The ideal time of a
 step is that of its busiest link, M_i messages. gp is G_i = (M_i - 1) + 2; gp-2 is M_i - 1, the link's fair share.
@@ -56,7 +56,7 @@ class Setting:
         packets: Packets of a message.
         latency_ns: Latency of a link, in nanoseconds.
         tie: Which way round a ring to its opposite node.
-        engines: Messages that a node sends, and packets that it takes in, at a time.
+        ports: Messages that a node sends, and packets that it takes in, at a time.
         pairing: 1: XOR, 2: shift.
         keys: Further lines of the machine file's network section, and sections behind it.
     """
@@ -66,7 +66,7 @@ class Setting:
     packets: int = 32
     latency_ns: int = 100
     tie: str = "plus"
-    engines: int = 1
+    ports: int = 1
     pairing: int = 1
     keys: str = ""
 
@@ -92,7 +92,7 @@ def machine(setting: Setting, *, software_us: float = 0.0) -> Machine:
     return Machine.parse(
         f"""name = "pacing"
 [node]
-engines = {s.engines}
+ports = {s.ports}
 software_latency = "{software_us} us"
 [network]
 model = "packets"
@@ -179,7 +179,7 @@ def _row(point: _Point, times: Sequence[Mapping[str, StepTime]], gap: str, scope
         "latency_ns": setting.latency_ns,
         "tie": setting.tie,
         "pairing": {1: "XOR", 2: "shift"}[setting.pairing],
-        "engines": setting.engines,
+        "ports": setting.ports,
         "seed": scope.seed,
     }
 
@@ -212,7 +212,7 @@ _VARIED: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "tie": [{"tie": tie} for tie in ("plus", "split")],
     "pairing and tie": [{"pairing": 2, "tie": "split"}],
     "link latency (ns)": [{"latency_ns": latency} for latency in (0, 100, 500)],
-    "engines (lanes in and out)": [{"engines": engines} for engines in (1, 2, 4)],
+    "ports (lanes in and out)": [{"ports": ports} for ports in (1, 2, 4)],
 }
 
 

@@ -207,7 +207,7 @@ fn pacing_is_faster_on_a_torus_of_16_by_16() {
     assert!(share_s < unpaced_s / 1.4, "{share_s} {unpaced_s}");
 }
 
-/// Gaps, barriers and adaptive engines change when packets travel, not where: every link carries each message once that is
+/// Gaps, barriers and adaptive ports change when packets travel, not where: every link carries each message once that is
 /// routed over it.
 #[test]
 fn links_carry_the_same_bytes_however_packets_are_paced() {
