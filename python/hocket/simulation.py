@@ -11,12 +11,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
+from hocket.automatic import resolved
 from hocket.call import Call
 from hocket.checks import function, instance, number, shown, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import ask, call_request, parameters_of
-from hocket.rules import resolved
 from hocket.schedule import Schedule
 from hocket.version import version
 

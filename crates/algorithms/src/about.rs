@@ -2,6 +2,8 @@
 
 use hocket_core::{Call, Options, Parameter, Unit};
 
+use crate::automatic::Automatic;
+
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
@@ -21,6 +23,8 @@ pub struct About {
     pub refuses: fn(&Call) -> Option<&'static str>,
     /// The parameters it takes.
     pub parameters: &'static [Parameter],
+    /// Automatic values of parameters: what `auto` stands for.
+    pub automatic: &'static [Automatic],
     /// Values that an accepted call carries besides those given: of parameters whose default depends on the call, and of
     /// names in the formulas that are no parameters.
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
@@ -68,6 +72,7 @@ impl About {
             ports: |_| 1,
             refuses: |_| None,
             parameters: &[],
+            automatic: &[],
             completes: |_| Vec::new(),
             steps: None,
             topology: None,
@@ -92,6 +97,11 @@ impl About {
     /// The algorithm takes these parameters.
     pub const fn with_parameters(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// These parameters have automatic values.
+    pub const fn with_automatic(self, automatic: &'static [Automatic]) -> Self {
+        Self { automatic, ..self }
     }
 
     /// A call that is not refused is completed with these values.

@@ -14,7 +14,9 @@ use hocket::cases::{self, Wanted};
 use hocket::multicast::MulticastRequest;
 use hocket::pacing::{self, Gap};
 use hocket::request::{self, CallRequest, MachineRequest, SimulateRequest, SimulateResult};
+use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::Rules;
+use hocket_algorithms::segments::Pipeline;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, budget, units};
 use hocket_machine::Machine;
@@ -276,6 +278,29 @@ fn simulate_schedule(py: Python<'_>, request: &str, on_trials: Option<Py<PyAny>>
     write(&result)
 }
 
+/// The automatic values of the parameters of these names, in a call on a machine.
+#[pyfunction]
+fn automatic_values(request: &str, names: Vec<String>) -> PyResult<BTreeMap<&'static str, u64>> {
+    let CallOnMachine { call: request, machine } = read(request)?;
+    let surroundings = hocket::surroundings(&machine.machine().map_err(raise)?).map_err(raise)?;
+    request.automatic(&names, &surroundings).map(|values| values.into_iter().collect()).map_err(raise)
+}
+
+/// For how many bytes per segment Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
+#[pyfunction]
+fn best_segment_bytes(
+    collective: &str,
+    size_bytes: f64,
+    height_links: f64,
+    latency_s: f64,
+    link_bytes_per_s: f64,
+    reduce_bytes_per_s: f64,
+) -> PyResult<f64> {
+    let links = Links { latency_s, link_bytes_per_s, reduce_bytes_per_s };
+    let collective = request::collective(collective).map_err(raise)?;
+    Ok(Pipeline { size_bytes, height_links, links }.best_segment_bytes(collective))
+}
+
 /// The values that an algorithm of the catalogue accepts a call with: of its parameters, and of the names in its formulas
 /// that follow from the call.
 #[pyfunction]
@@ -476,9 +501,10 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, bound, catalogue, check_gap, check_memory, check_rules, collective_named, complete, machine,
-        parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
-        schedule_to_goal, simulate, simulate_multicast, simulate_schedule, simulate_step, steps, verify,
+        accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules,
+        collective_named, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
+        schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast, simulate_schedule,
+        simulate_step, steps, verify,
     };
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};

@@ -319,6 +319,16 @@ impl Call {
         }
     }
 
+    /// The message of the call as `--size` and rules count it, in bytes: a block where the collective's MPI call gives that,
+    /// else the whole vector.
+    pub fn size_bytes(&self) -> u64 {
+        let elements = match self.collective {
+            Collective::ReduceScatter => self.total(),
+            _ => self.count(0),
+        };
+        (elements * self.element_bytes) as u64
+    }
+
     /// Where the contribution of `rank` lies.
     pub fn input_of(&self, rank: usize) -> Span {
         let len = self.input_len(rank);

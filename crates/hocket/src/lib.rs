@@ -6,9 +6,11 @@ pub mod pacing;
 mod price;
 pub mod replay;
 pub mod request;
+mod surroundings;
 mod verification;
 
 pub use price::{Predicted, messages, predict};
+pub use surroundings::surroundings;
 pub use verification::{Report, verify, verify_calls};
 
 use hocket_algorithms::{Entry, Visitor, demand, with_program};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Result, budget};
 use hocket_machine::{Machine, Topology};
@@ -109,8 +110,23 @@ impl CallRequest {
     /// An unknown algorithm, or a call that it refuses.
     pub fn resolve(&self) -> Result<(&'static Entry, Call)> {
         let entry = find(self.collective()?, &self.algorithm)?;
-        let given: Vec<_> = self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
-        Ok((entry, entry.accept(&self.call()?, &given)?))
+        Ok((entry, entry.accept(&self.call()?, &self.given())?))
+    }
+
+    /// The automatic values of the parameters of these names.
+    ///
+    /// # Errors
+    /// A parameter that has none, a machine that does not say what it depends on, or a call that the algorithm refuses.
+    pub fn automatic(&self, names: &[String], on: &Surroundings) -> Result<Vec<(&'static str, u64)>> {
+        let Ok(entry) = find(self.collective()?, &self.algorithm) else {
+            return Err(has_none(&format!("{}/{}", self.collective, self.algorithm), &names.join(", ")));
+        };
+        let given = Given::new(entry, self.given(), names.iter().map(String::as_str), on)?;
+        given.automatic(entry, &self.call()?)
+    }
+
+    fn given(&self) -> Vec<(String, u64)> {
+        self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect()
     }
 }
 
@@ -147,12 +163,20 @@ pub struct MachineRequest {
 }
 
 impl MachineRequest {
+    /// The machine file, section by section.
+    ///
+    /// # Errors
+    /// As [`Machine::parse`].
+    pub fn machine(&self) -> Result<Machine> {
+        Machine::parse(&self.text, &self.file)
+    }
+
     /// The machine.
     ///
     /// # Errors
     /// As [`Machine::parse`] and [`Platform::new`].
     pub fn platform(&self) -> Result<Platform> {
-        Platform::new(&Machine::parse(&self.text, &self.file)?)
+        Platform::new(&self.machine()?)
     }
 }
 

@@ -13,13 +13,13 @@ import click
 
 from hocket._native import Error
 from hocket.authoring import library
+from hocket.automatic import AUTO
 from hocket.call import Call
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
 from hocket.plot import FORMATS
 from hocket.requests import GAP
-from hocket.rules import AUTO
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
 __all__ = [

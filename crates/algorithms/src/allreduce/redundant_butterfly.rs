@@ -22,8 +22,8 @@ use std::ops::Range;
 
 use hocket_core::{Call, Parameter, Rank, Side, Span, Unit, Winner};
 
-use crate::About;
 use crate::redundancy::{EXCHANGES, Groups, exchange_redundantly};
+use crate::{About, exchanges};
 
 const HOSTS: Parameter = Parameter {
     name: "hosts",
@@ -42,7 +42,8 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| c.parameter(HOSTS.name) == 2 || c.ranks.is_power_of_two())
 .on_ports(meeting)
 .refusing(refuses)
-.with_parameters(&[EXCHANGES, HOSTS]);
+.with_parameters(&[EXCHANGES, HOSTS])
+.with_automatic(&[exchanges::AUTOMATIC]);
 
 /// The most messages that a rank receives at a time: those of all others of its group, and redundant copies.
 pub fn meeting(c: &Call) -> usize {

@@ -24,7 +24,8 @@ pub const ABOUT: About = About::new(
 .exact_when(allreduce::ABOUT.cost_is_exact)
 .on_ports(allreduce::meeting)
 .refusing(allreduce::refuses)
-.with_parameters(allreduce::ABOUT.parameters);
+.with_parameters(allreduce::ABOUT.parameters)
+.with_automatic(allreduce::ABOUT.automatic);
 
 pub async fn program(r: &impl Rank, c: &Call) {
     allreduce::program(r, &c.with(Collective::Allreduce, 0)).await;

@@ -19,6 +19,7 @@ use hocket_simulate::{Many, Options, Platform, Trials, simulate_in_order};
 use serde::{Deserialize, Serialize};
 
 use crate::request::{MachineRequest, SimulateResult, TrialsRequest};
+use crate::surroundings;
 use application::Application;
 use program::{Replay, Times};
 
@@ -76,8 +77,9 @@ impl ReplayRequest {
     pub fn replay(self, columns: &[Columns<'_>], is_interrupted: &dyn Fn() -> bool) -> Result<ReplayResult> {
         let platform = self.machine.platform()?;
         let trials = self.trials.trials()?;
+        let surroundings = surroundings(&self.machine.machine()?)?;
         let rules = self.rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
-            Ok::<_, Error>(rules.followed_by(Rules::parse(text, file)?))
+            Ok::<_, Error>(rules.followed_by(Rules::parse_on(text, file, &surroundings)?))
         })?;
         let application = reading::read(self.meaning, columns, &rules)?;
         let run = Run { application: &application, platform: &platform, scale: self.scale_compute, is_interrupted };

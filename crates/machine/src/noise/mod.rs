@@ -230,6 +230,13 @@ macro_rules! models {
                 section.required_choice("model", models)?(section)
             }
 
+            /// The model's name in machine files.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$model(_) => stringify!($name),)+
+                }
+            }
+
             /// Names of all models.
             pub const NAMES: &[&str] = &[$(stringify!($name)),+];
         }
