@@ -28,19 +28,8 @@ __all__ = [
     "is_collective",
 ]
 
-COLLECTIVES = (
-    "allgather",
-    "allreduce",
-    "alltoall",
-    "barrier",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scan",
-    "scatter",
-)
-"""The collectives, named as in MPI, in the order of `hocket_collective` in `hocket.h`."""
+COLLECTIVES = tuple(_native.collectives())
+"""The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
 
 Refuses = Callable[[Call], "str | None"]
 """A precondition: the sentence to refuse a call with, or nothing."""

@@ -113,6 +113,12 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
 }
 
+/// The collectives by name, in their order.
+#[pyfunction]
+fn collectives() -> Vec<&'static str> {
+    Collective::ALL.map(Collective::name).to_vec()
+}
+
 /// The collective of a name, as `hocket list` has it; none if there is no such collective.
 #[pyfunction]
 fn collective_named(name: &str) -> Option<&'static str> {
@@ -502,9 +508,9 @@ mod _native {
     #[pymodule_export]
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules,
-        collective_named, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with,
-        schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast, simulate_schedule,
-        simulate_step, steps, verify,
+        collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run,
+        run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_multicast,
+        simulate_schedule, simulate_step, steps, verify,
     };
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};

@@ -22,7 +22,7 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// All of them, in alphabetical order.
+    /// All of them, in alphabetical order: that of the registry, of `hocket.h` and of the Python package, too.
     pub const ALL: [Self; 10] = [
         Self::Allgather,
         Self::Allreduce,
