@@ -1,7 +1,7 @@
 //! Automatic values: the value `auto` of a parameter, which is computed from the call and the machine.
 //!
-//! An algorithm declares them beside its parameters, as [`Automatic`]. Whoever runs it describes the machine as
-//! [`Surroundings`]: the simulator from the machine file, the rules of an MPI program by assumptions.
+//! An algorithm declares them beside its parameters, as [`Automatic`]. The machine is described by
+//! [`Surroundings`]: in virtual time from the machine file, in the rules of an MPI program by assumptions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub struct Automatic {
 /// The automatic value for a call that has values of all parameters: of this one, the default.
 pub type Decide = Arc<dyn Fn(&Call) -> u64 + Send + Sync>;
 
-/// What automatic values may ask of a machine. An error says why the machine does not have it.
+/// The properties of a machine that automatic values depend on. An error says why the machine does not have one.
 pub struct Surroundings {
     /// How long messages take.
     pub messages: Result<Messages>,
     /// How often and for how long messages are held up; none if they never are.
     pub noise: Result<Option<Noise>>,
-    /// What a pipeline along links takes; none if the machine has no links.
+    /// Links and processors; none if the machine has no links.
     pub links: Option<Links>,
 }
 
@@ -66,8 +66,8 @@ pub struct Links {
 }
 
 impl Surroundings {
-    /// What is assumed of the machine on which an MPI program runs: 1 us of software per message, and links and processors
-    /// of 10 GB/s, as in the preset `cluster`. Its noise is not known.
+    /// The assumptions about the machine on which an MPI program runs: 1 us of software per message, and links and
+    /// processors of 10 GB/s, as in the preset `cluster`. Its noise is not known.
     pub fn assumed() -> Self {
         let unknown = || Error::new("the rules of an MPI program have no machine to take it from, expected a number");
         Self {
@@ -98,9 +98,11 @@ impl Given {
         on: &Surroundings,
     ) -> Result<Self> {
         let automatic: Vec<&str> = automatic.into_iter().collect();
-        let named = automatic.iter().map(|name| ((*name).to_owned(), u64::MAX));
+        let parameters = entry.about.parameters;
+        let default = |name| parameters.iter().find(|declared| declared.name == name).map_or(0, |p| p.default);
+        let named = automatic.iter().map(|name| ((*name).to_owned(), default(*name)));
         let all: Vec<_> = numbers.iter().cloned().chain(named).collect();
-        complete(entry.about.parameters, &all, 1).map_err(|error| error.at(entry))?;
+        complete(parameters, &all, 1).map_err(|error| error.at(entry))?;
         let automatic = automatic.into_iter().map(|name| {
             let declared = entry.about.automatic.iter().find(|automatic| automatic.parameter == name);
             let declared = declared.ok_or_else(|| has_none(&format!("{}/{}", entry.collective, entry.name), name))?;

@@ -38,7 +38,7 @@ struct Rule {
     choice: Choice,
 }
 
-/// What a rule decides.
+/// The decision of a rule.
 #[derive(Clone, Debug)]
 enum Choice {
     /// MPI's own algorithm.
@@ -162,8 +162,9 @@ fn parse_choice(collective: Collective, text: &str, on: &Surroundings) -> Result
             continue;
         }
         let declared = entry.about.parameters.iter().find(|parameter| parameter.name == key);
-        let value = match declared.map(|parameter| parameter.unit) {
-            Some(Unit::Bytes) => parse_bytes(value),
+        let value = match declared {
+            Some(parameter) if parameter.unit == Unit::Bytes => parse_bytes(value),
+            Some(parameter) if !parameter.words().is_empty() => parameter.number_of(value),
             _ => value.parse().map_err(|_| Error::new(format!("got {value:?}, expected a whole number"))),
         };
         numbers.push((key.to_owned(), value.map_err(|error| error.at(format!("{entry}: {key}")))?));
@@ -284,6 +285,10 @@ mod tests {
             ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size or ranks"),
             ("allreduce[size=7..: ring", "got \"allreduce[size=7..\", expected COLLECTIVE"),
             ("broadcast: chain, segment=x", "broadcast chain: segment: got \"x\""),
+            (
+                "alltoall: pairwise_exchange, pairing=1",
+                "alltoall pairwise_exchange: pairing: parameter pairing: got \"1\", expected one of xor_or_shift, xor, shift",
+            ),
             ("broadcast: chain, segment", "got \"segment\", expected NAME=VALUE"),
             ("broadcast: chain, size=8", "broadcast chain: unknown parameter \"size\""),
             (

@@ -35,8 +35,17 @@ fn describe(entry: &Entry) -> Value {
         let unit = match p.unit {
             Unit::Bytes => "bytes",
             Unit::Count => "count",
+            Unit::Choice(_) => "choice",
         };
-        json!({"name": p.name, "unit": unit, "default": p.default, "least": p.least, "tries": p.tries, "meaning": p.meaning})
+        json!({
+            "name": p.name,
+            "unit": unit,
+            "choices": p.words(),
+            "default": request::shown(p, p.default),
+            "least": p.least,
+            "tries": p.tries.iter().map(|value| request::shown(p, *value)).collect::<Vec<_>>(),
+            "meaning": p.meaning,
+        })
     };
     let gap = entry.about.steps.map(|_| {
         let meaning =
@@ -177,7 +186,9 @@ fn simulate(
         _ => None,
     };
     let parameters = match &runnable {
-        Runnable::Listed(entry) => entry.about.parameters.iter().map(|p| (p.name, call.parameter(p.name))).collect(),
+        Runnable::Listed(entry) => {
+            entry.about.parameters.iter().map(|p| (p.name, request::shown(p, call.parameter(p.name)))).collect()
+        }
         _ => BTreeMap::new(),
     };
     let trials = request.trials.trials().map_err(raise)?;

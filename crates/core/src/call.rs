@@ -124,6 +124,8 @@ pub enum Unit {
     Count,
     /// Bytes; text input takes units.
     Bytes,
+    /// Nothing: one of these words, counted from 0. Texts have the word.
+    Choice(&'static [&'static str]),
 }
 
 /// A parameter that an algorithm declares.
@@ -142,6 +144,27 @@ pub struct Parameter {
     pub tries: &'static [u64],
     /// One line that says what it does.
     pub meaning: &'static str,
+}
+
+impl Parameter {
+    /// The number of a word of a switch.
+    ///
+    /// # Errors
+    /// Another word, or a parameter that is no switch; the message names the words.
+    pub fn number_of(&self, word: &str) -> Result<u64> {
+        let words = self.words();
+        words.iter().position(|known| *known == word).map(|number| number as u64).ok_or_else(|| {
+            Error::new(format!("parameter {}: got {word:?}, expected one of {}", self.name, words.join(", ")))
+        })
+    }
+
+    /// The words of a switch; none of another parameter.
+    pub fn words(&self) -> &'static [&'static str] {
+        match self.unit {
+            Unit::Choice(words) => words,
+            Unit::Count | Unit::Bytes => &[],
+        }
+    }
 }
 
 /// One call of a collective, the same on every rank.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Result, budget};
+use hocket_core::{Call, Collective, Error, Parameter, Result, budget};
 use hocket_machine::{Machine, Topology};
 use hocket_simulate::{CircuitCounts, Ends, Engine, Fabric, Kind, LinkUse, Many, Platform, Record, Trials};
 use serde::{Deserialize, Serialize};
@@ -221,7 +221,7 @@ impl Default for TrialsRequest {
     }
 }
 
-/// What one trial takes at least: its times, here, on their way to Python, and there.
+/// Memory of one trial, at least: its times, here, on their way to Python, and there.
 const TRIAL_BYTES: f64 = 250.0;
 
 /// More trials than anybody waits for.
@@ -275,7 +275,7 @@ pub struct SimulateResult {
     pub ranks: usize,
     /// The machine's name.
     pub machine: String,
-    /// Whether nothing is left to chance on it.
+    /// Whether it has no noise.
     pub is_quiet: bool,
     /// The engine that ran.
     pub engine: &'static str,
@@ -302,7 +302,21 @@ pub struct SimulateResult {
     /// The steps of an algorithm that has steps, where messages meet.
     pub steps: Vec<Step>,
     /// The parameters of an algorithm of the catalogue: given, default, or chosen by itself.
-    pub parameters: BTreeMap<&'static str, u64>,
+    pub parameters: BTreeMap<&'static str, Shown>,
+}
+
+/// The value of a parameter as it is shown: a number, or the word of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Shown {
+    Number(u64),
+    Word(&'static str),
+}
+
+/// The value of a parameter as it is shown.
+pub fn shown(parameter: &Parameter, value: u64) -> Shown {
+    parameter.words().get(value as usize).map_or(Shown::Number(value), |word| Shown::Word(word))
 }
 
 /// What happened to circuits, see [`CircuitCounts`].

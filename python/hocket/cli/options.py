@@ -167,7 +167,7 @@ def _parameter(text: str) -> tuple[str, str]:
 def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
     if name not in units:
         raise Error(f'unknown parameter "{name}", expected {", ".join(sorted(units)) or "no parameters"}')
-    if text == AUTO or units[name] == GAP:
+    if text == AUTO or units[name] in (GAP, "choice"):
         return text
     try:
         return parse_bytes(text) if units[name] == "bytes" else parse_count(text)

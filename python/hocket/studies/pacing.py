@@ -40,6 +40,8 @@ BRUCK = "alltoall/bruck"
 GAPS: Mapping[str, str] = {"0": "0", "gp-2": "auto-2", "gp-1": "auto-1", "gp": "auto", "gp+1": "auto+1"}
 """The paper's gaps, and how Hocket calls them."""
 
+_PAIRINGS: Mapping[str, str] = {"xor": "XOR", "shift": "shift"}
+
 PACKET_BYTES = 2048
 LINK_BYTES_PER_S = 4e9
 PACKET_S = PACKET_BYTES / LINK_BYTES_PER_S
@@ -57,7 +59,7 @@ class Setting:
         latency_ns: Latency of a link, in nanoseconds.
         tie: Which way round a ring to its opposite node.
         ports: Messages that a node sends, and packets that it takes in, at a time.
-        pairing: 1: XOR, 2: shift.
+        pairing: As the parameter of this name: "xor" or "shift".
         keys: Further lines of the machine file's network section, and sections behind it.
     """
 
@@ -67,7 +69,7 @@ class Setting:
     latency_ns: int = 100
     tie: str = "plus"
     ports: int = 1
-    pairing: int = 1
+    pairing: str = "xor"
     keys: str = ""
 
     @property
@@ -80,7 +82,7 @@ class Setting:
         """The torus as people write it: "8x8"."""
         return "x".join(map(str, self.dims))
 
-    def call(self, gap: str, **parameters: int) -> Call:
+    def call(self, gap: str, **parameters: str) -> Call:
         """Return the exchange with a gap."""
         given: dict[str, float | str] = {"pairing": self.pairing, **parameters, "gap": gap}
         return Call(ranks=self.ranks, size_bytes=self.packets * PACKET_BYTES, parameters=given)
@@ -178,7 +180,7 @@ def _row(point: _Point, times: Sequence[Mapping[str, StepTime]], gap: str, scope
         "packets": setting.packets,
         "latency_ns": setting.latency_ns,
         "tie": setting.tie,
-        "pairing": {1: "XOR", 2: "shift"}[setting.pairing],
+        "pairing": _PAIRINGS[setting.pairing],
         "ports": setting.ports,
         "seed": scope.seed,
     }
@@ -208,9 +210,9 @@ def _speed_points(tori: Sequence[tuple[int, ...]], scope: Scope) -> list[_Point]
 _VARIED: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "buffer": [{"buffer": buffer} for buffer in (1, 2, 3, 4, 8, 16)],
     "packets per message": [{"packets": packets} for packets in (4, 8, 16, 32, 64, 128)],
-    "pairing": [{"pairing": pairing} for pairing in (1, 2)],
+    "pairing": [{"pairing": pairing} for pairing in _PAIRINGS],
     "tie": [{"tie": tie} for tie in ("plus", "split")],
-    "pairing and tie": [{"pairing": 2, "tie": "split"}],
+    "pairing and tie": [{"pairing": "shift", "tie": "split"}],
     "link latency (ns)": [{"latency_ns": latency} for latency in (0, 100, 500)],
     "ports (lanes in and out)": [{"ports": ports} for ports in (1, 2, 4)],
 }
@@ -278,7 +280,7 @@ def _ideal_s(simulation: Simulation, run: _Run) -> float:
     return sum(step["overlap"] for step in simulation.steps) * run.setting.packets * PACKET_S
 
 
-_SYNCHRONISATION = {"none": 0, "dissemination barrier": 1}
+_SYNCHRONISATION = {"none": "none", "dissemination barrier": "dissemination"}
 
 
 def _algorithm_runs(scope: Scope) -> list[_Run]:
@@ -376,13 +378,13 @@ def _throughput_tasks(scope: Scope) -> list[tuple[Setting, str, int]]:
 
 def _overlap_tasks(scope: Scope) -> list[Setting]:
     tori = _within((*_TORI_2D, *_TORI_3D), scope)
-    return [replace(setting, pairing=pairing) for setting in tori for pairing in (1, 2)]
+    return [replace(setting, pairing=pairing) for setting in tori for pairing in _PAIRINGS]
 
 
 def _overlaps(setting: Setting) -> list[dict[str, Any]]:
     """Return how many steps have which M_i."""
     counts = Counter(step.overlap for step in steps(EXCHANGE, setting.call("auto"), machine=machine(setting)))
-    pairing = {1: "XOR", 2: "shift"}[setting.pairing]
+    pairing = _PAIRINGS[setting.pairing]
     average = sum(overlap * count for overlap, count in counts.items()) / counts.total()
     return [
         {
@@ -403,7 +405,7 @@ _HEAT_GAPS = ("0", "gp-2")
 def _heat(task: tuple[Setting, str]) -> list[dict[str, Any]]:
     """Return what each link carried, and how long packets waited for it."""
     setting, gap = task
-    found = link_uses(EXCHANGE, setting.call(GAPS[gap], barrier=1), machine=machine(setting))
+    found = link_uses(EXCHANGE, setting.call(GAPS[gap], barrier="dissemination"), machine=machine(setting))
     rows = []
     for link in found:
         direction, _, place = link.name.partition(" from ")

@@ -66,6 +66,7 @@ fn calls(entry: &Entry, ranks: usize) -> Vec<Call> {
     let settings = entry.about.parameters.iter().flat_map(|parameter| {
         let values = match parameter.unit {
             Unit::Bytes => vec![16],
+            Unit::Choice(words) => (0..words.len() as u64).collect(),
             Unit::Count => {
                 (0..=3).chain([u64::from(ranks.ilog2())]).filter(|value| *value >= parameter.least).collect()
             }

@@ -127,10 +127,13 @@ fn pairings_and_barriers_that_there_are_not_are_refused_in_one_line() {
         entry.accept(&call, &[(name.to_owned(), value)]).unwrap_err().to_string()
     };
     let label = "alltoall pairwise_exchange";
-    assert_eq!(refusal(4, "pairing", 3), format!("{label} knows two pairings: pairing is 0, 1 or 2 (P = 4)"));
+    assert_eq!(
+        refusal(4, "pairing", 3),
+        format!("{label}: parameter pairing = 3, expected one of xor_or_shift, xor, shift")
+    );
     assert_eq!(
         refusal(4, "barrier", 2),
-        format!("{label} has a barrier between steps or not: barrier is 0 or 1 (P = 4)")
+        format!("{label}: parameter barrier = 2, expected one of none, dissemination")
     );
     assert!(refusal(6, "pairing", 1).contains("needs a power of two of ranks"));
 }
