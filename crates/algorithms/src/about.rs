@@ -47,7 +47,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// What a message of a step carries besides its data: the gap between its packets.
+    /// The options of a message of a step: the gap between its packets.
     pub fn options(c: &Call, step: usize) -> Options {
         Options { gap_packets: c.gap_packets(step), ..Options::default() }
     }
@@ -158,7 +158,7 @@ pub const SEGMENT: Parameter = Parameter {
     meaning: "bytes per segment: a rank passes one segment on while it receives the next",
 };
 
-/// Whether all segments of the call have the same number of elements, and there is somebody to send them to.
+/// Whether all segments of the call have the same number of elements, and there is more than one rank.
 pub fn has_equal_segments(c: &Call) -> bool {
     let (bytes, segment) = ((c.count(0) * c.element_bytes) as u64, c.parameter(SEGMENT.name));
     c.ranks > 1 && (bytes <= segment || bytes.is_multiple_of(segment))

@@ -1,4 +1,4 @@
-//! How many redundant exchanges T are best: `T=auto`. The jitter page of the docs derives what is computed here.
+//! The best number of redundant exchanges: `T=auto`. The jitter page of the docs derives the formulas.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn on(surroundings: &Surroundings) -> Result<Decide> {
     }))
 }
 
-/// What the best number of redundant exchanges depends on.
+/// The quantities that determine the best number of redundant exchanges.
 struct Exchanges {
     /// K: steps of the butterfly.
     steps: u32,

@@ -1,4 +1,4 @@
-//! How large the segments of Trinaryx3 are best: `segment=auto`.
+//! The best size of segments of Trinaryx3: `segment=auto`.
 //!
 //! N bytes go along trees of height H in segments of SS bytes; a message takes a processor L, a link carries BWc and a
 //! processor combines BWo bytes per second. Each of three trees takes a third of the message, and one thread prepares the

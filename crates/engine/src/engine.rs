@@ -10,7 +10,7 @@ use crate::buffers::Layout;
 use crate::operation::Operation;
 use crate::transport::Transport;
 
-/// What a call asks for. Two calls that ask for the same run the same operation, one after the other.
+/// The arguments of a call. Two calls with the same arguments run the same operation, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The collective.
@@ -60,7 +60,7 @@ impl Request<'_> {
     }
 }
 
-/// What calls that are alike have in common.
+/// The arguments that similar calls share.
 #[derive(Debug)]
 pub struct Kind {
     pub(crate) call: Call,

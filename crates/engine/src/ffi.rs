@@ -109,7 +109,7 @@ pub unsafe extern "C" fn hocket_engine_free(engine: *mut Engine) {
     drop(unsafe { Box::from_raw(engine) });
 }
 
-/// What a call over so many ranks asks for; none if there is no such collective.
+/// The request of a call over so many ranks; none if there is no such collective.
 pub(crate) unsafe fn request(call: &CallC, ranks: usize) -> Option<Request<'_>> {
     // SAFETY: the caller gives one count per rank, if any.
     let counts = (!call.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(call.counts, ranks) });
@@ -126,7 +126,7 @@ pub(crate) unsafe fn request(call: &CallC, ranks: usize) -> Option<Request<'_>> 
     })
 }
 
-/// What an operation has come to, as a number.
+/// The progress of an operation, as a number.
 pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
     match progress {
         Progress::Waits => 0,

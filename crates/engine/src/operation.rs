@@ -11,7 +11,7 @@ use crate::engine::Kind;
 use crate::rank::EngineRank;
 use crate::transport::{Failure, Transport};
 
-/// What a call has come to.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It waits for messages.

@@ -66,7 +66,7 @@ pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Option
     with_program(entry, Simulated(call, platform, options))
 }
 
-/// What no algorithm for a call can beat on a platform, see [`hocket_simulate::bound`].
+/// The lower bound of a call on a platform, see [`hocket_simulate::bound`].
 ///
 /// # Errors
 /// As there.

@@ -16,7 +16,7 @@ use crate::request::MachineRequest;
 pub struct MulticastRequest {
     /// Number of ranks.
     pub ranks: usize,
-    /// Who sends.
+    /// The sender.
     pub master: usize,
     /// The groups, in the order in which they are sent to.
     pub groups: Vec<Vec<usize>>,

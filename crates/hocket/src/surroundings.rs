@@ -1,4 +1,4 @@
-//! What automatic values ask of the machine of a machine file.
+//! A machine file as automatic values see it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a replay's calls took, and for how long of it ranks waited for others.
+//! The times of a replay's calls, and how long ranks waited for others in them.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::application::{Action, Application, BLOCKING};
 use super::program::Times;
 
-/// What the calls of one function took, added up over all ranks.
+/// The times of the calls of one function, added up over all ranks.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionUse {
     /// The MPI function.
@@ -86,7 +86,7 @@ impl Others {
     }
 }
 
-/// What was found of calls and ranks.
+/// The uses of calls and ranks.
 pub fn uses(application: &Application, times_s: &Times) -> (Vec<FunctionUse>, Vec<RankUse>) {
     let others = Others::new(application, times_s);
     let function =

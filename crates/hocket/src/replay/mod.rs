@@ -23,17 +23,17 @@ use crate::surroundings;
 use application::Application;
 use program::{Replay, Times};
 
-/// What to replay, and how.
+/// A trace to replay, and how.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayRequest {
-    /// What the columns of the trace mean.
+    /// The meaning of the columns of the trace.
     pub meaning: Meaning,
     /// On which machine.
     pub machine: MachineRequest,
     /// Rules that choose algorithms, and the name that each text has in errors; the first ones come first.
     pub rules: Vec<(String, String)>,
-    /// What computing takes of the traced time.
+    /// The time of computing, as a factor of the traced time.
     pub scale_compute: f64,
     /// Which trials.
     #[serde(default)]
@@ -43,13 +43,13 @@ pub struct ReplayRequest {
     pub trace: bool,
 }
 
-/// What a replay found. Calls, ranks and the trace are those of the first trial.
+/// The result of a replay. Calls, ranks and the trace are those of the first trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayResult {
     /// Times, messages and links, as of a simulation.
     #[serde(flatten)]
     pub simulation: SimulateResult,
-    /// What calls took.
+    /// The times of calls.
     pub functions: Vec<FunctionUse>,
     /// How ranks spent their time.
     pub rank_uses: Vec<RankUse>,

@@ -1,4 +1,4 @@
-//! An application as a program: each rank walks along its calls, and what it has started runs on beside.
+//! An application as a program: each rank makes its calls in order, and operations that it has started run beside them.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::{Future, poll_fn};
@@ -14,9 +14,9 @@ use super::application::{Action, Application, BLOCKING, Mode};
 /// An application with its clock: what it notes of the run.
 pub struct Replay<'a> {
     application: &'a Application,
-    /// What computing takes of the traced time.
+    /// The time of computing, as a factor of the traced time.
     scale: f64,
-    /// Of each rank, when each call began and when it returned, in seconds; not a number where there is no clock.
+    /// For each rank, when each call began and when it returned, in seconds; not a number where there is no clock.
     times_s: Vec<RefCell<Vec<[f64; 2]>>>,
     has_begun: Vec<Cell<bool>>,
 }
@@ -31,7 +31,7 @@ impl<'a> Replay<'a> {
         Self { application, scale, times_s, has_begun }
     }
 
-    /// What the last run noted.
+    /// The times that the last run recorded.
     pub fn times_s(self) -> Times {
         self.times_s.into_iter().map(RefCell::into_inner).collect()
     }
@@ -119,7 +119,7 @@ impl Program for Replay<'_> {
 /// When a collective was complete, if that is before its end: what it does from there on only serves other ranks.
 type Completed<R> = Rc<OnceCell<<R as Rank>::Moment>>;
 
-/// What a rank has started, and what of it is done.
+/// The operations that a rank has started, and those of them that are done.
 struct Beside<'r, R: Rank> {
     rank: &'r R,
     running: RefCell<Vec<Running<'r, R>>>,
