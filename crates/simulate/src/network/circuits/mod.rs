@@ -114,7 +114,7 @@ impl Circuits {
             latency_s: section.time_s("latency")?,
             bytes_per_s: section.bytes_per_s("bandwidth")?,
             ports: section.count("ports")?,
-            times: policy.rules().times(times(section)?),
+            times: policy.policy().times(times(section)?),
             policy,
             is_refusing: section.choice("requests", &[("waits", false), ("refused", true)])?,
             wavelengths,

@@ -300,9 +300,9 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     })
 }
 
-/// The rules of cut-through queues, word for word: of everything that can happen the earliest does, and at one time what
+/// The definition of cut-through queues, word for word: of everything that can happen the earliest does, and at one time what
 /// concerns the message that was injected first, its head before its end.
-fn by_the_rules(network: &Links, messages: &[Sent]) -> Vec<f64> {
+fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let (ports, nodes) = (network.fabric.ports, network.fabric.topology.nodes());
     let mut link_free_s = vec![0.0f64; network.fabric.topology.links()];
     let mut receiver_free_s = vec![vec![0.0f64; ports]; nodes];
@@ -368,7 +368,7 @@ fn any_sharing() -> impl Strategy<Value = &'static str> {
     prop::sample::select(&ALL[..])
 }
 
-/// The rules of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
+/// The definition of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
 /// There are ports for all.
 fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
@@ -413,10 +413,10 @@ fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
 
 proptest! {
     #[test]
-    fn queues_do_what_their_rules_say(messages in messages(), ports in 1..4usize, latency in 0..3u32) {
+    fn queues_follow_their_definition(messages in messages(), ports in 1..4usize, latency in 0..3u32) {
         let keys = format!("dims = [4, 3]\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"{latency} s\"");
         let network = read(&keys, &format!("ports = {ports}")).unwrap();
-        prop_assert_eq!(arrivals(&network, &messages), by_the_rules(&network, &messages));
+        prop_assert_eq!(arrivals(&network, &messages), by_definition(&network, &messages));
     }
 
     #[test]
@@ -436,7 +436,7 @@ proptest! {
     }
 
     #[test]
-    fn fair_shares_are_what_their_rules_say(messages in messages()) {
+    fn fair_shares_follow_their_definition(messages in messages()) {
         let network = torus(&[4, 3], PLENTY, FAIR);
         for (found_s, expected_s) in arrivals(&network, &messages).into_iter().zip(by_equal_rates(&network, &messages)) {
             prop_assert!((found_s - expected_s).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! The rules once more, slowly and obviously: full packets that take one slot of time each, no latencies, one port.
+//! The model once more, slowly and obviously: full packets that take one slot of time each, no latencies, one port.
 
 use std::collections::VecDeque;
 
