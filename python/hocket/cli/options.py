@@ -246,7 +246,7 @@ seed_option = click.option(
 until_option = click.option(
     "--until-ci",
     type=Read(parse_share, name="SHARE"),
-    help="Stop once the 95 % confidence interval of the mean reaches no farther than this share of it, such as 1%; "
+    help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "
     "--trials then says how often at most.",
 )
 load_option = click.option(
@@ -263,7 +263,7 @@ jobs_option = click.option(
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
     show_default="one per processor",
-    help="How much to do side by side.",
+    help="How many tasks to run in parallel.",
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM")

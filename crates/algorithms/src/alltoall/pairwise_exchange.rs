@@ -4,7 +4,8 @@
 //! IJHPCA 19 (2005); MPICH, `alltoall_intra_pairwise.c`. Other numbers of ranks send i to the right and receive from i
 //! to the left. `gap` leaves room between the packets of a message, step by step: see the page on pacing.
 //! Needs: nothing; with pairing = xor a power of two of ranks.
-//! Counts: P-1 steps of one block; with barrier = dissemination also ceil(log2 P) empty messages between two steps.
+//! Counts: P-1 steps of one block; with barrier = dissemination (1 in the formulas) also ceil(log2 P) empty messages between
+//! two steps.
 //!
 //! ```text
 //! P = 4    step 1    0 ◀─▶ 1   2 ◀─▶ 3        P = 3    step 1    0 ─▶ 1 ─▶ 2 ─▶ 0
