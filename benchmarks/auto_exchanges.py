@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import hocket
-from hocket.rules import redundant_exchanges
+from hocket.automatic import automatic_values
 from hocket.studies.jitter import ALGORITHM, Setting, machine
 
 LOGS = (4, 8, 11, 14, 18)
@@ -26,18 +26,18 @@ LIMIT = 0.03
 
 
 def times_s(log2: int, ratio: float, share: float, trials: int) -> tuple[int, list[tuple[float, ...]]]:
-    """Return what the rule says, and the times of all trials for each T."""
+    """Return the automatic value, and the times of all trials for each T."""
     transfer_s = ratio * DURATION_S
     setting = Setting(transfer_s - 8e-9, 8, 100 * DURATION_S, DURATION_S)
     where = machine(setting, send_overhead_s=share * transfer_s)
-    call = hocket.Call(ranks=1 << log2, size_bytes=8)
+    call = hocket.Call(ranks=1 << log2, size_bytes=8, parameters={"T": "auto"})
     run = hocket.Trials(trials)
 
     def simulate(exchanges: int) -> tuple[float, ...]:
         chosen = hocket.Call(ranks=1 << log2, size_bytes=8, parameters={"T": exchanges})
         return hocket.simulate(ALGORITHM, chosen, machine=where, trials=run).times_s
 
-    return redundant_exchanges(call, where), [simulate(exchanges) for exchanges in range(log2 + 1)]
+    return automatic_values(ALGORITHM, call, where)["T"], [simulate(exchanges) for exchanges in range(log2 + 1)]
 
 
 def mean(values: tuple[float, ...]) -> float:

@@ -1,4 +1,4 @@
-"""What the engine costs: allreduce by the same algorithm as the MPI's own, on two ranks, in turn in one program.
+"""What libhocket costs: allreduce by the same algorithm as the MPI's own, on two ranks, in turn in one program.
 
 The MPI's own is told to use that algorithm. Prints medians, their ratio with its interval, and the target.
 

@@ -61,7 +61,7 @@ dims = [16, 16, 16]
 link_bandwidth = "4 GB/s"
 link_latency = "100 ns"
 [node]
-engines = 4
+ports = 4
 """
 
 PACKETS = """name = "benchmark"

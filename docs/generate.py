@@ -186,8 +186,8 @@ def algorithm_table(members: Iterable[hocket.Algorithm], folder: str) -> str:
 
 def parameter_table(parameters: Sequence[hocket.Parameter]) -> str:
     """Return a table of an algorithm's parameters; nothing when it has none."""
-    values = ((p, format_value(p.default, p.unit), format_value(p.least, p.unit)) for p in parameters)
-    rows = ((f"`--param {p.name}=`", default, least, p.meaning) for p, default, least in values)
+    least = {p.name: "" if p.choices else format_value(p.least, p.unit) for p in parameters}
+    rows = ((f"`--param {p.name}=`", format_value(p.default, p.unit), least[p.name], p.meaning) for p in parameters)
     return "\n" + table(("parameter", "default", "least", "meaning"), rows) + "\n" if parameters else ""
 
 

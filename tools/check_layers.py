@@ -30,14 +30,14 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 """Worlds run any program: only their tests know the catalogue."""
 
 MODULES = (
-    ("_native", "call", "models", "typing"),
-    ("checks", "version"),
+    ("_native", "call", "typing"),
+    ("checks", "models", "version"),
     ("files", "parallel", "units"),
     ("machine",),
     ("library", "traces"),
     ("requests",),
     ("topology",),
-    ("authoring", "memory", "rules", "schedule", "verification"),
+    ("authoring", "automatic", "memory", "schedule", "verification"),
     ("simulation",),
     ("bounds",),
     ("comparison", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
@@ -50,11 +50,13 @@ MODULES = (
 """Layers, the lowest first; "hocket" is the package's own `__init__`, which has what "api" lists."""
 
 CALLS_NATIVE = (
+    "automatic",
     "bounds",
     "checks",
     "library",
     "machine",
     "memory",
+    "models",
     "multicast",
     "mpi",
     "pacing",

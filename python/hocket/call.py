@@ -20,9 +20,9 @@ class Call:
         element_bytes: Size of an element; messages are cut between elements.
         in_place: Whether the input lies in the result buffer.
         commutative: Whether operands may be swapped.
-        parameters: Values of the algorithm's parameters; those left out have their defaults. "auto" leaves one to
-            the rule that knows the machine, where there is one: see `hocket.rules`. A gap between packets is a
-            number, or a text such as "auto-2".
+        parameters: Values of the algorithm's parameters; those left out have their defaults. "auto" asks for
+            the automatic value, of those that have one: see `hocket.automatic`. A gap between packets is a number,
+            or a text such as "auto-2".
     """
 
     ranks: int

@@ -28,19 +28,8 @@ __all__ = [
     "is_collective",
 ]
 
-COLLECTIVES = (
-    "allgather",
-    "allreduce",
-    "alltoall",
-    "barrier",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scan",
-    "scatter",
-)
-"""The collectives, named as in MPI, in the order of `hocket_collective` in `hocket.h`."""
+COLLECTIVES = tuple(_native.collectives())
+"""The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
 
 Refuses = Callable[[Call], "str | None"]
 """A precondition: the sentence to refuse a call with, or nothing."""
@@ -59,14 +48,16 @@ class Parameter:
         meaning: One line that says what it does.
         tries: Values that `verify` tries besides the default; those that the algorithm refuses are left out. None for
             the least value and the one that is larger by 2: so few bytes cut even small messages into many pieces.
+        choices: The words that are the values of a switch, of unit "choice"; only the catalogue has switches.
     """
 
     name: str
-    unit: Literal["count", "bytes", "gap"] = "count"
-    default: int = 1
+    unit: Literal["count", "bytes", "gap", "choice"] = "count"
+    default: int | str = 1
     least: int = 1
     meaning: str = ""
-    tries: Sequence[int] | None = None
+    tries: Sequence[int | str] | None = None
+    choices: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Keep the values to try as they are now."""
@@ -74,7 +65,7 @@ class Parameter:
             object.__setattr__(self, "tries", tuple(self.tries))
 
     @property
-    def values_to_try(self) -> tuple[int, ...]:
+    def values_to_try(self) -> tuple[int | str, ...]:
         """The values that `verify` tries unless it is told which: the default first."""
         tries = (self.least, self.least + 2) if self.tries is None else self.tries
         return tuple(dict.fromkeys((self.default, *tries)))

@@ -1,4 +1,4 @@
-"""Many independent pieces of work, side by side."""
+"""Independent tasks in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A space-time picture in text: who sends to whom in which round."""
+"""A space-time picture in text: the messages of each round."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
     Raises:
         Error: As `hocket.simulate`.
     """
-    segment_bytes = max((p.default for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
+    segment_bytes = max((int(p.default) for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
     call = Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else _SEGMENTS * segment_bytes)
     traced = trace(algorithm, call, machine=Machine.parse(_UNIT_MACHINE))
     return space_time(traced.events, ranks=ranks, width=width)

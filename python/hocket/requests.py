@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hocket import _native
@@ -27,6 +27,7 @@ __all__ = [
     "numbers",
     "refusal",
     "shape_of",
+    "worded",
 ]
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ def complete(
 ) -> dict[str, int | str]:
     """Return the values of all parameters of an algorithm: those given, and the defaults of the others.
 
-    Bytes are rounded down to whole elements, but to one at least. A gap between packets stays a text.
+    Bytes are rounded down to whole elements, but to one at least. A gap between packets, and a switch, are texts.
 
     Raises:
         Error: The algorithm does not take a parameter, or its value.
@@ -48,13 +49,35 @@ def complete(
     parameters = mapping("parameters", parameters)
     gaps = {p.name: _gap(parameters.get(p.name, p.default)) for p in algorithm.parameters if p.unit == GAP}
     declared = [
-        (p.name, p.unit == "bytes", whole(p.name, p.default), whole(p.name, p.least))
+        (p.name, p.unit == "bytes", _number(p.name, p.default, p.choices), whole(p.name, p.least))
         for p in algorithm.parameters
         if p.name not in gaps
     ]
-    given = [(name, whole(f"parameter {name}", value)) for name, value in parameters.items() if name not in gaps]
+    choices = _choices(algorithm)
+    others = ((name, value) for name, value in parameters.items() if name not in gaps)
+    given = [(name, _number(f"parameter {name}", value, choices.get(name, ()))) for name, value in others]
     label = text("algorithm", f"{algorithm.collective} {algorithm.name}")
-    return {**dict(_native.complete(label, declared, given, element_bytes)), **gaps}
+    return {**worded(algorithm, dict(_native.complete(label, declared, given, element_bytes))), **gaps}
+
+
+def _choices(algorithm: Algorithm) -> dict[str, Sequence[str]]:
+    """Return the words of each switch."""
+    return {parameter.name: parameter.choices for parameter in algorithm.parameters if parameter.choices}
+
+
+def _number(name: str, value: Any, choices: Sequence[str]) -> int:
+    """Return a value as a number: a word as its place among the choices."""
+    if not choices:
+        return whole(name, value)
+    if not isinstance(value, str) or value not in choices:
+        raise Error(f"{name}: got {shown(value)}, expected one of {', '.join(choices)}")
+    return choices.index(value)
+
+
+def worded(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int | str]:
+    """Return numbers of parameters as values, with the words of switches."""
+    choices = _choices(algorithm)
+    return {name: choices[name][value] if name in choices else value for name, value in parameters.items()}
 
 
 def _gap(value: Any) -> str:
@@ -64,9 +87,11 @@ def _gap(value: Any) -> str:
     return gap
 
 
-def numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:
-    """Return those parameters of a completed call that are numbers: what a program takes."""
-    return {name: value for name, value in parameters.items() if isinstance(value, int)}
+def numbers(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, int]:
+    """Return the parameters of a completed call as numbers: what a program takes. A gap is none."""
+    choices = _choices(algorithm)
+    gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
+    return {name: _number(name, parameters[name], choices.get(name, ())) for name in parameters if name not in gaps}
 
 
 def element_size(element_bytes: Any) -> int:
@@ -118,7 +143,7 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
         "element_bytes": call.element_bytes,
         "in_place": call.in_place,
         "commutative": call.commutative,
-        "parameters": {name: value for name, value in call.parameters.items() if name not in gaps},
+        "parameters": numbers(algorithm, call.parameters),
         **gaps,
     }
 

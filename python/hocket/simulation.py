@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
+from hocket.automatic import resolved
 from hocket.call import Call
 from hocket.checks import function, instance, number, shown, text, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import ask, call_request
-from hocket.rules import resolved
 from hocket.schedule import Schedule
 
 __all__ = [

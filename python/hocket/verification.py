@@ -13,7 +13,7 @@ from hocket.call import Call
 from hocket.checks import function, mapping, several, shown, whole
 from hocket.library import Algorithm, Parameter, as_algorithm
 from hocket.parallel import do_all, ignore
-from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal
+from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, worded
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
 
@@ -181,8 +181,8 @@ def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], eleme
     def completed(parameter: Parameter) -> list[int]:
         name = parameter.name
         values = (given[name],) if name in given else parameter.values_to_try
-        found = (numbers(complete(algorithm, {name: value}, element_bytes=element_bytes))[name] for value in values)
-        return list(dict.fromkeys(found))
+        found = [complete(algorithm, {name: value}, element_bytes=element_bytes) for value in values]
+        return list(dict.fromkeys(numbers(algorithm, one)[name] for one in found))
 
     return {parameter.name: completed(parameter) for parameter in algorithm.parameters if parameter.unit != GAP}
 
@@ -209,6 +209,12 @@ def _check(task: _Task) -> Finding:
         exploration=answer["exploration"],
         orders=answer["orders"],
         overtaking=answer["overtaking"],
-        counterexamples=tuple(answer["counterexamples"]),
+        counterexamples=tuple(_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]),
         refused=answer["refused"],
     )
+
+
+def _worded(algorithm: Algorithm, counterexample: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a counterexample with the words of switches."""
+    call = counterexample["call"]
+    return {**counterexample, "call": {**call, "parameters": worded(algorithm, call["parameters"])}}

@@ -1,5 +1,8 @@
 """The catalogue, and finding algorithms by name."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 import hocket
@@ -14,6 +17,13 @@ def test_the_catalogue_says_what_each_algorithm_is() -> None:
         assert algorithm.cost and algorithm.messages
         assert "fn program(" in algorithm.listing
         assert algorithm.program is None
+
+
+def test_the_registry_and_the_header_have_the_collectives_in_the_order_of_the_compiled_module() -> None:
+    assert tuple(dict.fromkeys(algorithm.collective for algorithm in hocket.catalogue())) == library.COLLECTIVES
+    header = (Path(hocket.__file__).parent / "mpi" / "native" / "hocket.h").read_text()
+    (names,) = re.findall(r"enum hocket_collective \{(.*?)\}", header, re.DOTALL)
+    assert tuple(re.findall(r"hocket_(\w+)", names.lower())) == library.COLLECTIVES
 
 
 def test_labels_are_unique() -> None:

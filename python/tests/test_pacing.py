@@ -27,7 +27,7 @@ def test_steps_and_their_gaps() -> None:
 def test_a_simulation_tells_its_steps_and_the_gap_it_was_given() -> None:
     found = hocket.simulate(EXCHANGE, RING.call("auto"), machine=machine(RING))
     assert list(found.steps) == [{"overlap": m, "gap_packets": m + 1} for m in XOR_ON_A_RING]
-    assert found.parameters == {"pairing": 1, "barrier": 0, "gap": "auto"}
+    assert found.parameters == {"pairing": "xor", "barrier": "none", "gap": "auto"}
     call = hocket.Call(ranks=8, size_bytes=65536, parameters={"gap": 2.5})
     assert {step["gap_packets"] for step in hocket.simulate(EXCHANGE, call, machine=machine(RING)).steps} == {2.5}
 
@@ -46,6 +46,21 @@ def test_links_carry_what_is_routed_over_them() -> None:
     for link in hocket.link_uses(EXCHANGE, ring.call("auto"), machine=machine(ring)):
         carried[link.name[:2], link.bytes] += 1
     assert carried == {("+x", 3 * 65536): 4, ("-x", 65536): 4}
+
+
+def test_switches_take_words() -> None:
+    call = hocket.Call(ranks=8, size_bytes=64, parameters={"pairing": "shift", "barrier": "dissemination"})
+    found = hocket.simulate(EXCHANGE, call)
+    assert found.parameters == {"pairing": "shift", "barrier": "dissemination", "gap": "0"}
+    assert found.messages == 7 * 8 + 6 * 8 * 3
+    verdict = hocket.verify(EXCHANGE, [4], parameters={"barrier": "dissemination"})
+    assert verdict.ok and verdict.checked < hocket.verify(EXCHANGE, [4]).checked
+    line = r"parameter pairing: got {}, expected one of xor_or_shift, xor, shift"
+    for value in ("1", "XOR"):
+        with pytest.raises(hocket.Error, match=line.format(f"'{value}'")):
+            hocket.simulate(EXCHANGE, hocket.Call(ranks=8, size_bytes=64, parameters={"pairing": value}))
+    with pytest.raises(hocket.Error, match=line.format(1)):
+        hocket.simulate(EXCHANGE, hocket.Call(ranks=8, size_bytes=64, parameters={"pairing": 1}))
 
 
 @pytest.mark.parametrize("gap", ["fast", "-1", "auto*2", "nan", True])

@@ -355,6 +355,17 @@ def test_started_collectives_have_rules_of_their_own() -> None:
     assert [(use.algorithm, use.calls) for use in found.algorithms] == [("recursive_doubling", 2)]
 
 
+def test_automatic_values_of_rules_are_those_for_the_machine_of_the_replay() -> None:
+    rules = "allreduce: redundant_butterfly, T={}"
+    noisy = hockney(noise='[noise.network]\nmodel = "poisson"\ninterval = "1 ms"\nduration = "1 us"\n')
+    of = {t: hocket.replay(finished(stencil(2, 1)), noisy, rules=rules.format(t)).messages for t in ("auto", 0, 2)}
+    assert of["auto"] == of[2] != of[0]  # copies cost their senders nothing there
+    gaussian = hockney(noise='[noise.network]\nmodel = "gaussian"\nmean = "1 us"\ndeviation = "1 us"\n')
+    line = "^rules:1: T=auto: machine by hand has network noise of model gaussian, expected poisson$"
+    with pytest.raises(hocket.Error, match=line):
+        hocket.replay(finished(stencil(2, 1)), gaussian, rules=rules.format("auto"))
+
+
 EAGER = hockney("eager")
 
 

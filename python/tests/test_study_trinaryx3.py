@@ -25,7 +25,7 @@ SMALL = (4, 3, 2)
 
 
 def test_a_ring_takes_what_its_formula_says() -> None:
-    run = Run(RING, SMALL, 24 * 1024, changes=(("engines", 1),))
+    run = Run(RING, SMALL, 24 * 1024, changes=(("ports", 1),))
     expected = ring_s(run.size_bytes, run.ranks, reduce_bytes_per_s=REDUCE_BYTES_PER_S)
     assert simulated(run).time_s.mean == pytest.approx(expected, rel=1e-12)
 
@@ -47,13 +47,13 @@ def test_extrapolation_is_right_where_the_pipeline_is_long(algorithm: str) -> No
 def test_nothing_is_faster_than_the_bound() -> None:
     for algorithm in (TRINARYX3, OVERLAPPED, "allreduce/torus_bucket"):
         run = Run(algorithm, SMALL, 1 << 20)
-        bound = bound_s(run.size_bytes, run.ranks, engines=4, reduce_bytes_per_s=REDUCE_BYTES_PER_S)
+        bound = bound_s(run.size_bytes, run.ranks, ports=4, reduce_bytes_per_s=REDUCE_BYTES_PER_S)
         assert simulated(run).time_s.mean > bound
 
 
 def test_the_machine_is_the_preset_with_other_keys() -> None:
-    changed = machine(SMALL, {"engines": 6, "permutation": (*range(1, 24), 0)})
-    assert "engines = 6" in changed.text
+    changed = machine(SMALL, {"ports": 6, "permutation": (*range(1, 24), 0)})
+    assert "ports = 6" in changed.text
     assert "dims = [4, 3, 2]" in changed.text
     assert f'software_latency = "{LATENCY_S * 1e6:g} us"' in changed.text
 

@@ -2,6 +2,8 @@
 
 use hocket_core::{Call, Options, Parameter, Unit};
 
+use crate::automatic::Automatic;
+
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
@@ -21,6 +23,8 @@ pub struct About {
     pub refuses: fn(&Call) -> Option<&'static str>,
     /// The parameters it takes.
     pub parameters: &'static [Parameter],
+    /// Automatic values of parameters: what `auto` stands for.
+    pub automatic: &'static [Automatic],
     /// Values that an accepted call carries besides those given: of parameters whose default depends on the call, and of
     /// names in the formulas that are no parameters.
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
@@ -43,7 +47,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// What a message of a step carries besides its data: the gap between its packets.
+    /// The options of a message of a step: the gap between its packets.
     pub fn options(c: &Call, step: usize) -> Options {
         Options { gap_packets: c.gap_packets(step), ..Options::default() }
     }
@@ -68,6 +72,7 @@ impl About {
             ports: |_| 1,
             refuses: |_| None,
             parameters: &[],
+            automatic: &[],
             completes: |_| Vec::new(),
             steps: None,
             topology: None,
@@ -92,6 +97,11 @@ impl About {
     /// The algorithm takes these parameters.
     pub const fn with_parameters(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// These parameters have automatic values.
+    pub const fn with_automatic(self, automatic: &'static [Automatic]) -> Self {
+        Self { automatic, ..self }
     }
 
     /// A call that is not refused is completed with these values.
@@ -148,7 +158,7 @@ pub const SEGMENT: Parameter = Parameter {
     meaning: "bytes per segment: a rank passes one segment on while it receives the next",
 };
 
-/// Whether all segments of the call have the same number of elements, and there is somebody to send them to.
+/// Whether all segments of the call have the same number of elements, and there is more than one rank.
 pub fn has_equal_segments(c: &Call) -> bool {
     let (bytes, segment) = ((c.count(0) * c.element_bytes) as u64, c.parameter(SEGMENT.name));
     c.ranks > 1 && (bytes <= segment || bytes.is_multiple_of(segment))

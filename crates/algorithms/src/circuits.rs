@@ -1,4 +1,4 @@
-//! Circuits of programs that know their peers ahead: they tell them, a few steps at a time.
+//! Circuits of programs that know their peers ahead: a program announces them, a few steps at a time.
 //!
 //! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", equations (2),
 //! (4), (6) and (8).

@@ -2,14 +2,17 @@
 //! catalogue when its name stands there, and everything else (verification, simulation, command line, docs) follows.
 
 mod about;
+pub mod automatic;
 pub mod circuits;
 mod cost;
+pub mod exchanges;
 pub mod multicast;
 pub mod pattern;
 pub mod pipeline;
 pub mod redundancy;
 mod registry;
 pub mod rules;
+pub mod segments;
 pub mod torus;
 
 pub use about::{About, Steps};

@@ -5,8 +5,8 @@
 //! master ◀─ complete ─ first member ◀═══════════════════ acks up the tree ═════════════════════ members
 //! ```
 //!
-//! It is what the engine does under MPI. In the worlds what a message holds is no number, so what a header says stands in
-//! its tag: a member waits for the header of each multicast that it will be sent, from any rank.
+//! The mpi world runs the same protocol (`hocket_engine::multicast`). In the other worlds a program cannot read the data of a
+//! message, so the contents of a header are its tag: a member waits for the header of each multicast that it will be sent, from any rank.
 
 use hocket_core::{Call, Collective, Options, Program, Rank, Source, Span, Subgroup, Tag};
 
@@ -25,7 +25,7 @@ pub const fn header_bytes(ranks: usize, told: usize) -> usize {
 /// One message to a group.
 #[derive(Clone, Debug)]
 pub struct Multicast {
-    /// Who gets it, ascending.
+    /// The receivers, ascending.
     pub members: Vec<usize>,
     /// The broadcast over the members that distributes it, as its algorithm takes it; of bytes.
     pub call: Call,

@@ -411,11 +411,11 @@ pub struct Ring {
     pub previous: usize,
     /// The rank at the position after.
     pub next: usize,
-    /// Of all messages round this circle.
+    /// All messages round this circle.
     pub tag: Tag,
 }
 
-/// What a rank and its partner of one step of halving keep: together, what both worked on before.
+/// The parts that a rank and its partner keep in one step of halving: together, the part of both before.
 pub struct Halves {
     /// The partner.
     pub peer: usize,

@@ -1,4 +1,4 @@
-//! Redundant exchanges: whoever has the final result hands it on, and the first copy to come is as good as one's own.
+//! Redundant exchanges: a rank that has the final result sends it on, and takes a copy that comes before its own result.
 
 use hocket_core::{Options, Parameter, Rank, Source, Span, Tag, Unit};
 

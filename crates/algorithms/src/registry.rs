@@ -100,10 +100,14 @@ pub fn complete(
         if *value < parameter.least {
             return Err(Error::new(format!("parameter {name} = {value}, expected at least {}", parameter.least)));
         }
+        let words = parameter.words();
+        if !words.is_empty() && *value >= words.len() as u64 {
+            return Err(Error::new(format!("parameter {name} = {value}, expected one of {}", words.join(", "))));
+        }
     }
     let value = |name: &str| given.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value);
     let whole = |p: &Parameter, value: u64| match p.unit {
-        Unit::Count => value,
+        Unit::Count | Unit::Choice(_) => value,
         Unit::Bytes => (value / element_bytes).max(1) * element_bytes,
     };
     Ok(declared.iter().map(|p| (p.name, whole(p, value(p.name).unwrap_or(p.default)))).collect())

@@ -5,6 +5,7 @@
 //! allreduce[size=64KiB.., ranks=8..]: ring
 //! allreduce: recursive_doubling
 //! broadcast[size=1MiB..]: chain, segment=64KiB
+//! reduce[ranks=64..]: trinaryx3, segment=auto
 //! alltoall: native
 //! iallreduce: recursive_doubling     # the form that returns before it is complete
 //! ```
@@ -17,7 +18,8 @@ use std::ops::Range;
 use hocket_core::units::parse_bytes;
 use hocket_core::{Call, Collective, Error, Result, Unit};
 
-use crate::{Entry, complete, find};
+use crate::automatic::{AUTO, Given, Surroundings};
+use crate::{Entry, find};
 
 /// The algorithm of a rule that leaves a call to MPI.
 pub const NATIVE: &str = "native";
@@ -36,26 +38,35 @@ struct Rule {
     choice: Choice,
 }
 
-/// What a rule decides.
+/// The decision of a rule.
 #[derive(Clone, Debug)]
 enum Choice {
     /// MPI's own algorithm.
     Native,
-    /// This one, with these parameters.
-    Algorithm(&'static Entry, Vec<(String, u64)>),
+    /// This one, with these values of its parameters.
+    Algorithm(&'static Entry, Given),
 }
 
 impl Rules {
-    /// The rules of a text, one per line; `file` names it in errors.
+    /// The rules of an MPI program, as [`Rules::parse_on`] for the machine that is assumed of it.
     ///
     /// # Errors
-    /// A line that is no rule, an algorithm or parameter that does not exist, a range that holds nothing.
+    /// As [`Rules::parse_on`].
     pub fn parse(text: &str, file: &str) -> Result<Self> {
+        Self::parse_on(text, file, &Surroundings::assumed())
+    }
+
+    /// The rules of a text, one per line, with automatic values on a machine; `file` names the text in errors.
+    ///
+    /// # Errors
+    /// A line that is no rule, an algorithm or parameter that does not exist, a range that holds nothing, an automatic value
+    /// that the machine does not have.
+    pub fn parse_on(text: &str, file: &str, on: &Surroundings) -> Result<Self> {
         let mut rules = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
-                rules.push(parse_rule(line).map_err(|error| error.at(format!("{file}:{}", number + 1)))?);
+                rules.push(parse_rule(line, on).map_err(|error| error.at(format!("{file}:{}", number + 1)))?);
             }
         }
         Ok(Self(rules))
@@ -80,7 +91,7 @@ impl Rules {
     /// # Errors
     /// Why MPI does it: no rule fits, the first one that does says so, or the algorithms refuse the call.
     pub fn decide(&self, call: &Call, is_nonblocking: bool) -> Result<(&'static Entry, Call)> {
-        let (size, ranks) = (size_bytes(call), call.ranks as u64);
+        let (size, ranks) = (call.size_bytes(), call.ranks as u64);
         let fits = |rule: &&Rule| {
             rule.collective == call.collective
                 && rule.is_nonblocking == is_nonblocking
@@ -91,7 +102,7 @@ impl Rules {
         for rule in self.0.iter().filter(fits) {
             match &rule.choice {
                 Choice::Native => return Err(Error::new("a rule says native")),
-                Choice::Algorithm(entry, parameters) => match entry.accept(call, parameters) {
+                Choice::Algorithm(entry, given) => match given.accept(entry, call) {
                     Ok(accepted) => return Ok((entry, accepted)),
                     Err(refusal) => reason = refusal,
                 },
@@ -101,17 +112,7 @@ impl Rules {
     }
 }
 
-/// The message of a call as rules and `--size` count it: a block where the collective's MPI call gives that, else the
-/// whole vector.
-fn size_bytes(call: &Call) -> u64 {
-    let elements = match call.collective {
-        Collective::ReduceScatter => call.total(),
-        _ => call.count(0),
-    };
-    (elements * call.element_bytes) as u64
-}
-
-fn parse_rule(line: &str) -> Result<Rule> {
+fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
     let expected = "expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE";
     let (head, tail) = line.split_once(':').ok_or_else(|| Error::new(format!("got {line:?}, {expected}")))?;
     let (name, conditions) = match head.trim().split_once('[') {
@@ -130,7 +131,7 @@ fn parse_rule(line: &str) -> Result<Rule> {
             _ => return Err(Error::new(format!("unknown condition {key:?}, expected size or ranks"))),
         }
     }
-    Ok(Rule { collective, is_nonblocking, size_bytes, ranks, choice: parse_choice(collective, tail)? })
+    Ok(Rule { collective, is_nonblocking, size_bytes, ranks, choice: parse_choice(collective, tail, on)? })
 }
 
 /// A collective, and whether the form is meant that returns before it is complete.
@@ -145,7 +146,7 @@ fn parse_collective(name: &str) -> Result<(Collective, bool)> {
     })
 }
 
-fn parse_choice(collective: Collective, text: &str) -> Result<Choice> {
+fn parse_choice(collective: Collective, text: &str, on: &Surroundings) -> Result<Choice> {
     let (name, values) = text.split_once(',').unwrap_or((text, ""));
     if name.trim() == NATIVE {
         return match values.trim() {
@@ -154,17 +155,21 @@ fn parse_choice(collective: Collective, text: &str) -> Result<Choice> {
         };
     }
     let entry = find(collective, name.trim())?;
-    let mut parameters = Vec::new();
+    let (mut numbers, mut automatic) = (Vec::new(), Vec::new());
     for (key, value) in pairs(values)? {
+        if value == AUTO {
+            automatic.push(key);
+            continue;
+        }
         let declared = entry.about.parameters.iter().find(|parameter| parameter.name == key);
-        let value = match declared.map(|parameter| parameter.unit) {
-            Some(Unit::Bytes) => parse_bytes(value),
+        let value = match declared {
+            Some(parameter) if parameter.unit == Unit::Bytes => parse_bytes(value),
+            Some(parameter) if !parameter.words().is_empty() => parameter.number_of(value),
             _ => value.parse().map_err(|_| Error::new(format!("got {value:?}, expected a whole number"))),
         };
-        parameters.push((key.to_owned(), value.map_err(|error| error.at(format!("{entry}: {key}")))?));
+        numbers.push((key.to_owned(), value.map_err(|error| error.at(format!("{entry}: {key}")))?));
     }
-    complete(entry.about.parameters, &parameters, 1).map_err(|error| error.at(entry))?;
-    Ok(Choice::Algorithm(entry, parameters))
+    Ok(Choice::Algorithm(entry, Given::new(entry, numbers, automatic, on)?))
 }
 
 /// `name=value, name=value`.
@@ -235,6 +240,19 @@ mod tests {
     }
 
     #[test]
+    fn automatic_values_follow_from_the_size_and_the_ranks_of_a_call() {
+        let rules = Rules::parse("reduce: trinaryx3, segment=auto, X=4\nreduce: chain", "rules").expect("good rules");
+        let segment = |bytes, ranks| match rules.decide(&Call::new(Collective::Reduce, ranks, bytes), false) {
+            Ok((entry, call)) if entry.name == "trinaryx3" => Some(call.parameter("segment")),
+            _ => None,
+        };
+        // On a ring of 4 the trees are of height 3: sqrt(N L / (H (1/BWc + 1/BWo))), with 1 us and 10 GB/s.
+        let best = |bytes: f64| (bytes * 1e-6 / (3.0 * 2.0 / 10e9)).sqrt().round() as u64;
+        assert_eq!([segment(1 << 16, 4), segment(1 << 20, 4)], [65536.0, 1048576.0].map(|bytes| Some(best(bytes))));
+        assert_eq!([segment(1 << 16, 5), segment(0, 4)], [None, Some(65536)]);
+    }
+
+    #[test]
     fn collectives_go_by_the_names_of_mpi_too() {
         let text = "bcast: chain, segment=8B\nireduce_scatter_block: ring";
         let rules = Rules::parse(text, "rules").expect("good rules");
@@ -267,8 +285,21 @@ mod tests {
             ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size or ranks"),
             ("allreduce[size=7..: ring", "got \"allreduce[size=7..\", expected COLLECTIVE"),
             ("broadcast: chain, segment=x", "broadcast chain: segment: got \"x\""),
+            (
+                "alltoall: pairwise_exchange, pairing=1",
+                "alltoall pairwise_exchange: pairing: parameter pairing: got \"1\", expected one of xor_or_shift, xor, shift",
+            ),
             ("broadcast: chain, segment", "got \"segment\", expected NAME=VALUE"),
             ("broadcast: chain, size=8", "broadcast chain: unknown parameter \"size\""),
+            (
+                "allreduce: redundant_butterfly, T=auto",
+                "T=auto: the rules of an MPI program have no machine to take it from, expected a number",
+            ),
+            (
+                "broadcast: chain, segment=auto",
+                "broadcast/chain: parameter segment = auto, but it has no automatic value",
+            ),
+            ("broadcast: chain, size=auto", "broadcast chain: unknown parameter \"size\", expected segment"),
             ("alltoall: native, x=1", "native has no parameters, got \"x=1\""),
         ];
         for (line, expected) in bad {

@@ -69,7 +69,7 @@ impl Torus {
         })
     }
 
-    /// Who is there.
+    /// The rank at these coordinates.
     pub fn rank(&self, [x, y, z]: [usize; 3]) -> usize {
         x + self.sizes[0] * (y + self.sizes[1] * z)
     }
@@ -282,7 +282,7 @@ pub fn sizes_and_trees(c: &Call) -> Vec<(&'static str, u64)> {
     sizes(c).into_iter().chain(values.map(|(name, value)| (name, value as u64))).collect()
 }
 
-/// Whether all segments of all parts have the same number of elements, and there is somebody to send them to.
+/// Whether all segments of all parts have the same number of elements, and there is more than one rank.
 pub fn has_equal_parts(c: &Call) -> bool {
     let parts = parts(c, Torus::of(c));
     if parts == 0 || !c.count(0).is_multiple_of(parts) {

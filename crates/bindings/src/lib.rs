@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::cases::{self, Wanted};
 use hocket::pacing::{self, Gap};
+use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::Rules;
+use hocket_algorithms::segments::Pipeline;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, budget, units};
 use hocket_machine::Machine;
@@ -39,8 +41,17 @@ fn describe(entry: &Entry) -> Value {
         let unit = match p.unit {
             Unit::Bytes => "bytes",
             Unit::Count => "count",
+            Unit::Choice(_) => "choice",
         };
-        json!({"name": p.name, "unit": unit, "default": p.default, "least": p.least, "tries": p.tries, "meaning": p.meaning})
+        json!({
+            "name": p.name,
+            "unit": unit,
+            "choices": p.words(),
+            "default": request::shown(p, p.default),
+            "least": p.least,
+            "tries": p.tries.iter().map(|value| request::shown(p, *value)).collect::<Vec<_>>(),
+            "meaning": p.meaning,
+        })
     };
     let gap = entry.about.steps.map(|_| {
         let meaning =
@@ -121,6 +132,12 @@ fn parse_bytes_per_s(text: &str) -> PyResult<f64> {
 #[pyfunction]
 fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
+}
+
+/// The collectives by name, in their order.
+#[pyfunction]
+fn collectives() -> Vec<&'static str> {
+    Collective::ALL.map(Collective::name).to_vec()
 }
 
 /// The collective of a name, as `hocket list` has it; none if there is no such collective.
@@ -265,6 +282,29 @@ fn simulate_schedule(py: Python<'_>, request: &str, on_trials: Option<Py<PyAny>>
         Ok::<_, PyErr>(Trace::new(asked, many, &platform, request.trials.seed, request.links))
     })?;
     write(&found)
+}
+
+/// The automatic values of the parameters of these names, in a call on a machine.
+#[pyfunction]
+fn automatic_values(request: &str, names: Vec<String>) -> PyResult<BTreeMap<&'static str, u64>> {
+    let CallOnMachine { call: request, machine } = read(request)?;
+    let surroundings = hocket::surroundings(&machine.machine().map_err(raise)?).map_err(raise)?;
+    request.automatic(&names, &surroundings).map(|values| values.into_iter().collect()).map_err(raise)
+}
+
+/// For how many bytes per segment Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
+#[pyfunction]
+fn best_segment_bytes(
+    collective: &str,
+    size_bytes: f64,
+    height_links: f64,
+    latency_s: f64,
+    link_bytes_per_s: f64,
+    reduce_bytes_per_s: f64,
+) -> PyResult<f64> {
+    let links = Links { latency_s, link_bytes_per_s, reduce_bytes_per_s };
+    let collective = request::collective(collective).map_err(raise)?;
+    Ok(Pipeline { size_bytes, height_links, links }.best_segment_bytes(collective))
 }
 
 /// The values that an algorithm of the catalogue accepts a call with: of its parameters, and of the names in its formulas
@@ -467,9 +507,10 @@ fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, bound, catalogue, check_gap, check_memory, check_rules, collective_named, complete, machine,
-        parse_bytes, parse_bytes_per_s, parse_time, record, run, run_with, schedule_from_goal, schedule_from_json,
-        schedule_to_goal, simulate, simulate_schedule, simulate_step, steps, verify, version,
+        accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules,
+        collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run,
+        run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, simulate_step,
+        steps, verify, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;

@@ -19,7 +19,7 @@ use crate::wire::{raise, read, write};
 struct MulticastRequest {
     /// Number of ranks.
     ranks: usize,
-    /// Who sends.
+    /// The sender.
     master: usize,
     /// The groups, in the order in which they are sent to.
     groups: Vec<Vec<usize>>,

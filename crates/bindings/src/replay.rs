@@ -10,11 +10,11 @@ use crate::result::{Found, Replay, ReplayTrace};
 use crate::watch::Watch;
 use crate::wire::{read, write};
 
-/// What to replay, and how.
+/// A trace to replay, and how.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
-    /// What the columns of the trace mean.
+    /// The meaning of the columns of the trace.
     meaning: Meaning,
     machine: MachineRequest,
     /// Rules that choose algorithms, and the name that each text has in errors; the first ones come first.
@@ -30,8 +30,9 @@ impl ReplayRequest {
         let Self { meaning, machine, rules, scale_compute, trials, trace } = self;
         let (platform, seed) = (machine.platform()?, trials.seed);
         let trials = trials.trials()?;
+        let surroundings = hocket::surroundings(&machine.machine()?)?;
         let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
-            Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse(text, file)?))
+            Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse_on(text, file, &surroundings)?))
         })?;
         let options = Options { scale_compute, trials, trace, is_interrupted };
         let Replayed { mut many, accounts, calls } =

@@ -2,8 +2,9 @@
 
 use hocket::cases::check_root;
 use hocket::pacing::Gap;
+use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Result, budget};
+use hocket_core::{Call, Collective, Error, Parameter, Result, budget};
 use hocket_machine::Machine;
 use hocket_record::Schedule;
 use hocket_simulate::{Engine, Platform, Trials};
@@ -106,7 +107,7 @@ impl CallRequest {
         match entry {
             Some(entry) => {
                 let declared = entry.about.parameters.iter();
-                declared.map(|p| (p.name.to_owned(), json!(call.parameter(p.name)))).chain(gap).collect()
+                declared.map(|p| (p.name.to_owned(), shown(p, call.parameter(p.name)))).chain(gap).collect()
             }
             None => self.parameters.iter().map(|(name, value)| (name.clone(), json!(value))).chain(gap).collect(),
         }
@@ -126,8 +127,23 @@ impl CallRequest {
     /// An unknown algorithm, or a call that it refuses.
     pub fn resolve(&self) -> Result<(&'static Entry, Call)> {
         let entry = find(self.collective()?, &self.algorithm)?;
-        let given: Vec<_> = self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
-        Ok((entry, entry.accept(&self.call()?, &given)?))
+        Ok((entry, entry.accept(&self.call()?, &self.given())?))
+    }
+
+    /// The automatic values of the parameters of these names.
+    ///
+    /// # Errors
+    /// A parameter that has none, a machine that does not say what it depends on, or a call that the algorithm refuses.
+    pub fn automatic(&self, names: &[String], on: &Surroundings) -> Result<Vec<(&'static str, u64)>> {
+        let Ok(entry) = find(self.collective()?, &self.algorithm) else {
+            return Err(has_none(&format!("{}/{}", self.collective, self.algorithm), &names.join(", ")));
+        };
+        let given = Given::new(entry, self.given(), names.iter().map(String::as_str), on)?;
+        given.automatic(entry, &self.call()?)
+    }
+
+    fn given(&self) -> Vec<(String, u64)> {
+        self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect()
     }
 }
 
@@ -153,12 +169,20 @@ pub struct MachineRequest {
 }
 
 impl MachineRequest {
+    /// The machine file, section by section.
+    ///
+    /// # Errors
+    /// As [`Machine::parse`].
+    pub fn machine(&self) -> Result<Machine> {
+        Machine::parse(&self.text, &self.file)
+    }
+
     /// The machine.
     ///
     /// # Errors
     /// As [`Machine::parse`] and [`Platform::new`].
     pub fn platform(&self) -> Result<Platform> {
-        Platform::new(&Machine::parse(&self.text, &self.file)?)
+        Platform::new(&self.machine()?)
     }
 }
 
@@ -285,4 +309,9 @@ impl From<EngineName> for Engine {
             EngineName::Events => Self::Events,
         }
     }
+}
+
+/// The value of a parameter as it is shown: a number, or the word of a switch.
+pub fn shown(parameter: &Parameter, value: u64) -> Value {
+    parameter.words().get(value as usize).map_or(json!(value), |word| json!(word))
 }

@@ -22,7 +22,7 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// All of them, in alphabetical order.
+    /// All of them, in alphabetical order: that of the registry, of `hocket.h` and of the Python package, too.
     pub const ALL: [Self; 10] = [
         Self::Allgather,
         Self::Allreduce,
@@ -124,6 +124,8 @@ pub enum Unit {
     Count,
     /// Bytes; text input takes units.
     Bytes,
+    /// Nothing: one of these words, counted from 0. Texts have the word.
+    Choice(&'static [&'static str]),
 }
 
 /// A parameter that an algorithm declares.
@@ -142,6 +144,27 @@ pub struct Parameter {
     pub tries: &'static [u64],
     /// One line that says what it does.
     pub meaning: &'static str,
+}
+
+impl Parameter {
+    /// The number of a word of a switch.
+    ///
+    /// # Errors
+    /// Another word, or a parameter that is no switch; the message names the words.
+    pub fn number_of(&self, word: &str) -> Result<u64> {
+        let words = self.words();
+        words.iter().position(|known| *known == word).map(|number| number as u64).ok_or_else(|| {
+            Error::new(format!("parameter {}: got {word:?}, expected one of {}", self.name, words.join(", ")))
+        })
+    }
+
+    /// The words of a switch; none of another parameter.
+    pub fn words(&self) -> &'static [&'static str] {
+        match self.unit {
+            Unit::Choice(words) => words,
+            Unit::Count | Unit::Bytes => &[],
+        }
+    }
 }
 
 /// One call of a collective, the same on every rank.
@@ -317,6 +340,16 @@ impl Call {
             Collective::Scatter => self.result_len(rank),
             _ => self.result_len(rank).max(input),
         }
+    }
+
+    /// The message of the call as `--size` and rules count it, in bytes: a block where the collective's MPI call gives that,
+    /// else the whole vector.
+    pub fn size_bytes(&self) -> u64 {
+        let elements = match self.collective {
+            Collective::ReduceScatter => self.total(),
+            _ => self.count(0),
+        };
+        (elements * self.element_bytes) as u64
     }
 
     /// Where the contribution of `rank` lies.

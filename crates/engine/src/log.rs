@@ -1,4 +1,4 @@
-//! What ran: calls, bytes and time by MPI function and algorithm, and what was left to MPI, and why.
+//! The log: calls, bytes and time by MPI function and algorithm, and calls that were left to MPI, with the reason.
 
 use std::collections::BTreeMap;
 use std::fmt;

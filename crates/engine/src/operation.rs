@@ -10,7 +10,7 @@ use crate::buffers::Layout;
 use crate::rank::Process;
 use crate::transport::{Failure, Transport};
 
-/// The state of a call.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It waits for messages.

@@ -1,4 +1,4 @@
-//! What moves the bytes: functions that the caller of the engine gives, see `hocket.h`.
+//! The transport: functions of the caller that move the bytes, see `hocket.h`.
 
 use std::ffi::{c_int, c_void};
 
@@ -8,9 +8,9 @@ use std::ffi::{c_int, c_void};
 pub struct Ended {
     /// The number it was started under.
     pub slot: u32,
-    /// Of a receive, the sender.
+    /// The sender of a receive's message.
     pub source: u32,
-    /// Of a receive, how many elements came.
+    /// The number of elements that a receive got.
     pub count: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct Transport {
 pub struct Link<'t> {
     /// The functions.
     pub table: &'t Transport,
-    /// What they are called with.
+    /// Their first argument.
     pub user: *mut c_void,
 }
 

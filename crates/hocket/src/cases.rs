@@ -1,4 +1,4 @@
-//! The calls that every algorithm is tried with.
+//! The calls with which every algorithm is tried.
 
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Error, Parameter, Result};
@@ -31,7 +31,7 @@ fn roots(collective: Collective, ranks: usize) -> impl Iterator<Item = usize> {
     (0..ranks).filter(is_tried)
 }
 
-/// What is wanted instead of the usual counts, roots, and elements of one byte.
+/// Counts, roots and element sizes to try instead of the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
     /// This count only; that of a barrier is 0.

@@ -3,9 +3,11 @@
 pub mod cases;
 pub mod pacing;
 mod price;
+mod surroundings;
 mod verification;
 
 pub use price::{Predicted, messages, predict};
+pub use surroundings::surroundings;
 pub use verification::{Report, verify, verify_calls};
 
 use hocket_algorithms::{Entry, demand};
@@ -43,7 +45,7 @@ pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Option
     hocket_simulate::simulate(entry.program(), call, platform, options)
 }
 
-/// What no algorithm for a call can beat on a platform, see [`hocket_simulate::bound`].
+/// The lower bound of a call on a platform, see [`hocket_simulate::bound`].
 ///
 /// # Errors
 /// As there.

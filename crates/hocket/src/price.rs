@@ -1,4 +1,4 @@
-//! What an algorithm's own formulas say about a call.
+//! The time and messages of a call by the algorithm's own formulas.
 
 use hocket_algorithms::{Cost, Entry, Price};
 use hocket_core::{Call, Counts, Result};

@@ -10,7 +10,7 @@ use crate::cases::{self, Wanted};
 /// call is tried in a few orders only: programs that leave much to the order of messages are not to take for ever.
 const MOST_DECISIONS: usize = 100_000;
 
-/// What the verification of one number of ranks found.
+/// The result of verifying one number of ranks.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Calls that were run.

@@ -72,10 +72,10 @@ fn what_was_read_is_told_by_full_keys_in_si_units() {
 
 #[test]
 fn values_are_told_as_they_are_in_the_file_but_long_ones_by_their_type() {
-    let text = "name = \"x\"\ndims = [8, 8]\nengines = 4\nlong = [\n1]\n[network]\nmodel = \"hockney\"\n";
+    let text = "name = \"x\"\ndims = [8, 8]\nports = 4\nlong = [\n1]\n[network]\nmodel = \"hockney\"\n";
     let section = Section::parse(text, "m.toml").unwrap();
     let values: Vec<_> = section.values().collect();
-    assert_eq!(values, [("name", "x"), ("dims", "[8, 8]"), ("engines", "4"), ("long", "array")]);
+    assert_eq!(values, [("name", "x"), ("dims", "[8, 8]"), ("ports", "4"), ("long", "array")]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a replay's calls took, and for how long of it ranks waited for others.
+//! The times of a replay's calls, and how long ranks waited for others in them.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::program::Times;
 /// Where the time of a replay went.
 #[derive(Clone, Debug, Serialize)]
 pub struct Accounts {
-    /// What calls took, by function, the longest first.
+    /// The times of calls, by function, the longest first.
     pub functions: Vec<FunctionUse>,
     /// How each rank spent its time.
     pub rank_uses: Vec<RankUse>,
@@ -25,7 +25,7 @@ impl Accounts {
     }
 }
 
-/// What the calls of one function took, added up over all ranks.
+/// The times of the calls of one function, added up over all ranks.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionUse {
     /// The MPI function.
@@ -105,7 +105,7 @@ impl Others {
     }
 }
 
-/// What was found of calls and ranks.
+/// The uses of calls and ranks.
 fn uses(application: &Application, times_s: &Times) -> (Vec<FunctionUse>, Vec<RankUse>) {
     let others = Others::new(application, times_s);
     let function =

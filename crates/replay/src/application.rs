@@ -4,7 +4,7 @@ use hocket_core::Tag;
 
 use super::collectives::Collectives;
 
-/// What every rank of an application does.
+/// The calls of every rank of an application.
 pub struct Application {
     /// The file it was read from.
     pub file: String,
@@ -17,11 +17,11 @@ pub struct Application {
     pub collectives: Collectives,
 }
 
-/// What one rank does.
+/// The calls of one rank.
 #[derive(Default)]
 pub struct RankCalls {
     pub calls: Vec<Call>,
-    /// What calls do that start several operations.
+    /// The parts of calls that start several operations.
     pub parts: Vec<Action>,
     /// The requests that calls wait for.
     pub requests: Vec<u32>,
@@ -38,7 +38,7 @@ pub struct Call {
     pub line: u32,
 }
 
-/// What a call does. Started operations have a request, [`BLOCKING`] ones have none.
+/// The operation of a call. Started operations have a request, [`BLOCKING`] ones have none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     Nothing,
@@ -79,7 +79,7 @@ pub const BLOCKING: u32 = u32::MAX;
 pub struct Message {
     pub from: u32,
     pub to: u32,
-    /// Of its communicator and its tag.
+    /// Its communicator and its tag.
     pub channel: Tag,
     pub bytes: u64,
     pub mode: Mode,
@@ -108,7 +108,7 @@ impl Application {
         format!("{}: {}", self.place(rank, call.line), self.functions[call.function as usize])
     }
 
-    /// What a call does, one thing after the other.
+    /// The operations of a call, one after the other.
     pub fn actions<'a>(&'a self, rank: usize, call: &'a Call) -> &'a [Action] {
         match call.action {
             Action::Start { first, count } => &self.ranks[rank].parts[first as usize..(first + count) as usize],

@@ -1,4 +1,4 @@
-//! The collective calls of an application: what each rank says of them, put together, and the algorithms that do them.
+//! The collective calls of an application: the calls of its ranks, matched, and the algorithms that do them.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ scan: recursive_doubling
 scatter: binomial
 ";
 
-/// What one rank says of a collective call; the names are those of traces.
+/// A collective call as one rank tells it; the names are those of traces.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -120,7 +120,7 @@ impl Way {
 }
 
 impl Collectives {
-    /// What the rank at `place` does in a call.
+    /// The program of the rank at `place` in a call.
     pub async fn run(
         &self,
         r: &Rank<'_>,
@@ -174,7 +174,7 @@ async fn exchange(r: &Rank<'_>, (members, place): (&[usize], usize), bytes: &[u6
     }
 }
 
-/// Puts together what ranks say of calls, and chooses their algorithms.
+/// Matches the calls of ranks, and chooses their algorithms.
 pub struct Resolver<'a> {
     said: &'a [Said],
     rules: &'a Rules,
@@ -251,7 +251,7 @@ fn collective(function: &str) -> Option<Collective> {
     })
 }
 
-/// Whether the members agree on the function, its root, and how much data goes from whom to whom.
+/// Whether the members agree on the function, its root, and how much data each rank sends to each other.
 fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
     let agree = |first: usize, other: usize, expected: String, got: String| {
         if expected == got { Ok(()) } else { Err(Disagreement { places: (first, other), expected, got }) }
@@ -296,7 +296,7 @@ fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
     Ok(())
 }
 
-/// What a rank sends to another where blocks differ from pair to pair. In place, it sends as much as it receives.
+/// The bytes that a rank sends to another where blocks differ from pair to pair. In place, it sends as much as it receives.
 fn pair_bytes(from: &Said, to: usize) -> u64 {
     if from.in_place { from.received_bytes(to) } else { from.sent_bytes(to) }
 }

@@ -24,7 +24,7 @@ use program::{Replay, Times};
 /// How to replay.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// What computing takes of the traced time.
+    /// The time of computing, as a factor of the traced time.
     pub scale_compute: f64,
     /// Which trials.
     pub trials: Trials,
@@ -34,7 +34,7 @@ pub struct Options<'a> {
     pub is_interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What a replay found. Calls and accounts are those of the first trial.
+/// The result of a replay. Calls and accounts are those of the first trial.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     /// Times, messages and links, as of a simulation.

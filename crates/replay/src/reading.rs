@@ -11,7 +11,7 @@ use super::application::{Action, Application, BLOCKING, Call, Message, Mode, Ran
 use super::collectives::{Collectives, Said};
 use super::together::{Counts, Together};
 
-/// What the columns mean.
+/// The meaning of the columns.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Meaning {
@@ -23,7 +23,7 @@ pub struct Meaning {
     pub communicators: Vec<Vec<usize>>,
     /// The tag of each channel.
     pub tags: Vec<i64>,
-    /// What ranks say of collective calls.
+    /// The collective calls as ranks tell them.
     pub collectives: Vec<Said>,
 }
 
@@ -37,7 +37,7 @@ pub struct Columns<'a> {
     pub functions: &'a [u8],
     /// Its line, as i64.
     pub lines: &'a [u8],
-    /// What it does, as i64.
+    /// Its action, as i64.
     pub words: &'a [u8],
 }
 
@@ -99,7 +99,7 @@ impl<I: Iterator<Item = i64>> Words<I> {
         self.next() as u32
     }
 
-    /// What the next call does.
+    /// The action of the next call.
     fn operation(&mut self) -> Operation {
         match self.next() {
             0 => Operation::Nothing,
@@ -130,13 +130,13 @@ impl<I: Iterator<Item = i64>> Words<I> {
     }
 }
 
-/// What a call does, before it is known which messages it receives.
+/// The action of a call, before it is known which messages it receives.
 enum Operation {
     Nothing,
     Send(Sent, u32),
     Receive(Taken, u32),
     Exchange(Sent, Taken),
-    /// Whether it takes the message out of the sight of others.
+    /// Whether other receives can no longer see the message.
     Probe(Taken, bool),
     Wait(Vec<u32>),
     Collective {
@@ -175,7 +175,7 @@ struct Reader {
     tags: Vec<i64>,
 }
 
-/// What is known at a point of a rank's calls.
+/// The state at a point of a rank's calls.
 #[derive(Default)]
 struct State {
     /// Messages that a probe has waited for already.
@@ -224,7 +224,7 @@ impl Reader {
         Error::new(format!("{told} got a message of rank {from} with tag {tag}, expected a send of it"))
     }
 
-    /// What an operation does; or what it should receive and nobody sent.
+    /// The action of an operation; or the message that it should receive and that was never sent.
     fn action(&mut self, rank: usize, state: &mut State, operation: Operation) -> std::result::Result<Action, Taken> {
         Ok(match operation {
             Operation::Nothing => Action::Nothing,

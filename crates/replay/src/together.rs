@@ -1,4 +1,4 @@
-//! Collective calls put together from what each rank tells of them.
+//! Matches the collective calls of all ranks.
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Error, Result, Tag};

@@ -10,7 +10,7 @@ const LENGTH_OF_STREAM: u32 = 16;
 fn network(dims: &str, keys: &str) -> NetworkModel {
     let text = format!(
         "name = \"bench\"\n[network]\nmodel = \"links\"\ntopology = \"torus\"\ndims = {dims}\n\
-         link_bandwidth = \"3.87 GB/s\"\nlink_latency = \"100 ns\"\n{keys}\n[node]\nengines = 4\n"
+         link_bandwidth = \"3.87 GB/s\"\nlink_latency = \"100 ns\"\n{keys}\n[node]\nports = 4\n"
     );
     Platform::new(&Machine::parse(&text, "bench").unwrap()).unwrap().network
 }

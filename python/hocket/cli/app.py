@@ -1,4 +1,4 @@
-"""The commands, and what holds for all of them."""
+"""The commands, and their common options."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ import click
 
 from hocket._native import Error
 from hocket.authoring import library
+from hocket.automatic import AUTO
 from hocket.call import Call
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
 from hocket.plot import FORMATS
 from hocket.requests import GAP
-from hocket.rules import AUTO
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
 __all__ = [
@@ -167,7 +167,7 @@ def _parameter(text: str) -> tuple[str, str]:
 def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
     if name not in units:
         raise Error(f'unknown parameter "{name}", expected {", ".join(sorted(units)) or "no parameters"}')
-    if text == AUTO or units[name] == GAP:
+    if text == AUTO or units[name] in (GAP, "choice"):
         return text
     try:
         return parse_bytes(text) if units[name] == "bytes" else parse_count(text)
@@ -246,7 +246,7 @@ seed_option = click.option(
 until_option = click.option(
     "--until-ci",
     type=Read(parse_share, name="SHARE"),
-    help="Stop once the 95 % confidence interval of the mean reaches no farther than this share of it, such as 1%; "
+    help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "
     "--trials then says how often at most.",
 )
 load_option = click.option(
@@ -263,7 +263,7 @@ jobs_option = click.option(
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
     show_default="one per processor",
-    help="How much to do side by side.",
+    help="How many tasks to run in parallel.",
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM")

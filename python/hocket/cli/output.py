@@ -1,4 +1,4 @@
-"""What commands print: tables and JSON on stdout, progress on stderr."""
+"""The output of commands: tables and JSON on stdout, progress on stderr."""
 
 from __future__ import annotations
 

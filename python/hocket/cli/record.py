@@ -40,7 +40,7 @@ __all__ = ["record"]
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="The machine whose reductions a GOAL file accounts for; without it they cost no time.",
+    help="The machine whose times of reductions go into a GOAL file; without it they take no time.",
 )
 @load_option
 @as_json_option

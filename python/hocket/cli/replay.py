@@ -51,7 +51,7 @@ def _factor(text: str) -> float:
     type=Read(_factor, name="FACTOR"),
     default="1",
     show_default=True,
-    help="What computing between calls takes of the traced time.",
+    help="Time of computing between calls, as a factor of the traced time.",
 )
 @trials_option
 @seed_option

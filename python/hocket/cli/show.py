@@ -96,7 +96,8 @@ def _print(algorithm: Algorithm, ranks: int) -> None:
 
 
 def _parameter(parameter: Parameter) -> tuple[str, str, str, str]:
-    default, least = (format_value(value, parameter.unit) for value in (parameter.default, parameter.least))
+    default = format_value(parameter.default, parameter.unit)
+    least = "" if parameter.choices else format_value(parameter.least, parameter.unit)
     return parameter.name, default, least, parameter.meaning
 
 

@@ -20,9 +20,9 @@ __all__ = ["study"]
 
 @click.command()
 @click.argument("name", type=click.Choice(list(STUDIES)))
-@click.option("--figure", "numbers", type=int, multiple=True, help="This figure only; may be given several times.")
+@click.option("--figure", "numbers", type=int, multiple=True, help="Only this figure; may be given several times.")
 @click.option("--quick", is_flag=True, help="Few ranks, points and trials.")
-@click.option("--full", is_flag=True, help="As far as memory goes: hours for all figures.")
+@click.option("--full", is_flag=True, help="As many ranks as memory allows: hours for all figures.")
 @click.option("--trials", type=click.IntRange(min=2), help="Trials per point; the scope's by default.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness.")
 @click.option("--output", "-o", "folder", default=None, help="Folder of the results.  [default: study-NAME]")

@@ -36,7 +36,7 @@ def _table_file(path: str) -> str:
     type=Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),
     default="local",
     show_default=True,
-    help="Who does the work: threads, the ranks of an MPI job, or Dask.",
+    help="Where the work is done: threads, the ranks of an MPI job, or Dask.",
 )
 @jobs_option
 @as_json_option

@@ -1,4 +1,4 @@
-"""What the commands have in common that run trials: how many are asked for, and what they found."""
+"""Common parts of commands that run trials: the number of trials, and their results."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ _WRONG = 1
 @click.option(
     "--count",
     type=Read(parse_count, name="N"),
-    help="Elements: this count alone, where the collective has any, instead of several small ones.",
+    help="Number of elements: only this count, where the collective has any, instead of several small ones.",
 )
 @click.option(
-    "--root", type=Read(parse_count, name="RANK"), help="This root alone, where the collective has one, instead of all."
+    "--root", type=Read(parse_count, name="RANK"), help="Only this root, where the collective has one, instead of all."
 )
 @element_option
 @parameter_option

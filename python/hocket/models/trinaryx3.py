@@ -20,8 +20,10 @@ All functions take numbers or NumPy arrays.
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
+
+from hocket import _native
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -160,17 +162,8 @@ def best_segment_bytes(
 ) -> float:
     """Return the segment for which Trinaryx3 takes the least time by (3), by (4), or by their sum for an allreduce.
 
-    As a function of SS the time is a SS + max(N L / SS + c, d) + constants, with
-    a = H/BWc, c = 0 for (3) and a = H (1/BWc + 1/BWo), c = N/BWo for (4), and d = N / (3 BWc) for both.
-
-    - Where the first side of the maximum holds, SS < N L / (d - c) or c >= d, the minimum is at SS = sqrt(N L / a): the
-      pipeline is as long to fill as its messages are to prepare. Beyond, larger segments take longer.
-    - So the best of (3) is min(sqrt(N L BWc / H), 3 L BWc), and (4) has the same form.
-    - The sum adds the slopes a, and has two maxima. It is convex, so its minimum is where one of the maxima changes
-      sides, or at sqrt(k N L / a), where k = 1 or 2 of them hold by their first sides: the best of these.
-
-    A part of the message, N/3, is the largest segment there is. Where L is 0 there is no least time: the smaller the
-    segments, the faster, and the answer is 0.
+    It is what `segment=auto` stands for. A part of the message, N/3, is the largest segment there is. Where L is 0
+    there is no least time: the smaller the segments, the faster, and the answer is 0.
 
     Args:
         collective: What Trinaryx3 is used for.
@@ -187,21 +180,6 @@ def best_segment_bytes(
         >>> round(best_segment_bytes("reduce", 2**20, **k_computer, reduce_bytes_per_s=6.58e9))
         6214
     """
-    machine = {"height_links": height_links, "latency_s": latency_s, "link_bytes_per_s": link_bytes_per_s}
-    reducing = {**machine, "reduce_bytes_per_s": reduce_bytes_per_s}
-    broadcasts, reduces = collective != "reduce", collective != "broadcast"
-
-    def time_s(segment_bytes: float) -> float:
-        down_s = float(trinaryx3_broadcast_s(size_bytes, segment_bytes, **machine)) if broadcasts else 0.0
-        return down_s + (float(trinaryx3_reduce_s(size_bytes, segment_bytes, **reducing)) if reduces else 0.0)
-
-    messages_s = size_bytes * latency_s
-    if messages_s == 0:
-        return 0.0
-    slope = height_links * ((broadcasts + reduces) / link_bytes_per_s + reduces / reduce_bytes_per_s)
-    link_s = size_bytes / _TREES / link_bytes_per_s
-    spare_s = [link_s] * broadcasts + [link_s - size_bytes / reduce_bytes_per_s] * reduces
-    candidates = [messages_s / spare for spare in spare_s if spare > 0]
-    candidates += [sqrt(held * messages_s / slope) for held in range(1, len(spare_s) + 1) if slope > 0]
-    part_bytes = size_bytes / _TREES
-    return min((min(segment, part_bytes) for segment in candidates if segment > 0), key=time_s, default=part_bytes)
+    return _native.best_segment_bytes(
+        collective, size_bytes, height_links, latency_s, link_bytes_per_s, reduce_bytes_per_s
+    )

@@ -1,4 +1,4 @@
-"""What messages and computing cost on a real machine: measured, and written as a machine file."""
+"""The cost of messages and computing on a real machine: measured, and written as a machine file."""
 
 from __future__ import annotations
 

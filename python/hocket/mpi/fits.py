@@ -1,6 +1,6 @@
 """Lines through measured times, with confidence intervals.
 
-What disturbs a measurement makes it longer. So the time of a size is the first quartile of its samples, the median of
+Disturbances make measurements longer. So the time of a size is the first quartile of its samples, the median of
 the quieter half. Intervals are of 95 %, by the bootstrap: samples are drawn anew from each size's, with a fixed seed.
 """
 

@@ -1,4 +1,4 @@
-"""Which MPI there is: its compiler wrapper, its launcher, and what it calls itself."""
+"""The MPI of this machine: its compiler wrapper, its launcher, and its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operating system takes from programs on this machine: recorded on every processor."""
+"""Interruptions of programs by the operating system of this machine, recorded on every processor."""
 
 from __future__ import annotations
 

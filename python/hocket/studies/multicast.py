@@ -2,7 +2,7 @@
 
 Reading. The paper measured on 256 nodes of a Cray XC30, of whose network it says that it is a dragonfly. Here that has
 8 groups of 8 routers with 4 nodes and 4 global links each; links of 10 GB/s and 100 ns, whole messages that queue for
-links, and one engine per node. A processor is busy for 1 us with each message it sends ("fast"), or for 4.3 us
+links, and one port per node. A processor is busy for 1 us with each message it sends ("fast"), or for 4.3 us
 ("calibrated"): with that, the paper's algorithm takes its only number, 1.3 ms for 80 KB on 256 nodes. Rank 0 is the
 master and the first member of the groups 256 / r * i; all ranks wait. 80 KB are 80,000 B, 8 MB are 8,000,000 B.
 
@@ -40,7 +40,7 @@ def machine(software_us: float) -> Machine:
     return Machine.parse(
         f"""name = "dragonfly-256"
 [node]
-engines = 1
+ports = 1
 software_latency = "{software_us} us"
 [network]
 model = "links"

@@ -5,7 +5,7 @@ packet pacing".
 
 Reading. The paper gives neither buffers, packets per message, latencies nor how steps are kept apart. Here all-to-all
 is pairwise exchange with XOR pairing, 32 packets of 2 KiB a message, input buffers of 2 packets for each of the two
-virtual channels, links of 4 GB/s and 100 ns, one engine per node, and ties that go in the + direction. Steps are kept
+virtual channels, links of 4 GB/s and 100 ns, one port per node, and ties that go in the + direction. Steps are kept
 apart by an ideal barrier: each is simulated by itself, from an idle network, and the time of the exchange is P - 1
 times their mean. Of large tori a sample of the steps is taken at random, the same for all gaps. The ideal time of a
 step is that of its busiest link, M_i messages. gp is G_i = (M_i - 1) + 2; gp-2 is M_i - 1, the link's fair share.
@@ -40,6 +40,8 @@ BRUCK = "alltoall/bruck"
 GAPS: Mapping[str, str] = {"0": "0", "gp-2": "auto-2", "gp-1": "auto-1", "gp": "auto", "gp+1": "auto+1"}
 """The paper's gaps, and how Hocket calls them."""
 
+_PAIRINGS: Mapping[str, str] = {"xor": "XOR", "shift": "shift"}
+
 PACKET_BYTES = 2048
 LINK_BYTES_PER_S = 4e9
 PACKET_S = PACKET_BYTES / LINK_BYTES_PER_S
@@ -56,8 +58,8 @@ class Setting:
         packets: Packets of a message.
         latency_ns: Latency of a link, in nanoseconds.
         tie: Which way round a ring to its opposite node.
-        engines: Messages that a node sends, and packets that it takes in, at a time.
-        pairing: 1: XOR, 2: shift.
+        ports: Messages that a node sends, and packets that it takes in, at a time.
+        pairing: As the parameter of this name: "xor" or "shift".
         keys: Further lines of the machine file's network section, and sections behind it.
     """
 
@@ -66,8 +68,8 @@ class Setting:
     packets: int = 32
     latency_ns: int = 100
     tie: str = "plus"
-    engines: int = 1
-    pairing: int = 1
+    ports: int = 1
+    pairing: str = "xor"
     keys: str = ""
 
     @property
@@ -80,7 +82,7 @@ class Setting:
         """The torus as people write it: "8x8"."""
         return "x".join(map(str, self.dims))
 
-    def call(self, gap: str, **parameters: int) -> Call:
+    def call(self, gap: str, **parameters: str) -> Call:
         """Return the exchange with a gap."""
         given: dict[str, float | str] = {"pairing": self.pairing, **parameters, "gap": gap}
         return Call(ranks=self.ranks, size_bytes=self.packets * PACKET_BYTES, parameters=given)
@@ -92,7 +94,7 @@ def machine(setting: Setting, *, software_us: float = 0.0) -> Machine:
     return Machine.parse(
         f"""name = "pacing"
 [node]
-engines = {s.engines}
+ports = {s.ports}
 software_latency = "{software_us} us"
 [network]
 model = "packets"
@@ -178,8 +180,8 @@ def _row(point: _Point, times: Sequence[Mapping[str, StepTime]], gap: str, scope
         "packets": setting.packets,
         "latency_ns": setting.latency_ns,
         "tie": setting.tie,
-        "pairing": {1: "XOR", 2: "shift"}[setting.pairing],
-        "engines": setting.engines,
+        "pairing": _PAIRINGS[setting.pairing],
+        "ports": setting.ports,
         "seed": scope.seed,
     }
 
@@ -208,11 +210,11 @@ def _speed_points(tori: Sequence[tuple[int, ...]], scope: Scope) -> list[_Point]
 _VARIED: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "buffer": [{"buffer": buffer} for buffer in (1, 2, 3, 4, 8, 16)],
     "packets per message": [{"packets": packets} for packets in (4, 8, 16, 32, 64, 128)],
-    "pairing": [{"pairing": pairing} for pairing in (1, 2)],
+    "pairing": [{"pairing": pairing} for pairing in _PAIRINGS],
     "tie": [{"tie": tie} for tie in ("plus", "split")],
-    "pairing and tie": [{"pairing": 2, "tie": "split"}],
+    "pairing and tie": [{"pairing": "shift", "tie": "split"}],
     "link latency (ns)": [{"latency_ns": latency} for latency in (0, 100, 500)],
-    "engines (lanes in and out)": [{"engines": engines} for engines in (1, 2, 4)],
+    "ports (lanes in and out)": [{"ports": ports} for ports in (1, 2, 4)],
 }
 
 
@@ -278,7 +280,7 @@ def _ideal_s(simulation: Simulation, run: _Run) -> float:
     return sum(step["overlap"] for step in simulation.steps) * run.setting.packets * PACKET_S
 
 
-_SYNCHRONISATION = {"none": 0, "dissemination barrier": 1}
+_SYNCHRONISATION = {"none": "none", "dissemination barrier": "dissemination"}
 
 
 def _algorithm_runs(scope: Scope) -> list[_Run]:
@@ -376,13 +378,13 @@ def _throughput_tasks(scope: Scope) -> list[tuple[Setting, str, int]]:
 
 def _overlap_tasks(scope: Scope) -> list[Setting]:
     tori = _within((*_TORI_2D, *_TORI_3D), scope)
-    return [replace(setting, pairing=pairing) for setting in tori for pairing in (1, 2)]
+    return [replace(setting, pairing=pairing) for setting in tori for pairing in _PAIRINGS]
 
 
 def _overlaps(setting: Setting) -> list[dict[str, Any]]:
     """Return how many steps have which M_i."""
     counts = Counter(step.overlap for step in steps(EXCHANGE, setting.call("auto"), machine=machine(setting)))
-    pairing = {1: "XOR", 2: "shift"}[setting.pairing]
+    pairing = _PAIRINGS[setting.pairing]
     average = sum(overlap * count for overlap, count in counts.items()) / counts.total()
     return [
         {
@@ -403,7 +405,7 @@ _HEAT_GAPS = ("0", "gp-2")
 def _heat(task: tuple[Setting, str]) -> list[dict[str, Any]]:
     """Return what each link carried, and how long packets waited for it."""
     setting, gap = task
-    found = link_uses(EXCHANGE, setting.call(GAPS[gap], barrier=1), machine=machine(setting))
+    found = link_uses(EXCHANGE, setting.call(GAPS[gap], barrier="dissemination"), machine=machine(setting))
     rows = []
     for link in found:
         direction, _, place = link.name.partition(" from ")

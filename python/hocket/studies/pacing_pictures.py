@@ -27,7 +27,7 @@ def _title(title: str, *subtitle: str) -> alt.TitleParams:
 def _setting_text(row: Mapping[str, Any]) -> str:
     return (
         f"{row['pairing']} pairing, {row['packets']} packets of 2 KiB a message, buffers of {row['buffer']} packets, "
-        f"links of 4 GB/s and {row['latency_ns']} ns, tie {row['tie']}, {row['engines']} engine, "
+        f"links of 4 GB/s and {row['latency_ns']} ns, tie {row['tie']}, {row['ports']} port, "
         "ideal barrier between steps"
     )
 

@@ -1,4 +1,4 @@
-"""What every study is made of: figures with their data, and claims with what was measured."""
+"""The parts of every study: figures with their data, and claims with measured values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Trinaryx3 on the K computer: figures 10 to 14 and the claims, and what goes beyond them.
 
-Reading. Machine `k_computer`: links of 11.6/3 GB/s, 4 engines per node, one thread that takes 1.27 us to prepare a
+Reading. Machine `k_computer`: links of 11.6/3 GB/s, 4 ports per node, one thread that takes 1.27 us to prepare a
 message and combines 6.58 GB/s. Bandwidth is 2 N / T. Trinaryx3 takes the segment, a power of two from 1 KiB to 64 KiB,
-that is best by the closed forms; one for both halves. Ring has one engine, and its ranks are numbered along x, then y,
+that is best by the closed forms; one for both halves. Ring has one port, and its ranks are numbered along x, then y,
 then z. The model has no noise, so every number is exact for it, and there are no trials.
 
 With a given segment the time of a long pipeline grows by the same time with every segment. Messages of more segments
@@ -204,7 +204,7 @@ def _bandwidth_tasks(scope: Scope) -> list[_Task]:
 
 
 def _ring(torus: Torus, size: int) -> dict[str, Any]:
-    run = _run(RING, torus, size, engines=1)
+    run = _run(RING, torus, size, ports=1)
     if run.ranks <= _MOST_RANKS_OF_RING:
         return _row(run, simulated(run).time_s.mean, "simulated")
     return _row(run, ring_s(size, run.ranks, reduce_bytes_per_s=REDUCE_BYTES_PER_S), "formula")
@@ -301,28 +301,28 @@ def _beyond_tasks(scope: Scope) -> list[_Task]:
     reach = _REACH[scope.name]
     cases = [(reach.torus, (TRINARYX3, OVERLAPPED, BUCKET)), (reach.power_of_two, (TRINARYX3, OVERLAPPED, SWING))]
     return [
-        partial(_beyond, algorithm, torus, factor, engines, scope)
+        partial(_beyond, algorithm, torus, factor, ports, scope)
         for torus, algorithms in cases
         for factor in (1, 8)
-        for engines in (4, 6)
+        for ports in (4, 6)
         for algorithm in algorithms
     ]
 
 
-def bound_s(size_bytes: float, ranks: int, *, engines: int, reduce_bytes_per_s: float) -> float:
+def bound_s(size_bytes: float, ranks: int, *, ports: int, reduce_bytes_per_s: float) -> float:
     """Return a time that no allreduce beats: that of its bytes through a node, or of its reduction by a thread.
 
-    On average a node sends 2 N (P - 1) / P bytes at least, over its six links or as many as it has engines, and
+    On average a node sends 2 N (P - 1) / P bytes at least, over its six links or as many as it has ports, and
     combines N (P - 1) / P bytes.
     """
     share = size_bytes * (ranks - 1) / ranks
-    return max(2 * share / (min(engines, 6) * LINK_BYTES_PER_S), share / reduce_bytes_per_s)
+    return max(2 * share / (min(ports, 6) * LINK_BYTES_PER_S), share / reduce_bytes_per_s)
 
 
-def _beyond(algorithm: str, torus: Torus, factor: int, engines: int, scope: Scope) -> dict[str, Any]:
-    run = _run(algorithm, torus, GIB, engines=engines, reduce_bandwidth=_reduce_bandwidth(factor))
-    row = _measure(run, scope, reduction=factor, engines=engines)
-    best_s = bound_s(GIB, run.ranks, engines=engines, reduce_bytes_per_s=REDUCE_BYTES_PER_S * factor)
+def _beyond(algorithm: str, torus: Torus, factor: int, ports: int, scope: Scope) -> dict[str, Any]:
+    run = _run(algorithm, torus, GIB, ports=ports, reduce_bandwidth=_reduce_bandwidth(factor))
+    row = _measure(run, scope, reduction=factor, ports=ports)
+    best_s = bound_s(GIB, run.ranks, ports=ports, reduce_bytes_per_s=REDUCE_BYTES_PER_S * factor)
     return {**row, "bound_s": best_s, "of_bound": best_s / row["time_s"]}
 
 
@@ -331,7 +331,7 @@ def _beyond(algorithm: str, torus: Torus, factor: int, engines: int, scope: Scop
 
 _RINGS: Mapping[str, Mapping[str, Any]] = {
     "as stated": {},
-    "four engines": {"engines": 4},
+    "four ports": {"ports": 4},
     "reduction not optimised": {"reduce_bandwidth": _reduce_bandwidth(1 / UNOPTIMISED)},
     "ranks anywhere on the torus": {"permutation": True},
 }
@@ -344,7 +344,7 @@ def _ring_tasks(scope: Scope) -> list[_Task]:
 
 
 def _ring_case(name: str, torus: Torus, scope: Scope) -> dict[str, Any]:
-    changes: dict[str, Any] = {"engines": 1, **_RINGS[name]}
+    changes: dict[str, Any] = {"ports": 1, **_RINGS[name]}
     if "permutation" in changes:
         changes["permutation"] = tuple(random.Random(scope.seed).sample(range(math.prod(torus)), math.prod(torus)))
     run = _run(RING, torus, GIB, **changes)
@@ -352,7 +352,7 @@ def _ring_case(name: str, torus: Torus, scope: Scope) -> dict[str, Any]:
 
 
 def _alternating(torus: Torus) -> dict[str, Any]:
-    """Return a ring with one engine that does one thing at a time, by its formula."""
+    """Return a ring with one port that does one thing at a time, by its formula."""
     run = _run(RING, torus, GIB)
     slow = REDUCE_BYTES_PER_S / UNOPTIMISED
     time_s = ring_s(GIB, run.ranks, reduce_bytes_per_s=slow, simultaneous=False)
@@ -404,7 +404,7 @@ STUDY = Study(
         Figure(14, "Best segment over message size", "segments", pictures.best_segments),
         Figure(15, "Share of links that something waited for, 1 MiB", "links", pictures.waiting),
         Figure(16, "Simulated over closed form", "model", pictures.over_model),
-        Figure(17, "Bandwidth of 1 GiB: reduction 8 times as fast, 6 engines", "beyond", pictures.beyond),
+        Figure(17, "Bandwidth of 1 GiB: reduction 8 times as fast, 6 ports", "beyond", pictures.beyond),
         Figure(18, "What decides the ring: bandwidth of 1 GiB", "ring", pictures.rings),
         Figure(19, "Error of extrapolation, 1 GiB", "check", pictures.errors),
     ),

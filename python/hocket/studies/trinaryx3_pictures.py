@@ -146,7 +146,7 @@ def beyond(rows: Rows, title: str) -> alt.Chart:
     """Draw how near each comes to the bound."""
 
     def label(row: Mapping[str, Any]) -> str:
-        return f"{row['torus']}, reduction x{row['reduction']}, {row['engines']} engines: {row['algorithm']}"
+        return f"{row['torus']}, reduction x{row['reduction']}, {row['ports']} ports: {row['algorithm']}"
 
     return _bars(rows, title, "of_bound", "time of the bound / time", label)
 

@@ -1,4 +1,4 @@
-"""Who simulates the cells of a grid: threads, the ranks of an MPI job, or the workers of Dask."""
+"""Executors of the cells of a grid: threads, the ranks of an MPI job, or the workers of Dask."""
 
 from __future__ import annotations
 

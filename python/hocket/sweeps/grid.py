@@ -231,7 +231,7 @@ def _values(spec: _Spec, key: str, algorithm: Algorithm, name: str, value: Any) 
 def _value(algorithm: Algorithm, name: str, item: Any) -> int | str:
     unit = next((parameter.unit for parameter in algorithm.parameters if parameter.name == name), "count")
     text = _text(item, "a number, or a text with a unit")
-    value = text if unit == GAP else parse_bytes(text) if unit == "bytes" else parse_count(text)
+    value = text if unit in (GAP, "choice") else parse_bytes(text) if unit == "bytes" else parse_count(text)
     complete(algorithm, {name: value})
     return value
 

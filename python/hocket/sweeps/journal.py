@@ -1,4 +1,4 @@
-"""What a sweep has done so far, in a file: a line for each finished cell."""
+"""The results of a sweep so far, in a file: a line for each finished cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the ranks of a trace tell the same story: of collectives, and of messages."""
+"""The check that the ranks of a trace agree on collectives and on messages."""
 
 from __future__ import annotations
 

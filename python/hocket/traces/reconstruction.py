@@ -1,4 +1,4 @@
-"""What other tools' traces leave out: whose message a receive got, and what a look at requests found."""
+"""Reconstructs what the traces of other tools leave out: the message of a receive, and the result of a test."""
 
 from __future__ import annotations
 

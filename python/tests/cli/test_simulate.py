@@ -143,7 +143,7 @@ def test_trials_stop_when_the_interval_is_narrow() -> None:
         (["--seed", "-1"], "--seed"),
         (["--param", "T=5"], "needs T <= log2 P"),
         (["--param", "hosts=3"], "needs one or two hosts"),
-        (["--param", "hosts=auto"], "no rule"),
+        (["--param", "hosts=auto"], "no automatic value"),
     ],
 )
 def test_bad_trials_and_parameters_are_refused_in_one_line(arguments: list[str], words: str) -> None:

@@ -222,6 +222,15 @@ def test_mpi4py(mpi: Mpi) -> None:
     assert sum(found) == 2, ran.errors
 
 
+def test_automatic_values_of_rules(mpi: Mpi) -> None:
+    if mpi.python is None:
+        pytest.skip("no mpi4py for this MPI")
+    lines = ["allreduce: trinaryx3, segment=auto", "allreduce: recursive_doubling"]
+    ran = mpi.run(3, [str(mpi.python), "-c", MPI4PY], lines)
+    assert ran.output.strip() == "6.0 7 [0, 1, 2]", ran.errors
+    assert sorted(name for _, name in ran.algorithms) == ["allreduce recursive_doubling", "allreduce trinaryx3"]
+
+
 LEFT = """
 from mpi4py import MPI
 import numpy as np

@@ -1,14 +1,14 @@
 //! Lower bounds of allgather.
 //!
 //! - Latency: a rank with a block has to be heard of by all others.
-//! - Bandwidth: a rank receives the blocks of all others, and nothing shorter tells of them: (P-1) n.
+//! - Bandwidth: a rank receives the blocks of all others, and no shorter message carries them: (P-1) n.
 //!
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).
 
 use hocket_core::demand::{Demand, Spread, blocks_of, is_split};
 
-/// What every algorithm has to do.
+/// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c.ranks),
     leaving: |c, within| if is_split(c, within) { blocks_of(c, within) } else { 0 },

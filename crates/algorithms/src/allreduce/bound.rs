@@ -11,7 +11,7 @@
 
 use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 
-/// What every algorithm has to do.
+/// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
     leaving: |c, within| if is_split(c, within) { c.count(0) } else { 0 },

@@ -2,7 +2,7 @@
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005), section 4.5. Other numbers of ranks fold first: of the first 2 (P - 2^K) ranks, each even one
-//! hands its vector to its odd neighbour, sits out, and is given the result at the end.
+//! sends its vector to its odd neighbour, waits, and receives the result at the end.
 //! Needs: nothing; operands are combined in rank order, and all ranks combine in the same order.
 //! Counts: K = floor(log2 P) exchanges of n bytes, and two more messages on the critical path when P is not 2^K.
 //!

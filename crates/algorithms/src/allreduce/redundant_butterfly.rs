@@ -1,12 +1,13 @@
 //! Redundant butterfly: recursive doubling, then T exchanges that repeat the first T and hand round the final result.
 //!
-//! A rank that was held up by noise is given the result by one that was not.
+//! A rank that was held up by noise gets the result from a rank that was not.
 //!
-//! Source: H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of the docs). After step i the
-//! ranks are 2^i independent allreduces, by their number mod 2^i; the partners of the first steps are therefore those that a delay
-//! has not reached. For other numbers of ranks than 2^K: ranks in groups of two to four neighbours, of which the first two
-//! are hosts. All members hand their vectors to both hosts, hosts of one kind go on among themselves, and the guests
-//! take the result from whichever host has it first; with hosts = 1 a guest has one host only, as in a plain fold.
+//! Source: H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of the docs). After step i
+//! the ranks form 2^i independent allreduces, by their number mod 2^i; so a delay has not reached the partners of the first steps.
+//! For other numbers of ranks than 2^K the ranks form groups of two to four neighbours, whose first two members are hosts and whose
+//! other members are guests. All members send their vectors to both hosts; then the first hosts of the groups form one butterfly, and
+//! the second hosts another. A guest takes the result from the host that has it first. With hosts = 1 a guest has one host only, as in
+//! a plain fold.
 //! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
 //! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each (nothing
 //! unless the machine says otherwise), and one message more on the critical path when P is not 2^K, two with one host.
@@ -16,14 +17,21 @@
 //!                 0 ◀─────▶ 2   1 ◀─────▶ 3   step 2: bit 1
 //!                 0 ◀─▶ 1   2 ◀─▶ 3           redundant exchange 1: the final result
 //!                 0 ◀─────▶ 2   1 ◀─────▶ 3   redundant exchange 2
+//!
+//! P = 6, T = 1    [0 1 2]       [3 4 5]       groups: hosts 0, 1 and 3, 4; guests 2 and 5
+//!                 0 ◀─▶ 1       3 ◀─▶ 4       step 1: the hosts of a group, and
+//!                 0 ◀─ 2 ─▶ 1   3 ◀─ 5 ─▶ 4   the vectors of guests
+//!                 0 ◀─▶ 3       1 ◀─▶ 4       step 2: first hosts, second hosts
+//!                 0 ◀─▶ 1       3 ◀─▶ 4       redundant exchange 1: the final result
+//!                 0 ─▶ 2 ◀─ 1   3 ─▶ 5 ◀─ 4   a guest takes the first copy
 //! ```
 
 use std::ops::Range;
 
 use hocket_core::{Call, Parameter, Rank, Side, Span, Unit, Winner};
 
-use crate::About;
 use crate::redundancy::{EXCHANGES, Groups, exchange_redundantly};
+use crate::{About, exchanges};
 
 const HOSTS: Parameter = Parameter {
     name: "hosts",
@@ -42,7 +50,8 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| c.parameter(HOSTS.name) == 2 || c.ranks.is_power_of_two())
 .on_ports(meeting)
 .refusing(refuses)
-.with_parameters(&[EXCHANGES, HOSTS]);
+.with_parameters(&[EXCHANGES, HOSTS])
+.with_automatic(&[exchanges::AUTOMATIC]);
 
 /// The most messages that a rank receives at a time: those of all others of its group, and redundant copies.
 pub fn meeting(c: &Call) -> usize {

@@ -2,7 +2,7 @@
 //!
 //! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
 //! NSDI 2024, the bandwidth-optimal version. Chunks are numbered such that those a rank still works on are contiguous.
-//! Other numbers of ranks than 2^K fold first, as in recursive_doubling (the paper does without for even P).
+//! Other numbers of ranks than 2^K fold first, as in recursive_doubling (the paper does not need that for even P).
 //! Needs: a commutative operator, since the ranges of ranks combined wrap around rank 0.
 //! Counts: 2 K exchanges, K = floor(log2 P), of n/2, n/4, .. n/P bytes and back; when P is not 2^K, two messages of n
 //! bytes more on the critical path, and the formula bounds the chunks of n/2^K bytes by multiples of n/P.

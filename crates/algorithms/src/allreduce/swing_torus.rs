@@ -2,7 +2,7 @@
 //!
 //! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
 //! NSDI 2024, the bandwidth-optimal version on tori with as many ports as directions. Two parts, one of them mirrored, begin
-//! with each axis of more than one rank; each goes from axis to axis, and leaves out those on which it has met everybody.
+//! with each axis of more than one rank; each goes from axis to axis, and leaves out axes on which it has met all ranks.
 //! Needs: a commutative operator; a power of two of ranks along each axis; of its parameters, X * Y * Z = P (without
 //! them the torus is nearly a cube).
 //! Counts: 2 log2 P exchanges of each part of m bytes, of m/2, m/4, .. m/P bytes and back.

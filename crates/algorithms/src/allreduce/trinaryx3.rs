@@ -1,7 +1,7 @@
 //! Trinaryx3: reduce to rank 0 up three trees of a torus that share no link, then broadcast down the same trees.
 //!
-//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs). The order of combination is
-//! fixed, and made once for all ranks, so that they all get the same bits, and the same ones every time.
+//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs). The result is
+//! combined once for all ranks and in a fixed order, so that all ranks get the same bits, and the same bits in every run.
 //! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
 //! Counts: those of reduce trinaryx3, and of broadcast trinaryx3 after it; 6 S (P-1) messages for S segments of a third of
 //! the vector.
@@ -17,7 +17,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
+use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::broadcast::trinaryx3::broadcast_from;
 use crate::reduce::trinaryx3::reduce_to;
@@ -34,6 +34,7 @@ pub const ABOUT: About = About::new(
 .refusing(needs_torus_and_commutative)
 .made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
+.with_automatic(&[segments::AUTOMATIC])
 .completing(sizes_and_trees);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

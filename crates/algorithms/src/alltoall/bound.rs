@@ -9,7 +9,7 @@
 
 use hocket_core::demand::{Demand, Spread, ranks_of_vector};
 
-/// What every algorithm has to do.
+/// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
     leaving: |c, within| {

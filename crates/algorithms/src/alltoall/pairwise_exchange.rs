@@ -3,8 +3,9 @@
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005); MPICH, `alltoall_intra_pairwise.c`. Other numbers of ranks send i to the right and receive from i
 //! to the left. `gap` leaves room between the packets of a message, step by step: see the page on pacing.
-//! Needs: nothing; with pairing = 1 (XOR) a power of two of ranks.
-//! Counts: P-1 steps of one block; with barrier = 1 a dissemination barrier of ceil(log2 P) empty messages between two steps.
+//! Needs: nothing; with pairing = xor a power of two of ranks.
+//! Counts: P-1 steps of one block; with barrier = dissemination (1 in the formulas) also ceil(log2 P) empty messages between
+//! two steps.
 //!
 //! ```text
 //! P = 4    step 1    0 ◀─▶ 1   2 ◀─▶ 3        P = 3    step 1    0 ─▶ 1 ─▶ 2 ─▶ 0
@@ -20,28 +21,29 @@ use crate::circuits::Circuits;
 use crate::pattern::input_apart_from_result;
 use crate::{About, Steps};
 
-/// Who exchanges with whom.
+/// The partners of a step.
 pub const PAIRING: Parameter = Parameter {
     name: "pairing",
-    unit: Unit::Count,
+    unit: Unit::Choice(&["xor_or_shift", "xor", "shift"]),
     default: 0,
     least: 0,
-    tries: &[1, 2],
-    meaning: "1: with rank XOR i in step i; 2: i to the right, from i to the left; 0: the first for a power of two of ranks",
+    tries: &[XOR, SHIFT],
+    meaning: "step i: xor, with rank XOR i; shift, i to the right, from i to the left; xor_or_shift, xor for 2^K ranks, else shift",
 };
 
-/// Whether steps are kept apart.
+/// What separates two steps.
 pub const BARRIER: Parameter = Parameter {
     name: "barrier",
-    unit: Unit::Count,
+    unit: Unit::Choice(&["none", "dissemination"]),
     default: 0,
     least: 0,
-    tries: &[1],
-    meaning: "1: a dissemination barrier between two steps, so that steps do not overlap",
+    tries: &[DISSEMINATION],
+    meaning: "between two steps: none, or a dissemination barrier, so that steps do not overlap",
 };
 
 const XOR: u64 = 1;
 const SHIFT: u64 = 2;
+const DISSEMINATION: u64 = 1;
 
 pub const ABOUT: About = About::new(
     "(P-1)*(alpha + n*beta) + barrier*(P-2)*ceil(log2(P))*alpha",
@@ -63,7 +65,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let mut circuits = Circuits::new(r, if is_in_pairs(c) { 1 } else { 2 }, size - 1, peers);
     for step in 0..size - 1 {
         circuits.step(step).await;
-        if step > 0 && c.parameter(BARRIER.name) == 1 {
+        if step > 0 && c.parameter(BARRIER.name) == DISSEMINATION {
             dissemination::program(r, c).await;
         }
         let (to, from) = partners(c, step, rank);
@@ -92,10 +94,5 @@ fn is_in_pairs(c: &Call) -> bool {
 }
 
 fn refuses(c: &Call) -> Option<&'static str> {
-    match (c.parameter(PAIRING.name), c.parameter(BARRIER.name)) {
-        (0 | SHIFT, 0 | 1) => None,
-        (XOR, 0 | 1) => needs_power_of_two(c),
-        (0..=SHIFT, _) => Some("has a barrier between steps or not: barrier is 0 or 1"),
-        _ => Some("knows two pairings: pairing is 0, 1 or 2"),
-    }
+    if c.parameter(PAIRING.name) == XOR { needs_power_of_two(c) } else { None }
 }

@@ -1,18 +1,23 @@
-//! ReTri: in phase i blocks travel 3^i ranks to the right or to the left, by the balanced ternary digits of their ways to go.
+//! ReTri: in phase i blocks travel 3^i ranks to the right or left, by the balanced ternary digits of their distance.
 //!
 //! Source: A. Juerss, S. Schmid, "Revisiting Bruck: Phase-Efficient All-to-All Communication in Reconfigurable Networks",
-//! arXiv:2605.26930 (2026): the schedule of messages, and circuits to both neighbours of a phase, changed between phases. That
-//! circuits of the next phase are set up on half of the ports while the others carry this one: C. Wu et al., "SWOT: Enabling
-//! Reconfiguration-Communication Overlap for Collective Communication in Optical Networks", arXiv:2510.19322 (2025).
-//! Blocks with digit +1 go to the right, those with -1 to the left, in one message each, both at once.
-//! Where circuits are opened ahead: those of as many phases as there are ports for, all at once if that is enough; else, from
-//! 4 ports on and with overlap = 1, half of the ports for each of two groups of phases in turn. What these papers say of when
-//! not to reconfigure is not here.
+//! arXiv:2605.26930 (2026): the schedule of messages, and circuits to both neighbours of a phase, changed between phases.
+//! C. Wu et al., "SWOT: Enabling Reconfiguration-Communication Overlap for Collective Communication in Optical Networks",
+//! arXiv:2510.19322 (2025): half of the ports set up circuits for the next phases while the others carry this one.
+//! In each phase the blocks with digit +1 go to the right in one message, and those with digit -1 to the left in another.
+//! A network whose circuits are opened ahead gets the circuits of as many phases at a time as there are ports for. If that is
+//! not all phases, there are 4 ports or more, and overlap = on, two groups of phases have half of the ports each, in turn.
+//! These papers also decide when not to reconfigure; this program always does.
 //! Needs: nothing.
 //! Counts: ceil(log3 P) phases of about 2 P/3 blocks, half of them each way.
 //!
 //! ```text
-//! the block from rank 1 to rank 6 of 9 has 5 - 9 = -4 = -3 - 1 to go:    1 ──-1──▶ 0 ──-3──▶ 6
+//! P = 6, blocks of rank 0    phase 0: 1 rank    phase 1: 3 ranks
+//! to 1: distance +1          0 ──▶ 1
+//! to 2: distance +3 - 1      0 ──▶ 5            5 ──▶ 2
+//! to 3: distance +3                             0 ──▶ 3
+//! to 4: distance -3 + 1      0 ──▶ 1            1 ──▶ 4
+//! to 5: distance -1          0 ──▶ 5
 //! ```
 
 use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
@@ -24,18 +29,20 @@ use crate::pattern::exchange;
 /// Whether set-up overlaps with messages.
 pub const OVERLAP: Parameter = Parameter {
     name: "overlap",
-    unit: Unit::Count,
-    default: 1,
+    unit: Unit::Choice(&["off", "on"]),
+    default: ON,
     least: 0,
-    tries: &[0],
-    meaning: "1: half of four or more ports is set up while the other half carries, unless all phases fit; 0: all ports at once",
+    tries: &[OFF],
+    meaning: "on: of four or more ports half set up circuits while the others carry, unless all phases fit; off: all at once",
 };
+
+const OFF: u64 = 0;
+const ON: u64 = 1;
 
 pub const ABOUT: About = About::new("ceil(ports/k)*(phases*alpha + blocks*n*beta)", "P*sends")
     .exact_when(|_| true)
     .on_ports(|_| 2)
     .with_parameters(&[OVERLAP])
-    .refusing(|c| (c.parameter(OVERLAP.name) > 1).then_some("overlaps or not: overlap is 0 or 1"))
     .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
@@ -45,7 +52,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.copy(c.block(input, (rank + way) % size), c.block(blocks.travelling, way)).await;
     }
     let (phases, ports) = (phases(size), r.circuits().unwrap_or(0));
-    if c.parameter(OVERLAP.name) == 0 || ports < 4 || ports >= 2 * phases {
+    if c.parameter(OVERLAP.name) == OFF || ports < 4 || ports >= 2 * phases {
         let mut circuits = Circuits::new(r, 2, phases, |phase| neighbours(r, phase));
         for phase in 0..phases {
             circuits.step(phase).await;

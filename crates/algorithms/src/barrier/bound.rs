@@ -8,7 +8,7 @@
 
 use hocket_core::demand::{Demand, Spread};
 
-/// What every algorithm has to do.
+/// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank(0, c.ranks),
     leaving: |_, _| 0,

@@ -1,6 +1,6 @@
 //! Redundant butterfly: the barrier that the allreduce of this name makes with empty vectors.
 //!
-//! Source: as there; what a rank hands on is that everybody has come.
+//! Source: as there; a message says that all ranks have entered the barrier.
 //! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
 //! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each, and one message more on the
 //! critical path when P is not 2^K, two with one host.
@@ -24,7 +24,8 @@ pub const ABOUT: About = About::new(
 .exact_when(allreduce::ABOUT.cost_is_exact)
 .on_ports(allreduce::meeting)
 .refusing(allreduce::refuses)
-.with_parameters(allreduce::ABOUT.parameters);
+.with_parameters(allreduce::ABOUT.parameters)
+.with_automatic(allreduce::ABOUT.automatic);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     allreduce::program(r, &c.with(Collective::Allreduce, 0)).await;

@@ -1,10 +1,10 @@
 //! Redundant binomial tree: a binomial broadcast, then T exchanges across its highest branches.
 //!
-//! A rank whose branch was held up by noise is given the message by a rank of another one.
+//! A rank whose branch was held up by noise gets the message from a rank of another branch.
 //!
 //! Source: the redundant exchanges of H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of
-//! the docs), on the binomial tree: exchange j is with the rank whose distance from the root differs in bit K - j, K = ceil(log2 P), where there is one. All that
-//! the root's first message reaches differs in bit K - 1 from what it does not reach.
+//! the docs), on the binomial tree: exchange j is with the rank whose distance from the root differs in bit K - j, K = ceil(log2 P), where there is one. The ranks that
+//! the root's first message reaches differ in bit K - 1 from those that it does not reach.
 //! Needs: nothing of the call; of its parameter, T <= log2 P (1 for one rank) and T <= 2.
 //! Counts: K rounds, and T redundant exchanges that cost their sender o each.
 //!

@@ -18,7 +18,7 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::About;
+use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
@@ -30,6 +30,7 @@ pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(height - 1 + segment
     .refusing(needs_torus)
     .made_for("torus")
     .with_parameters(&[SEGMENT, X, Y, Z])
+.with_automatic(&[segments::AUTOMATIC])
     .completing(sizes_and_trees);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

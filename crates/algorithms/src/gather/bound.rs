@@ -8,7 +8,7 @@
 
 use hocket_core::demand::{Demand, Spread, blocks_of, ranks_of_blocks};
 
-/// What every algorithm has to do.
+/// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::to_rank(c.root, ranks_of_blocks(c)),
     leaving: |c, within| if within(c.root) { 0 } else { blocks_of(c, within) },

@@ -9,7 +9,7 @@
 
 use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 
-/// What every algorithm has to do.
+/// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::to_rank(c.root, ranks_of_vector(c)),
     leaving: |c, within| if !within(c.root) && is_split(c, within) { c.count(0) } else { 0 },

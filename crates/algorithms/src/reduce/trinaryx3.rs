@@ -18,7 +18,7 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::About;
+use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
@@ -34,6 +34,7 @@ pub const ABOUT: About = About::new(
 .refusing(needs_torus_and_commutative)
 .made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
+.with_automatic(&[segments::AUTOMATIC])
 .completing(sizes_and_trees);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

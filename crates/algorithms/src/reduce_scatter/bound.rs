@@ -9,7 +9,7 @@
 
 use hocket_core::demand::{Demand, Spread, blocks_of, is_split};
 
-/// What every algorithm has to do.
+/// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| match (0..c.ranks).all(|rank| c.count(rank) > 0) {
         true => Spread::from_rank(0, c.ranks),

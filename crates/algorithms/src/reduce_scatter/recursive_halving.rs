@@ -2,7 +2,7 @@
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005); MPICH, `reduce_scatter_intra_recursive_halving.c`. Other numbers of ranks than 2^K fold first: of
-//! the first 2 (P - 2^K) ranks, each even one hands its vector to its odd neighbour, and is given its block at the end.
+//! the first 2 (P - 2^K) ranks, each even one sends its vector to its odd neighbour, and receives its block at the end.
 //! Needs: a commutative operator, since the first partner is half of the ranks away.
 //! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes; when P is not 2^K, a message of n and one of n/P
 //! bytes more on the critical path, and some ranks work on two blocks where others work on one.

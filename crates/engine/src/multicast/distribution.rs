@@ -4,13 +4,13 @@ use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Result};
 
-/// What measurement on one node made of the distribution, see `docs/multicast.md`: ranks that share memory pay for every
+/// The distribution that measurements on one node found best, see `docs/multicast.md`: ranks that share memory pay for every
 /// message, and a tree has the fewest.
 const ONE_NODE: &str = "\
 broadcast: binomial
 ";
 
-/// What simulation of a dragonfly made of it, see `docs/multicast.md`.
+/// The distribution that simulations of a dragonfly found best, see `docs/multicast.md`.
 pub const SIMULATED: &str = "\
 broadcast[size=..128KiB]: binomial
 broadcast[size=..1MiB, ranks=..64]: scatter_doubling_allgather
@@ -18,7 +18,7 @@ broadcast[size=..1MiB]: double_tree, segment=32KiB
 broadcast: double_tree, segment=64KiB
 ";
 
-/// What runs over groups, and distributes where no other rule takes a payload.
+/// Rules of collectives over groups, and of payloads that no other rule takes.
 const OTHERS: &str = "\
 broadcast: binomial
 allreduce[size=..64KiB]: recursive_doubling

@@ -36,11 +36,11 @@ pub struct Message {
     pub bytes: usize,
     /// This rank's number among the members.
     pub logical: usize,
-    /// Who got it.
+    /// The receivers.
     pub members: Rc<Members>,
 }
 
-/// What looking for messages has come to.
+/// The result of looking for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Something has ended.
@@ -290,7 +290,7 @@ impl Domain {
         Ok(())
     }
 
-    /// What the collective over the group of a multicast has come to, or that there is none: done.
+    /// Progress of the collective over the group of a multicast; `Done` if there is none.
     pub fn collective(&mut self, id: u64) -> Progress {
         match (self.failure, self.flights.get_mut(&id)) {
             (Some(failure), _) => Progress::Failed(failure),

@@ -30,7 +30,7 @@ pub const HEADER: u32 = 0;
 /// The first tag of the multicasts.
 pub const FIRST_TAG: u32 = TAGS;
 
-/// What a domain fails with when a header makes no sense, or memory for a payload is not to be had.
+/// The failure of a domain that met a header without sense, or had no memory for a payload.
 pub const BAD_HEADER: Failure = -2;
 pub const NO_MEMORY: Failure = -4;
 
@@ -78,7 +78,7 @@ enum Handed {
 /// A program among the members.
 struct Running {
     operation: Box<Operation>,
-    /// What the operation is called with.
+    /// The argument of the operation.
     _lane: Rc<Lane>,
 }
 
@@ -291,7 +291,7 @@ impl Flight {
         Ok(())
     }
 
-    /// What the program over the group has come to; one that is done is gone.
+    /// Progress of the program over the group, which is dropped when it is done.
     pub fn collective(&mut self) -> Option<Progress> {
         let progress = self.collective.as_mut()?.operation.advance(false);
         if progress == Progress::Done {

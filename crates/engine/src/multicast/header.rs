@@ -1,4 +1,4 @@
-//! What a member is told about a multicast before its payload.
+//! The header of a multicast: what a member learns before the payload.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub struct Header {
     pub parameters: Vec<u64>,
     /// Whether the payload comes behind the header.
     pub is_inlined: bool,
-    /// Who gets it.
+    /// The receivers.
     pub members: Rc<Members>,
     /// For this member and those below it in the tree: how many multicasts each was sent before this one, modulo 2^32.
     pub earlier: Vec<u32>,

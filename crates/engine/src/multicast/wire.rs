@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::members::Members;
 use crate::transport::{ANY_SOURCE, Ended, Failure, Link, Transport};
 
-/// What a message is to its domain.
+/// The role of a message in its domain.
 #[derive(Clone)]
 pub enum Purpose {
     /// A header that came.
@@ -122,12 +122,12 @@ pub struct Lane {
     members: Rc<Members>,
     first_tag: u32,
     tags: u32,
-    /// What the caller's functions are called with.
+    /// The argument of the caller's functions.
     user: Cell<*mut c_void>,
     ended: RefCell<VecDeque<Ended>>,
 }
 
-/// What an operation fails with whose program uses more tags than a lane has.
+/// The failure of an operation whose program uses more tags than a lane has.
 pub const TOO_MANY_TAGS: Failure = -3;
 
 impl Lane {
@@ -142,7 +142,7 @@ impl Lane {
         self.user.set(user);
     }
 
-    /// What an operation is started with that sends and receives here; the lane must outlive it.
+    /// The argument to start an operation with that sends and receives here; the lane must outlive it.
     pub fn as_user(self: &Rc<Self>) -> *mut c_void {
         Rc::as_ptr(self).cast_mut().cast()
     }

@@ -26,7 +26,7 @@ fn hockney(ports: &str) -> Platform {
 
 fn links(shape: &str) -> Platform {
     let network = "model = \"links\"\nlink_bandwidth = \"1 GB/s\"\nlink_latency = \"1 us\"";
-    platform(&format!("{network}\n{shape}"), "engines = 2\nsoftware_latency = \"2 us\"")
+    platform(&format!("{network}\n{shape}"), "ports = 2\nsoftware_latency = \"2 us\"")
 }
 
 fn bound_of(collective: Collective, ranks: usize, bytes: usize, platform: &Platform) -> Bound {
@@ -64,7 +64,7 @@ fn bounds_of_loggp_networks_by_hand() {
 }
 
 /// On a torus of 8 x 4 with 1 us per link and 1 GB/s: the farthest node is 4 + 2 links away; half of the ranks along x send
-/// 16 * 16 blocks over 2 * 4 links, along y over 2 * 8; a rank by itself 31 blocks on its two engines.
+/// 16 * 16 blocks over 2 * 4 links, along y over 2 * 8; a rank by itself 31 blocks on its two ports.
 #[test]
 fn bounds_of_tori_by_hand() {
     let torus = links("topology = \"torus\"\ndims = [8, 4]");

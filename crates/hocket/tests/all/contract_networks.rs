@@ -27,7 +27,7 @@ const SHAPES: [&str; 5] = [
 ];
 
 fn platform(model: &str, shape: &str) -> Platform {
-    let node = "engines = 2\nsoftware_latency = \"1 us\"\nreduce_bandwidth = \"10 GB/s\"";
+    let node = "ports = 2\nsoftware_latency = \"1 us\"\nreduce_bandwidth = \"10 GB/s\"";
     let text = format!("name = \"test\"\n[network]\n{model}\nlink_bandwidth = \"1 GB/s\"\n{shape}\n[node]\n{node}\n");
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -108,7 +108,7 @@ fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_topology() {
 }
 
 /// Software latency, then two links one after the other, with a router between them in `packets`: of ten packets of 64 ns
-/// two leave every 64 + 2 * 20 + 30 ns, as buffers are short, so the last one at 4 * 134 + 64 ns. Slow engines need 256 ns for
+/// two leave every 64 + 2 * 20 + 30 ns, as buffers are short, so the last one at 4 * 134 + 64 ns. Slow ports need 256 ns for
 /// each packet, so that the message is there before its sender is done.
 #[test]
 fn one_message_takes_what_its_closed_form_says() {

@@ -2,7 +2,7 @@
 //! more noise and more redundancy do to the time.
 
 use hocket_algorithms::{CATALOGUE, Entry, find};
-use hocket_core::{Call, Collective, Program, Result, Unit};
+use hocket_core::{Call, Collective, Result, Unit};
 use hocket_machine::Machine;
 use hocket_simulate::{Ends, Engine, Many, Options, Platform, Trials, simulate_trials};
 
@@ -56,6 +56,7 @@ fn calls(entry: &Entry, ranks: usize) -> Vec<Call> {
     let settings = entry.about.parameters.iter().flat_map(|parameter| {
         let values = match parameter.unit {
             Unit::Bytes => vec![16],
+            Unit::Choice(words) => (0..words.len() as u64).collect(),
             Unit::Count => {
                 (0..=3).chain([u64::from(ranks.ilog2())]).filter(|value| *value >= parameter.least).collect()
             }

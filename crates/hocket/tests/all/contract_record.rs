@@ -2,7 +2,7 @@
 
 use hocket::{cases, simulate};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Program, Rank, Result};
+use hocket_core::{Call, Program, Rank};
 use hocket_machine::Machine;
 use hocket_memory::operator;
 use hocket_record::{Schedule, from_goal, record, to_goal};

@@ -3,7 +3,7 @@
 use hocket::pacing::{Gap, pace, simulate_step};
 use hocket::{cases, simulate};
 use hocket_algorithms::{CATALOGUE, Entry, find};
-use hocket_core::{Call, Collective, Program, Result};
+use hocket_core::{Call, Collective};
 use hocket_machine::{Machine, Topology};
 use hocket_record::{Action, Schedule, record};
 use hocket_simulate::{Options, Platform};
@@ -127,10 +127,13 @@ fn pairings_and_barriers_that_there_are_not_are_refused_in_one_line() {
         entry.accept(&call, &[(name.to_owned(), value)]).unwrap_err().to_string()
     };
     let label = "alltoall pairwise_exchange";
-    assert_eq!(refusal(4, "pairing", 3), format!("{label} knows two pairings: pairing is 0, 1 or 2 (P = 4)"));
+    assert_eq!(
+        refusal(4, "pairing", 3),
+        format!("{label}: parameter pairing = 3, expected one of xor_or_shift, xor, shift")
+    );
     assert_eq!(
         refusal(4, "barrier", 2),
-        format!("{label} has a barrier between steps or not: barrier is 0 or 1 (P = 4)")
+        format!("{label}: parameter barrier = 2, expected one of none, dissemination")
     );
     assert!(refusal(6, "pairing", 1).contains("needs a power of two of ranks"));
 }
@@ -198,7 +201,7 @@ fn pacing_is_faster_on_a_torus_of_16_by_16() {
     assert!(share_s < unpaced_s / 1.4, "{share_s} {unpaced_s}");
 }
 
-/// Gaps, barriers and adaptive engines change when packets travel, not where: every link carries each message once that is
+/// Gaps, barriers and adaptive ports change when packets travel, not where: every link carries each message once that is
 /// routed over it.
 #[test]
 fn links_carry_the_same_bytes_however_packets_are_paced() {

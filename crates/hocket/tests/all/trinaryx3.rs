@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use hocket::{predict, simulate};
 use hocket_algorithms::find;
 use hocket_algorithms::torus::Torus;
-use hocket_core::{Call, Collective, Program, Result, Span};
+use hocket_core::{Call, Collective, Span};
 use hocket_machine::Machine;
-use hocket_record::{Action, Schedule, record};
+use hocket_record::{Action, record};
 use hocket_simulate::{Options, Platform};
 
 /// A call on a torus, of 3 parts of 4 segments of 8 B.

@@ -1,4 +1,4 @@
-//! Gaussian: every operation is delayed by a normally distributed time, or not at all where that is negative.
+//! Gaussian: every operation is delayed by a normally distributed time, or not at all if that time is negative.
 //!
 //! Keys: `mean`, `deviation`; `interval` (optional): only operations that meet an event are delayed, and an operation of
 //! length l meets one with probability 1 - exp(-l / interval). Source of the transformation: G. E. P. Box, M. E. Muller,

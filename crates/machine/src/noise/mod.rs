@@ -1,15 +1,15 @@
 //! Noise: what delays the operations of a rank beyond their length. One model per file, and a line in the registry below.
 //!
-//! `[noise.os]` acts on what a processor does (reducing, copying, computing), `[noise.network]` on messages: the receiver
-//! gets them later, the sender does not notice. An operation that starts at t and is l long ends at (t + l) + delay.
+//! `[noise.os]` acts on the work of a processor (reducing, copying, computing), `[noise.network]` on messages: they arrive
+//! later, and the sender is done as early as without noise. An operation that starts at t and is l long ends at (t + l) + delay.
 //!
-//! How an event of noise meets an operation is a choice, `overlap`:
+//! `overlap` says how an event of noise meets an operation:
 //! - "arrival" (the default): every event that begins in [t, t + l) adds its duration. Time that is lost to an event, or
 //!   spent waiting, is not exposed to others.
-//! - "stall": nothing goes on during an event. An operation that starts in one waits for its end, and one that is
-//!   interrupted goes on after it, until its length has been worked off.
+//! - "stall": nothing goes on during an event. An operation that starts in an event waits for the end of the event,
+//!   and an operation that is interrupted goes on after it, until all of its length has been worked.
 //!
-//! All randomness is drawn by counter: event k of rank r in trial t is the same whoever asks first.
+//! Random numbers are functions of a counter: event k of rank r in trial t is the same in any order of evaluation.
 
 mod random;
 
@@ -31,7 +31,7 @@ pub trait Model {
     fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
         if self.is_of_rank() { victim as u64 } else { mix(origin, position) }
     }
-    /// What the model needs to know of all operations of this length, worked out once.
+    /// A number that the model computes once for all operations of this length.
     fn weight(&self, length_s: f64) -> f64;
     /// Adds to the ends of operations that start at these times by how much they are delayed, in seconds; one lane per
     /// trial.
@@ -43,7 +43,7 @@ pub trait Model {
 pub struct Operation {
     /// How long it takes without noise, in seconds.
     pub length_s: f64,
-    /// What the model said of this length.
+    /// The model's number for this length.
     pub weight: f64,
 }
 
@@ -56,7 +56,7 @@ pub struct Noise {
     pub network: Option<NoiseModel>,
 }
 
-/// What an operation uses, and so which noise it meets.
+/// The resource that an operation uses, which determines its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A processor: `[noise.os]`.
@@ -228,6 +228,13 @@ macro_rules! models {
                 let models: &[(&str, Read)] =
                     &[$((stringify!($name), |section| $model::read(section).map(NoiseModel::$model)),)+];
                 section.required_choice("model", models)?(section)
+            }
+
+            /// The model's name in machine files.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$model(_) => stringify!($name),)+
+                }
             }
 
             /// Names of all models.

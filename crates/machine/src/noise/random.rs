@@ -1,4 +1,4 @@
-//! Counter-based random numbers: what is drawn is a function of who draws it, never of what was drawn before.
+//! Counter-based random numbers: a number is a function of its source and counter, never of numbers drawn before.
 //!
 //! Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011:
 //! Philox4x32 with 10 rounds. A block of the generator serves four trials, and eight blocks are made side by side.
@@ -13,7 +13,7 @@ const BLOCKS: usize = 8;
 pub struct Draws<'a> {
     /// The seed, and which noise of the machine draws.
     pub key: [u32; 2],
-    /// Who draws: what [`super::Model::draw`] said.
+    /// The source, see [`super::Model::draw`].
     pub who: u64,
     /// The first trial; a multiple of the number of trials drawn together.
     pub first_trial: u64,

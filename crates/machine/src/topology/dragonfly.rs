@@ -4,8 +4,8 @@
 //! is the most).
 //!
 //! Node n is at router n / p, and that in group n / (p a). Global port k of a group, at its router k / h, leads to the group
-//! that is 1 + k mod (g - 1) further on; with fewer groups than the most every two are linked so many times as all of them
-//! can be, and the ports that are left over are not linked. Links are numbered: up and down of each node; local ones router by
+//! that is 1 + k mod (g - 1) further on; with fewer groups than the most, all pairs of groups have the same number of links,
+//! as many as fit, and the remaining ports are not linked. Links are numbered: up and down of each node; local ones router by
 //! router; global ones group by group, port by port.
 //!
 //! Routes are minimal: to the router with the global link (a local link), to the other group (a global one), to the
@@ -32,7 +32,7 @@ pub struct Dragonfly {
     groups: usize,
 }
 
-/// What a link joins.
+/// The ends of a link.
 enum Place {
     Up { node: usize },
     Down { node: usize },

@@ -30,7 +30,7 @@ pub struct FatTree {
     levels: Vec<Level>,
 }
 
-/// What lies at one height.
+/// The nodes or switches at one height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
     /// M: nodes of each subtree whose top is here.

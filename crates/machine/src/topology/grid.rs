@@ -1,4 +1,4 @@
-//! Grids: what tori and meshes have in common. Nodes at the crossings, numbered with the first axis fastest.
+//! Grids: the common parts of tori and meshes. Nodes at the crossings, numbered with the first axis fastest.
 
 use super::Half;
 use super::picture::shown;

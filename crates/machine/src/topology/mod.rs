@@ -35,9 +35,9 @@ pub trait Topology {
     fn links(&self) -> usize;
     /// The vertices that a link leads from and to.
     fn ends(&self, link: usize) -> (usize, usize);
-    /// What a link is called, as "+x from (3,0,1)".
+    /// The name of a link, as "+x from (3,0,1)".
     fn link_name(&self, link: usize) -> String;
-    /// What a vertex is called, as "(3,0,1)".
+    /// The name of a vertex, as "(3,0,1)".
     fn vertex_name(&self, vertex: usize) -> String;
     /// Appends the links from one node to another, in order; none from a node to itself. The virtual channels are such
     /// that packets that hold one and wait for the next never wait in a circle.

@@ -1,4 +1,4 @@
-//! What pictures of topologies have in common: much of the same is left out.
+//! Parts that all pictures of topologies share: long repetitions are left out.
 
 /// So many things to draw: all, or the first ones and the last with a gap between.
 pub fn shown(count: usize, most: usize) -> Vec<Option<usize>> {

@@ -1,4 +1,4 @@
-//! Placements: on which node each rank is.
+//! Placements: the node of each rank.
 
 use std::ops::Range;
 use std::sync::Arc;

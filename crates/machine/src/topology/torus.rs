@@ -1,10 +1,10 @@
 //! Torus: nodes on a grid of any number of axes, each axis closed to a ring.
 //!
-//! Keys: `dims` (nodes along each axis, first axis first), `tie` = "plus" (a distance of exactly half a ring is gone in
+//! Keys: `dims` (nodes along each axis, first axis first), `tie` = "plus" (a route over exactly half a ring goes in
 //! the + direction; the default) or "split" (from even coordinates +, from odd ones -).
 //!
 //! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Every node has a + and a - link along each axis, and
-//! they are numbered node by node; along an axis of one node nobody uses them, and of two nodes the + and the - link of a
+//! they are numbered node by node; along an axis of one node no route uses them, and of two nodes the + and the - link of a
 //! node lead to the same neighbour. Routes take the axes in order, the shortest way round each.
 //!
 //! Virtual channels: a packet starts in channel 0 of each ring and changes to channel 1 at the dateline, the link that

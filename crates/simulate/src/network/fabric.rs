@@ -14,7 +14,7 @@ use crate::clock::Clock;
 ///
 /// Keys of `[network]`: those of the topology and of the placement, and `protocol` = "eager" (a message leaves at once; the
 /// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `software_latency` (0 when absent): how
-/// long the processor is busy before a message leaves; `engines` (1 when absent): messages that a node can send, and as
+/// long the processor is busy before a message leaves; `ports` (1 when absent): messages that a node can send, and as
 /// many that it can receive, at a time. A processor does one thing at a time: it sends, reduces, copies and computes
 /// in the order in which it is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,12 +27,12 @@ pub struct Fabric {
     pub is_eager: bool,
     /// `software_latency`, in seconds.
     pub software_latency_s: f64,
-    /// `engines` of each node.
-    pub engines: usize,
+    /// `ports` of each node.
+    pub ports: usize,
 }
 
-/// Engines of a node, at most: routers keep room for each.
-const MOST_ENGINES: usize = 1024;
+/// Ports of a node, at most: routers keep room for each.
+const MOST_PORTS: usize = 1024;
 
 /// Links of a network, at most: a simulation keeps room for what is on each, up to a kilobyte.
 const MOST_LINKS: usize = 1 << 23;
@@ -40,6 +40,9 @@ const MOST_LINKS: usize = 1 << 23;
 impl Fabric {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let Machine { network, node, .. } = machine;
+        if node.contains("engines") {
+            return Err(node.reject("engines", "none: the key is called ports"));
+        }
         let topology = AnyTopology::read(network)?;
         if topology.links() > MOST_LINKS {
             let links = topology.links();
@@ -50,7 +53,7 @@ impl Fabric {
             topology,
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
             software_latency_s: node.time_s_or("software_latency", 0.0)?,
-            engines: node.count_up_to("engines", 1, MOST_ENGINES)?,
+            ports: node.count_up_to("ports", 1, MOST_PORTS)?,
         })
     }
 
@@ -66,7 +69,7 @@ impl Fabric {
     ///
     /// A message takes `software_latency` and the latency of its links. What one rank knows travels as far as the node
     /// farthest away; a rank tells one more every `software_latency`. The bytes that have to cross a cut share the links
-    /// that lead across, of a node also its engines.
+    /// that lead across, of a node also its ports.
     pub fn bound(&self, demanded: &Demanded<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
         let node_of = |rank| self.placement.node_of(rank);
         let Some(spread) = demanded.spread() else {
@@ -86,9 +89,9 @@ impl Fabric {
             let lanes = links_out_of(&self.topology, within).min(most_lanes);
             if bytes > 0.0 { bytes / (lanes as f64 * link_bytes_per_s) } else { 0.0 }
         };
-        let of_nodes = demanded.ranks_to_try().map(node_of).map(|busy| passing_s(&|node| node == busy, self.engines));
+        let of_nodes = demanded.ranks_to_try().map(node_of).map(|busy| passing_s(&|node| node == busy, self.ports));
         let of_halves = self.topology.halves().into_iter().map(|half| passing_s(&half, usize::MAX));
-        let shared_s = demanded.bytes_of_a_rank() / (self.engines as f64 * link_bytes_per_s);
+        let shared_s = demanded.bytes_of_a_rank() / (self.ports as f64 * link_bytes_per_s);
         let bytes_s = of_nodes.chain(of_halves).fold(if is_alone { shared_s } else { 0.0 }, f64::max);
         Bound {
             latency_s: told_s.max(way_s),

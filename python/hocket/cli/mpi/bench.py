@@ -53,14 +53,14 @@ _ALL = "all"
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="Also say what this machine, as of `hocket mpi calibrate`, has for each.",
+    help="Also simulate each on this machine, such as one of `hocket mpi calibrate`.",
 )
 @click.option(
     "--until-ci",
     type=Read(parse_share, name="SHARE"),
     default="2%",
     show_default=True,
-    help="Repeat until the 95 % confidence interval of each median reaches no farther than this share of it.",
+    help="Repeat until the 95 % confidence interval of each median is within this share of it.",
 )
 @click.option(
     "--time-limit",

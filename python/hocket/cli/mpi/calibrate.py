@@ -36,7 +36,7 @@ _LEAST_BYTES = 64 * 1024
     type=click.Choice(["hockney", "loggp"]),
     default="hockney",
     show_default=True,
-    help="The network model of the file; the other one is told in comments.",
+    help="The network model of the file; comments give the other one.",
 )
 @click.option(
     "--most",

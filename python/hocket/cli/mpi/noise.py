@@ -1,4 +1,4 @@
-"""`hocket mpi noise`: what the operating system takes from programs."""
+"""`hocket mpi noise`: interruptions of programs by the operating system."""
 
 from __future__ import annotations
 

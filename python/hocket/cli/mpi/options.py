@@ -62,7 +62,7 @@ def rule_options(command: F) -> F:
         ),
         click.option("--rules", "file", help="A file of rules, tried after those of --rule."),
         click.option(
-            "--log", type=click.Choice(LOGS), help="What ran, and what was left to MPI: counts, or every call."
+            "--log", type=click.Choice(LOGS), help="Calls by algorithm, and calls left to MPI: counts, or every call."
         ),
     )
     for option in reversed(options):

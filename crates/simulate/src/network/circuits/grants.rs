@@ -36,7 +36,7 @@ impl Switch<'_> {
 
     /// Whether what waits at a node may be granted, or refused.
     fn has_hope(&self, node: u32) -> bool {
-        self.nodes[node as usize].has_free_port() || self.rules.opens([true; 2])
+        self.nodes[node as usize].has_free_port() || self.policy.opens([true; 2])
     }
 
     /// Grants a request, refuses it, or lets it wait.
@@ -55,13 +55,13 @@ impl Switch<'_> {
             *ports > 0 && circuits.iter().filter(|other| self.is_held_at(**other, *node)).count() >= *ports
         };
         self.network.is_refusing
-            || (!self.rules.evicts(false) && self.circuits[index as usize].ends.iter().any(waits_for_itself))
+            || (!self.policy.evicts(false) && self.circuits[index as usize].ends.iter().any(waits_for_itself))
     }
 
     /// What a circuit would get now; none while something is missing.
     fn possible(&self, index: u32) -> Option<Grant> {
         let circuit = &self.circuits[index as usize];
-        let may_evict = self.rules.evicts(circuit.has_messages());
+        let may_evict = self.policy.evicts(circuit.has_messages());
         let mut victims = Vec::new();
         for node in circuit.ends.map(|node| &self.nodes[node as usize]) {
             if !node.has_free_port() {

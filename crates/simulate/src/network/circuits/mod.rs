@@ -97,8 +97,8 @@ impl Circuits {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let fabric = Fabric::read(machine)?;
         let section = &machine.network;
-        if machine.node.contains("engines") {
-            return Err(machine.node.reject("engines", "none: a node of this network has ports"));
+        if machine.node.contains("ports") {
+            return Err(machine.node.reject("ports", "none: for circuits it is a key of [network]"));
         }
         let policy = section.required_choice("policy", PolicyName::ALL)?;
         let is_short = section.contains("wavelengths");
@@ -114,7 +114,7 @@ impl Circuits {
             latency_s: section.time_s("latency")?,
             bytes_per_s: section.bytes_per_s("bandwidth")?,
             ports: section.count("ports")?,
-            times: policy.rules().times(times(section)?),
+            times: policy.policy().times(times(section)?),
             policy,
             is_refusing: section.choice("requests", &[("waits", false), ("refused", true)])?,
             wavelengths,

@@ -7,7 +7,7 @@ impl Switch<'_> {
     /// A program connects.
     pub(super) fn ask_for(&mut self, ask: Ask) {
         let Ask { id, ranks, nodes: [from, to] } = ask;
-        if from == to || !self.rules.opens([true; 2]) {
+        if from == to || !self.policy.opens([true; 2]) {
             self.answers.push((id, true));
             return;
         }
@@ -31,7 +31,7 @@ impl Switch<'_> {
             return;
         }
         let (index, end) = (self.between(from, to), usize::from(from > to));
-        self.circuit(index).is_leaving |= self.rules.closes_early();
+        self.circuit(index).is_leaving |= self.policy.closes_early();
         self.end_wish(index, end, ranks);
         self.meet(index);
         if !self.is_wanted(index) {
@@ -78,7 +78,7 @@ impl Switch<'_> {
     fn is_agreed(&self, circuit: &Circuit, end: usize, wish: &Wish) -> bool {
         let mut asked = [true; 2];
         asked[1 - end] = circuit.answering(end, wish).is_some();
-        self.rules.opens(asked)
+        self.policy.opens(asked)
     }
 
     /// The wishes at one end for which the policy would set up a circuit.

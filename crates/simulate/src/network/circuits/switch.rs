@@ -15,7 +15,7 @@ use crate::timetable::{Event, Timetable};
 /// All circuits of a run.
 pub struct Switch<'a> {
     pub(super) network: &'a Circuits,
-    pub(super) rules: &'static dyn Policy,
+    pub(super) policy: &'static dyn Policy,
     pub(super) times: Times,
     pub(super) now_s: f64,
     timetable: Timetable<Step>,
@@ -207,7 +207,7 @@ impl<'a> Switch<'a> {
         let node = |_| Node { ports: network.ports, ..Node::default() };
         let mut switch = Self {
             network,
-            rules: network.policy.rules(),
+            policy: network.policy.policy(),
             times: network.times,
             now_s: 0.0,
             timetable: Timetable::new(),
@@ -340,8 +340,8 @@ impl<'a> Switch<'a> {
             return;
         }
         // Messages that came since, or a cut, do not keep a program waiting that disconnects.
-        let is_left = self.rules.closes_early() && !circuit.closing.is_empty();
-        if circuit.is_leaving || is_left || !self.rules.keeps(circuit.is_asked_for()) {
+        let is_left = self.policy.closes_early() && !circuit.closing.is_empty();
+        if circuit.is_leaving || is_left || !self.policy.keeps(circuit.is_asked_for()) {
             self.close(index);
         } else {
             self.stir(circuit.ends);
@@ -543,7 +543,7 @@ impl Traffic for Switch<'_> {
 
 impl Switching for Switch<'_> {
     fn ports(&self) -> usize {
-        self.rules.ports(self.network.ports)
+        self.policy.ports(self.network.ports)
     }
 
     fn connect(&mut self, now_s: f64, ask: Ask) {

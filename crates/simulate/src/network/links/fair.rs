@@ -27,7 +27,7 @@ pub struct Fair<'a> {
 /// What happens to messages; at one time and for one message in this order.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// It wants an engine of its node.
+    /// It wants a port of its node.
     Wants,
     /// Its last byte leaves.
     Ends,
@@ -59,14 +59,14 @@ struct Message {
     end_s: f64,
 }
 
-/// The engines of a node.
+/// The ports of a node.
 #[derive(Default)]
 struct Node {
     sending: usize,
     receiving: usize,
-    /// Messages that wait for an engine to send them.
+    /// Messages that wait for a port to send them.
     to_send: VecDeque<u32>,
-    /// Messages that have one, and wait for an engine to receive them.
+    /// Messages that have one, and wait for a port to receive them.
     to_receive: VecDeque<u32>,
 }
 
@@ -124,10 +124,10 @@ impl<'a> Fair<'a> {
         self.timetable.push(Event { time_s, key, what: index });
     }
 
-    /// The message wants an engine of its node.
+    /// The message wants a port of its node.
     fn want(&mut self, index: u32, now_s: f64) {
         let node = &mut self.nodes[self.messages[index as usize].from as usize];
-        if node.sending == self.network.fabric.engines {
+        if node.sending == self.network.fabric.ports {
             node.to_send.push_back(index);
         } else {
             node.sending += 1;
@@ -135,13 +135,13 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// The message has an engine of its node, and wants one of its receiver's, unless that is the same node.
+    /// The message has a port of its node, and wants one of its receiver's, unless that is the same node.
     fn leave(&mut self, index: u32, now_s: f64) {
         let message = &self.messages[index as usize];
         let node = &mut self.nodes[message.to as usize];
         if message.from == message.to {
             self.start(index, now_s);
-        } else if node.receiving == self.network.fabric.engines {
+        } else if node.receiving == self.network.fabric.ports {
             node.to_receive.push_back(index);
         } else {
             node.receiving += 1;
@@ -149,7 +149,7 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// The message has all engines that it needs.
+    /// The message has all ports that it needs.
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
         message.since_s = now_s;

@@ -9,7 +9,7 @@ use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};
 
-/// The messages under way, and when links and engines are free.
+/// The messages under way, and when links and ports are free.
 pub struct Queues<'a> {
     network: &'a Links,
     switching: Switching,
@@ -70,33 +70,33 @@ impl Message {
     }
 }
 
-/// The engines of a node.
+/// The ports of a node.
 #[derive(Default)]
 struct Node {
-    /// Engines that are sending.
+    /// Ports that are sending.
     sending: u32,
     /// Messages that wait for one of these.
     waiting: VecDeque<u32>,
-    /// When the engines that have received something are free again.
+    /// When the ports that have received something are free again.
     receiving: Vec<f64>,
-    /// Messages without an engine yet whose heads will be here at a time that is known.
+    /// Messages without a port yet whose heads will be here at a time that is known.
     landing: u32,
 }
 
 impl Node {
-    /// The engine to receive a message whose head comes at `head_s`: the one that is free first, unless it is busy then and
+    /// The port to receive a message whose head comes at `head_s`: the one that is free first, unless it is busy then and
     /// there is one that has received nothing.
-    fn receiver(&mut self, engines: usize, head_s: f64) -> &mut f64 {
+    fn receiver(&mut self, ports: usize, head_s: f64) -> &mut f64 {
         let frees = self.receiving.iter().enumerate();
-        let first = frees.min_by(|a, b| a.1.total_cmp(b.1)).map(|(engine, free_s)| (engine, *free_s));
-        let engine = match first {
-            Some((engine, free_s)) if free_s <= head_s || self.receiving.len() == engines => engine,
+        let first = frees.min_by(|a, b| a.1.total_cmp(b.1)).map(|(port, free_s)| (port, *free_s));
+        let port = match first {
+            Some((port, free_s)) if free_s <= head_s || self.receiving.len() == ports => port,
             _ => {
                 self.receiving.push(0.0);
                 self.receiving.len() - 1
             }
         };
-        &mut self.receiving[engine]
+        &mut self.receiving[port]
     }
 }
 
@@ -154,7 +154,7 @@ impl<'a> Queues<'a> {
         self.timetable.push(event);
     }
 
-    /// The message has an engine of its sender.
+    /// The message has a port of its sender.
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &self.messages[index as usize];
         if message.route.is_empty() {
@@ -211,18 +211,18 @@ impl<'a> Queues<'a> {
     /// The receiver takes the message in, whose head is there at `head_s`.
     fn receive(&mut self, index: u32, head_s: f64) {
         let message = &self.messages[index as usize];
-        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.engines, head_s);
+        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, head_s);
         *receiver = head_s.max(*receiver) + message.duration_s;
         let arrived = message.event(index, *receiver, Kind::Arrived);
         self.timetable.push(arrived);
     }
 
-    /// The message takes its whole route, and an engine at the end, from the earliest time at which all will be free.
+    /// The message takes its whole route, and a port at the end, from the earliest time at which all will be free.
     fn reserve(&mut self, index: u32, now_s: f64) {
         let message = &self.messages[index as usize];
         let after_s = |links: usize| links as f64 * self.network.link_latency_s;
         let last_s = after_s(message.route.len());
-        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.engines, now_s + last_s);
+        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, now_s + last_s);
         let mut start_s = now_s.max(*receiver - last_s);
         for (place, hop) in message.route.iter().enumerate() {
             start_s = start_s.max(self.links[hop.link as usize].free_s - after_s(place));
@@ -237,7 +237,7 @@ impl<'a> Queues<'a> {
         self.timetable.push(arrived);
     }
 
-    /// An engine of the sender is free: for the message that has waited longest.
+    /// A port of the sender is free: for the message that has waited longest.
     fn release(&mut self, node: u32, now_s: f64) {
         let node = &mut self.nodes[node as usize];
         match node.waiting.pop_front() {
@@ -251,7 +251,7 @@ impl Traffic for Queues<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let index = self.place(flight);
         let node = &mut self.nodes[flight.from];
-        if node.sending as usize == self.network.fabric.engines {
+        if node.sending as usize == self.network.fabric.ports {
             node.waiting.push_back(index);
         } else {
             node.sending += 1;

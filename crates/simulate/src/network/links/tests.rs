@@ -20,9 +20,9 @@ fn read(keys: &str, node: &str) -> hocket_core::Result<Links> {
 }
 
 /// A torus with links of 1 B/s and a latency of 1 s.
-fn torus(dims: &[usize], engines: usize, keys: &str) -> Links {
+fn torus(dims: &[usize], ports: usize, keys: &str) -> Links {
     let keys = format!("dims = {dims:?}\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"1 s\"\n{keys}");
-    read(&keys, &format!("engines = {engines}")).unwrap()
+    read(&keys, &format!("ports = {ports}")).unwrap()
 }
 
 const WORMHOLE: &str = "switching = \"wormhole\"";
@@ -114,7 +114,7 @@ fn empty_messages_take_the_latency() {
 }
 
 #[test]
-fn a_message_to_the_own_node_occupies_its_engine() {
+fn a_message_to_the_own_node_occupies_its_port() {
     for keys in ALL {
         let times = run(&torus(&[8], 1, keys), &[(0.0, 3, 3, 10.0), (0.0, 3, 4, 10.0)]).0;
         assert_eq!(times, [[10.0, 10.0], [20.0, 21.0]]);
@@ -228,13 +228,13 @@ fn a_fair_transpose_takes_what_it_takes_by_hand() {
 
 #[test]
 fn a_fair_message_waits_for_its_receiver_before_it_starts() {
-    // Two engines at node 0, for three neighbours. The third waits until the first has ended, at 10.
+    // Two ports at node 0, for three neighbours. The third waits until the first has ended, at 10.
     let messages = [(0.0, 1, 0, 10.0), (0.0, 3, 0, 10.0), (0.0, 4, 0, 10.0)];
     assert_eq!(arrivals(&torus(&[4, 4], 2, FAIR), &messages), [11.0, 11.0, 21.0]);
 }
 
 #[test]
-fn engines_send_so_many_messages_at_a_time() {
+fn ports_send_so_many_messages_at_a_time() {
     let messages = [(0.0, 0, 1, 10.0), (0.0, 0, 7, 10.0), (0.0, 0, 2, 10.0)];
     for keys in ALL {
         assert_eq!(arrivals(&torus(&[8], 1, keys), &messages), [11.0, 21.0, 32.0]);
@@ -245,7 +245,7 @@ fn engines_send_so_many_messages_at_a_time() {
 }
 
 #[test]
-fn engines_receive_so_many_messages_at_a_time() {
+fn ports_receive_so_many_messages_at_a_time() {
     // From three neighbours; heads are there at 1.
     let messages = [(0.0, 1, 0, 10.0), (0.0, 3, 0, 10.0), (0.0, 4, 0, 10.0)];
     for keys in ["", WORMHOLE] {
@@ -300,16 +300,16 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     })
 }
 
-/// The rules of cut-through queues, word for word: of everything that can happen the earliest does, and at one time what
+/// The definition of cut-through queues, word for word: of everything that can happen the earliest does, and at one time what
 /// concerns the message that was injected first, its head before its end.
-fn by_the_rules(network: &Links, messages: &[Sent]) -> Vec<f64> {
-    let (engines, nodes) = (network.fabric.engines, network.fabric.topology.nodes());
+fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
+    let (ports, nodes) = (network.fabric.ports, network.fabric.topology.nodes());
     let mut link_free_s = vec![0.0f64; network.fabric.topology.links()];
-    let mut receiver_free_s = vec![vec![0.0f64; engines]; nodes];
+    let mut receiver_free_s = vec![vec![0.0f64; ports]; nodes];
     let mut sending = vec![0; nodes];
     let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); nodes];
     let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
-    // When the head wants an engine (none), a link or the receiver (some number of links taken); when the end leaves.
+    // When the head wants a port (none), a link or the receiver (some number of links taken); when the end leaves.
     let mut heads: Vec<_> = messages.iter().map(|message| (message.0, None)).collect();
     let mut ends_s = vec![f64::INFINITY; messages.len()];
     let mut arrivals_s = vec![0.0; messages.len()];
@@ -330,7 +330,7 @@ fn by_the_rules(network: &Links, messages: &[Sent]) -> Vec<f64> {
             continue;
         }
         heads[i] = match heads[i].1 {
-            None if sending[from] == engines => {
+            None if sending[from] == ports => {
                 waiting[from].push(i);
                 (f64::INFINITY, None)
             }
@@ -361,15 +361,15 @@ fn by_the_rules(network: &Links, messages: &[Sent]) -> Vec<f64> {
     arrivals_s
 }
 
-/// Engines for all messages of a test.
+/// Ports for all messages of a test.
 const PLENTY: usize = 64;
 
 fn any_sharing() -> impl Strategy<Value = &'static str> {
     prop::sample::select(&ALL[..])
 }
 
-/// The rules of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
-/// There are engines for all.
+/// The definition of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
+/// There are ports for all.
 fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
     let mut left: Vec<_> = messages.iter().map(|message| message.3).collect();
@@ -413,30 +413,30 @@ fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
 
 proptest! {
     #[test]
-    fn queues_do_what_their_rules_say(messages in messages(), engines in 1..4usize, latency in 0..3u32) {
+    fn queues_follow_their_definition(messages in messages(), ports in 1..4usize, latency in 0..3u32) {
         let keys = format!("dims = [4, 3]\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"{latency} s\"");
-        let network = read(&keys, &format!("engines = {engines}")).unwrap();
-        prop_assert_eq!(arrivals(&network, &messages), by_the_rules(&network, &messages));
+        let network = read(&keys, &format!("ports = {ports}")).unwrap();
+        prop_assert_eq!(arrivals(&network, &messages), by_definition(&network, &messages));
     }
 
     #[test]
-    fn links_carry_every_byte_over_every_hop(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
-        let network = torus(&[4, 3], engines, keys);
+    fn links_carry_every_byte_over_every_hop(messages in messages(), ports in 1..4usize, keys in any_sharing()) {
+        let network = torus(&[4, 3], ports, keys);
         let carried: f64 = run(&network, &messages).1.iter().map(|link| link.bytes).sum();
         let sent = |message: &Sent| message.3 * route(&network, message.1, message.2).len() as f64;
         prop_assert_eq!(carried, messages.iter().map(sent).sum::<f64>());
     }
 
     #[test]
-    fn nothing_is_faster_than_alone(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
-        let network = torus(&[4, 3], engines, keys);
+    fn nothing_is_faster_than_alone(messages in messages(), ports in 1..4usize, keys in any_sharing()) {
+        let network = torus(&[4, 3], ports, keys);
         for (message, arrived_s) in messages.iter().zip(arrivals(&network, &messages)) {
             prop_assert!(arrived_s >= (message.0 + alone_s(&network, *message)) * (1.0 - 1e-12));
         }
     }
 
     #[test]
-    fn fair_shares_are_what_their_rules_say(messages in messages()) {
+    fn fair_shares_follow_their_definition(messages in messages()) {
         let network = torus(&[4, 3], PLENTY, FAIR);
         for (found_s, expected_s) in arrivals(&network, &messages).into_iter().zip(by_equal_rates(&network, &messages)) {
             prop_assert!((found_s - expected_s).abs() < 1e-6);
@@ -453,8 +453,8 @@ proptest! {
     }
 
     #[test]
-    fn every_run_is_the_same(messages in messages(), engines in 1..4usize, keys in any_sharing()) {
-        let network = torus(&[4, 3], engines, keys);
+    fn every_run_is_the_same(messages in messages(), ports in 1..4usize, keys in any_sharing()) {
+        let network = torus(&[4, 3], ports, keys);
         prop_assert_eq!(run(&network, &messages), run(&network, &messages));
     }
 }

@@ -14,7 +14,7 @@ pub(super) const NOBODY: u32 = u32::MAX;
 pub(super) struct Pace {
     /// Over a link.
     pub link_s: f64,
-    /// From an engine.
+    /// From a port.
     pub injection_s: f64,
     /// Into its node.
     pub ejection_s: f64,
@@ -60,7 +60,7 @@ pub(super) struct Message {
     pub last_bytes: f64,
     /// How long the last packet takes.
     pub last: Pace,
-    /// Who waits for an engine behind it.
+    /// Who waits for a port behind it.
     pub behind: u32,
     /// Of sent and arrived, how many it is not.
     milestones_left: u8,

@@ -7,7 +7,7 @@
 //! ```text
 //! node                router                          next router
 //! ┌───────────┐   ┌───────────────────┐           ┌───────────────────┐
-//! │ engine ───┼───┼──────────┐        │           │ channel 0 ▢▢▢▢    │
+//! │ port ─────┼───┼──────────┐        │           │ channel 0 ▢▢▢▢    │
 //! └───────────┘   │ ch. 0 ▢▢▢▢ ─▶ out ┼── link ──▶│ channel 1 ▢▢▢▢    │
 //! ── link ───────▶│ ch. 1 ▢▢▢▢ ┘      │◀─ credits │                   │
 //!                 └───────────────────┘           └───────────────────┘
@@ -28,17 +28,17 @@
 //!   if the buffer covers the way there and back: `buffer` x (packet time) at least packet time + `link_latency` +
 //!   `router_latency` + `credit_latency`.
 //! - *Arbitration.* When an output is free, the inputs of its router that want it and whose next buffer has room are
-//!   asked in turn, beginning after the one that was served last: round robin over input buffers and the node's engines.
+//!   asked in turn, beginning after the one that was served last: round robin over input buffers and the node's ports.
 //!   All requests that are there at one moment take part, whatever the order in which they were made.
-//! - *Injection.* A node sends `engines` messages at a time, and others wait in order. The first packet of a message asks
-//!   for its output when an engine takes it on; each one after it no sooner than (1 + gap) `packet` / `link_bandwidth`, and
+//! - *Injection.* A node sends `ports` messages at a time, and others wait in order. The first packet of a message asks
+//!   for its output when a port takes it on; each one after it no sooner than (1 + gap) `packet` / `link_bandwidth`, and
 //!   `packet` / `injection_bandwidth`, after the one before it started, where the gap is that of the message (pacing); with
-//!   `pacing` = "adaptive" it is the engine's own where that is wider: half of what it was before, and the time for which
+//!   `pacing` = "adaptive" it is the port's own where that is wider: half of what it was before, and the time for which
 //!   the last packet waited to leave. A
 //!   packet crosses the first link at the link's bandwidth; an `injection_bandwidth` below that spaces packets, and one
-//!   above it changes nothing. An engine is free again, and the message *sent*, when the last packet has left, for which a
-//!   slow engine may need longer than the packet travels.
-//! - *Ejection.* A node takes in `engines` packets at a time, of whatever messages, each from one input. Taking in b bytes
+//!   above it changes nothing. A port is free again, and the message *sent*, when the last packet has left, for which a
+//!   slow port may need longer than the packet travels.
+//! - *Ejection.* A node takes in `ports` packets at a time, of whatever messages, each from one input. Taking in b bytes
 //!   lasts b / `ejection_bandwidth`, or b / `link_bandwidth` where that is slower. A message has *arrived* when the last
 //!   byte of its last packet is in.
 //! - *Virtual channels* are the topology's, which are free of deadlock. Where `virtual_channels` is less than those, the
@@ -96,7 +96,7 @@ pub struct Packets {
     pub link_latency_s: f64,
     /// `router_latency`: from a head's coming into a router over a link until it may leave, in seconds; 0 when absent.
     pub router_latency_s: f64,
-    /// `pacing`: whether engines widen the gaps of their messages when packets are held up, "adaptive", or leave them as
+    /// `pacing`: whether ports widen the gaps of their messages when packets are held up, "adaptive", or leave them as
     /// the messages ask, "message", the default.
     pub is_adaptive: bool,
     /// `credit_latency`: from room in a buffer until the router before knows, in seconds; `link_latency` when absent.

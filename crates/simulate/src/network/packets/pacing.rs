@@ -1,4 +1,4 @@
-//! Adaptive pacing: gaps that follow what engines see of the network, for machines on which nobody computes M_i.
+//! Adaptive pacing: gaps that follow what ports see of the network, for machines on which nobody computes M_i.
 
 use super::messages::nearest;
 
@@ -7,7 +7,7 @@ const KEPT: f64 = 0.5;
 /// The widest gap, in packet times.
 const MOST_PACKETS: f64 = 64.0;
 
-/// The gap of an engine, which outlasts its messages. A packet that is held up widens it by as much as it waited for its
+/// The gap of a port, which outlasts its messages. A packet that is held up widens it by as much as it waited for its
 /// first link, and each packet halves it: where all packets wait for w, it is 2 w.
 #[derive(Clone, Copy, Default)]
 pub(super) struct AdaptiveGap {

@@ -1,4 +1,4 @@
-//! The rules once more, slowly and obviously: full packets that take one slot of time each, no latencies, one engine.
+//! The model once more, slowly and obviously: full packets that take one slot of time each, no latencies, one port.
 
 use std::collections::VecDeque;
 
@@ -76,7 +76,7 @@ fn route(topology: &impl Topology, from: usize, to: usize) -> Vec<Hop> {
     hops
 }
 
-/// The router of a node: buffers of the links that lead there, and the engine; links that leave it, and the ejection.
+/// The router of a node: buffers of the links that lead there, and the port; links that leave it, and the ejection.
 fn router(topology: &impl Topology, channels: usize, node: usize) -> Router {
     let links = || 0..topology.links();
     let incoming = links().filter(|link| topology.ends(*link).1 == node);

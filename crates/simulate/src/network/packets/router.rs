@@ -20,24 +20,24 @@ const SHORTEST_DAY_S: f64 = 1e-15;
 const MOST_AHEAD: usize = 1024;
 
 /// All routers. Inputs, outputs and steps of routes are numbered as [`Wiring`] has it; events are outputs that try to serve
-/// somebody, then engines that go on, and then messages that arrive.
+/// somebody, then ports that go on, and then messages that arrive.
 pub(super) struct Routers<'a> {
     pub network: &'a Packets,
     pub wiring: Wiring,
     pub messages: Messages,
     pub inputs: Vec<Input>,
-    /// The places of one input after the other; engines do not use theirs.
+    /// The places of one input after the other; ports do not use theirs.
     slots: Vec<Slot>,
     outputs: Vec<Output>,
     /// For each output the words after the first of [`Output::wanting`].
     wanting_more: Vec<u64>,
-    /// For each node, when each of its `engines` ejections is free.
+    /// For each node, when each of its `ports` ejections is free.
     ejections_free_s: Vec<f64>,
-    /// The message of each engine.
+    /// The message of each port.
     sending: Vec<u32>,
-    /// The gap of each engine, where pacing is adaptive.
+    /// The gap of each port, where pacing is adaptive.
     gaps: Vec<AdaptiveGap>,
-    /// For each node, the first and the last message that wait for an engine.
+    /// For each node, the first and the last message that wait for a port.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
     now_s: f64,
@@ -53,7 +53,7 @@ pub(super) struct Routers<'a> {
     served: Vec<(u32, u32)>,
 }
 
-/// A buffer or an engine.
+/// A buffer or a port.
 #[derive(Clone, Copy)]
 pub(super) struct Input {
     /// When it can give away another packet.
@@ -109,7 +109,7 @@ struct Output {
 impl<'a> Routers<'a> {
     pub fn new(network: &'a Packets) -> Self {
         let wiring = Wiring::new(network);
-        let engines = wiring.engine_inputs.len();
+        let ports = wiring.port_inputs.len();
         let full = Pace::of(network, network.packet_bytes);
         Self {
             network,
@@ -118,9 +118,9 @@ impl<'a> Routers<'a> {
             slots: vec![Slot { time_s: 0.0, packet: 0, at: 0 }; wiring.feeders.len() * network.buffer_packets],
             outputs: Output::all(network, &wiring),
             wanting_more: vec![0; wiring.outputs() * (wiring.words - 1)],
-            ejections_free_s: vec![0.0; engines],
-            sending: vec![NOBODY; engines],
-            gaps: vec![AdaptiveGap::default(); if network.is_adaptive { engines } else { 0 }],
+            ejections_free_s: vec![0.0; ports],
+            sending: vec![NOBODY; ports],
+            gaps: vec![AdaptiveGap::default(); if network.is_adaptive { ports } else { 0 }],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
@@ -149,34 +149,34 @@ impl<'a> Routers<'a> {
 
     /// Something on the calendar happens.
     fn happen(&mut self, what: u32, progress: &mut Vec<(u32, Milestone)>) {
-        let (outputs, engines) = (self.outputs.len(), self.sending.len());
+        let (outputs, ports) = (self.outputs.len(), self.sending.len());
         let what = what as usize;
         if what < outputs {
             if self.outputs[what].try_s == self.now_s {
                 self.trying.push(what as u32);
             }
-        } else if what < outputs + engines {
+        } else if what < outputs + ports {
             self.go_on(what - outputs, progress);
         } else {
-            progress.push((self.messages.pass((what - outputs - engines) as u32), Milestone::Arrived));
+            progress.push((self.messages.pass((what - outputs - ports) as u32), Milestone::Arrived));
         }
     }
 
-    /// An engine asks for the output of its message's next packet, or takes on another message.
-    fn go_on(&mut self, engine: usize, progress: &mut Vec<(u32, Milestone)>) {
-        let message = self.sending[engine];
+    /// A port asks for the output of its message's next packet, or takes on another message.
+    fn go_on(&mut self, port: usize, progress: &mut Vec<(u32, Milestone)>) {
+        let message = self.sending[port];
         if self.messages.get(message).packets_left == 0 {
             progress.push((self.messages.pass(message), Milestone::Sent));
-            self.sending[engine] = self.next_waiting(engine / self.wiring.engines);
-            if self.sending[engine] == NOBODY {
+            self.sending[port] = self.next_waiting(port / self.wiring.ports);
+            if self.sending[port] == NOBODY {
                 return;
             }
         }
-        let at = self.messages.get(self.sending[engine]).route;
-        self.request(self.wiring.engine_inputs[engine] as usize, at, self.now_s);
+        let at = self.messages.get(self.sending[port]).route;
+        self.request(self.wiring.port_inputs[port] as usize, at, self.now_s);
     }
 
-    /// Takes the first of the messages that wait for an engine of a node.
+    /// Takes the first of the messages that wait for a port of a node.
     fn next_waiting(&mut self, node: usize) -> u32 {
         let (first, _) = self.waiting[node];
         if first != NOBODY {
@@ -185,8 +185,8 @@ impl<'a> Routers<'a> {
         first
     }
 
-    /// A message waits for an engine of a node.
-    fn wait_for_engine(&mut self, node: usize, message: u32) {
+    /// A message waits for a port of a node.
+    fn wait_for_port(&mut self, node: usize, message: u32) {
         let (first, last) = &mut self.waiting[node];
         if *first == NOBODY {
             *first = message;
@@ -270,10 +270,10 @@ impl<'a> Routers<'a> {
     fn serve(&mut self, output: usize, input: usize) {
         self.withdraw(output, input);
         let Input { step, feeder, ready_s, .. } = self.inputs[input];
-        let engine = (feeder as usize).checked_sub(self.outputs.len());
-        let (packet, at) = match engine {
+        let port = (feeder as usize).checked_sub(self.outputs.len());
+        let (packet, at) = match port {
             None => self.first_of_buffer(input),
-            Some(engine) => self.first_of_engine(engine),
+            Some(port) => self.first_of_port(port),
         };
         let is_last = packet & LAST != 0;
         let (pace, bytes) = if is_last {
@@ -286,11 +286,11 @@ impl<'a> Routers<'a> {
         let duration_s = if is_link { pace.link_s } else { pace.ejection_s };
         let end_s = self.now_s + duration_s;
         self.occupy(output, end_s, duration_s, bytes);
-        match engine {
+        match port {
             None => self.leave_buffer(input, end_s),
-            Some(engine) => {
+            Some(port) => {
                 let end_s = end_s.max(self.now_s + pace.injection_s);
-                self.leave_engine(engine, self.now_s - ready_s, end_s, is_last);
+                self.leave_port(port, self.now_s - ready_s, end_s, is_last);
             }
         }
         if is_link {
@@ -320,9 +320,9 @@ impl<'a> Routers<'a> {
         (packet, at)
     }
 
-    /// The next packet of an engine's message, and where its first step is.
-    fn first_of_engine(&self, engine: usize) -> (u32, u32) {
-        let number = self.sending[engine];
+    /// The next packet of a port's message, and where its first step is.
+    fn first_of_port(&self, port: usize) -> (u32, u32) {
+        let number = self.sending[port];
         let message = self.messages.get(number);
         (if message.packets_left == 1 { number | LAST } else { number }, message.route)
     }
@@ -341,7 +341,7 @@ impl<'a> Routers<'a> {
 
     /// One of a node's ejections is busy: when one is free.
     fn occupy_ejection(&mut self, output: usize, end_s: f64) -> f64 {
-        let ejections = &mut self.ejections_free_s[self.wiring.engines_of(output - self.wiring.links)];
+        let ejections = &mut self.ejections_free_s[self.wiring.ports_of(output - self.wiring.links)];
         let free = ejections.iter_mut().find(|free_s| **free_s <= self.now_s);
         *free.expect("an output that serves is free") = end_s;
         ejections.iter().copied().fold(f64::INFINITY, f64::min)
@@ -366,13 +366,13 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A packet of an engine's message leaves after it has waited for `waited_s`, the last one until `end_s`.
-    fn leave_engine(&mut self, engine: usize, waited_s: f64, end_s: f64, is_last: bool) {
-        let own_s = self.gaps.get_mut(engine).map_or(0.0, |gap| gap.period_s(waited_s, self.full.link_s));
-        let message = self.messages.get_mut(self.sending[engine]);
+    /// A packet of a port's message leaves after it has waited for `waited_s`, the last one until `end_s`.
+    fn leave_port(&mut self, port: usize, waited_s: f64, end_s: f64, is_last: bool) {
+        let own_s = self.gaps.get_mut(port).map_or(0.0, |gap| gap.period_s(waited_s, self.full.link_s));
+        let message = self.messages.get_mut(self.sending[port]);
         message.packets_left -= 1;
         let next_s = if is_last { end_s } else { self.now_s + message.period_s.max(own_s) };
-        self.calendar.push(next_s, (self.outputs.len() + engine) as u32);
+        self.calendar.push(next_s, (self.outputs.len() + port) as u32);
     }
 
     /// A packet is on its way into a buffer.
@@ -488,12 +488,12 @@ fn first_in_turn(
 impl Traffic for Routers<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let message = self.messages.add(self.network, &self.wiring, &flight);
-        let idle = self.wiring.engines_of(flight.from).find(|engine| self.sending[*engine] == NOBODY);
-        let Some(engine) = idle else {
-            return self.wait_for_engine(flight.from, message);
+        let idle = self.wiring.ports_of(flight.from).find(|port| self.sending[*port] == NOBODY);
+        let Some(port) = idle else {
+            return self.wait_for_port(flight.from, message);
         };
-        self.sending[engine] = message;
-        self.calendar.push(no_earlier(now_s), (self.outputs.len() + engine) as u32);
+        self.sending[port] = message;
+        self.calendar.push(no_earlier(now_s), (self.outputs.len() + port) as u32);
         self.calendar.settle();
     }
 

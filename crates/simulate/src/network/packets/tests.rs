@@ -133,10 +133,10 @@ fn nodes_can_be_slower_than_links() {
     assert_close(run_at_once(&fast, &[flight(0, 0, 1, 4000.0)]).arrived_s[0], 4.0 * US);
 }
 
-/// Packets of both take turns; node 1's are first, for its engine asks before anything can have come.
+/// Packets of both take turns; node 1's are first, for its port asks before anything can have come.
 #[test]
 fn two_messages_over_one_link_take_turns() {
-    let log = run_at_once(&packets("dims = [8]\nengines = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
+    let log = run_at_once(&packets("dims = [8]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
     assert_close(log.arrived_s[1], 19.0 * US);
     assert_close(log.arrived_s[0], 20.0 * US);
     let shared = log.links.iter().find(|link| link.bytes == 20_000.0).unwrap();
@@ -144,14 +144,14 @@ fn two_messages_over_one_link_take_turns() {
     assert!(shared.waiting_s > 0.0);
 }
 
-/// With several engines a node's messages leave together; with one, in order.
+/// With several ports a node's messages leave together; with one, in order.
 #[test]
-fn engines_say_how_many_messages_leave_at_a_time() {
+fn ports_say_how_many_messages_leave_at_a_time() {
     let both = [flight(0, 0, 1, 10_000.0), flight(1, 0, 7, 10_000.0)];
     let log = run_at_once(&packets("dims = [8]"), &both);
     assert_close(log.arrived_s[0], 10.0 * US);
     assert_close(log.arrived_s[1], 20.0 * US);
-    let machine = machine("dims = [8]\n[node]\nengines = 2");
+    let machine = machine("dims = [8]\n[node]\nports = 2");
     let log = run_at_once(&Packets::read(&machine).unwrap(), &both);
     assert_close(log.arrived_s[0], 10.0 * US);
     assert_close(log.arrived_s[1], 10.0 * US);
@@ -159,7 +159,7 @@ fn engines_say_how_many_messages_leave_at_a_time() {
 
 #[test]
 fn several_ejections_take_several_packets_in() {
-    let machine = machine("dims = [8]\n[node]\nengines = 2");
+    let machine = machine("dims = [8]\n[node]\nports = 2");
     let log =
         run_at_once(&Packets::read(&machine).unwrap(), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
     assert_close(log.arrived_s[0], 10.0 * US);
@@ -278,7 +278,8 @@ fn mistakes_are_refused_in_one_line() {
     for (keys, expected) in [
         ("dims = [4]\nbuffer = 0", "got 0, expected a whole number of at least 1"),
         ("dims = [4]\nbuffer = 5000", "got 5000, expected a whole number from 1 to 4096"),
-        ("dims = [4]\n[node]\nengines = 1000000000", "got 1000000000, expected a whole number from 1 to 1024"),
+        ("dims = [4]\n[node]\nports = 1000000000", "got 1000000000, expected a whole number from 1 to 1024"),
+        ("dims = [4]\n[node]\nengines = 2", "got 2, expected none: the key is called ports"),
         ("dims = [8192, 8192]", "got \"torus\", expected one of at most 8388608 links, not 268435456"),
         ("dims = [4]\npacket = \"0 B\"", "got \"0 B\", expected a size of at least 1 B"),
         ("dims = [4]\nvirtual_channels = 3", "got 3, expected a whole number from 1 to 2"),
@@ -294,14 +295,14 @@ fn mistakes_are_refused_in_one_line() {
 /// A network and messages for it.
 fn any_traffic() -> impl Strategy<Value = (String, Vec<(f64, Flight)>)> {
     let dims = prop::collection::vec(1usize..=5, 1..=3);
-    let keys = (dims, 1usize..=3, 1usize..=2, 0u32..=2, 0u32..=2).prop_map(|(dims, buffer, engines, link, router)| {
+    let keys = (dims, 1usize..=3, 1usize..=2, 0u32..=2, 0u32..=2).prop_map(|(dims, buffer, ports, link, router)| {
         let nodes = dims.iter().product::<usize>();
         let network = format!(
             "dims = {dims:?}\nbuffer = {buffer}\nlink_latency = \"{} ns\"\nrouter_latency = \"{} ns\"",
             link * 300,
             router * 170
         );
-        (nodes, format!("{network}\n[node]\nengines = {engines}"))
+        (nodes, format!("{network}\n[node]\nports = {ports}"))
     });
     keys.prop_flat_map(|(nodes, keys)| {
         let message = (0..nodes, 0..nodes, 0u32..=9000, 0u32..=3, 0u32..=20);

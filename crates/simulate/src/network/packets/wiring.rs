@@ -5,41 +5,41 @@ use hocket_machine::Topology;
 use super::Packets;
 
 /// Outputs are links, and then the ejections of the nodes, `links + node`. Inputs are numbered router after router: the
-/// buffers of the links that lead there, channel after channel, and then the node's engines. A step of a route is
+/// buffers of the links that lead there, channel after channel, and then the node's ports. A step of a route is
 /// `output << shift | channel`.
 pub(super) struct Wiring {
     pub links: usize,
     pub nodes: usize,
-    /// Engines of a node.
-    pub engines: usize,
+    /// Ports of a node.
+    pub ports: usize,
     /// Channels, as a power of two that has room for them.
     pub shift: u32,
     /// 64-bit words for a set of inputs of any router.
     pub words: usize,
     /// Where the inputs of a router begin, and after the last router the number of inputs.
     pub starts: Vec<u32>,
-    /// For each input what is behind it: a link, or for an engine the number of outputs plus that of the engine.
+    /// For each input what is behind it: a link, or for a port the number of outputs plus that of the port.
     pub feeders: Vec<u32>,
     /// For each link the input that is the buffer of its channel 0.
     pub buffers: Vec<u32>,
-    /// For each engine, counted through all nodes, its input.
-    pub engine_inputs: Vec<u32>,
+    /// For each port, counted through all nodes, its input.
+    pub port_inputs: Vec<u32>,
 }
 
 impl Wiring {
     pub fn new(network: &Packets) -> Self {
         let topology = &network.fabric.topology;
-        let (links, nodes, engines) = (topology.links(), topology.nodes(), network.fabric.engines);
+        let (links, nodes, ports) = (topology.links(), topology.nodes(), network.fabric.ports);
         let mut wiring = Self {
             links,
             nodes,
-            engines,
+            ports,
             shift: network.channels.next_power_of_two().trailing_zeros(),
             words: 1,
             starts: vec![0],
             feeders: Vec::new(),
             buffers: vec![0; links],
-            engine_inputs: Vec::new(),
+            port_inputs: Vec::new(),
         };
         let mut incoming = vec![Vec::new(); topology.vertices()];
         for link in 0..links {
@@ -59,9 +59,9 @@ impl Wiring {
             self.feeders.extend(std::iter::repeat_n(*link as u32, channels));
         }
         if vertex < self.nodes {
-            for engine in self.engines_of(vertex) {
-                self.engine_inputs.push(self.feeders.len() as u32);
-                self.feeders.push((self.outputs() + engine) as u32);
+            for port in self.ports_of(vertex) {
+                self.port_inputs.push(self.feeders.len() as u32);
+                self.feeders.push((self.outputs() + port) as u32);
             }
         }
         self.words = self.words.max((self.feeders.len() - start).div_ceil(64));
@@ -73,9 +73,9 @@ impl Wiring {
         self.links + self.nodes
     }
 
-    /// The engines of a node.
-    pub fn engines_of(&self, node: usize) -> std::ops::Range<usize> {
-        node * self.engines..(node + 1) * self.engines
+    /// The ports of a node.
+    pub fn ports_of(&self, node: usize) -> std::ops::Range<usize> {
+        node * self.ports..(node + 1) * self.ports
     }
 
     /// The step that goes over a link, or with `links + node` into the node.

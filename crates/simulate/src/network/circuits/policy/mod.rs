@@ -54,8 +54,8 @@ macro_rules! policies {
             /// All of them, by their names in machine files.
             pub const ALL: &[(&str, Self)] = &[$((stringify!($name), Self::$Policy)),+];
 
-            /// What it decides.
-            pub fn rules(self) -> &'static dyn Policy {
+            /// Its decisions.
+            pub fn policy(self) -> &'static dyn Policy {
                 match self {
                     $(Self::$Policy => &$Policy,)+
                 }

@@ -1,0 +1,94 @@
+//! The best size of segments of Trinaryx3: `segment=auto`.
+//!
+//! N bytes go along trees of height H in segments of SS bytes; a message takes a processor L, a link carries BWc and a
+//! processor combines BWo bytes per second. Each of three trees takes a third of the message, and one thread prepares the
+//! messages of all:
+//!
+//! ```text
+//! broadcast    H (L + SS/BWc) + max((N/SS) L, N/3/BWc) + L
+//! reduce       H (L + SS/BWc + SS/BWo) + max((N/SS) L + N/BWo, N/3/BWc) + L
+//! ```
+//!
+//! Source: "MPI Allreduceの「京」上での実装と評価", equations (3) and (4) (see the trinaryx3 page of the docs).
+
+use std::sync::Arc;
+
+use hocket_core::{Call, Collective, Result};
+
+use crate::about::SEGMENT;
+use crate::automatic::{Automatic, Decide, Links, Surroundings};
+
+/// The segment of the least time; the default where the machine has no links or messages cost its processors nothing.
+pub const AUTOMATIC: Automatic = Automatic { parameter: SEGMENT.name, on };
+
+const TREES: f64 = 3.0;
+
+fn on(surroundings: &Surroundings) -> Result<Decide> {
+    let links = surroundings.links;
+    Ok(Arc::new(move |call: &Call| {
+        let default = call.parameter(SEGMENT.name);
+        let (bytes, height) = (call.size_bytes(), call.parameter("height"));
+        match links {
+            Some(links) if bytes > 0 && height > 0 => {
+                let pipeline = Pipeline { size_bytes: bytes as f64, height_links: height as f64, links };
+                match pipeline.best_segment_bytes(call.collective) {
+                    0.0 => default,
+                    best => best.round_ties_even().max(1.0) as u64,
+                }
+            }
+            _ => default,
+        }
+    }))
+}
+
+/// A message and the trees that it goes along.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pipeline {
+    /// N.
+    pub size_bytes: f64,
+    /// H.
+    pub height_links: f64,
+    /// L, BWc and BWo.
+    pub links: Links,
+}
+
+impl Pipeline {
+    /// The segment for which Trinaryx3 takes the least time as a broadcast, a reduce or an allreduce, which is both; 0 if
+    /// the smaller segments are, the faster.
+    ///
+    /// The time is convex in SS, so that its minimum is where one of the maxima changes sides, or where the derivative of
+    /// what is left of them is 0; the trinaryx3 page of the docs derives both.
+    /// A part of the message, N/3, is the largest segment there is.
+    pub fn best_segment_bytes(&self, collective: Collective) -> f64 {
+        let Self { size_bytes, height_links, links: Links { latency_s, link_bytes_per_s, reduce_bytes_per_s } } = *self;
+        let (broadcasts, reduces) = (collective != Collective::Reduce, collective != Collective::Broadcast);
+        let messages_s = size_bytes * latency_s;
+        if messages_s == 0.0 {
+            return 0.0;
+        }
+        let count = |holds: bool| f64::from(u8::from(holds));
+        let slope = height_links
+            * ((count(broadcasts) + count(reduces)) / link_bytes_per_s + count(reduces) / reduce_bytes_per_s);
+        let link_s = size_bytes / TREES / link_bytes_per_s;
+        let spare_s = [broadcasts.then_some(link_s), reduces.then_some(link_s - size_bytes / reduce_bytes_per_s)];
+        let spare_s: Vec<f64> = spare_s.into_iter().flatten().collect();
+        let where_sides_change = spare_s.iter().filter(|spare_s| **spare_s > 0.0).map(|spare_s| messages_s / spare_s);
+        let between = (1..=spare_s.len()).map(|held| (held as f64 * messages_s / slope).sqrt());
+        let part_bytes = size_bytes / TREES;
+        let candidates = where_sides_change.chain(between).filter(|segment_bytes| *segment_bytes > 0.0);
+        let time_s = |segment_bytes: &f64| {
+            let down_s = if broadcasts { self.time_s(*segment_bytes, f64::INFINITY) } else { 0.0 };
+            down_s + if reduces { self.time_s(*segment_bytes, reduce_bytes_per_s) } else { 0.0 }
+        };
+        let best = candidates.map(|segment_bytes| segment_bytes.min(part_bytes));
+        best.min_by(|a, b| time_s(a).total_cmp(&time_s(b))).unwrap_or(part_bytes)
+    }
+
+    /// The time of a reduce, or with an infinite rate of a broadcast.
+    fn time_s(&self, segment_bytes: f64, reduce_bytes_per_s: f64) -> f64 {
+        let Self { size_bytes, height_links, links: Links { latency_s, link_bytes_per_s, .. } } = *self;
+        let hop_s = latency_s + segment_bytes / link_bytes_per_s + segment_bytes / reduce_bytes_per_s;
+        let prepared_s = size_bytes / segment_bytes * latency_s + size_bytes / reduce_bytes_per_s;
+        height_links * hop_s + prepared_s.max(size_bytes / TREES / link_bytes_per_s) + latency_s
+    }
+}

@@ -1,0 +1,62 @@
+//! A machine file as automatic values see it.
+
+use std::sync::Arc;
+
+use hocket_algorithms::automatic::{Links, Messages, Noise, Surroundings};
+use hocket_core::{Error, Result};
+use hocket_machine::{Machine, NoiseModel};
+use hocket_simulate::{NetworkModel, Platform};
+
+/// The machine as automatic values see it.
+///
+/// # Errors
+/// As [`Platform::new`].
+pub fn surroundings(machine: &Machine) -> Result<Surroundings> {
+    let platform = Platform::new(machine)?;
+    Ok(Surroundings { messages: messages(machine, &platform), noise: noise(&platform), links: links(machine)? })
+}
+
+fn messages(machine: &Machine, platform: &Platform) -> Result<Messages> {
+    match &platform.network {
+        NetworkModel::Hockney(network) => {
+            let (latency_s, bytes_per_s) = (network.alpha_s, machine.network.bytes_per_s("bandwidth")?);
+            Ok(Messages {
+                transfer_s: Arc::new(move |bytes| latency_s + bytes as f64 / bytes_per_s),
+                overhead_s: network.send_overhead_s.unwrap_or(0.0),
+            })
+        }
+        NetworkModel::Loggp(network) => {
+            let (latency_s, overhead_s, gap_s_per_byte) = (network.L, network.o, network.G);
+            let transfer_s =
+                move |bytes: u64| latency_s + 2.0 * overhead_s + bytes.saturating_sub(1) as f64 * gap_s_per_byte;
+            Ok(Messages { transfer_s: Arc::new(transfer_s), overhead_s })
+        }
+        other => {
+            let (name, model) = (&platform.name, other.name());
+            Err(Error::new(format!("machine {name} has a network of model {model}, expected hockney or loggp")))
+        }
+    }
+}
+
+fn noise(platform: &Platform) -> Result<Option<Noise>> {
+    match &platform.noise.network {
+        None => Ok(None),
+        Some(NoiseModel::Poisson(poisson)) => {
+            Ok(Some(Noise { interval_s: poisson.interval_s, duration_s: poisson.duration_s }))
+        }
+        Some(other) => {
+            let (name, model) = (&platform.name, other.name());
+            Err(Error::new(format!("machine {name} has network noise of model {model}, expected poisson")))
+        }
+    }
+}
+
+fn links(machine: &Machine) -> Result<Option<Links>> {
+    let Some(link_bytes_per_s) = machine.network.optional_bytes_per_s("link_bandwidth")? else { return Ok(None) };
+    let reduce_bytes_per_s = machine.node.optional_bytes_per_s("reduce_bandwidth")?;
+    Ok(Some(Links {
+        latency_s: machine.node.time_s_or("software_latency", 0.0)?,
+        link_bytes_per_s,
+        reduce_bytes_per_s: reduce_bytes_per_s.unwrap_or(f64::INFINITY),
+    }))
+}

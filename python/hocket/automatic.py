@@ -1,0 +1,81 @@
+"""Automatic values: what `auto` stands for as the value of a parameter, and the sizes of the machine's torus.
+
+An algorithm of the catalogue declares in its Rust file which of its parameters have an automatic value, and computes
+it from the call and the machine. A gap between packets is read where packets are paced: `hocket.pacing`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hocket import _native
+from hocket._native import Error
+from hocket.call import Call
+from hocket.library import Algorithm, as_algorithm
+from hocket.machine import Machine
+from hocket.requests import GAP, call_request
+from hocket.topology import Topology
+
+__all__ = ["AUTO", "automatic_values", "resolved"]
+
+AUTO = "auto"
+"""The value of a parameter that asks for its automatic value."""
+
+_AXES = ("X", "Y", "Z")
+
+
+def automatic_values(algorithm: Algorithm | str, call: Call, machine: Machine) -> dict[str, int]:
+    """Return the automatic values of those parameters that a call leaves to the machine.
+
+    Raises:
+        Error: A parameter has no automatic value, the machine does not say what it depends on, or the algorithm refuses
+            the call.
+    """
+    algorithm = as_algorithm(algorithm)
+    gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
+    names = [name for name, value in call.parameters.items() if isinstance(value, str) and value == AUTO]
+    names = [name for name in names if name not in gaps]
+    if not names:
+        return {}
+    given = {name: value for name, value in call.parameters.items() if name not in names}
+    request = {"call": call_request(algorithm, replace(call, parameters=given)), "machine": machine.as_request()}
+    return _native.automatic_values(json.dumps(request), names)
+
+
+def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
+    """Return the call with a value for each parameter that the machine decides.
+
+    Raises:
+        Error: As `automatic_values`; or the algorithm needs a torus, and the machine's does not fit.
+    """
+    if not isinstance(call, Call) or not isinstance(call.parameters, Mapping):
+        return call  # refused where calls are checked
+    call = replace(call, parameters={**call.parameters, **_torus_sizes(algorithm, call, machine)})
+    return replace(call, parameters={**call.parameters, **automatic_values(algorithm, call, machine)})
+
+
+def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:
+    """Return the sizes of the machine's torus for an algorithm that takes them and was not given any.
+
+    Raises:
+        Error: The machine has a topology, but not a torus of up to three axes, or not one node for each rank.
+    """
+    declared = {parameter.name for parameter in algorithm.parameters}
+    if not declared.issuperset(_AXES) or not call.parameters.keys().isdisjoint(_AXES):
+        return {}
+    topology = Topology.parse(machine.text, machine.file)
+    if topology is None:
+        return {}
+    if topology.torus is None or len(topology.torus) > len(_AXES):
+        kind = f"{len(topology.torus)}-dimensional torus" if topology.torus else topology.name.replace("_", " ")
+        needs = f"needs a torus of up to {len(_AXES)} axes, but machine {machine.name} is a {kind}"
+        raise Error(f"{algorithm.collective} {algorithm.name} {needs}")
+    sizes = (*topology.torus, 1, 1)[: len(_AXES)]
+    if call.ranks != math.prod(sizes):
+        torus = " x ".join(map(str, topology.torus))
+        needs = f"needs X * Y * Z = P, but the torus of machine {machine.name} is {torus}, and no X, Y or Z was given"
+        raise Error(f"{algorithm.collective} {algorithm.name} {needs} (P = {call.ranks})")
+    return dict(zip(_AXES, sizes, strict=True))

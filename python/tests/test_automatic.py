@@ -1,0 +1,101 @@
+"""Automatic values of parameters, and what else the machine decides."""
+
+from dataclasses import replace
+
+import pytest
+
+import hocket
+from hocket.automatic import automatic_values
+from hocket.models.trinaryx3 import best_segment_bytes
+
+QUIET = """
+name = "quiet"
+[network]
+model = "hockney"
+latency = "1 us"
+bandwidth = "1 GB/s"
+"""
+LINKS = """
+name = "linked"
+[network]
+model = "links"
+topology = "crossbar"
+nodes = 64
+link_bandwidth = "4 GB/s"
+[node]
+software_latency = "1 us"
+reduce_bandwidth = "5 GB/s"
+"""
+GAUSSIAN = '[noise.network]\nmodel = "gaussian"\nmean = "1 us"\ndeviation = "1 us"\n'
+NOISE = '[noise.network]\nmodel = "poisson"\ninterval = "10 ms"\nduration = "100 us"\n'
+
+
+def machine(text: str) -> hocket.Machine:
+    return hocket.Machine.parse(text, "machine.toml")
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "reduce", "allreduce"])
+def test_segments_are_the_best_of_the_model_for_the_height_of_the_trees(collective: str) -> None:
+    model = {"latency_s": 1e-6, "link_bytes_per_s": 4e9, "reduce_bytes_per_s": 5e9}
+    for sizes, height in (({"X": 4, "Y": 3, "Z": 2}, 7), ({"X": 2, "Y": 2, "Z": 6}, 8), ({"X": 24}, 23)):
+        call = hocket.Call(ranks=24, size_bytes=1 << 20, parameters={"segment": "auto", **sizes})
+        best = best_segment_bytes(collective, 1 << 20, height_links=height, **model)  # type: ignore[arg-type]
+        found = automatic_values(f"{collective}/trinaryx3", call, machine(LINKS))
+        assert found == {"segment": round(best)}
+
+
+def test_where_the_model_says_nothing_segments_are_as_large_as_by_default() -> None:
+    linked, free = machine(LINKS), machine(LINKS.replace('software_latency = "1 us"\n', ""))
+    for ranks, size, where in ((8, 4096, machine(QUIET)), (1, 4096, linked), (8, 0, linked), (8, 4096, free)):
+        call = hocket.Call(ranks=ranks, size_bytes=size, parameters={"segment": "auto"})
+        assert automatic_values("allreduce/trinaryx3_overlapped", call, where) == {"segment": 65536}
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "barrier"])
+def test_exchanges_are_as_many_as_noise_and_their_cost_ask_for(collective: str) -> None:
+    def exchanges(text: str, ranks: int = 256) -> int:
+        size_bytes = 8 if collective == "allreduce" else 0
+        call = hocket.Call(ranks=ranks, size_bytes=size_bytes, parameters={"T": "auto"})
+        return automatic_values(f"{collective}/redundant_butterfly", call, machine(text))["T"]
+
+    assert exchanges(QUIET) == 0
+    assert exchanges(QUIET + NOISE) == 8  # copies cost nothing: as many as there are steps
+    assert exchanges(QUIET.replace("[network]", '[network]\nsend_overhead = "1 us"') + NOISE, 4096) == 3
+    loggp = 'name = "loggp"\n[network]\nmodel = "loggp"\nL = "1 us"\no = "50 ns"\nG = "1 ns/B"\n'
+    assert exchanges(loggp + NOISE) == 2
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "line"),
+    [
+        ("T", QUIET + GAUSSIAN, "machine quiet has network noise of model gaussian, expected poisson"),
+        ("T", LINKS + NOISE, "machine linked has a network of model links, expected hockney or loggp"),
+        ("hosts", QUIET, "parameter hosts = auto, but it has no automatic value, expected a number"),
+    ],
+)
+def test_what_has_no_automatic_value_is_refused(parameter: str, text: str, line: str) -> None:
+    call = hocket.Call(ranks=8, size_bytes=8, parameters={parameter: "auto"})
+    with pytest.raises(hocket.Error, match=line):
+        hocket.simulate("allreduce/redundant_butterfly", call, machine=machine(text))
+
+
+def test_algorithms_in_python_have_no_automatic_values() -> None:
+    ring = hocket.find("allreduce/ring")
+    mine = replace(ring, name="mine", parameters=(hocket.Parameter("width"),))
+    call = hocket.Call(ranks=8, size_bytes=8, parameters={"width": "auto"})
+    with pytest.raises(hocket.Error, match=r"^allreduce/mine: parameter width = auto, but it has"):
+        automatic_values(mine, call, machine(QUIET))
+
+
+def test_auto_is_replaced_before_the_simulation() -> None:
+    call = hocket.Call(ranks=8, size_bytes=1 << 20, parameters={"segment": "auto"})
+    found = hocket.simulate("allreduce/trinaryx3", call, machine=machine(QUIET))
+    assert found.parameters["segment"] == 65536
+    assert found.formula_s is not None
+
+
+def test_the_torus_that_an_algorithm_chose_is_told() -> None:
+    found = hocket.simulate("allreduce/trinaryx3", hocket.Call(ranks=12, size_bytes=1024))
+    assert found.parameters == {"segment": 65536, "X": 3, "Y": 2, "Z": 2}
+    given = hocket.Call(ranks=12, size_bytes=1024, parameters={"X": 12})
+    assert hocket.simulate("allreduce/torus_bucket", given).parameters == {"X": 12, "Y": 1, "Z": 1}
