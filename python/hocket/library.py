@@ -60,9 +60,10 @@ class Parameter:
     choices: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Keep the values to try as they are now."""
+        """Keep the values to try, and the words, as they are now."""
         if self.tries is not None:
             object.__setattr__(self, "tries", tuple(self.tries))
+        object.__setattr__(self, "choices", tuple(self.choices))
 
     @property
     def values_to_try(self) -> tuple[int | str, ...]:

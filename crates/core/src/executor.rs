@@ -51,24 +51,30 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
 /// then the next 64; so likewise with blocks of 64^2 ranks, and so on. What a sweep needs of memory stays near.
 pub struct ReadyRanks {
-    /// Bit i of level 0 says that rank i is ready; bit i of level k + 1, that word i of level k is not zero.
+    /// Bit i says that rank i is ready.
+    words: Box<[u64]>,
+    /// Bit i of level 0 says that word i is not zero; bit i of level k + 1, that word i of level k is not.
     levels: Vec<Box<[u64]>>,
     /// The rank after which a sweep goes on.
     cursor: usize,
 }
 
+/// The bits above bit `at`.
+fn above(at: usize) -> u64 {
+    u64::MAX << (at % 64) << 1
+}
+
 impl ReadyRanks {
     /// None of `ranks` ranks.
     pub fn none(ranks: usize) -> Self {
-        let mut levels = Vec::new();
-        let mut bits = ranks;
-        loop {
+        let words = |bits: usize| vec![0; bits.div_ceil(64)].into_boxed_slice();
+        let (first, mut levels) = (words(ranks), Vec::new());
+        let mut bits = first.len();
+        while bits > 1 {
+            levels.push(words(bits));
             bits = bits.div_ceil(64);
-            levels.push(vec![0; bits].into_boxed_slice());
-            if bits <= 1 {
-                return Self { levels, cursor: 0 };
-            }
         }
+        Self { words: first, levels, cursor: 0 }
     }
 
     /// All of `ranks` ranks.
@@ -79,13 +85,19 @@ impl ReadyRanks {
     }
 
     /// `rank` can go on.
+    #[inline]
     pub fn push(&mut self, rank: usize) {
-        let mut at = rank;
+        let word = &mut self.words[rank / 64];
+        if std::mem::replace(word, *word | 1 << (rank % 64)) == 0 {
+            self.note(rank / 64);
+        }
+    }
+
+    /// Word `at` is no longer zero.
+    fn note(&mut self, mut at: usize) {
         for level in &mut self.levels {
             let word = &mut level[at / 64];
-            let old = *word;
-            *word |= 1 << (at % 64);
-            if old != 0 {
+            if std::mem::replace(word, *word | 1 << (at % 64)) != 0 {
                 return;
             }
             at /= 64;
@@ -93,27 +105,41 @@ impl ReadyRanks {
     }
 
     /// The next rank to resume.
+    #[inline]
     pub fn pop(&mut self) -> Option<usize> {
-        let rank = self.next()?;
-        self.cursor = rank;
-        let mut at = rank;
+        let mut at = self.cursor / 64;
+        if *self.words.get(at)? == 0 {
+            at = self.next_word(at)?;
+        }
+        let word = &mut self.words[at];
+        let ahead = if at == self.cursor / 64 { *word & above(self.cursor) } else { 0 };
+        let bit = if ahead != 0 { ahead } else { *word }.trailing_zeros();
+        *word &= !(1 << bit);
+        self.cursor = at * 64 + bit as usize;
+        if *word == 0 {
+            self.forget(at);
+        }
+        Some(self.cursor)
+    }
+
+    /// Word `at` has become zero.
+    fn forget(&mut self, mut at: usize) {
         for level in &mut self.levels {
             let word = &mut level[at / 64];
             *word &= !(1 << (at % 64));
             if *word != 0 {
-                break;
+                return;
             }
             at /= 64;
         }
-        Some(rank)
     }
 
-    fn next(&self) -> Option<usize> {
-        let mut at = self.cursor;
+    /// The word that a sweep goes on with after word `at`, which is zero.
+    fn next_word(&self, mut at: usize) -> Option<usize> {
         for (height, level) in self.levels.iter().enumerate() {
-            let word = *level.get(at / 64)?;
+            let word = level[at / 64];
             if word != 0 {
-                let ahead = word & (u64::MAX << (at % 64) << 1);
+                let ahead = word & above(at);
                 let bit = if ahead != 0 { ahead } else { word }.trailing_zeros();
                 return Some(self.lowest_below(height, at / 64 * 64 + bit as usize));
             }
@@ -122,7 +148,7 @@ impl ReadyRanks {
         None
     }
 
-    /// The lowest ready rank below bit `at` of the level of this height.
+    /// The lowest word that is not zero below bit `at` of the level of this height.
     fn lowest_below(&self, height: usize, at: usize) -> usize {
         self.levels[..height].iter().rev().fold(at, |at, level| at * 64 + level[at].trailing_zeros() as usize)
     }

@@ -18,11 +18,13 @@ impl<M, R> Mailboxes<M, R> {
     }
 
     /// Takes the earliest receive waiting at `rank` that accepts a message `from` with `tag`.
+    #[inline(always)]
     pub fn take_receive(&mut self, rank: usize, from: u32, tag: Tag) -> Option<R> {
         self.posted.take_first(rank, |(source, wanted, _)| *wanted == tag && source.accepts(from)).map(|found| found.2)
     }
 
     /// The message waits at `rank` for a receive. As long as it does, this is its place.
+    #[inline(always)]
     pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
         self.unexpected.push(rank, from, tag, message)
     }
@@ -33,11 +35,13 @@ impl<M, R> Mailboxes<M, R> {
     }
 
     /// Takes the earliest message waiting at `rank` that a receive from `source` with `tag` accepts, and its sender.
+    #[inline(always)]
     pub fn take_message(&mut self, rank: usize, source: Source, tag: Tag) -> Option<(u32, M)> {
         self.unexpected.take_first(rank, source, tag)
     }
 
     /// The receive waits at `rank` for a message.
+    #[inline(always)]
     pub fn wait(&mut self, rank: usize, source: Source, tag: Tag, receive: R) {
         self.posted.push(rank, (source, tag, receive));
     }
@@ -288,6 +292,7 @@ impl<V, W> Default for Slots<V, W> {
 
 impl<V, W> Slots<V, W> {
     /// Opens a slot.
+    #[inline]
     pub fn open(&mut self) -> u32 {
         let slot = self.free;
         let Some(place) = self.slots.get_mut(slot as usize) else {
@@ -307,9 +312,15 @@ impl<V, W> Slots<V, W> {
     }
 
     /// The operation has this outcome; gives who waits for it.
+    #[inline]
     pub fn fill(&mut self, slot: u32, outcome: V) -> Option<W> {
-        match std::mem::replace(&mut self.slots[slot as usize], Slot::Done(outcome)) {
-            Slot::Pending(waiter) => waiter,
+        let place = &mut self.slots[slot as usize];
+        match place {
+            Slot::Pending(waiter) => {
+                let waiter = waiter.take();
+                *place = Slot::Done(outcome);
+                waiter
+            }
             Slot::Abandoned => {
                 self.close(slot);
                 None
@@ -326,6 +337,7 @@ impl<V, W> Slots<V, W> {
     }
 
     /// The outcome, once there is one; the slot is then free again.
+    #[inline]
     pub fn take(&mut self, slot: u32) -> Option<V> {
         if !matches!(self.slots[slot as usize], Slot::Done(_)) {
             return None;

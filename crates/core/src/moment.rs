@@ -32,38 +32,43 @@ impl Position {
 ///
 /// `join` and `first` start every branch at the moment at which they were reached, and continue at the later of the
 /// branches' moments, or at the earlier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment([u64; 2]);
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moment {
+    // A number and a word, not two words: those would be copied as one, right after they were written one by one, and
+    // processors wait long for that.
+    time_s: f64,
+    place: u64,
+}
 
 impl Moment {
     /// A time in seconds, and a place.
     #[inline]
     pub fn at(time_s: f64, position: Position) -> Self {
-        Self([time_s.to_bits(), position.0])
+        Self { time_s, place: position.0 }
     }
 
     /// Two words that mean something to one world.
     #[inline]
-    pub fn of(words: [u64; 2]) -> Self {
-        Self(words)
+    pub fn of([first, place]: [u64; 2]) -> Self {
+        Self { time_s: f64::from_bits(first), place }
     }
 
     /// The two words.
     #[inline]
     pub fn words(self) -> [u64; 2] {
-        self.0
+        [self.time_s.to_bits(), self.place]
     }
 
     /// The time in seconds.
     #[inline]
     pub fn time_s(self) -> f64 {
-        f64::from_bits(self.0[0])
+        self.time_s
     }
 
     /// The place in the program.
     #[inline]
     pub fn position(self) -> Position {
-        Position(self.0[1])
+        Position(self.place)
     }
 
     #[inline]

@@ -33,6 +33,7 @@ impl Source {
 
 /// On which side of the target the source stands when the two are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub enum Side {
     /// target = source ∘ target: the source holds contributions of lower ranks.
     Left,

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// The three buffers of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(usize)]
 pub enum Buffer {
     /// What the caller contributes; programs only read it.
     Input,

@@ -100,21 +100,25 @@ struct State<B, C> {
     busy: B,
     /// When the node met its latest operation, and in which resumption it was issued; 0 for an arrived message.
     latest: Option<(C, u32)>,
-    sends: Option<Latest<C>>,
-    receives: Option<Latest<C>>,
+    sends: Latest,
+    receives: Latest,
 }
 
 /// The latest send, or receive, of a rank: when it was issued, its peer and its tag.
 #[derive(Clone, Copy)]
-struct Latest<C> {
-    time: C,
+struct Latest {
+    time_s: f64,
     peer: u32,
     tag: Tag,
 }
 
+impl Latest {
+    const NONE: Self = Self { time_s: f64::NEG_INFINITY, peer: 0, tag: 0 };
+}
+
 impl<B, C> State<B, C> {
     fn new(busy: B) -> Self {
-        Self { busy, latest: None, sends: None, receives: None }
+        Self { busy, latest: None, sends: Latest::NONE, receives: Latest::NONE }
     }
 }
 
@@ -170,6 +174,8 @@ struct Dataflow<'a, N: Network, T: Timing> {
     running: usize,
     deferred: Option<Deferred<T::Clock>>,
     refusal: Option<Failure>,
+    /// Whether the user wanted to stop.
+    has_stopped: bool,
     resumes: u32,
     operations: u32,
     is_interrupted: &'a dyn Fn() -> bool,
@@ -203,6 +209,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             running: usize::MAX,
             deferred: None,
             refusal: None,
+            has_stopped: false,
             resumes: 0,
             operations: 0,
             is_interrupted: options.is_interrupted,
@@ -232,9 +239,10 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     fn goes_on(&mut self) -> bool {
         self.operations = self.operations.wrapping_add(1);
         if self.operations.is_multiple_of(OPERATIONS_PER_LOOK) && (self.is_interrupted)() {
+            self.has_stopped = true;
             self.refusal = Some(Failure::Other(interrupted()));
         }
-        !matches!(self.refusal, Some(Failure::Other(_)))
+        !self.has_stopped
     }
 
     /// Notes that the node meets an operation that the running rank issues at `time`. Where the node remembers
@@ -280,26 +288,32 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             Direction::Send => &mut state.sends,
             Direction::Receive => &mut state.receives,
         };
-        let now = Latest { time, peer, tag };
-        if let Some(latest) = latest.replace(now)
-            && time.seconds() <= latest.time.seconds()
-        {
-            self.check_order((direction, rank), latest, now);
+        let time_s = time.seconds();
+        let is_no_later = time_s <= latest.time_s;
+        let earlier = (latest.time_s, latest.peer, latest.tag);
+        (latest.time_s, latest.peer, latest.tag) = (time_s, peer, tag);
+        if is_no_later {
+            self.check_order((direction, rank), earlier, (time_s, peer, tag));
         }
     }
 
+    /// Two messages of one rank, the later of which is not issued later: times, peers and tags.
     #[cold]
-    fn check_order(&mut self, whose: (Direction, usize), latest: Latest<T::Clock>, now: Latest<T::Clock>) {
-        let (time_s, latest_s) = (now.time.seconds(), latest.time.seconds());
+    fn check_order(
+        &mut self,
+        whose: (Direction, usize),
+        (latest_s, latest_peer, latest_tag): (f64, u32, Tag),
+        (time_s, peer, tag): (f64, u32, Tag),
+    ) {
         if time_s < latest_s {
             let why = "branches of one rank do not start their messages in the order of time";
             return self.fail(Failure::Unordered(why.to_owned()));
         }
         let known = self.simultaneous.entry(whose).or_default();
         if known.time_s != time_s || known.peers.is_empty() {
-            *known = Simultaneous { time_s, peers: HashSet::from([(latest.peer, latest.tag)]) };
+            *known = Simultaneous { time_s, peers: HashSet::from([(latest_peer, latest_tag)]) };
         }
-        if !known.peers.insert((now.peer, now.tag)) {
+        if !known.peers.insert((peer, tag)) {
             self.fail(Failure::Unordered("messages of one pair with one tag start at the same time".to_owned()));
         }
     }

@@ -186,11 +186,9 @@ impl<C: Clockwork> InTime<C> {
         self.clockwork.work(rank, now, duration_s)
     }
 
-    #[inline(always)]
+    /// Begins a step that is no message.
     fn begin(&mut self, rank: usize, now: C::Clock, step: &Step) -> Begun<C::Clock> {
         match *step {
-            Step::Send { to, data, options } => self.send(rank, now, to, data.len, options),
-            Step::Recv { from, tag, .. } => self.clockwork.recv(rank, now, from, tag),
             Step::Combine { source, .. } => self.work(rank, now, self.bytes(source.len) * self.node.reduce_s_per_byte),
             Step::Copy { source, target } => {
                 let len = if source == target { 0 } else { source.len };
@@ -201,6 +199,7 @@ impl<C: Clockwork> InTime<C> {
             Step::Disconnect { peer } => {
                 self.clockwork.switch(rank, now, Change { peer: peer as u32, connects: false })
             }
+            Step::Send { .. } | Step::Recv { .. } => Begun::Never,
         }
     }
 
@@ -238,10 +237,16 @@ impl<C: Clockwork> World for InTime<C> {
     #[inline(always)]
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let At { rank, now } = at;
-        if !self.has_circuits && matches!(step, Step::Connect { .. } | Step::Disconnect { .. }) {
-            return Progress::Done((now, Received { source: rank, len: 1 }));
-        }
-        match self.begin(rank, self.clockwork.time(now), step) {
+        let time = self.clockwork.time(now);
+        let begun = match *step {
+            Step::Send { to, data, options } => self.send(rank, time, to, data.len, options),
+            Step::Recv { from, tag, .. } => self.clockwork.recv(rank, time, from, tag),
+            Step::Connect { .. } | Step::Disconnect { .. } if !self.has_circuits => {
+                return Progress::Done((now, Received { source: rank, len: 1 }));
+            }
+            _ => self.begin(rank, time, step),
+        };
+        match begun {
             Begun::Done((end, received)) => {
                 if self.trace.is_some() {
                     self.record(rank, now, end, step, received);

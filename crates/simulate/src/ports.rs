@@ -31,11 +31,14 @@ impl<C: Clock> Usage<C> {
             return true;
         }
         let is_after = |time: C, free: C| time.order(free).is_some_and(Ordering::is_ge);
-        let ports = &mut self.free[node * self.ports..][..self.ports];
         // A rank's own times are proved to be in order in fewer steps than those of two ranks.
-        let Some(port) = ports.iter_mut().find(|free| is_after(issued, **free) || is_after(start, **free)) else {
-            return false;
+        let is_free = |free: C| is_after(issued, free) || is_after(start, free);
+        let port = if self.ports == 1 {
+            Some(&mut self.free[node]).filter(|free| is_free(**free))
+        } else {
+            self.free[node * self.ports..][..self.ports].iter_mut().find(|free| is_free(**free))
         };
+        let Some(port) = port else { return false };
         *port = end();
         true
     }
