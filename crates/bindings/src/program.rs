@@ -291,7 +291,9 @@ fn none() -> Py<PyAny> {
 
 fn received(received: Received) -> Py<PyAny> {
     let Received { source, len } = received;
-    Python::attach(|py| Py::new(py, PythonReceived { source, length: len }).map_or_else(|_| py.None(), Py::into_any))
+    Python::attach(|py| {
+        Py::new(py, PythonReceived { source: source as usize, length: len }).map_or_else(|_| py.None(), Py::into_any)
+    })
 }
 
 fn boolean(py: Python<'_>, value: bool) -> Py<PyAny> {

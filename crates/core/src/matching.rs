@@ -312,7 +312,7 @@ impl<V, W> Slots<V, W> {
     }
 
     /// The operation has this outcome; gives who waits for it.
-    #[inline]
+    #[inline(always)]
     pub fn fill(&mut self, slot: u32, outcome: V) -> Option<W> {
         let place = &mut self.slots[slot as usize];
         match place {

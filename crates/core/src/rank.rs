@@ -286,7 +286,7 @@ impl<'r> Rank<'r> {
 
     fn issue_through(&self, view: &dyn View, step: &Step) -> Progress {
         let Some(below) = view.step(*step) else {
-            return Progress::Done((self.moment(), Received { source: self.rank(), len: 1 }));
+            return Progress::Done((self.moment(), Received { source: self.rank() as u32, len: 1 }));
         };
         match view.below().issue(&below) {
             Progress::Done((moment, received)) => Progress::Done((moment, view.received(step, received))),
@@ -420,6 +420,7 @@ pub struct Operation<'r, O> {
 }
 
 #[derive(Clone, Copy)]
+#[repr(u32)]
 enum State {
     New,
     Waits(u32),

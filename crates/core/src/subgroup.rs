@@ -119,10 +119,10 @@ impl View for Subgroup<'_> {
 
     fn received(&self, step: &Step, received: Received) -> Received {
         let Step::Recv { from, .. } = step else { return received };
-        let place = || self.members.iter().position(|member| *member == received.source);
+        let place = || self.members.iter().position(|member| *member == received.source as usize);
         let source = match from {
-            Source::Rank(member) => *member as usize,
-            Source::Any => place().expect("members send to members"),
+            Source::Rank(member) => *member,
+            Source::Any => place().expect("members send to members") as u32,
         };
         Received { source, len: received.len / self.element }
     }

@@ -120,7 +120,7 @@ impl Messages {
         };
         for Ended { slot, source, count } in ended {
             self.under_way -= 1;
-            let received = Received { source: *source as usize, len: *count };
+            let received = Received { source: *source, len: *count };
             self.slots.fill(*slot, received).into_iter().for_each(|path| self.woken.add(path));
         }
         if !self.computing.is_empty() {
@@ -190,7 +190,7 @@ impl Messages {
     }
 
     fn done(&self, at: At) -> Progress {
-        Progress::Done((at.now, Received { source: at.rank, len: 1 }))
+        Progress::Done((at.now, Received { source: at.rank as u32, len: 1 }))
     }
 
     fn compute(&mut self, time_s: f64) -> u32 {

@@ -35,7 +35,7 @@ impl Traffic {
         self.elements[from * self.ranks + to] += len;
         match self.mailboxes.take_receive(to, from as u32, tag) {
             Some(ticket) => {
-                self.receives.fill(ticket, Received { source: from, len });
+                self.receives.fill(ticket, Received { source: from as u32, len });
                 self.ready.push(to);
             }
             None => {
@@ -46,7 +46,7 @@ impl Traffic {
 
     fn receive(&mut self, rank: usize, from: Source, tag: Tag, now: hocket_core::Moment) -> Progress {
         if let Some((source, len)) = self.mailboxes.take_message(rank, from, tag) {
-            return Progress::Done((now, Received { source: source as usize, len }));
+            return Progress::Done((now, Received { source, len }));
         }
         let ticket = self.receives.open();
         self.mailboxes.wait(rank, from, tag, ticket);
@@ -65,7 +65,7 @@ impl World for Traffic {
             Step::Recv { from, tag, .. } => return self.receive(at.rank, from, tag, at.now),
             _ => {}
         }
-        Progress::Done((at.now, Received { source: at.rank, len: 1 }))
+        Progress::Done((at.now, Received { source: at.rank as u32, len: 1 }))
     }
 
     fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {

@@ -168,7 +168,7 @@ impl<'a> InMemory<'a> {
             return self.fail(|| format!("rank {to} receives {len} elements from rank {from} into a span of {room}"));
         }
         self.ranks[to].write(self.call, posted.into.part(0, len)).copy_from_slice(message);
-        self.receives.fill(posted.slot, Received { source: from, len });
+        self.receives.fill(posted.slot, Received { source: from as u32, len });
         self.ready.push(to);
     }
 
@@ -235,7 +235,7 @@ impl World for InMemory<'_> {
 
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let rank = at.rank;
-        let mut received = Received { source: rank, len: 1 };
+        let mut received = Received { source: rank as u32, len: 1 };
         match *step {
             Step::Send { to, data, options } => self.send(rank, to, data, options.tag),
             Step::Recv { from, into, tag } => {

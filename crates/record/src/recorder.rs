@@ -135,9 +135,9 @@ impl World for Recorder {
 
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let (source, len) = match *step {
-            Step::Recv { from: Source::Rank(from), into, .. } => (from as usize, into.len),
+            Step::Recv { from: Source::Rank(from), into, .. } => (from, into.len),
             Step::Recv { into, .. } => (0, into.len),
-            _ => (at.rank, 1),
+            _ => (at.rank as u32, 1),
         };
         let now = match self.task(at.rank, step) {
             None => at.now,

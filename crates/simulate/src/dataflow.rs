@@ -441,7 +441,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             return Begun::Never;
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
-        let received = Received { source: rank, len };
+        let received = Received { source: rank as u32, len };
         let is_eager = !is_synchronous && self.network.is_eager(self.bytes(len));
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");
@@ -498,15 +498,15 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             self.mailboxes.wait(rank, from, tag, Posted { slot, time: now });
             return Begun::Waits(slot);
         };
-        let received = Received { source: source as usize, len: message.len };
+        let received = Received { source, len: message.len };
         let (issued, start, arrival) = match message.rendezvous {
             None => (message.start, message.start, message.time),
             Some(slot) => {
-                let departure = self.transfer(received.source, message.time, now, message.len);
+                let departure = self.transfer(source as usize, message.time, now, message.len);
                 let done = (departure.sender_done, received);
                 self.outcomes.fill(slot, done);
-                self.ready.push(received.source);
-                (now, departure.start, self.arrival(&departure, received.source, message.time.position(), rank))
+                self.ready.push(source as usize);
+                (now, departure.start, self.arrival(&departure, source as usize, message.time.position(), rank))
             }
         };
         self.hold_receiving(rank, issued, start, arrival);
@@ -528,7 +528,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let passage = Passage::work(rank, now.position(), duration_s);
         let timing = &self.timing;
         let end = self.network.work(&mut self.ranks[rank].busy, now, |start| timing.pass(passage, start));
-        Begun::Done((end, Received { source: rank, len: 0 }))
+        Begun::Done((end, Received { source: rank as u32, len: 0 }))
     }
 
     #[inline(always)]

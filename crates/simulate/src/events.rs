@@ -369,7 +369,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// An operation of `rank` is done.
     fn complete(&mut self, now_s: f64, rank: u32, slot: u32, (from, len): (u32, usize)) {
-        let received = Received { source: from as usize, len };
+        let received = Received { source: from, len };
         let waiting = self.outcomes.fill(slot, (Placed::at(now_s), received));
         waiting.into_iter().for_each(|path| self.wake(rank as usize, path));
         self.ready.push(rank as usize);

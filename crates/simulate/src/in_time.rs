@@ -46,7 +46,7 @@ pub trait Clockwork {
     fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
     /// `rank` connects at `now`, or disconnects, where there are circuits. The outcome has a length of 1 if there is one.
     fn switch(&mut self, rank: usize, now: Self::Clock, change: Change) -> Begun<Self::Clock> {
-        Begun::Done((now, Received { source: rank, len: usize::from(change.connects) }))
+        Begun::Done((now, Received { source: rank as u32, len: usize::from(change.connects) }))
     }
     /// The outcome of a step that waited, once it is known.
     fn take(&mut self, slot: u32) -> Option<Arrival<Self::Clock>>;
@@ -175,13 +175,13 @@ impl<C: Clockwork> InTime<C> {
         if post_s > 0.0 {
             return self.clockwork.work(rank, now, post_s);
         }
-        Begun::Done((now, Received { source: rank, len }))
+        Begun::Done((now, Received { source: rank as u32, len }))
     }
 
     #[inline(always)]
     fn work(&mut self, rank: usize, now: C::Clock, duration_s: f64) -> Begun<C::Clock> {
         if duration_s == 0.0 {
-            return Begun::Done((now, Received { source: rank, len: 0 }));
+            return Begun::Done((now, Received { source: rank as u32, len: 0 }));
         }
         self.clockwork.work(rank, now, duration_s)
     }
@@ -207,7 +207,7 @@ impl<C: Clockwork> InTime<C> {
     fn record(&mut self, rank: usize, start: Moment, end: C::Clock, step: &Step, received: Received) {
         let (kind, peer, tag, len) = match *step {
             Step::Send { to, data, options } => (Kind::Send, to, options.tag, data.len),
-            Step::Recv { tag, .. } => (Kind::Recv, received.source, tag, received.len),
+            Step::Recv { tag, .. } => (Kind::Recv, received.source as usize, tag, received.len),
             Step::Combine { source, .. } => (Kind::Reduce, rank, 0, source.len),
             Step::Copy { source, .. } => (Kind::Copy, rank, 0, source.len),
             Step::Compute { .. } => (Kind::Compute, rank, 0, 0),
@@ -242,7 +242,7 @@ impl<C: Clockwork> World for InTime<C> {
             Step::Send { to, data, options } => self.send(rank, time, to, data.len, options),
             Step::Recv { from, tag, .. } => self.clockwork.recv(rank, time, from, tag),
             Step::Connect { .. } | Step::Disconnect { .. } if !self.has_circuits => {
-                return Progress::Done((now, Received { source: rank, len: 1 }));
+                return Progress::Done((now, Received { source: rank as u32, len: 1 }));
             }
             _ => self.begin(rank, time, step),
         };

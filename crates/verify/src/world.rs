@@ -400,9 +400,9 @@ impl<'a> Symbolic<'a> {
         let state = &mut self.ranks[rank];
         state.write(posted.into.part(0, len), message.values);
         state.steps[step].come = message.come;
-        self.finish(posted.waiting, Received { source: from, len });
+        self.finish(posted.waiting, Received { source: from as u32, len });
         if let Some(sender) = message.sender {
-            self.complete_step(sender, Received { source: rank, len });
+            self.complete_step(sender, Received { source: rank as u32, len });
         }
     }
 
@@ -546,7 +546,7 @@ impl<'a> Symbolic<'a> {
     /// An operation that does nothing, and is no step.
     fn idle(&mut self, at: At) -> Progress {
         let Some(found) = self.runaway(at.rank) else {
-            return Progress::Done((at.now, Received { source: at.rank, len: 1 }));
+            return Progress::Done((at.now, Received { source: at.rank as u32, len: 1 }));
         };
         self.report(found);
         Progress::Never
@@ -651,7 +651,7 @@ impl<'a> Symbolic<'a> {
             return Begun::Ended(self.end_of(at, step));
         }
         let waiting = self.wait(at, step);
-        self.complete_step(waiting, Received { source: at.rank, len: 0 });
+        self.complete_step(waiting, Received { source: at.rank as u32, len: 0 });
         Begun::Waits(waiting.slot)
     }
 
@@ -670,7 +670,7 @@ impl<'a> Symbolic<'a> {
             }
         }
         if !self.is_rendezvous {
-            self.complete_step(waiting, Received { source: to, len: data.len });
+            self.complete_step(waiting, Received { source: to as u32, len: data.len });
         }
         Some(Begun::Waits(waiting.slot))
     }
@@ -791,7 +791,7 @@ impl World for Symbolic<'_> {
         };
         let Some(waiting) = begun else { return Progress::Never };
         match waiting {
-            Begun::Ended(moment) => Progress::Done((moment, Received { source: at.rank, len: 0 })),
+            Begun::Ended(moment) => Progress::Done((moment, Received { source: at.rank as u32, len: 0 })),
             Begun::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
         }
     }

@@ -61,7 +61,7 @@ impl Program for InOrderOfArrival {
         }
         for _ in 1..r.size() {
             let received = r.recv_any(c.result(r)).await;
-            self.0.borrow_mut().push(received.source);
+            self.0.borrow_mut().push(received.source as usize);
         }
     }
 }
@@ -153,7 +153,7 @@ impl Program for ManyFromAny {
         }
         r.compute(3.5e-6).await;
         let receives = r.join_all((1..r.size()).map(|_| r.recv_any(c.result(r)))).await;
-        *self.0.borrow_mut() = receives.iter().map(|received| received.source).collect();
+        *self.0.borrow_mut() = receives.iter().map(|received| received.source as usize).collect();
     }
 }
 
@@ -237,7 +237,7 @@ impl Program for FirstOfTwo {
                 let source = match winner {
                     Winner::A(received) | Winner::B(received) => received.source,
                 };
-                self.winner.set(Some(source));
+                self.winner.set(Some(source as usize));
                 r.send(3, c.result(r)).await;
                 rest.await;
             }
