@@ -398,7 +398,7 @@ exhibit!(GatherFromAny, |r, c| {
     r.copy(c.input(r), c.block(result, r.rank())).await;
     for _ in 1..r.size() {
         let received = r.recv_any(scratch).await;
-        r.copy(scratch, c.block(result, received.source)).await;
+        r.copy(scratch, c.block(result, received.source as usize)).await;
     }
 });
 
