@@ -278,3 +278,66 @@ impl World for InMemory<'_> {
         self.ranks[rank].has_ended = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::{Collective, Options};
+
+    use super::*;
+
+    const WHOLE: Span = Span::new(Buffer::Result, 2);
+
+    fn world(call: &Call) -> InMemory<'_> {
+        let inputs: Vec<_> = (0..call.ranks).map(|rank| vec![rank as u8 + 1; 2]).collect();
+        InMemory::new(call, None, &inputs, Circuits::default())
+    }
+
+    fn at(rank: usize) -> At {
+        At { rank, now: Moment::default() }
+    }
+
+    fn send(to: usize) -> Step {
+        Step::Send { to, data: Span::new(Buffer::Input, 2), options: Options::default() }
+    }
+
+    fn recv(from: u32) -> Step {
+        Step::Recv { from: Source::Rank(from), into: WHOLE, tag: 0 }
+    }
+
+    #[test]
+    fn a_message_and_its_receive_meet_whichever_comes_first() {
+        let call = Call::new(Collective::Allreduce, 3, 2);
+        let mut world = world(&call);
+        assert!(matches!(world.issue(at(1), &send(0)), Progress::Done(_)));
+        let early = world.issue(at(0), &recv(1));
+        assert_eq!(early, Progress::Done((Moment::default(), Received { source: 1, len: 2 })));
+        assert_eq!(world.ranks[0].result, [2, 2]);
+
+        let Progress::Waits(ticket) = world.issue(at(0), &recv(2)) else { panic!("there is no message yet") };
+        assert_eq!(world.take(at(0), ticket), None);
+        world.issue(at(2), &send(0));
+        assert_eq!(world.take(at(0), ticket).map(|(_, received)| received), Some(Received { source: 2, len: 2 }));
+        assert_eq!(world.ranks[0].result, [3, 3]);
+    }
+
+    #[test]
+    fn a_receive_that_was_withdrawn_leaves_the_message_to_the_next_one() {
+        let call = Call::new(Collective::Allreduce, 2, 2);
+        let mut world = world(&call);
+        let Progress::Waits(ticket) = world.issue(at(0), &recv(1)) else { panic!("there is no message yet") };
+        world.withdraw(0, ticket);
+        world.issue(at(1), &send(0));
+        assert!(matches!(world.issue(at(0), &recv(1)), Progress::Done(_)));
+    }
+
+    #[test]
+    fn the_input_is_only_read() {
+        let call = Call::new(Collective::Allreduce, 2, 2);
+        let mut world = world(&call);
+        let step = Step::Recv { from: Source::Any, into: Span::new(Buffer::Input, 2), tag: 0 };
+        assert_eq!(world.issue(at(0), &step), Progress::Never);
+        assert!(
+            world.failure.is_some_and(|failure| failure.to_string().contains("expected the input to be only read"))
+        );
+    }
+}

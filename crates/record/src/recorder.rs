@@ -216,3 +216,36 @@ impl Moments for Groups {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::Options;
+
+    use super::*;
+
+    #[test]
+    fn a_task_waits_for_those_before_it_on_its_branch() {
+        let mut world = Recorder::new(1);
+        assert_eq!(world.next(), Some(0));
+        let span = Span::new(Buffer::Input, 1);
+        let mut issue = |now, step: Step| match world.issue(At { rank: 0, now }, &step) {
+            Progress::Done((moment, _)) => moment,
+            other => panic!("{other:?}"),
+        };
+        let start = Moment::default();
+        let sent = issue(start, Step::Send { to: 0, data: span, options: Options::default() });
+        let received = issue(start, Step::Recv { from: Source::Rank(0), into: span, tag: 0 });
+        let joined = world.moments().later(sent, received);
+        world.issue(At { rank: 0, now: joined }, &Step::Compute { time_s: 1.0 });
+        let after: Vec<_> = world.ranks[0].iter().map(|task| task.after.as_slice()).collect();
+        assert_eq!(after, [&[][..], &[], &[0, 1]]);
+    }
+
+    #[test]
+    fn a_receive_from_any_source_cannot_be_recorded() {
+        let mut world = Recorder::new(1);
+        let step = Step::Recv { from: Source::Any, into: Span::EMPTY, tag: 0 };
+        world.issue(At { rank: 0, now: Moment::default() }, &step);
+        assert!(world.failure.is_some_and(|why| why.to_string().contains("receives from any source")));
+    }
+}

@@ -163,7 +163,7 @@ type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
 
 type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>, <T as Timing>::Clock>;
 
-struct Dataflow<'a, N: Network, T: Timing> {
+pub struct Dataflow<'a, N: Network, T: Timing> {
     network: &'a N,
     timing: T,
     ranks: Vec<StateOf<N, T>>,
@@ -197,7 +197,7 @@ const COMPETING: &str = "branches of one rank compete for its processor";
 const WAITING_FOR_PORTS: &str = "a node may have more messages to send or to receive at a time than ports";
 
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
-    fn new(call: &Call, network: &'a N, timing: T, order: Order, options: Options<'a>) -> Self {
+    pub fn new(call: &Call, network: &'a N, timing: T, order: Order, options: Options<'a>) -> Self {
         let start = timing.start();
         Self {
             network,

@@ -165,7 +165,7 @@ fn distinct<'a>(posted: impl Iterator<Item = &'a (Source, Tag, u32)>) -> impl It
     })
 }
 
-struct Events<'a, N: Network> {
+pub struct Events<'a, N: Network> {
     network: &'a N,
     traffic: Option<Box<dyn Traffic + 'a>>,
     flights: Flights,
@@ -262,7 +262,7 @@ impl Flights {
 const ON_ITS_WAY: &str = "asked for as long as it is on its way";
 
 impl<'a, N: Network> Events<'a, N> {
-    fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
+    pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
         let mut traffic = network.shared().map(|shared| shared.traffic());
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
         Self {

@@ -319,3 +319,67 @@ impl<C: Clockwork> World for InTime<C> {
         self.clockwork.wake(rank, path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::{Collective, Progress};
+    use hocket_machine::{Machine, Noise};
+
+    use super::*;
+    use crate::clock::{Quiet, Trial};
+    use crate::dataflow::{Dataflow, Order};
+    use crate::events::Events;
+    use crate::network::Hockney;
+    use crate::{NetworkModel, Platform};
+
+    /// 1 us, and 1 ns per byte; a message leaves whether its receive is there or not.
+    fn hockney() -> Hockney {
+        let text = "name = \"test\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n\
+                    protocol = \"eager\"\n";
+        let platform = Platform::new(&Machine::parse(text, "test.toml").unwrap()).unwrap();
+        let NetworkModel::Hockney(hockney) = platform.network else { panic!("asked for") };
+        hockney
+    }
+
+    /// Rank 0 computes for 3 us and sends 1000 bytes, rank 1 receives at once: the steps end at 3, 5 and 5 us.
+    fn check<C: Clockwork>(mut world: InTime<C>) {
+        let data = Span::new(Buffer::Input, 1000);
+        let mut steps = [
+            vec![Step::Send { to: 1, data, options: Options::default() }, Step::Compute { time_s: 3e-6 }],
+            vec![Step::Recv { from: Source::Rank(0), into: data, tag: 0 }],
+        ];
+        let (mut moments, mut waiting) = ([Moment::default(); 2], [None; 2]);
+        while let Some(rank) = world.next() {
+            if let Some(ticket) = waiting[rank]
+                && let Some((moment, _)) = world.take(At { rank, now: moments[rank] }, ticket)
+            {
+                (moments[rank], waiting[rank]) = (moment, None);
+            }
+            while let Some(step) = steps[rank].pop_if(|_| waiting[rank].is_none()) {
+                match world.issue(At { rank, now: moments[rank] }, &step) {
+                    Progress::Done((moment, _)) => moments[rank] = moment,
+                    Progress::Waits(ticket) => waiting[rank] = Some(ticket),
+                    Progress::Never => panic!("{step:?}"),
+                }
+            }
+        }
+        for rank in 0..2 {
+            assert!(waiting[rank].is_none());
+            world.end(rank, moments[rank]);
+        }
+        let (_, ends, outcome) = world.into_outcome("either");
+        assert_eq!(ends.iter().map(|end| end.seconds()).collect::<Vec<_>>(), [5e-6, 5e-6]);
+        assert_eq!((outcome.messages, outcome.message_bytes), (1, 1000));
+    }
+
+    #[test]
+    fn steps_take_their_time_in_both_engines() {
+        let (call, network, node) =
+            (Call::new(Collective::Barrier, 2, 0), hockney(), Node { reduce_s_per_byte: 0.0, copy_s_per_byte: 0.0 });
+        let options = crate::Options::default();
+        check(InTime::new(&call, Dataflow::new(&call, &network, Quiet, Order::OfRanks, options), node, None, &options));
+        let noise = Noise::default();
+        let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: 2 };
+        check(InTime::new(&call, Events::new(&call, &network, &trial, &|| false), node, None, &options));
+    }
+}

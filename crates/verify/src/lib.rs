@@ -30,10 +30,10 @@ pub fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict 
         let mut choices = Choices::new(limits);
         let mut results = None;
         loop {
-            let mut world = run(program, call, Symbolic::new(call, is_rendezvous, &mut arena, &mut choices));
+            let world = run(program, call, Symbolic::new(call, is_rendezvous, &mut arena, &mut choices));
             orders += 1;
             overtaking = overtaking.max(world.overtaking());
-            let counterexample = world.finding().or_else(|| check::results(&mut world, &mut results));
+            let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
             if let Some(counterexample) = counterexample {
                 return Verdict {
                     counterexample: Some(counterexample),

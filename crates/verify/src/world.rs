@@ -838,3 +838,66 @@ impl World for Symbolic<'_> {
 fn elements(len: usize) -> String {
     if len == 1 { "1 element".to_owned() } else { format!("{len} elements") }
 }
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::Options;
+
+    use super::*;
+    use crate::choices::Limits;
+
+    fn found(is_rendezvous: bool, steps: impl FnOnce(&mut Symbolic<'_>)) -> Option<Kind> {
+        let call = Call::new(Collective::Allreduce, 2, 2);
+        let (mut arena, mut choices) = (Arena::new(true), Choices::new(Limits::default()));
+        let mut world = Symbolic::new(&call, is_rendezvous, &mut arena, &mut choices);
+        steps(&mut world);
+        while world.next().is_some() {}
+        world.finding().map(|found| found.kind)
+    }
+
+    fn at(rank: usize) -> At {
+        At { rank, now: Moment::default() }
+    }
+
+    const INPUT: Span = Span::new(Buffer::Input, 2);
+    const RESULT: Span = Span::new(Buffer::Result, 2);
+
+    fn recv(from: u32) -> Asked {
+        Asked::Recv { from: Source::Rank(from), into: RESULT, tag: 0 }
+    }
+
+    #[test]
+    fn two_receives_at_one_moment_race_for_one_span() {
+        let kind = found(false, |world| {
+            world.issue(at(0), &recv(1));
+            assert_eq!(world.issue(at(0), &Asked::Copy { source: INPUT, target: RESULT }), Progress::Never);
+        });
+        assert_eq!(kind, Some(Kind::BufferRace));
+    }
+
+    #[test]
+    fn steps_one_after_the_other_do_not_race() {
+        let kind = found(false, |world| {
+            let copy = Asked::Copy { source: INPUT, target: RESULT };
+            let Progress::Done((now, _)) = world.issue(at(0), &copy) else { panic!("a copy does not wait") };
+            assert!(matches!(world.issue(At { rank: 0, now }, &copy), Progress::Done(_)));
+            world.end(0, now);
+            world.end(1, now);
+        });
+        assert_eq!(kind, None);
+    }
+
+    #[test]
+    fn a_rendezvous_waits_for_its_receive_and_an_eager_send_is_left_over() {
+        let send = |world: &mut Symbolic<'_>| {
+            let step = Asked::Send { to: 1, data: INPUT, options: Options::default() };
+            let progress = world.issue(at(0), &step);
+            if let Progress::Done((now, _)) = progress {
+                world.end(0, now);
+            }
+            world.end(1, Moment::default());
+        };
+        assert_eq!(found(true, send), Some(Kind::Deadlock));
+        assert_eq!(found(false, send), Some(Kind::LeftOverMessage));
+    }
+}

@@ -14,3 +14,4 @@ mod loggops;
 mod multicast;
 mod pacing;
 mod trinaryx3;
+mod worlds;
