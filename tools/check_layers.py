@@ -21,7 +21,7 @@ CRATES = (
     ("hocket-machine",),
     ("hocket-algorithms",),
     WORLDS,
-    ("hocket", "hocket-engine", "hocket-replay"),
+    ("hocket", "hocket-mpi", "hocket-replay"),
     ("hocket-bindings",),
 )
 """Layers, the lowest first. A crate depends on crates of lower layers only."""

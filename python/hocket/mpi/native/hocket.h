@@ -4,14 +4,14 @@
  * functions that the caller gives. It knows no MPI type and creates no threads. For a call like an earlier one it allocates
  * no memory, unless the call has `counts`, or its algorithm creates lists of ranks.
  *
- *     hocket_engine *engine = hocket_engine_new(rank, ranks, &transport);
- *     hocket_operation *operation = hocket_prepare(engine, &call, &reason);
+ *     hocket_communicator *communicator = hocket_communicator_new(rank, ranks, &transport);
+ *     hocket_operation *operation = hocket_prepare(communicator, &call, &reason);
  *     hocket_start(operation, input, result, user);
  *     while (hocket_advance(operation, 1, &code) == HOCKET_WAITS)
  *         ;
- *     hocket_finish(engine, operation);
+ *     hocket_finish(communicator, operation);
  *
- * An engine, and what it starts, is used by one thread at a time. Texts end with 0 and are UTF-8.
+ * A communicator, and what it starts, is used by one thread at a time. Texts end with 0 and are UTF-8.
  */
 #ifndef HOCKET_H
 #define HOCKET_H
@@ -89,22 +89,22 @@ typedef struct hocket_call {
     hocket_layout layout;
 } hocket_call;
 
-typedef struct hocket_engine hocket_engine;
+typedef struct hocket_communicator hocket_communicator;
 typedef struct hocket_operation hocket_operation;
 
-/* Sets the rules of all engines, in place of those set before; `file` names them in errors. No operation may be running. All
+/* Sets the rules of all communicators, in place of those set before; `file` names them in errors. No operation may be running. All
  * ranks set the same rules between the same calls. Returns 0, or 1 and one line in `error`: the rules then stay. */
 int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
 /* Returns 1 if some rule has an algorithm for such calls of a collective, or of any collective if it is HOCKET_ANY. */
 #define HOCKET_ANY (-1)
 int hocket_has_rule(int32_t collective, int is_nonblocking);
 
-/* The engine of one communicator. It may be freed when none of its operations is running. */
-hocket_engine *hocket_engine_new(int32_t rank, int32_t ranks, const hocket_transport *transport);
-void hocket_engine_free(hocket_engine *engine);
+/* A communicator, as one of its ranks sees it. It may be freed when none of its operations is running. */
+hocket_communicator *hocket_communicator_new(int32_t rank, int32_t ranks, const hocket_transport *transport);
+void hocket_communicator_free(hocket_communicator *communicator);
 
-/* Returns the algorithm for a call, or NULL and the reason in *reason, which stays until the engine's next call. */
-hocket_operation *hocket_prepare(hocket_engine *engine, const hocket_call *call, const char **reason);
+/* Returns the algorithm for a call, or NULL and the reason in *reason, which stays until the communicator's next call. */
+hocket_operation *hocket_prepare(hocket_communicator *communicator, const hocket_call *call, const char **reason);
 /* Starts an operation on these buffers, which are the operation's until it is done. */
 void hocket_start(hocket_operation *operation, const void *input, void *result, void *user);
 
@@ -119,8 +119,8 @@ int hocket_advance(hocket_operation *operation, int may_wait, int *code);
 /* Writes "collective algorithm"; returns the length of the whole text. */
 size_t hocket_algorithm(const hocket_operation *operation, char *text, size_t room);
 
-/* Gives an operation that is done back to its engine. */
-void hocket_finish(hocket_engine *engine, hocket_operation *operation);
+/* Gives an operation that is done back to its communicator. */
+void hocket_finish(hocket_communicator *communicator, hocket_operation *operation);
 
 /* Dynamic multicast: a master sends to any subset of ranks, which need not know of it.
  *

@@ -40,8 +40,8 @@ void release_communicator(struct communicator *state)
         return;
     if (state->private_comm != MPI_COMM_NULL)
         PMPI_Comm_free(&state->private_comm);
-    if (state->engine)
-        hocket_engine_free(state->engine);
+    if (state->algorithms)
+        hocket_communicator_free(state->algorithms);
     pthread_mutex_destroy(&state->lock);
     free(state->counts);
     free(state);
@@ -65,7 +65,7 @@ static struct communicator *new_communicator(MPI_Comm comm)
     if (!state->reason) {
         PMPI_Comm_rank(comm, &state->rank);
         PMPI_Comm_size(comm, &state->ranks);
-        state->engine = hocket_engine_new(state->rank, state->ranks, &transport);
+        state->algorithms = hocket_communicator_new(state->rank, state->ranks, &transport);
         state->counts = grown(NULL, sizeof(size_t) * (size_t)state->ranks);
     }
     return state;

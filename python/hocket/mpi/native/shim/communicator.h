@@ -1,4 +1,4 @@
-/* The state of a communicator of the program: its private communicator, and its engine, which keeps the operations of
+/* The state of a communicator of the program: its private communicator, and its algorithms, for which libhocket keeps the operations of
  * earlier calls. It is an attribute of the communicator, and lives until that is freed and no started call uses it. */
 #ifndef HOCKET_SHIM_COMMUNICATOR_H
 #define HOCKET_SHIM_COMMUNICATOR_H
@@ -12,13 +12,13 @@ struct communicator {
     int rank, ranks;
     /* Why all its calls are left to MPI, or NULL. */
     const char *reason;
-    hocket_engine *engine;
+    hocket_communicator *algorithms;
     /* Numbers of the next blocking and of the next nonblocking operation: ranks may order one kind and the other
      * differently. */
     unsigned sequences[2];
     /* One count per rank, for the call that is described. */
     size_t *counts;
-    /* Guards `engine` and `sequences`. */
+    /* Guards `algorithms` and `sequences`. */
     pthread_mutex_t lock;
     /* The communicator itself, and started calls; atomic. */
     int users;

@@ -62,27 +62,27 @@ static void log_passed(const struct call *call)
         print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
 }
 
-/* Takes an operation from the engine, and a number for it. */
+/* Takes an operation from libhocket, and a number for it. */
 static const char *take_operation(struct operation *operation, struct call *call, struct communicator *state)
 {
     int is_nonblocking = call->asked.is_nonblocking;
     const char *reason = NULL;
     lock(&state->lock);
-    CHANGES(state->engine);
-    operation->program = hocket_prepare(state->engine, &call->asked, &reason);
+    CHANGES(state->algorithms);
+    operation->program = hocket_prepare(state->algorithms, &call->asked, &reason);
     if (operation->program)
         operation->sequence = state->sequences[is_nonblocking]++;
     unlock(&state->lock);
     return reason;
 }
 
-/* Gives the program back to the engine, which keeps it for a call like this one. */
+/* Gives the program back to libhocket, which keeps it for a call like this one. */
 static void give_back(struct operation *operation)
 {
     struct communicator *state = operation->comm;
     lock(&state->lock);
-    CHANGES(state->engine);
-    hocket_finish(state->engine, operation->program);
+    CHANGES(state->algorithms);
+    hocket_finish(state->algorithms, operation->program);
     unlock(&state->lock);
 }
 

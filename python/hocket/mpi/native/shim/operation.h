@@ -1,5 +1,5 @@
 /* One call that an algorithm runs: on the stack of the thread that calls it if it is blocking, else part of a started
- * call. What is kept for calls like it is the engine's. */
+ * call. libhocket keeps programs for calls like it. */
 #ifndef HOCKET_SHIM_OPERATION_H
 #define HOCKET_SHIM_OPERATION_H
 
@@ -56,7 +56,7 @@ void start(struct operation *operation);
 int advance(struct operation *operation, int may_wait);
 /* Logs an operation that has ended. */
 void log_ran(const struct operation *operation);
-/* Gives the program back to the engine. After an error, messages may be under way: nothing is freed then. */
+/* Gives the program back to libhocket. After an error, messages may be under way: nothing is freed then. */
 void finish(struct operation *operation);
 
 #pragma GCC visibility pop

@@ -5,7 +5,7 @@
  * judge_lock or active_lock is held, never while one of the others is.
  *
  *     lock                     it guards                                              taken while it is held
- *     communicator's `lock`    its engine, and the numbers of its operations          none
+ *     communicator's `lock`    its `algorithms`, and the numbers of its operations         none
  *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
  *     active_lock (started.c)  the list of active calls, these calls while they       ended_lock, in free_request
  *                              advance, and the operators to be freed

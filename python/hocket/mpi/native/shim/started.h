@@ -12,7 +12,7 @@
  *      ended    in the list `ended`, as MPI must not be called from free_request
  *         |     the next call of a collective: reap_ended
  *         v
- *       freed   its program is back at its engine
+ *       freed   its program is back at libhocket
  *
  * If the program frees the request of an active call, MPI calls free_request during PMPI_Grequest_complete.
  */

@@ -1,5 +1,4 @@
-//! One engine per communicator: it chooses the algorithm of a call, and keeps the operations of earlier calls for
-//! calls like them.
+//! A communicator: it chooses the algorithm of a call, and keeps the operations of earlier calls for calls like them.
 
 use std::ffi::CString;
 
@@ -21,7 +20,7 @@ fn are_alike(call: &Call, kept: &Call) -> bool {
 }
 
 /// The algorithms of one communicator.
-pub struct Engine {
+pub struct Communicator {
     rank: usize,
     transport: Transport,
     /// The rules that were asked last.
@@ -33,11 +32,11 @@ pub struct Engine {
     passed: Vec<(Call, bool, CString)>,
 }
 
-/// Operations that an engine keeps, and calls of which it remembers that they are left to MPI.
+/// Operations that a communicator keeps, and calls of which it remembers that they are left to MPI.
 const MOST_KEPT: usize = 32;
 
-impl Engine {
-    /// An engine of rank `rank` of its communicator.
+impl Communicator {
+    /// A communicator, as its rank `rank` sees it.
     pub fn new(rank: usize, transport: Transport) -> Self {
         Self { rank, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
     }

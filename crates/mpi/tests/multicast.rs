@@ -9,11 +9,11 @@ use std::ffi::{c_int, c_void};
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::INLINE_BYTES;
 use hocket_core::{Call, Collective, Counts, Side};
-use hocket_engine::multicast::{
+use hocket_memory::{Operator, operator};
+use hocket_mpi::multicast::{
     Domain, IN_FLIGHT, MOST_BYTES_IN_FLIGHT, Members, Message, Outcome, PAPER, SIMULATED, rules,
 };
-use hocket_engine::{ANY_SOURCE, Ended, Layout, Progress, Transport};
-use hocket_memory::{Operator, operator};
+use hocket_mpi::{ANY_SOURCE, Ended, Layout, Progress, Transport};
 use proptest::prelude::*;
 
 /// Numbers that look random.

@@ -113,7 +113,7 @@ impl Wire {
     }
 }
 
-/// The messages of one program among the members of one multicast. Its address is what the engine calls the functions
+/// The messages of one program among the members of one multicast. Its address is what the communicator calls the functions
 /// of [`LANE`] with.
 pub struct Lane {
     /// The multicast.
@@ -220,7 +220,7 @@ unsafe extern "C" fn test(user: *mut c_void, _: c_int, ended: *mut Ended, room: 
         // SAFETY: there is room for so many.
         unsafe { *ended.add(index) = one };
     }
-    // SAFETY: as the engine gives it.
+    // SAFETY: as the communicator gives it.
     unsafe { *count = taken };
     0
 }

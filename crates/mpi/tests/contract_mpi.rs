@@ -1,4 +1,4 @@
-//! Every algorithm of the catalogue under the engine gives what it gives in memory: with messages that wait for their
+//! Every algorithm of the catalogue under the communicator gives what it gives in memory: with messages that wait for their
 //! receives and end in any order, with elements that have gaps, and again when an operation runs a second time.
 #![allow(unsafe_code)]
 
@@ -10,8 +10,8 @@ use hocket::cases;
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Side};
-use hocket_engine::{ANY_SOURCE, Ended, Engine, Layout, Operation, Progress, Transport};
 use hocket_memory::{Operator, operator};
+use hocket_mpi::{ANY_SOURCE, Communicator, Ended, Layout, Operation, Progress, Transport};
 
 /// All ranks of a test: messages that wait for their receives, and the other way round.
 struct World<'a> {
@@ -167,7 +167,7 @@ fn buffers(call: &Call, rank: usize, input: &[u8], extent: usize) -> (Vec<u8>, V
     (spread(&apart, bytes, extent), spread(&result, bytes, extent))
 }
 
-/// Runs a call under one engine per rank, twice, and compares with its run in memory.
+/// Runs a call under one communicator per rank, twice, and compares with its run in memory.
 fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Operator, gap: usize) -> bool {
     let call = Call { commutative: operator.commutative, element_bytes: operator.element_bytes, ..call.clone() };
     let Ok(accepted) = entry.accept(&call, parameters) else { return false };
@@ -185,11 +185,11 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
     }
     let layout = Layout { extent: extent as isize, true_lower_bound: 0, true_extent: call.element_bytes };
     let users: Vec<_> = (0..call.ranks).map(|rank| User { world: &world, rank }).collect();
-    let mut engines: Vec<_> = (0..call.ranks).map(|rank| Engine::new(rank, TRANSPORT)).collect();
+    let mut communicators: Vec<_> = (0..call.ranks).map(|rank| Communicator::new(rank, TRANSPORT)).collect();
     for round in 0..2 {
         let mut buffers: Vec<_> = (0..call.ranks).map(|rank| buffers(&call, rank, &inputs[rank], extent)).collect();
         let mut start = |rank: usize| -> Box<Operation> {
-            let mut operation = engines[rank].prepare(rules, &call, false, layout).expect("accepted");
+            let mut operation = communicators[rank].prepare(rules, &call, false, layout).expect("accepted");
             let (input, result) = &mut buffers[rank];
             let user = std::ptr::from_ref(&users[rank]).cast_mut().cast();
             operation.start(user, input.as_mut_ptr(), result.as_mut_ptr());
@@ -204,7 +204,7 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
                 let Some(operation) = &mut running[rank] else { continue };
                 match operation.advance(false) {
                     Progress::Waits => {}
-                    Progress::Done => engines[rank].keep(running[rank].take().expect("running")),
+                    Progress::Done => communicators[rank].keep(running[rank].take().expect("running")),
                     Progress::Failed(code) => panic!("{entry} failed with {code}"),
                 }
             }
@@ -243,7 +243,7 @@ fn every_algorithm_gives_under_the_engine_what_it_gives_in_memory() {
     }
 }
 
-/// Rules as engines take them: never dropped.
+/// Rules as communicators take them: never dropped.
 fn rules(text: &str) -> &'static Rules {
     Box::leak(Box::new(Rules::parse(text, "rules").expect("good rules")))
 }
@@ -252,7 +252,7 @@ fn rules(text: &str) -> &'static Rules {
 fn other_rules_choose_anew() {
     let (ring, doubling, native) =
         (rules("allreduce: ring"), rules("allreduce: recursive_doubling"), rules("allreduce: native"));
-    let mut engine = Engine::new(0, TRANSPORT);
+    let mut communicator = Communicator::new(0, TRANSPORT);
     let layout = Layout { extent: 8, true_lower_bound: 0, true_extent: 8 };
     let call = Call { element_bytes: 8, ..Call::new(Collective::Allreduce, 4, 16) };
     for (rules, expected) in [
@@ -262,10 +262,10 @@ fn other_rules_choose_anew() {
         (native, None),
         (ring, Some("ring")),
     ] {
-        match engine.prepare(rules, &call, false, layout) {
+        match communicator.prepare(rules, &call, false, layout) {
             Ok(operation) => {
                 assert_eq!(Some(operation.entry.name), expected);
-                engine.keep(operation);
+                communicator.keep(operation);
             }
             Err(reason) => {
                 assert_eq!(None, expected);

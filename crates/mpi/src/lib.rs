@@ -1,10 +1,10 @@
-//! The engine of the MPI world: programs of the catalogue on real bytes, moved by functions that the caller gives.
+//! The MPI world: programs of the catalogue on real bytes, moved by functions that the caller gives.
 //!
 //! It is `libhocket`, a C library with the header `hocket.h`, and knows no MPI type. The functions come from a thin
 //! layer of C that is compiled against the user's MPI.
 
 mod buffers;
-mod engine;
+mod communicator;
 mod ffi;
 mod log;
 pub mod multicast;
@@ -13,7 +13,7 @@ mod rank;
 mod transport;
 
 pub use buffers::Layout;
-pub use engine::Engine;
+pub use communicator::Communicator;
 pub use log::Log;
 pub use operation::{Operation, Progress};
 pub use transport::{ANY_SOURCE, Ended, Failure, Transport};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts};
-use hocket_engine::{Ended, Engine, Layout, Progress, Transport};
+use hocket_mpi::{Communicator, Ended, Layout, Progress, Transport};
 
 /// Counts what is allocated.
 struct Counting;
@@ -84,16 +84,16 @@ fn a_call_like_an_earlier_one_allocates_nothing() {
     for (collective, name) in cases {
         let rules: &Rules =
             Box::leak(Box::new(Rules::parse(&format!("{collective}: {name}"), "rule").expect("a rule")));
-        let mut engine = Engine::new(5, transport);
+        let mut communicator = Communicator::new(5, transport);
         let (mut input, mut result) = (vec![0u8; 4096], vec![0u8; 4096]);
         let count = if collective == Collective::Barrier { 0 } else { 8 };
         let asked = Call { counts: Counts::Equal(count), element_bytes: 8, ..Call::new(collective, 16, 0) };
         let layout = Layout { extent: 8, true_lower_bound: 0, true_extent: 8 };
         let mut call = || {
-            let mut operation = engine.prepare(rules, &asked, false, layout).expect("accepted");
+            let mut operation = communicator.prepare(rules, &asked, false, layout).expect("accepted");
             operation.start(std::ptr::null_mut(), input.as_mut_ptr(), result.as_mut_ptr());
             while operation.advance(false) == Progress::Waits {}
-            engine.keep(operation);
+            communicator.keep(operation);
         };
         (0..3).for_each(|_| call());
         let before = ALLOCATIONS.load(Ordering::Relaxed);

@@ -8,9 +8,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts};
 
-use crate::{Engine, Layout, Log, Operation, Progress, Transport};
+use crate::{Communicator, Layout, Log, Operation, Progress, Transport};
 
-/// The rules set last: they are never dropped, as engines know them by their place.
+/// The rules set last: they are never dropped, as communicators know them by their place.
 static RULES: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
 static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
 static LOG: Mutex<Log> = Mutex::new(Log::new());
@@ -45,9 +45,9 @@ impl CallC {
     }
 }
 
-/// `hocket_engine`: an engine, and the call that it was asked for last, whose memory is used again.
-pub struct EngineC {
-    engine: Engine,
+/// `hocket_communicator`: a communicator, and the call that it was asked for last, whose memory is used again.
+pub struct CommunicatorC {
+    communicator: Communicator,
     call: Call,
 }
 
@@ -118,18 +118,22 @@ pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_i
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_engine_new(rank: i32, ranks: i32, transport: *const Transport) -> *mut EngineC {
+pub unsafe extern "C" fn hocket_communicator_new(
+    rank: i32,
+    ranks: i32,
+    transport: *const Transport,
+) -> *mut CommunicatorC {
     // SAFETY: as the header asks.
     let transport = unsafe { *transport };
-    let engine = Engine::new(rank as usize, transport);
-    Box::into_raw(Box::new(EngineC { engine, call: Call::new(Collective::Barrier, ranks as usize, 0) }))
+    let communicator = Communicator::new(rank as usize, transport);
+    Box::into_raw(Box::new(CommunicatorC { communicator, call: Call::new(Collective::Barrier, ranks as usize, 0) }))
 }
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_engine_free(engine: *mut EngineC) {
+pub unsafe extern "C" fn hocket_communicator_free(communicator: *mut CommunicatorC) {
     // SAFETY: as the header asks.
-    drop(unsafe { Box::from_raw(engine) });
+    drop(unsafe { Box::from_raw(communicator) });
 }
 
 /// The state of an operation as a number.
@@ -148,15 +152,15 @@ pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_prepare(
-    engine: *mut EngineC,
+    communicator: *mut CommunicatorC,
     call: *const CallC,
     reason: *mut *const c_char,
 ) -> *mut Operation {
-    // SAFETY: as the header asks: an engine, a call and its counts, one per rank.
-    let (EngineC { engine, call }, asked) = unsafe { (&mut *engine, &*call) };
+    // SAFETY: as the header asks: a communicator, a call and its counts, one per rank.
+    let (CommunicatorC { communicator, call }, asked) = unsafe { (&mut *communicator, &*call) };
     // SAFETY: as above.
     unsafe { asked.write(call) }.expect("the header names the collectives");
-    match engine.prepare(rules(), call, asked.is_nonblocking != 0, asked.layout) {
+    match communicator.prepare(rules(), call, asked.is_nonblocking != 0, asked.layout) {
         Ok(operation) => Box::into_raw(operation),
         Err(why) => {
             // SAFETY: as the header asks.
@@ -194,9 +198,9 @@ pub unsafe extern "C" fn hocket_algorithm(operation: *const Operation, into: *mu
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_finish(engine: *mut EngineC, operation: *mut Operation) {
+pub unsafe extern "C" fn hocket_finish(communicator: *mut CommunicatorC, operation: *mut Operation) {
     // SAFETY: as the header asks.
-    unsafe { (*engine).engine.keep(Box::from_raw(operation)) };
+    unsafe { (*communicator).communicator.keep(Box::from_raw(operation)) };
 }
 
 /// See `hocket.h`.
