@@ -76,7 +76,7 @@ APPLICATIONS = {"examples": ("hocket", "typing")}
 
 
 def main() -> int:
-    violations = [*check_crates(), *check_modules()]
+    violations = [*check_crates(), *check_core(), *check_modules()]
     for violation in violations:
         print(violation)
     if not violations:
@@ -99,6 +99,33 @@ def check_crates() -> Iterator[str]:
             continue
         for dependency in package["dependencies"]:
             yield from check_dependency(package["name"], dependency, manifest, heights)
+
+
+def check_core() -> Iterator[str]:
+    """Check that no module of the lowest crate uses itself through others."""
+    folder = ROOT / "crates" / "core" / "src"
+    text = (folder / "lib.rs").read_text()
+    homes = {
+        name.strip(): module
+        for module, names in re.findall(r"^pub use (\w+)::\{?([^;}]+)\}?;", text, re.MULTILINE)
+        for name in names.split(",")
+    }
+    uses = {file.stem: set(uses_of(file, homes)) for file in folder.glob("*.rs") if file.stem != "lib"}
+    while leaves := [module for module, used in uses.items() if not used & uses.keys()]:
+        for module in leaves:
+            del uses[module]
+    if uses:
+        yield f"{shown(folder)}:1: {listed(sorted(uses))} use each other in a circle, expected imports that point down"
+
+
+def uses_of(file: Path, homes: Mapping[str, str]) -> Iterator[str]:
+    """Give the modules of its crate that a file uses, also by names that the crate's root has from them."""
+    code = file.read_text().split("#[cfg(test)]")[0]
+    code = re.sub(r"//.*", "", code)
+    for names in re.findall(r"\bcrate::(\w+|\{[^}]*\})", code):
+        for name in re.findall(r"\w+", re.sub(r"::\w+", "", names)):
+            if homes.get(name, name) != file.stem:
+                yield homes.get(name, name)
 
 
 def check_dependency(

@@ -10,7 +10,7 @@ use crate::Moment;
 use crate::Span;
 use crate::executor::nth;
 use crate::rank::{Operation, Rank};
-use crate::world::Received;
+use crate::step::Received;
 
 impl Rank<'_> {
     /// Sends to `to` while receiving from `from`.

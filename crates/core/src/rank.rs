@@ -6,40 +6,9 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::world::{At, Features, Options, Outcome, Progress, Received, Step, World};
+use crate::step::{Options, Received, Side, Source, Step, Tag};
+use crate::world::{At, Features, Outcome, Progress, World};
 use crate::{Moment, Moments, Path, Result, Span};
-
-/// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
-pub type Tag = u32;
-
-/// Where a receive takes its message from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// This rank only.
-    Rank(u32),
-    /// Any rank: whoever comes first.
-    Any,
-}
-
-impl Source {
-    /// Whether a message from rank `from` is wanted.
-    pub fn accepts(self, from: u32) -> bool {
-        match self {
-            Self::Rank(rank) => rank == from,
-            Self::Any => true,
-        }
-    }
-}
-
-/// On which side of the target the source stands when the two are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Side {
-    /// target = source ∘ target: the source holds contributions of lower ranks.
-    Left,
-    /// target = target ∘ source: the source holds contributions of higher ranks.
-    Right,
-}
 
 /// A world, as all ranks share it.
 trait Host {

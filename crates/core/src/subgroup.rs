@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use crate::rank::{Rank, Source, Tag, View};
-use crate::world::{Options, Received, Step};
+use crate::rank::{Rank, View};
+use crate::step::{Options, Received, Source, Step, Tag};
 use crate::{Buffer, Moment, Span};
 
 /// A rank as a member of a group. Its number is its place among the members, which may be in any order.

@@ -20,86 +20,8 @@
 //! - A world whose branches are told apart ([`Features::path`]) wakes a branch by its [`Path`]: the branch that waits for a
 //!   ticket, and all those on the way to it, are polled; others need not be.
 
-use crate::{Moment, Moments, Path, Result, Side, Source, Span, Tag};
-
-/// What a rank asks its world for.
-// With a tag of its own: hidden in one byte of a variant, it would have the others copied in odd pieces.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(u64)]
-pub enum Step {
-    /// Sends `data` to rank `to`; done when the span may be changed again.
-    Send {
-        /// The receiver.
-        to: usize,
-        /// The message.
-        data: Span,
-        /// What the send carries besides.
-        options: Options,
-    },
-    /// Receives into `into` a message of at most its length.
-    Recv {
-        /// The sender, if it must be a certain one.
-        from: Source,
-        /// Where the message goes.
-        into: Span,
-        /// The tag of the message.
-        tag: Tag,
-    },
-    /// Combines `source` into `target`, element by element.
-    Combine {
-        /// One operand.
-        source: Span,
-        /// The other operand, and the result.
-        target: Span,
-        /// On which side of the target the source stands.
-        side: Side,
-    },
-    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
-    Copy {
-        /// What is copied.
-        source: Span,
-        /// Where to.
-        target: Span,
-    },
-    /// Computes for some time.
-    Compute {
-        /// In seconds.
-        time_s: f64,
-    },
-    /// Opens a circuit to `peer`. What is received has a length of 1 if it is open, or if the network has no circuits.
-    Connect {
-        /// The other end.
-        peer: usize,
-    },
-    /// Releases the circuit to `peer`.
-    Disconnect {
-        /// The other end.
-        peer: usize,
-    },
-}
-
-/// What a send may carry besides its data.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Options {
-    /// Matched by the receive.
-    pub tag: Tag,
-    /// The sender goes on as soon as its processor is free of the message; the data must not change before it has left.
-    pub is_posted: bool,
-    /// Done no earlier than its receive has been posted, as a rendezvous, however short it is. Worlds without time take it
-    /// for any other message.
-    pub is_synchronous: bool,
-    /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
-    pub gap_packets: f64,
-}
-
-/// What a step got: of a receive, the sender and the number of elements, at most the length of the receiving span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// The sender.
-    pub source: u32,
-    /// Number of elements.
-    pub len: usize,
-}
+use crate::step::{Received, Step};
+use crate::{Moment, Moments, Path, Result, Span};
 
 /// Who asks, and when.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! The record world: what each rank does, as data. A schedule can be exported, read back, and run again in any world.
 
 mod goal;
+mod program;
 mod recorder;
-mod replay;
 mod schedule;
 
 pub use goal::{from_goal, to_goal};

@@ -4,10 +4,12 @@ use hocket_core::{
     At, Buffer, Call, Features, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag, World,
 };
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
+use crate::Node;
 use crate::clock::Clock;
+use crate::network::{CircuitCounts, LinkUse};
 use crate::trace::{Kind, Record};
-use crate::{Node, Outcome};
 
 /// When a step was done, and what it got.
 pub type Arrival<C> = (C, Received);
@@ -65,6 +67,37 @@ pub trait Clockwork {
     /// As [`World::moments`].
     fn moments(&mut self) -> &mut dyn Moments {
         unreachable!("asked for where features say that there is one")
+    }
+}
+
+/// What a simulation found. A field is serialised under its name, but for times, records and links, which results have in
+/// another shape, and the engine, which a replay does not choose.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The engine that ran: "dataflow" or "events".
+    #[serde(skip)]
+    pub engine: &'static str,
+    /// When each rank's program ended, in seconds from the common start; empty in [`Many`](crate::Many), which has `ends`.
+    #[serde(skip)]
+    pub rank_times_s: Vec<f64>,
+    /// Messages sent by all ranks.
+    pub messages: u64,
+    /// Bytes of these messages.
+    pub message_bytes: u64,
+    /// What each rank did when, in order of rank and time; empty unless asked for.
+    #[serde(skip)]
+    pub trace: Vec<Record>,
+    /// What each link of the network carried; empty where messages do not meet.
+    #[serde(skip)]
+    pub links: Vec<LinkUse>,
+    /// What happened to circuits; none where the network has no circuits.
+    pub circuits: Option<CircuitCounts>,
+}
+
+impl Outcome {
+    /// When the last rank ended, in seconds.
+    pub fn time_s(&self) -> f64 {
+        self.rank_times_s.iter().copied().fold(0.0, f64::max)
     }
 }
 

@@ -17,6 +17,7 @@ mod trace;
 mod trials;
 
 pub use bound::{Bound, bound};
+pub use in_time::Outcome;
 pub use network::{
     Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Shared, Switching, Traffic,
 };
@@ -28,7 +29,6 @@ use clock::{Quiet, Trial};
 use dataflow::{Failure, Order};
 use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::{Machine, Noise};
-use serde::Serialize;
 
 /// A machine as the engines use it: its network model and what a rank computes with.
 pub struct Platform {
@@ -79,37 +79,6 @@ pub enum Engine {
     Dataflow,
     /// All ranks in the order of time.
     Events,
-}
-
-/// What a simulation found. A field is serialised under its name, but for times, records and links, which results have in
-/// another shape, and the engine, which a replay does not choose.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
-    /// The engine that ran: "dataflow" or "events".
-    #[serde(skip)]
-    pub engine: &'static str,
-    /// When each rank's program ended, in seconds from the common start; empty in [`Many`], which has `ends`.
-    #[serde(skip)]
-    pub rank_times_s: Vec<f64>,
-    /// Messages sent by all ranks.
-    pub messages: u64,
-    /// Bytes of these messages.
-    pub message_bytes: u64,
-    /// What each rank did when, in order of rank and time; empty unless asked for.
-    #[serde(skip)]
-    pub trace: Vec<Record>,
-    /// What each link of the network carried; empty where messages do not meet.
-    #[serde(skip)]
-    pub links: Vec<LinkUse>,
-    /// What happened to circuits; none where the network has no circuits.
-    pub circuits: Option<CircuitCounts>,
-}
-
-impl Outcome {
-    /// When the last rank ended, in seconds.
-    pub fn time_s(&self) -> f64 {
-        self.rank_times_s.iter().copied().fold(0.0, f64::max)
-    }
 }
 
 /// What to simulate, besides the program.
