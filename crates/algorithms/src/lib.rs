@@ -3,7 +3,7 @@
 
 mod about;
 pub mod automatic;
-pub mod circuits;
+
 mod cost;
 pub mod exchanges;
 pub mod multicast;
@@ -11,6 +11,7 @@ pub mod pattern;
 pub mod pipeline;
 pub mod redundancy;
 mod registry;
+pub mod rounds;
 pub mod rules;
 pub mod segments;
 pub mod torus;

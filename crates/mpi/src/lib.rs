@@ -9,8 +9,8 @@ mod ffi;
 mod log;
 pub mod multicast;
 mod operation;
-mod rank;
 mod transport;
+mod world;
 
 pub use buffers::Layout;
 pub use communicator::Communicator;

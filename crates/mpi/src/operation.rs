@@ -7,8 +7,8 @@ use hocket_algorithms::Entry;
 use hocket_core::{Again, Call, Repeated};
 
 use crate::buffers::Layout;
-use crate::rank::Process;
 use crate::transport::{Failure, Transport};
+use crate::world::Process;
 
 /// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_power_of_two;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::pattern::group_start;
 
 pub const ABOUT: About =
@@ -24,12 +24,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, result) = (r.rank(), c.result(r));
     r.copy(c.input(r), c.block(result, rank)).await;
     let steps = r.size().ilog2() as usize;
-    let mut circuits = Circuits::new(r, 1, steps, |step| Some(rank ^ (1 << step)));
+    let mut rounds = Rounds::new(r, 1, steps, |step| Some(rank ^ (1 << step)));
     for step in 0..steps {
-        circuits.step(step).await;
+        rounds.enter(step).await;
         let (group, peer) = (1 << step, rank ^ (1 << step));
         let blocks_of = |rank: usize| c.blocks(result, group_start(rank, group), group);
         r.sendrecv(peer, blocks_of(rank), peer, blocks_of(peer)).await;
     }
-    circuits.close().await;
+    rounds.end().await;
 }

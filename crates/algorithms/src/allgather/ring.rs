@@ -15,7 +15,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
 
@@ -24,9 +24,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     let block = |i: usize| c.block(result, i % size);
     r.copy(c.input(r), block(rank)).await;
-    let mut circuits = Circuits::new(r, 2, 1, |_| [right, left]);
+    let mut rounds = Rounds::new(r, 2, 1, |_| [right, left]);
     for step in 0..size - 1 {
-        circuits.step(0).await;
+        rounds.enter(0).await;
         let (outgoing, arriving) = (block(rank + size - step), block(rank + 2 * size - step - 1));
         if r.circuits() != Some(1) {
             r.sendrecv(right, outgoing, left, arriving).await;
@@ -38,5 +38,5 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             r.send(right, outgoing).await;
         }
     }
-    circuits.close().await;
+    rounds.end().await;
 }

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::pattern::Fold;
 
 pub const ABOUT: About = About::new(
@@ -35,13 +35,13 @@ pub async fn combine_everywhere(r: &Rank<'_>, vector: Span) {
     let Some(me) = fold.enter(r, vector, scratch).await else { return };
     let steps = fold.active().ilog2() as usize;
     let peer = |step: usize| fold.rank_of(me ^ (1 << step));
-    let mut circuits = Circuits::new(r, 1, steps, |step| Some(peer(step)));
+    let mut rounds = Rounds::new(r, 1, steps, |step| Some(peer(step)));
     for step in 0..steps {
-        circuits.step(step).await;
+        rounds.enter(step).await;
         let peer = peer(step);
         r.sendrecv(peer, vector, peer, scratch).await;
         r.reduce(peer, scratch, vector).await;
     }
     fold.leave(r, vector).await;
-    circuits.close().await;
+    rounds.end().await;
 }

@@ -17,7 +17,7 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::about::needs_power_of_two;
 use crate::barrier::dissemination;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::pattern::input_apart_from_result;
 use crate::{About, Steps};
 
@@ -62,9 +62,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let input = input_apart_from_result(r, c).await;
     r.copy(c.block(input, rank), c.block(result, rank)).await;
     let peers = |step| <[usize; 2]>::from(partners(c, step, rank));
-    let mut circuits = Circuits::new(r, if is_in_pairs(c) { 1 } else { 2 }, size - 1, peers);
+    let mut rounds = Rounds::new(r, if is_in_pairs(c) { 1 } else { 2 }, size - 1, peers);
     for step in 0..size - 1 {
-        circuits.step(step).await;
+        rounds.enter(step).await;
         if step > 0 && c.parameter(BARRIER.name) == DISSEMINATION {
             dissemination::program(r, c).await;
         }
@@ -72,7 +72,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         let send = r.send_with(to, c.block(input, to), Steps::options(c, step));
         r.join(send, r.recv(from, c.block(result, from))).await;
     }
-    circuits.close().await;
+    rounds.end().await;
 }
 
 /// To whom a rank sends in a step, counted from 0, and from whom it receives.

@@ -14,7 +14,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_power_of_two;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*(alpha + P/2*n*beta)", "P*log2(P)").refusing(needs_power_of_two);
 
@@ -25,9 +25,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.copy(c.block(input, rank ^ way), c.block(travelling, way)).await;
     }
     let steps = size.ilog2() as usize;
-    let mut circuits = Circuits::new(r, 1, steps, |step| Some(rank ^ (1 << step)));
+    let mut rounds = Rounds::new(r, 1, steps, |step| Some(rank ^ (1 << step)));
     for step in 0..steps {
-        circuits.step(step).await;
+        rounds.enter(step).await;
         let (bit, peer) = (1 << step, rank ^ (1 << step));
         let moving = || (0..size).filter(|way| way & bit != 0).enumerate();
         for (i, way) in moving() {
@@ -38,7 +38,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             r.copy(c.block(arrived, i), c.block(travelling, way)).await;
         }
     }
-    circuits.close().await;
+    rounds.end().await;
     for way in 0..size {
         r.copy(c.block(travelling, way), c.block(result, rank ^ way)).await;
     }

@@ -23,7 +23,7 @@
 use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
-use crate::circuits::{Circuits, change, distinct, release};
+use crate::rounds::{Rounds, change, distinct, release};
 use crate::pattern::exchange;
 
 /// Whether set-up overlaps with messages.
@@ -53,12 +53,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
     let (phases, ports) = (phases(size), r.circuits().unwrap_or(0));
     if c.parameter(OVERLAP.name) == OFF || ports < 4 || ports >= 2 * phases {
-        let mut circuits = Circuits::new(r, 2, phases, |phase| neighbours(r, phase));
+        let mut rounds = Rounds::new(r, 2, phases, |phase| neighbours(r, phase));
         for phase in 0..phases {
-            circuits.step(phase).await;
+            rounds.enter(phase).await;
             blocks.travel(r, c, phase).await;
         }
-        circuits.close().await;
+        rounds.end().await;
     } else {
         overlapped(r, c, &blocks, phases, ports / 4).await;
     }

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::pattern::Fold;
 
 pub const ABOUT: About = About::new(
@@ -27,12 +27,12 @@ pub async fn program(r: &Rank<'_>, _: &Call) {
     let Some(me) = fold.enter(r, Span::EMPTY, Span::EMPTY).await else { return };
     let steps = fold.active().ilog2() as usize;
     let peer = |step: usize| fold.rank_of(me ^ (1 << step));
-    let mut circuits = Circuits::new(r, 1, steps, |step| Some(peer(step)));
+    let mut rounds = Rounds::new(r, 1, steps, |step| Some(peer(step)));
     for step in 0..steps {
-        circuits.step(step).await;
+        rounds.enter(step).await;
         let peer = peer(step);
         r.sendrecv(peer, Span::EMPTY, peer, Span::EMPTY).await;
     }
     fold.leave(r, Span::EMPTY).await;
-    circuits.close().await;
+    rounds.end().await;
 }

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::pattern::BinomialTree;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exact_when(|_| true);
@@ -22,14 +22,14 @@ pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exa
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BinomialTree::new(r.rank(), c.root, r.size());
     let (levels, result) = (tree.levels(), c.result(r));
-    let mut circuits = Circuits::new(r, 1, levels as usize, |round| tree.peer(levels - 1 - round as u32));
+    let mut rounds = Rounds::new(r, 1, levels as usize, |round| tree.peer(levels - 1 - round as u32));
     for (level, peer) in tree.peers().rev() {
-        circuits.step((levels - 1 - level) as usize).await;
+        rounds.enter((levels - 1 - level) as usize).await;
         if Some(peer) == tree.parent() {
             r.recv(peer, result).await;
         } else {
             r.send(peer, result).await;
         }
     }
-    circuits.close().await;
+    rounds.end().await;
 }

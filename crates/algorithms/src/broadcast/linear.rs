@@ -11,21 +11,21 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::pattern::Star;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P-1").exact_when(|_| true);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (star, result) = (Star::new(r.rank(), c.root, r.size()), c.result(r));
-    let mut circuits = Circuits::new(r, 1, star.others(), |step| star.peer(step));
+    let mut rounds = Rounds::new(r, 1, star.others(), |step| star.peer(step));
     for step in star.steps() {
-        circuits.step(step).await;
+        rounds.enter(step).await;
         if r.rank() == c.root {
             r.send(star.other(step), result).await;
         } else {
             r.recv(c.root, result).await;
         }
     }
-    circuits.close().await;
+    rounds.end().await;
 }

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::about::needs_root_0_or_commutative;
 use crate::pattern::BinomialTree;
 
@@ -33,9 +33,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 pub async fn reduce_to(r: &Rank<'_>, root: usize, total: Span) {
     let tree = BinomialTree::new(r.rank(), root, r.size());
     let arrived = r.scratch(total.len);
-    let mut circuits = Circuits::new(r, 1, tree.levels() as usize, |round| tree.peer(round as u32));
+    let mut rounds = Rounds::new(r, 1, tree.levels() as usize, |round| tree.peer(round as u32));
     for (round, peer) in tree.peers() {
-        circuits.step(round as usize).await;
+        rounds.enter(round as usize).await;
         if Some(peer) == tree.parent() {
             r.send(peer, total).await;
         } else {
@@ -43,5 +43,5 @@ pub async fn reduce_to(r: &Rank<'_>, root: usize, total: Span) {
             r.combine(arrived, total, Side::Right).await;
         }
     }
-    circuits.close().await;
+    rounds.end().await;
 }

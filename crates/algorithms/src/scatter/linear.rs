@@ -11,16 +11,16 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::circuits::Circuits;
+use crate::rounds::Rounds;
 use crate::pattern::Star;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P-1");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (star, input, result) = (Star::new(r.rank(), c.root, r.size()), c.input(r), c.result(r));
-    let mut circuits = Circuits::new(r, 1, star.others(), |step| star.peer(step));
+    let mut rounds = Rounds::new(r, 1, star.others(), |step| star.peer(step));
     for step in star.steps() {
-        circuits.step(step).await;
+        rounds.enter(step).await;
         if r.rank() == c.root {
             r.send(star.other(step), c.block(input, star.other(step))).await;
         } else {
@@ -30,5 +30,5 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     if r.rank() == c.root {
         r.copy(c.block(input, c.root), result).await;
     }
-    circuits.close().await;
+    rounds.end().await;
 }

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use hocket::{cases, simulate};
-use hocket_algorithms::circuits::Circuits;
+use hocket_algorithms::rounds::Rounds;
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;
@@ -295,9 +295,9 @@ impl Program for Late {
             r.compute(1.0).await;
         }
         let peer = |step: usize| if r.rank() == 0 { Some(step + 1) } else { (r.rank() == step + 1).then_some(0) };
-        let mut circuits = Circuits::new(r, 1, 2, peer);
+        let mut rounds = Rounds::new(r, 1, 2, peer);
         for (step, peer) in (0..2).filter_map(|step| Some((step, peer(step)?))) {
-            circuits.step(step).await;
+            rounds.enter(step).await;
             if r.rank() == 0 {
                 r.send(peer, c.result(r)).await;
             } else {

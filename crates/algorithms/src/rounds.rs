@@ -1,4 +1,4 @@
-//! Circuits of programs that know their peers ahead: a program announces them, a few steps at a time.
+//! Rounds: programs that know ahead whom they meet tell the network, a few rounds at a time.
 //!
 //! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", equations (2),
 //! (4), (6) and (8).
@@ -8,13 +8,13 @@ use std::pin::Pin;
 
 use hocket_core::{Rank, Started};
 
-/// The circuits of a program that goes step by step, and of whose ranks each has some peers in a step. Where nodes have k
-/// ports (see [`Rank::circuits`]), steps are taken in batches, the same at all ranks, of as many as k circuits are enough for.
-/// With its first step of a batch a rank asks for its circuits of the whole batch, and closes those of the batch before. It
-/// waits for each with the step that needs it.
+/// A program that goes round by round, of whose ranks each meets some peers in a round. To most networks that means nothing. Where
+/// there are circuits, and nodes have k ports for them (see [`Rank::circuits`]), rounds are taken in batches, the same at all ranks, of as
+/// many as k circuits are enough for. With its first round of a batch a rank asks for its circuits of the whole batch, and
+/// closes those of the batch before. It waits for each with the round that needs it.
 ///
-/// Where there are too few ports for one step, or programs need not ask, circuits come with the messages.
-pub struct Circuits<'r, P> {
+/// Where there are too few ports for one round, or programs need not ask, circuits come with the messages.
+pub struct Rounds<'r, P> {
     rank: &'r Rank<'r>,
     peers: P,
     /// None where there are no circuits: there, programs should be no larger and no slower for them.
@@ -22,61 +22,61 @@ pub struct Circuits<'r, P> {
 }
 
 struct Known<'r> {
-    steps: usize,
-    /// Steps of a batch; 0 where circuits come with the messages.
+    rounds: usize,
+    /// Rounds of a batch; 0 where circuits come with the messages.
     batch: usize,
-    /// The step that is taken, if any is.
-    step: Option<usize>,
+    /// The round that was entered last, if any was.
+    round: Option<usize>,
     open: Vec<usize>,
     asked: Vec<(usize, Started<'r, Asked<'r>>)>,
 }
 
 type Asked<'r> = Pin<Box<dyn Future<Output = bool> + 'r>>;
 
-impl<'r, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Circuits<'r, P> {
-    /// None as yet: `peers` are those of this rank in a step, `width` of them at most.
-    pub fn new(rank: &'r Rank<'r>, width: usize, steps: usize, peers: P) -> Self {
-        let known = |ports| Known { steps, batch: ports / width, step: None, open: Vec::new(), asked: Vec::new() };
+impl<'r, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Rounds<'r, P> {
+    /// None as yet of `rounds`: `peers` are those that this rank meets in a round, `width` of them at most.
+    pub fn new(rank: &'r Rank<'r>, width: usize, rounds: usize, peers: P) -> Self {
+        let known = |ports| Known { rounds, batch: ports / width, round: None, open: Vec::new(), asked: Vec::new() };
         Self { rank, peers, known: rank.circuits().map(|ports| Box::new(known(ports))) }
     }
 
-    /// This rank takes that step, which comes after those before.
-    pub async fn step(&mut self, step: usize) {
+    /// This rank enters that round, which comes after those before.
+    pub async fn enter(&mut self, round: usize) {
         if let Some(known) = &mut self.known {
-            Box::pin(known.step(self.rank, &self.peers, step)).await;
+            Box::pin(known.enter(self.rank, &self.peers, round)).await;
         }
     }
 
-    /// This rank has taken its last step. Done when its circuits are released, also those that came with messages.
-    pub async fn close(self) {
+    /// This rank has had its last round. Done when its circuits are released, also those that came with messages.
+    pub async fn end(self) {
         if let Some(known) = self.known {
-            Box::pin(known.close(self.rank, self.peers)).await;
+            Box::pin(known.end(self.rank, self.peers)).await;
         }
     }
 }
 
 impl<'r> Known<'r> {
-    async fn step<I: IntoIterator<Item = usize>>(
+    async fn enter<I: IntoIterator<Item = usize>>(
         &mut self,
         rank: &'r Rank<'r>,
         peers: impl Fn(usize) -> I,
-        step: usize,
+        round: usize,
     ) {
-        let last = self.step.replace(step);
-        if self.batch > 0 && last.is_none_or(|last| last / self.batch != step / self.batch) {
-            let first = step - step % self.batch;
-            let steps = first..first.saturating_add(self.batch).min(self.steps);
-            self.reopen(rank, distinct(steps.flat_map(&peers))).await;
+        let last = self.round.replace(round);
+        if self.batch > 0 && last.is_none_or(|last| last / self.batch != round / self.batch) {
+            let first = round - round % self.batch;
+            let rounds = first..first.saturating_add(self.batch).min(self.rounds);
+            self.reopen(rank, distinct(rounds.flat_map(&peers))).await;
         }
-        for peer in peers(step) {
+        for peer in peers(round) {
             if let Some(place) = self.asked.iter().position(|(asked, _)| *asked == peer) {
                 self.asked.swap_remove(place).1.await;
             }
         }
     }
 
-    async fn close<I: IntoIterator<Item = usize>>(self, rank: &'r Rank<'r>, peers: impl Fn(usize) -> I) {
-        let came_with_messages = if self.batch == 0 { self.step } else { None };
+    async fn end<I: IntoIterator<Item = usize>>(self, rank: &'r Rank<'r>, peers: impl Fn(usize) -> I) {
+        let came_with_messages = if self.batch == 0 { self.round } else { None };
         release(rank, &distinct(came_with_messages.into_iter().flat_map(peers).chain(self.open))).await;
     }
 
