@@ -1,4 +1,4 @@
-//! Which rank goes on next, and how its program is polled.
+//! The choice of the rank that continues next, and the polling of its program.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -49,7 +49,8 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
 }
 
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
-/// then the next 64; so likewise with blocks of 64^2 ranks, and so on. What a sweep needs of memory stays near.
+/// then the next 64; likewise with blocks of 64^2 ranks, and so on. So the memory used by a sweep stays in a small
+/// region.
 pub struct ReadyRanks {
     /// Bit i says that rank i is ready.
     words: Box<[u64]>,
