@@ -16,8 +16,8 @@ const VARIABLE: &str = "HOCKET_MEMORY";
 /// Smaller amounts are not checked.
 const SMALL_BYTES: f64 = (64 << 20) as f64;
 
-/// Refuses work that needs `more_bytes` besides what is held, if that exceeds the limit. `more_bytes` must not exceed
-/// the need.
+/// Refuses work that needs `more_bytes` in addition, if the process would then exceed the limit. The estimate must not be
+/// above the real need.
 ///
 /// # Errors
 /// The need and the limit, if the limit is too low; or a value in the environment that is no valid limit.

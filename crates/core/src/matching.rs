@@ -23,8 +23,7 @@ impl<M, R> Mailboxes<M, R> {
         self.posted.take_first(rank, |(source, wanted, _)| *wanted == tag && source.accepts(from)).map(|found| found.2)
     }
 
-    /// Lets the message wait at `rank` for a receive. Returns the message's place, which is valid as long as the
-    /// message waits.
+    /// Lets the message wait at `rank` for a receive. Returns the place of the message while it waits.
     #[inline(always)]
     pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
         self.unexpected.push(rank, from, tag, message)
@@ -164,8 +163,7 @@ struct Node<M> {
     tag: Tag,
     /// The next message of this sender and tag.
     behind: u32,
-    /// In the oldest message of a queue: the youngest, and the oldest of the next queue. In a free node: the next free
-    /// node.
+    /// In the oldest message of a queue: the youngest, and the oldest of the next queue. In a free node: the next one.
     last: u32,
     next: u32,
 }

@@ -30,8 +30,7 @@ pub trait AnyProgram {
 
 /// The programs of all ranks, each resumed by its number.
 pub trait Fleet {
-    /// Resumes `rank` until it waits again or ends. Returns true if it has ended now. Resuming an ended rank does
-    /// nothing.
+    /// Resumes `rank` until it waits again or ends. Returns true if it has ended now. No effect on an ended rank.
     fn resume(&mut self, rank: usize) -> bool;
 }
 

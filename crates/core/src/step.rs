@@ -35,8 +35,7 @@ pub enum Side {
 }
 
 /// A request of a rank to its world.
-// The tag has a word of its own: if the tag were hidden in one byte of a variant, the rest would be copied in odd
-// pieces.
+// The tag has a word of its own: inside a variant it would split the copies of the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u64)]
 pub enum Step {

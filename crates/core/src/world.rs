@@ -4,10 +4,10 @@
 //!
 //! ```text
 //!            issue                     take
-//!   (new) ──────────┬─▶ Waits(ticket) ──────┬─▶ done: a moment and what was received
+//!   (new) ──────────┬─▶ Waits(ticket) ──────┬─▶ done: a moment and the result
 //!                   │        │   ▲          │
 //!                   │        │   └──────────┘ not yet
-//!                   │        └─ withdraw ───────▶ the branch was dropped: nobody asks any more
+//!                   │        └─ withdraw ───────▶ the branch was dropped: the step takes no outcome
 //!                   ├─▶ Done ─────────────────▶ done at once
 //!                   └─▶ Never ────────────────▶ the rank waits for ever; the world says why when it is asked
 //! ```
@@ -16,7 +16,7 @@
 //!   give the number to another step.
 //! - [`At::now`] is the moment of the branch, the same at each take as it was at the issue: a branch whose step waits does
 //!   not move. The moment that comes with the outcome is where the branch goes on.
-//! - Moments order the steps of one rank: what a branch does after a step, or after a `join`, is at a later moment.
+//! - Moments order the steps of one rank: the steps of a branch after a step, or after a `join`, are at later moments.
 //! - A world whose branches are told apart ([`Features::path`]) wakes a branch by its [`Path`]: the branch that waits for a
 //!   ticket, and all those on the way to it, are polled; others need not be.
 
@@ -72,8 +72,7 @@ pub trait World {
     fn features(&self) -> Features {
         Features::PLAIN
     }
-    /// The next rank that can go on; none when no rank ever will. Everything that a world does of its own accord, it
-    /// does here.
+    /// The next rank that can go on; none when no rank ever will. A world acts of its own accord only here.
     fn next(&mut self) -> Option<usize>;
     /// A rank's step begins.
     fn issue(&mut self, at: At, step: &Step) -> Progress;

@@ -107,8 +107,7 @@ impl Messages {
         !self.computing.is_empty()
     }
 
-    /// Takes messages that have ended. Returns true if there were any. If it `may_wait` and no branch computes, waits
-    /// for one.
+    /// Takes messages that have ended. Returns true if there were any. Waits for one if it may and no branch computes.
     pub fn look(&mut self, may_wait: bool) -> bool {
         let mut room = [Ended::default(); ENDED_AT_A_LOOK];
         let may_wait = may_wait && !self.is_computing();

@@ -51,7 +51,7 @@ pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64
 /// Reads GOAL; `file` is the name that messages give.
 ///
 /// # Errors
-/// Text that is not GOAL: file, line, and what was expected.
+/// Text that is not GOAL: file, line, and the expected text.
 pub fn from_goal(text: &str, file: &str) -> Result<Schedule> {
     let open_comment = |line| Error::new("a comment without end, expected \"*/\"").at(format!("{file}:{line}"));
     let mut reader = Reader { tokens: tokens(text).map_err(open_comment)?, at: 0, line: 1 };

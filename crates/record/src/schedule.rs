@@ -112,7 +112,7 @@ impl Schedule {
     /// Reads the JSON that [`Schedule`] is written as; `file` is the name that messages give.
     ///
     /// # Errors
-    /// Not JSON, another format, or a schedule that makes no sense: file, line, and what was expected.
+    /// Not JSON, another format, or a schedule that makes no sense: file, line, and the expected value.
     pub fn from_json(text: &str, file: &str) -> Result<Self> {
         let place = |e: &serde_json::Error| format!("{file}:{}:{}", e.line(), e.column());
         let schedule: Self = serde_json::from_str(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;

@@ -31,8 +31,7 @@ impl Bound {
     }
 }
 
-/// The times that no algorithm for `call`, of a collective with this demand, can beat on `platform`, with noise or
-/// without.
+/// The times that no algorithm for `call`, with this demand, can beat on `platform`, with noise or without.
 ///
 /// # Errors
 /// More ranks than the network has room for.
@@ -76,8 +75,7 @@ impl Demanded<'_> {
         (leaving(within).max(leaving(&|rank| !within(rank))) * self.call.element_bytes) as f64
     }
 
-    /// Bytes that some rank has to send, or to receive: the most of the ranks tried, or the average of all if that is
-    /// more.
+    /// Bytes that some rank has to send, or to receive: the most of the ranks tried, or the average if greater.
     pub fn bytes_of_a_rank(&self) -> f64 {
         let on_average = ((self.demand.carried)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
         let by_itself = |rank: usize| self.crossing_bytes(&|other| other == rank);

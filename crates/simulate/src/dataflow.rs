@@ -2,8 +2,7 @@
 //!
 //! It applies when the order in which ranks are resumed cannot change a time: every receive names its source; each rank
 //! issues its sends in the order of their times, and likewise its receives; and on a network whose nodes keep state (a
-//! busy processor), likewise all its operations. When that fails, the engine reports it, and the events engine takes
-//! over.
+//! busy processor), all its operations. When that fails, the engine reports it, and the events engine takes over.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -99,8 +98,7 @@ struct Deferred<C> {
 
 struct State<B, C> {
     busy: B,
-    /// The time at which the node met its latest operation, and the resumption that issued it; 0 for an arrived
-    /// message.
+    /// The time at which the node met its latest operation, and the resumption that issued it; 0 for an arrival.
     latest: Option<(C, u32)>,
     sends: Latest,
     receives: Latest,
@@ -264,7 +262,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Notes that the node meets an arrived message at `time`, after what was issued at that time and before all else.
+    /// Notes that the node meets an arrived message at `time`, after those issued at that time and before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             if self.ranks[rank].latest.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {

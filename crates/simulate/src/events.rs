@@ -121,8 +121,7 @@ impl Flying {
 /// A message that no receive is bound to yet.
 struct Message {
     envelope: Envelope,
-    /// The time at which the message arrives, infinite while unknown; for a rendezvous, the time at which its request
-    /// arrives.
+    /// The arrival time of the message, infinite while unknown; for a rendezvous, that of its request.
     time_s: f64,
     state: State,
 }
@@ -147,8 +146,8 @@ fn is_preceded(mailboxes: &Mailboxes<Message, u32>, rank: usize, from: u32, tag:
         && mailboxes.unexpected(rank).any(|(sender, sent, _)| sender == from && sent == tag)
 }
 
-/// When the earliest message arrives that a receive from `source` with `tag` may take, and its sender: of messages of one
-/// sender it is the one sent first, though another may arrive before.
+/// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take: of messages
+/// of one sender it is the one sent first, though another may arrive before.
 fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
     let mut senders = HashSet::new();
     let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
@@ -156,8 +155,7 @@ fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, ta
     firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Sources and tags of receives, each pair once: if one receive finds no message, the next one with its pair does not,
-/// either.
+/// Sources and tags of receives, each pair once: if one receive finds no message, no other with its pair does.
 fn distinct<'a>(posted: impl Iterator<Item = &'a (Source, Tag, u32)>) -> impl Iterator<Item = (Source, Tag)> {
     let mut seen = Vec::new();
     posted.map(|(source, tag, _)| (*source, *tag)).filter(move |kind| {
@@ -191,7 +189,7 @@ pub struct Events<'a, N: Network> {
     looks: u64,
     is_interrupted: &'a dyn Fn() -> bool,
     failure: Option<Error>,
-    /// Room for what the network reports.
+    /// Room for the reports of the network.
     progress: Vec<(u32, Milestone)>,
     /// Number of circuits that programs should open ahead, if the network has circuits.
     circuits: Option<usize>,
@@ -452,8 +450,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.network.work(node, Placed::at(end_s), |end| end).time_s
     }
 
-    /// The sender of a rendezvous continues without it. Returns the slot in which the end of the rendezvous is
-    /// discarded.
+    /// The sender of a rendezvous continues without it. Returns a slot whose outcome is discarded.
     fn post(&mut self, rank: usize, slot: u32, now_s: f64, len: usize) -> u32 {
         self.at(now_s, Action::Complete { rank: rank as u32, slot, from: rank as u32, len });
         let nobodys = self.outcomes.open();
@@ -564,8 +561,7 @@ impl<'a, N: Network> Events<'a, N> {
         Some(Event { time_s, key: Action::Decide.kind() << SEQUENCE_BITS, what: Action::Decide })
     }
 
-    /// A message that met others has arrived: it is delivered if its receive has been posted, and else waits for the
-    /// receive.
+    /// A message that met others has arrived: it is delivered if its receive is posted, and else waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope, receiver_slot, place, .. } = self.flights.pass(flight);
         let Envelope { from, to, len, .. } = envelope;
@@ -618,8 +614,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// Gives messages that have arrived to the receives of `rank`, the earliest posted receive first, and to each the
-    /// earliest arrival that does not overtake another message of its sender. Tries again when the next message
-    /// arrives.
+    /// earliest arrival that does not overtake another message of its sender. Tries again at the next arrival.
     fn match_arrived(&mut self, rank: usize, now: f64) {
         let mut has_matched = false;
         loop {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub struct Value(u32);
 
 impl Value {
-    /// Memory that nobody has written.
+    /// Memory that has never been written.
     pub const UNDEFINED: Self = Self(0);
 }
 

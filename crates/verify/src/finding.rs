@@ -46,7 +46,7 @@ pub enum Kind {
     /// Two branches of one rank send to, or receive from, one peer with one tag: timing decides which message meets
     /// which receive.
     AmbiguousOrder,
-    /// A message that nobody receives.
+    /// A message that no rank receives.
     LeftOverMessage,
     /// A message longer than the span that receives it.
     Truncation,
@@ -54,7 +54,7 @@ pub enum Kind {
     BufferRace,
     /// The input, which is the caller's, is written.
     WriteToInput,
-    /// An operand that nobody has written.
+    /// An operand that was never written.
     UndefinedOperand,
     /// A span outside its buffer, or a peer that is not a rank.
     OutOfBounds,

@@ -734,8 +734,7 @@ struct Finished {
     is_racing: bool,
 }
 
-/// The finished steps at each moment: the first word of a moment is its number here. At the first moment, nothing is
-/// finished.
+/// The finished steps at each moment: the first word of a moment is its number here. At the first, nothing is.
 struct Points(Vec<Finished>);
 
 impl Points {

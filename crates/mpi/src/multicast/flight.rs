@@ -130,8 +130,7 @@ impl Sky {
 }
 
 impl Flight {
-    /// A multicast that this header announces to `rank`; `payload` came with the header, or will come. Tells the
-    /// children.
+    /// A multicast that this header announces to `rank`; `payload` came with it, or will come. Tells the children.
     pub fn new(sky: &Sky, rank: usize, header: Header, place: Place, payload: &[u8]) -> Result<Self, Failure> {
         let members = header.members.clone();
         let logical = members.logical(rank).ok_or(BAD_HEADER)?;

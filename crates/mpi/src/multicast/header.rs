@@ -21,8 +21,7 @@ pub struct Header {
     pub is_inlined: bool,
     /// The receivers.
     pub members: Rc<Members>,
-    /// For this member and those below it in the tree: the number of multicasts sent to each before this one, modulo
-    /// 2^32.
+    /// For this member and those below it in the tree: the multicasts sent to each before this one, modulo 2^32.
     pub earlier: Vec<u32>,
 }
 

@@ -1,5 +1,4 @@
-//! The messages of all multicasts of a domain, over the one table of functions; each end is reported to the part that
-//! began it.
+//! The messages of all multicasts of a domain, over the one table of functions; each end is reported to its initiator.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

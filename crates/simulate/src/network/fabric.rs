@@ -10,7 +10,7 @@ use super::{Departure, Network};
 use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
-/// A topology with ranks on its nodes, and what a rank's processor does for a message.
+/// A topology with ranks on its nodes, and the work of a rank's processor for a message.
 ///
 /// Keys of `[network]`: those of the topology and of the placement, and `protocol` = "eager" (a message leaves at once; the
 /// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `software_latency` (0 when absent): how
@@ -34,7 +34,7 @@ pub struct Fabric {
 /// Ports of a node, at most: routers keep room for each.
 const MOST_PORTS: usize = 1024;
 
-/// Links of a network, at most: a simulation keeps room for what is on each, up to a kilobyte.
+/// Links of a network, at most: a simulation keeps room for the state of each, up to a kilobyte.
 const MOST_LINKS: usize = 1 << 23;
 
 impl Fabric {
@@ -136,7 +136,7 @@ fn links_out_of(topology: &AnyTopology, within: &dyn Fn(usize) -> bool) -> usize
 
 /// A network in which messages meet: its traffic says how they meet, all else is the same everywhere.
 pub trait Shared: Sync {
-    /// The topology, and what a rank's processor does for a message.
+    /// The topology, and the work of a rank's processor for a message.
     fn fabric(&self) -> &Fabric;
     /// The messages on their way, none as yet.
     fn traffic(&self) -> Box<dyn Traffic + '_>;

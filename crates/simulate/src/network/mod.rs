@@ -56,8 +56,7 @@ pub trait Network {
     fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> Departure<T>;
     /// The message has arrived and is asked for at `now`. Returns the time at which the receive is done.
     fn accept<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> T;
-    /// The processor is asked at `now` to work. Returns the end of the work, which `pass` gives for the start of the
-    /// work.
+    /// The processor is asked at `now` to work. Returns the end of the work, as `pass` gives it for its start.
     fn work<T: Clock>(&self, node: &mut Self::Node<T>, now: T, pass: impl FnOnce(T) -> T) -> T;
 }
 

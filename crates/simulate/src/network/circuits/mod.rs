@@ -1,5 +1,4 @@
-//! Circuits: optical circuit switching. A message needs a circuit between its nodes, and the set-up of a circuit takes
-//! long.
+//! Circuits: optical circuit switching. A message needs a circuit between its nodes, whose set-up takes long.
 //!
 //! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", the model and
 //! the equations (1) to (8).

@@ -448,8 +448,7 @@ impl<'a> Switch<'a> {
         (rank, circuit.used)
     }
 
-    /// The circuit is lost: messages on it begin anew on another one, for which messages that waited for this one wait,
-    /// too.
+    /// The circuit is lost: messages on it begin anew on another one, as do those that waited for this one.
     fn cut(&mut self, index: u32) {
         for direction in [0, 1] {
             if self.circuit(index).is_carrying[direction] {

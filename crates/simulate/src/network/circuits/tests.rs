@@ -323,7 +323,7 @@ fn idle_circuits_go_for_their_wavelength() {
 
 #[test]
 fn requests_that_wait_for_each_others_wavelengths_are_refused_in_the_end() {
-    // 0 to 2 has the wavelength, and waits with 0 to 3 for nobody else: nothing will happen.
+    // 0 to 2 has the wavelength, and waits with 0 to 3 for no other circuit: nothing will happen.
     let deeds = [Connect(0, 2), Connect(2, 0), Connect(1, 3), Connect(3, 1)];
     let found = run_at_once(&row(1, AHEAD), &deeds);
     assert_eq!((found.deadlock, found.refused, found.times_s), (None, vec![2, 3], vec![10.0; 4]));

@@ -13,8 +13,7 @@ use std::collections::BinaryHeap;
 pub struct Shares {
     links: Vec<Link>,
     messages: Vec<Message>,
-    /// Links on which messages have come or gone since the last filling, and then the links that are connected with
-    /// them.
+    /// Links on which messages have come or gone since the last filling, and then the links connected with them.
     touched: Vec<u32>,
     /// The messages that are connected with these.
     connected: Vec<u32>,
@@ -248,7 +247,7 @@ mod tests {
 
     proptest! {
         /// Bertsekas and Gallager, section 6.5.2: rates are max-min fair if and only if no link has more than it can carry
-        /// and each message has a full link on which nobody is faster.
+        /// and each message has a full link on which no message is faster.
         #[test]
         fn every_message_has_a_bottleneck(routes in routes()) {
             let all: Vec<_> = routes.iter().map(|(route, _)| route.clone()).collect();

@@ -93,8 +93,7 @@ pub struct Packets {
     pub ejection_s_per_byte: f64,
     /// `link_latency`: of a packet's head from one router to the next, in seconds; 0 when absent.
     pub link_latency_s: f64,
-    /// `router_latency`: from the arrival of a head over a link until it may leave the router, in seconds; 0 when
-    /// absent.
+    /// `router_latency`: from a head's arrival over a link until it may leave the router, in seconds; 0 when absent.
     pub router_latency_s: f64,
     /// `pacing`: whether ports widen the gaps of their messages when packets are held up, "adaptive", or leave them as
     /// the messages ask, "message", the default.

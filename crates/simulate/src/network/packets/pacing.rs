@@ -1,4 +1,4 @@
-//! Adaptive pacing: gaps that follow the waiting that ports see, for machines on which nobody computes M_i.
+//! Adaptive pacing: gaps that follow the waiting that ports see, for machines without computed M_i.
 
 use super::messages::nearest;
 

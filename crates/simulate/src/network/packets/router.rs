@@ -242,8 +242,7 @@ impl<'a> Routers<'a> {
         self.slots[self.slot(buffer, packets)].time_s
     }
 
-    /// The input that a free output serves now; if there is none, the output tries again when an input is known to be
-    /// ready.
+    /// The input that a free output serves now; if there is none, it tries again when one is known to be ready.
     fn choose(&mut self, output: usize) -> Option<u32> {
         let Output { free_s, turn, start, wanting, .. } = self.outputs[output];
         if free_s > self.now_s {

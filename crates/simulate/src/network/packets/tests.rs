@@ -1,4 +1,4 @@
-//! Known answers, laws over random traffic, and what is refused. Unless a test says otherwise packets have 1000 B and links
+//! Known answers, laws over random traffic, and refusals. Unless a test says otherwise packets have 1000 B and links
 //! 1 GB/s, so that a packet time is 1 us, and latencies are 0.
 
 use hocket_machine::{Machine, Topology};
