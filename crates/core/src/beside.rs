@@ -1,4 +1,4 @@
-//! `beside`: what a rank starts by number, and waits for by number, while its program goes on.
+//! `beside`: operations that a rank starts by number, and waits for by number, while its program continues.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -10,22 +10,22 @@ use std::task::{Context, Poll};
 use crate::rank::Rank;
 use crate::{Moment, Path};
 
-/// When a part of a program was complete, if that is before its end: what it does from there on only serves other ranks.
+/// The moment at which a part of a program was complete, if before its end: the rest only serves other ranks.
 pub type Completed = Rc<OnceCell<Moment>>;
 
-/// What a rank has started, and what of it is done.
+/// The operations that a rank has started, and which of them are done.
 pub struct Beside<'r> {
     rank: &'r Rank<'r>,
     running: RefCell<Vec<Running<'r>>>,
-    /// When that was done which nobody has waited for, by request.
+    /// The moments at which operations were done that have not been waited for yet, by request.
     done: RefCell<BTreeMap<u32, Moment>>,
 }
 
 /// An operation under way, at its own moment.
 struct Running<'r> {
-    /// None of what only serves other ranks.
+    /// None if the operation only serves other ranks.
     request: Option<u32>,
-    /// Its branch of the program: once it has begun, it is polled only when that can go on.
+    /// The operation's branch of the program. Once begun, the operation is polled only when the branch can continue.
     path: Path,
     has_begun: bool,
     moment: Moment,
@@ -33,7 +33,7 @@ struct Running<'r> {
     future: Pin<Box<dyn Future<Output = ()> + 'r>>,
 }
 
-/// Branches of a rank's program that are told apart: one for its calls, and one for each request.
+/// Number of distinct branches of a rank's program: one for its calls, and one for each request.
 const BRANCHES: usize = 1 << 20;
 
 impl<'r> Beside<'r> {
@@ -47,7 +47,7 @@ impl<'r> Beside<'r> {
         self.begin(request, self.rank.moment(), None, Box::pin(verb)).await;
     }
 
-    /// Starts a part of the program as `request`: a branch that the rank goes on without.
+    /// Starts a part of the program as `request`: a branch; the rank continues without waiting for it.
     pub async fn fork(&self, request: u32, completed: &Completed, part: impl Future<Output = ()> + 'r) {
         let moment = self.rank.branch_of(self.rank.racing(self.rank.moment()), request as usize);
         self.begin(request, moment, Some(completed.clone()), Box::pin(part)).await;
@@ -58,7 +58,7 @@ impl<'r> Beside<'r> {
         let rank = self.rank;
         self.begin(request, rank.moment(), Some(completed.clone()), Box::pin(part)).await;
         let end = self.done(request).await;
-        // What only serves others has places of its own in the program.
+        // A part that only serves others has places of its own in the program.
         let is_serving = completed.get().is_some();
         rank.set_moment(if is_serving { rank.branch_of(rank.racing(end), 0) } else { end });
     }
@@ -84,7 +84,7 @@ impl<'r> Beside<'r> {
         self.rank.set_moment(self.rank.after_first(now, now));
     }
 
-    /// Continues an operation. Returns whether it has ended.
+    /// Continues an operation. Returns true if the operation has ended.
     fn advance(&self, running: &mut Running<'r>, cx: &mut Context<'_>) -> bool {
         let rank = self.rank;
         if running.has_begun && !rank.can_go_on(running.path) {
@@ -106,7 +106,7 @@ impl<'r> Beside<'r> {
         has_ended
     }
 
-    /// When an operation was done, once it is.
+    /// Waits until `request` is done. Returns the moment at which it was done.
     async fn done(&self, request: u32) -> Moment {
         poll_fn(|_| self.done.borrow_mut().remove(&request).map_or(Poll::Pending, Poll::Ready)).await
     }
@@ -117,7 +117,7 @@ impl<'r> Beside<'r> {
         self.rank.set_moment(self.rank.after_first(self.rank.moment(), end));
     }
 
-    /// Waits until everything is done that has a request.
+    /// Waits until every operation that has a request is done.
     pub async fn end(&self) {
         let is_done = || self.running.borrow().iter().all(|running| running.request.is_none());
         poll_fn(|_| if is_done() { Poll::Ready(()) } else { Poll::Pending }).await;
@@ -131,7 +131,7 @@ impl<'r> Beside<'r> {
         poll_fn(|_| if self.running.borrow().is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// Runs `main`, which starts other things and waits for them, and continues all that was started.
+    /// Runs `main`, which starts other operations and waits for them, and continues all operations started.
     pub async fn along(&self, main: impl Future<Output = ()>) {
         let mut main = pin!(main);
         poll_fn(|cx| {

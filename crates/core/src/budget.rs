@@ -1,8 +1,8 @@
 //! How much memory this process may hold: work that needs more is refused in one line, before the system ends the process.
 //!
-//! The limit is what the environment variable `HOCKET_MEMORY` says, such as "4GiB". Otherwise it is what the process holds
-//! and what is left besides: on the machine, in its control groups, and of its address space; less a sixteenth, for what
-//! grows between two looks. Where the system tells nothing (it is not Linux) there is no limit.
+//! The limit is the value of the environment variable `HOCKET_MEMORY`, such as "4GiB". Otherwise it is the memory that
+//! the process holds plus the memory left to it (on the machine, in its control groups, and of its address space), less
+//! a sixteenth, for growth between two looks. Where the system reports nothing (it is not Linux) there is no limit.
 
 use std::fmt::Display;
 use std::fs::read_to_string;
@@ -13,18 +13,19 @@ use crate::{Error, Result, units};
 /// The environment variable that sets a limit.
 const VARIABLE: &str = "HOCKET_MEMORY";
 
-/// What needs less is not worth a look.
+/// Smaller amounts are not checked.
 const SMALL_BYTES: f64 = (64 << 20) as f64;
 
-/// Refuses work that needs so many bytes more than there are. The estimate must not be above what the work really takes.
+/// Refuses work that needs `more_bytes` in addition, if the process would then exceed the limit. The estimate must not be
+/// above the real need.
 ///
 /// # Errors
-/// What needs how much, and what the limit is; or a limit in the environment that is none.
+/// The need and the limit, if the limit is too low; or a value in the environment that is no valid limit.
 pub fn check(what: impl Display, more_bytes: f64) -> Result<()> {
     if more_bytes < SMALL_BYTES { Ok(()) } else { fits(what, more_bytes) }
 }
 
-/// Refuses to go on with work that holds more than there is.
+/// Refuses to continue work that holds more memory than the limit.
 ///
 /// # Errors
 /// As [`check`].
@@ -57,12 +58,12 @@ fn stated_bytes() -> Result<Option<f64>> {
     Ok(Some(bytes as f64))
 }
 
-/// What this process holds in memory.
+/// The memory that this process holds, in bytes.
 fn held_bytes() -> Option<f64> {
     kilobytes(&read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
-/// What it may take besides.
+/// The memory that this process may take in addition, in bytes.
 fn left_bytes() -> Option<f64> {
     let on_machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
     let lefts = [on_machine, left_of_address_space(), left_in_groups()];
@@ -75,7 +76,7 @@ fn kilobytes(text: &str, name: &str) -> Option<f64> {
     number.trim().parse::<f64>().ok().map(|kilobytes| kilobytes * 1024.0)
 }
 
-/// As `ulimit -v` has it; none where it says nothing.
+/// Bytes left of the address space, as `ulimit -v` limits it; none without a limit.
 fn left_of_address_space() -> Option<f64> {
     let limits = read_to_string("/proc/self/limits").ok()?;
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
@@ -83,7 +84,7 @@ fn left_of_address_space() -> Option<f64> {
     Some(limit_bytes - kilobytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?)
 }
 
-/// What is left in the tightest of the process's control groups: its own, and those around it.
+/// Bytes left in the tightest of the process's control groups: its own, and those around it.
 fn left_in_groups() -> Option<f64> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
     let lefts = groups.lines().filter_map(|line| {
@@ -101,11 +102,11 @@ fn left_in_groups() -> Option<f64> {
     lefts.reduce(f64::min)
 }
 
-/// How a version of control groups names what it says of memory.
+/// The file names under which a version of control groups reports memory.
 struct Names {
     limit: &'static str,
     usage: &'static str,
-    /// A line of `memory.stat`: the pages of files that make room when it is asked for.
+    /// A line of `memory.stat`: the pages of files, which the system gives up when memory is asked for.
     files: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! One call of a collective: what is asked for, and where its data lies.
+//! One call of a collective: its arguments, and the location of its data.
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Collective {
         }
     }
 
-    /// The collective of a name: this one, or that of MPI in small letters.
+    /// The collective with this name: Hocket's name, or MPI's in small letters.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "bcast" => Some(Self::Broadcast),
@@ -117,14 +117,14 @@ impl Counts {
     }
 }
 
-/// What a parameter of an algorithm counts.
+/// The unit of a parameter of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
     Count,
     /// Bytes; text input takes units.
     Bytes,
-    /// Nothing: one of these words, counted from 0. Texts have the word.
+    /// None: the value is the index of one of these words, counted from 0. Texts give the word.
     Choice(&'static [&'static str]),
 }
 
@@ -133,16 +133,16 @@ pub enum Unit {
 pub struct Parameter {
     /// Its name, as in `--param NAME=VALUE`.
     pub name: &'static str,
-    /// What its value counts.
+    /// The unit of its value.
     pub unit: Unit,
     /// The value used when none is given.
     pub default: u64,
     /// The smallest value allowed.
     pub least: u64,
-    /// Values that verification and tests try besides the default: small ones of what counts bytes, so that small messages
-    /// are cut into many pieces. Those that the algorithm refuses in a call are left out there.
+    /// Values that verification and tests try besides the default: small ones for parameters in bytes, so that small
+    /// messages are cut into many pieces. Values that the algorithm refuses in a call are left out there.
     pub tries: &'static [u64],
-    /// One line that says what it does.
+    /// One line on the parameter's effect.
     pub meaning: &'static str,
 }
 
@@ -342,8 +342,8 @@ impl Call {
         }
     }
 
-    /// The message of the call as `--size` and rules count it, in bytes: a block where the collective's MPI call gives that,
-    /// else the whole vector.
+    /// The size of the call's message as `--size` and rules count it, in bytes: one block where the MPI call of the
+    /// collective takes the size of a block, else the whole vector.
     pub fn size_bytes(&self) -> u64 {
         let elements = match self.collective {
             Collective::ReduceScatter => self.total(),
@@ -372,8 +372,9 @@ impl Call {
         Span::new(Buffer::Result, self.result_len(rank))
     }
 
-    /// Whether a program may write `span` of rank `rank`. The input is the caller's, who may have put it where nobody can
-    /// write; but where the result lies in it, as at the root of a scatter in place, that part may be written.
+    /// Whether a program may write `span` of rank `rank`. The input belongs to the caller, and may lie in memory that
+    /// cannot be written; but where the result lies in the input, as at the root of a scatter in place, that part may
+    /// be written.
     pub fn may_write(&self, rank: usize, span: Span) -> bool {
         span.buffer != Buffer::Input || span.is_empty() || self.result_of(rank).contains(span)
     }

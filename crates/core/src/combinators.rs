@@ -25,25 +25,25 @@ impl Rank<'_> {
         self.join(self.send(to, data), self.recv(from, into))
     }
 
-    /// Does both, side by side; done when both are.
+    /// Runs both side by side; done when both are done.
     #[inline]
     pub fn join<A: Future, B: Future>(&self, a: A, b: B) -> Join<'_, A, B> {
         Join { a: Branch::new(self, a), b: Branch::new(self, b) }
     }
 
-    /// Does all of these side by side; done when all are.
+    /// Runs all of these side by side; done when all are done.
     pub fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, F> {
         JoinAll::new(self, branches)
     }
 
-    /// Starts one verb now and goes on without it. The verb is issued even if nobody awaits what this returns; that is done
-    /// when the verb is. When it is dropped, a receive is withdrawn.
+    /// Starts one verb now and continues without waiting for it. The verb is issued even if the returned future is
+    /// never awaited; that future is done when the verb is. When the future is dropped, a receive is withdrawn.
     pub fn start<F: Future>(&self, future: F) -> impl Future<Output = Started<'_, F>> {
         Started::new(self, future)
     }
 
-    /// Starts both; done when the earlier one is. The other goes on when the [`Rest`] is awaited, and is withdrawn when that
-    /// is dropped.
+    /// Starts both; done when the earlier one is done. The other continues when the [`Rest`] is awaited, and is
+    /// withdrawn when the [`Rest`] is dropped.
     pub fn first<A: Future, B: Future>(&self, a: A, b: B) -> First<'_, A, B> {
         First::new(self, a, b)
     }
@@ -68,8 +68,8 @@ impl<'r, F: Future> Branch<'r, F> {
         Self { rank, moment: Moment::default(), has_begun: false, output: None, future }
     }
 
-    /// Continues the branch if it can go on. Returns whether it has ended. Starts as branch `index` of `count` at `start`
-    /// when it is polled for the first time.
+    /// Continues the branch if it can go on. Returns true if the branch has ended. At its first poll, the branch starts
+    /// at `start` as branch `index` of `count`.
     #[inline(always)]
     fn advance(mut self: Pin<&mut Self>, start: Moment, (index, count): (usize, usize), cx: &mut Context<'_>) -> bool {
         if self.output.is_some() {
@@ -112,7 +112,7 @@ impl<'r, F: Future> Branch<'r, F> {
         self.output.is_some()
     }
 
-    /// This branch of a `first` came before `other`: the rank, which was at `now`, goes on at its end.
+    /// This branch of a `first` came before `other`: the rank, which was at `now`, continues at the end of this branch.
     fn win<G: Future>(self: Pin<&mut Self>, other: Pin<&mut Branch<'r, G>>, now: Moment) -> F::Output {
         let rank = self.rank;
         let other = other.project();
@@ -174,7 +174,7 @@ impl<'r, F: Future> Started<'r, F> {
         started
     }
 
-    /// Goes on; whether it has ended. The rank stays where it is.
+    /// Continues the branch. Returns true if the branch has ended. The rank stays at its moment.
     fn advance(&mut self, cx: &mut Context<'_>) -> bool {
         let (rank, now) = (self.branch.rank, self.branch.rank.moment());
         let has_ended = self.branch.as_mut().advance_as_a_whole(now, 0, cx);
@@ -202,7 +202,7 @@ pub struct JoinAll<'r, F: Future> {
     rank: &'r Rank<'r>,
     branches: Pin<Box<[Branch<'r, F>]>>,
     has_begun: bool,
-    /// How many branches at the beginning have ended, and how many at all.
+    /// Number of branches that have ended: those before the first one that has not, and all.
     first: usize,
     ended: usize,
 }
@@ -213,7 +213,7 @@ impl<'r, F: Future> JoinAll<'r, F> {
         Self { rank, branches: Box::into_pin(branches), has_begun: false, first: 0, ended: 0 }
     }
 
-    /// Goes on with all branches that can; whether all have ended.
+    /// Continues all branches that can go on. Returns true if all have ended.
     fn advance(&mut self, start: Moment, cx: &mut Context<'_>) -> bool {
         let (here, count) = (self.rank.path(), self.branches.len());
         let tells_apart = self.has_begun && here.has_branches();

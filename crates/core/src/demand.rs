@@ -1,11 +1,11 @@
-//! What a collective demands of every algorithm, whatever it does: the facts that lower bounds follow from.
+//! The demands of a collective on every algorithm, whichever it is: the facts that lower bounds follow from.
 
 use crate::Call;
 
 /// A set of ranks.
 pub type Within<'a> = &'a dyn Fn(usize) -> bool;
 
-/// The demands of a collective. Messages carry elements as they are, combined or not, and nothing less than an element.
+/// The demands of a collective. Messages carry elements unchanged, combined or not, and no fraction of an element.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     /// The ranks that have to hear of one rank, or of which one rank has to hear; none if no rank has to hear of another.
@@ -25,7 +25,7 @@ pub struct Spread {
     pub rank: usize,
     /// How many there are, the one included.
     pub ranks: usize,
-    /// Whether the one has to hear of the others, and not they of it.
+    /// Whether the one rank has to hear of the others, rather than the others of the one.
     pub is_gathering: bool,
 }
 
@@ -46,7 +46,7 @@ pub fn ranks_of_vector(c: &Call) -> usize {
     if c.count(0) > 0 { c.ranks } else { 1 }
 }
 
-/// The root, and the ranks whose blocks are not empty: how many.
+/// The number of ranks that are the root or have a block that is not empty.
 pub fn ranks_of_blocks(c: &Call) -> usize {
     (0..c.ranks).filter(|rank| *rank == c.root || c.count(*rank) > 0).count()
 }

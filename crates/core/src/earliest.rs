@@ -1,4 +1,4 @@
-//! `earliest`: like `first`, for a result that several branches may bring and several wait for.
+//! `earliest`: like `first`, for a result that several branches may offer and several branches wait for.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -8,18 +8,18 @@ use crate::rank::Rank;
 use crate::{Moment, Path};
 
 impl Rank<'_> {
-    /// A place where `offers` branches of this rank put the same thing, and others take the earliest.
+    /// A place where `offers` branches of this rank offer the same value, and others take the earliest offer.
     pub fn earliest<T: Clone>(&self, offers: usize) -> Earliest<'_, T> {
         Earliest::new(self, offers)
     }
 }
 
-/// Where branches of one rank offer the same thing, and others wait for the earliest offer: see [`Rank::earliest`].
+/// A place where branches of one rank offer the same value, and others wait for the earliest: see [`Rank::earliest`].
 pub struct Earliest<'r, T> {
     rank: &'r Rank<'r>,
     awaited: Cell<usize>,
     best: RefCell<Option<(Moment, T)>>,
-    /// How to wake those who wait.
+    /// The common path of the branches that wait, and the waker for them.
     waiting: RefCell<Option<(Path, Waker)>>,
 }
 
@@ -59,7 +59,7 @@ impl<'r, T: Clone> Earliest<'r, T> {
         value
     }
 
-    /// This branch waits, too.
+    /// Adds this branch to those that wait.
     fn add(&self, path: Path, waker: &Waker) {
         let waiting = &mut *self.waiting.borrow_mut();
         let (all, _) = waiting.get_or_insert_with(|| (path, waker.clone()));

@@ -1,8 +1,8 @@
-//! The one error type: a line that says what, where, and what was expected.
+//! The one error type: a line that names the given value, its place, and the expected value.
 
 use std::fmt;
 
-/// Inability to do what was asked. The message is one line: what was given, where, and what was expected.
+/// A request that cannot be fulfilled. The message is one line: the given value, its place, and the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 

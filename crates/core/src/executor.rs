@@ -1,4 +1,4 @@
-//! Which rank goes on next, and how its program is polled.
+//! The choice of the rank that continues next, and the polling of its program.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -44,12 +44,12 @@ impl Again {
 /// The pinned element `index` of a pinned slice.
 #[allow(unsafe_code)]
 pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
-    // SAFETY: an element of a pinned slice is pinned with it: nobody can move it out through the pinned slice.
+    // SAFETY: an element of a pinned slice is pinned with it: it cannot be moved out through the pinned slice.
     unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
 }
 
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
-/// then the next 64; so likewise with blocks of 64^2 ranks, and so on. What a sweep needs of memory stays near.
+/// then the next 64; likewise with blocks of 64^2 ranks, and so on. A sweep uses memory that is close together.
 pub struct ReadyRanks {
     /// Bit i says that rank i is ready.
     words: Box<[u64]>,

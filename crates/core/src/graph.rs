@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use crate::Moment;
 use crate::rank::Rank;
 
-/// What a task of a [`Rank::graph`] waits for, by number.
+/// The tasks that a task of a [`Rank::graph`] waits for, by number.
 #[derive(Clone, Copy, Debug)]
 pub struct Waits<'a> {
     /// Tasks that have to end first.
@@ -31,7 +31,7 @@ impl Rank<'_> {
 pub struct Graph<'r, T, F> {
     rank: &'r Rank<'r>,
     task: T,
-    /// Of each task: how many it still waits for, and who waits for it.
+    /// For each task: the number of tasks that it still waits for, and the tasks that wait for it.
     missing: Vec<usize>,
     at_end: Vec<Vec<u32>>,
     at_start: Vec<Vec<u32>>,
@@ -77,7 +77,7 @@ impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
         Some(known.map_or(moment, |known| self.rank.later(known, moment)))
     }
 
-    /// One of the tasks that `waiting` wait for has come to `moment`.
+    /// One of the tasks that those in `waiting` wait for has reached `moment`.
     fn release(&mut self, waiting: &[u32], moment: Moment) {
         for task in waiting.iter().rev().map(|task| *task as usize) {
             self.start[task] = self.later(self.start[task], moment);
@@ -92,12 +92,12 @@ impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
         let moment = self.start[task as usize].take().unwrap_or(begin);
         let waiting = std::mem::take(&mut self.at_start[task as usize]);
         self.release(&waiting, moment);
-        // Others may start where this task does, and nothing waits for all of them.
+        // Other tasks may start at the same moment, and nothing waits for all of them.
         let moment = self.rank.branch_of(self.rank.racing(moment), task as usize);
         Running { task, moment, future: Box::pin((self.task)(task as usize)) }
     }
 
-    /// Continues a task. Returns whether it has ended.
+    /// Continues a task. Returns true if the task has ended.
     fn advance(&mut self, running: &mut Running<F>, cx: &mut Context<'_>) -> bool {
         self.rank.set_moment(running.moment);
         let has_ended = running.future.as_mut().poll(cx).is_ready();

@@ -2,10 +2,10 @@
 
 use crate::{Source, Tag};
 
-/// What waits at each rank: messages no receive has asked for yet, and receives no message has come for yet.
+/// Each rank's messages that no receive has asked for yet, and receives that no message has come for yet.
 ///
-/// `M` is a world's message, `R` its receive. A rank costs 12 bytes; what waits lies in two pools, reused at once, so that
-/// a million ranks stay in the cache.
+/// `M` is a world's message, `R` its receive. A rank costs 12 bytes; waiting entries lie in two pools, whose places are
+/// reused at once, so that a million ranks stay in the cache.
 pub struct Mailboxes<M, R> {
     unexpected: Queues<M>,
     posted: Lists<(Source, Tag, R)>,
@@ -23,7 +23,7 @@ impl<M, R> Mailboxes<M, R> {
         self.posted.take_first(rank, |(source, wanted, _)| *wanted == tag && source.accepts(from)).map(|found| found.2)
     }
 
-    /// The message waits at `rank` for a receive. As long as it does, this is its place.
+    /// Lets the message wait at `rank` for a receive. Returns the place of the message while it waits.
     #[inline(always)]
     pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
         self.unexpected.push(rank, from, tag, message)
@@ -40,7 +40,7 @@ impl<M, R> Mailboxes<M, R> {
         self.unexpected.take_first(rank, source, tag)
     }
 
-    /// The receive waits at `rank` for a message.
+    /// Lets the receive wait at `rank` for a message.
     #[inline(always)]
     pub fn wait(&mut self, rank: usize, source: Source, tag: Tag, receive: R) {
         self.posted.push(rank, (source, tag, receive));
@@ -141,7 +141,7 @@ impl<T> Lists<T> {
     }
 }
 
-/// Of each rank, one queue of messages for each sender and tag that it has any of.
+/// For each rank, one queue of messages for each sender and tag that occurs.
 ///
 /// ```text
 /// rank ─▶ oldest of sender 3, tag 0 ─▶ oldest of sender 7, tag 1 ─▶ ..
@@ -157,13 +157,13 @@ struct Queues<M> {
 
 struct Node<M> {
     message: Option<M>,
-    /// How many messages were pushed before.
+    /// Number of messages pushed before.
     number: u64,
     from: u32,
     tag: Tag,
     /// The next message of this sender and tag.
     behind: u32,
-    /// Of the oldest message of a queue: the youngest, and the oldest of the next queue. Of a free node: the next one.
+    /// In the oldest message of a queue: the youngest, and the oldest of the next queue. In a free node: the next one.
     last: u32,
     next: u32,
 }
@@ -271,7 +271,7 @@ impl<M> Queues<M> {
     }
 }
 
-/// Operations under way, each known by a number until its outcome is taken; `W` is who waits for it.
+/// Operations under way, each known by a number until its outcome is taken; `W` identifies the party that waits for it.
 pub struct Slots<V, W = ()> {
     slots: Vec<Slot<V, W>>,
     free: u32,
@@ -311,7 +311,7 @@ impl<V, W> Slots<V, W> {
         std::mem::replace(&mut self.slots[slot as usize], Slot::Free { next })
     }
 
-    /// The operation has this outcome; gives who waits for it.
+    /// Stores the outcome of an operation. Returns the party that waits for it.
     #[inline(always)]
     pub fn fill(&mut self, slot: u32, outcome: V) -> Option<W> {
         let place = &mut self.slots[slot as usize];
@@ -329,7 +329,7 @@ impl<V, W> Slots<V, W> {
         }
     }
 
-    /// Notes who waits for the outcome, as long as there is none.
+    /// Notes the party that waits for the outcome, as long as there is no outcome.
     pub fn wait(&mut self, slot: u32, waiter: W) {
         if let Slot::Pending(last) = &mut self.slots[slot as usize] {
             *last = Some(waiter);
@@ -348,7 +348,7 @@ impl<V, W> Slots<V, W> {
         }
     }
 
-    /// Nobody waits for this operation any more: its outcome, now or later, is thrown away.
+    /// Nobody waits for this operation any more: its outcome, now or later, is discarded.
     pub fn abandon(&mut self, slot: u32) {
         match self.slots[slot as usize] {
             Slot::Done(_) => drop(self.close(slot)),

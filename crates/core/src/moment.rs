@@ -21,21 +21,21 @@ impl Position {
         Self(mixed ^ (mixed >> 29))
     }
 
-    /// The place at which a program goes on after branches that ended here and there.
+    /// The place at which a program continues after branches that ended at these two places.
     pub fn joined(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
     }
 }
 
 /// The point that a branch of a program has reached: a virtual time and a place in the program. A world that orders its
-/// moments otherwise (see [`Moments`]) puts two words of its own there.
+/// moments otherwise (see [`Moments`]) stores two words of its own instead.
 ///
 /// `join` and `first` start every branch at the moment at which they were reached, and continue at the later of the
 /// branches' moments, or at the earlier.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
-    // A number and a word, not two words: those would be copied as one, right after they were written one by one, and
-    // processors wait long for that.
+    // A number and a word, not two words: two words would be copied as one, right after they were written one by one,
+    // and such a copy stalls processors for long.
     time_s: f64,
     place: u64,
 }
@@ -87,7 +87,7 @@ impl Moment {
     }
 }
 
-/// The order of moments in a world that keeps no time, or does not know it: what `join` and `first` make of them.
+/// The order of moments in a world that keeps no time, or does not know it: the rules for `join` and `first`.
 pub trait Moments {
     /// The moment at which both have been reached.
     fn later(&mut self, one: Moment, other: Moment) -> Moment;

@@ -1,4 +1,4 @@
-//! Which branch of a program is which, for worlds that know who can go on: the others need not be polled.
+//! Identifiers of a program's branches, for worlds that know which branches can go on: the others need not be polled.
 
 /// A branch of a program: the way to it, through one `join` after another. In the order of the bits from the highest on:
 /// the number of the branch at each `join`, a 1 that ends them, and zeros. The lowest bit is set where branches further
@@ -31,7 +31,7 @@ impl Path {
         Self(self.0 ^ 1 << end | (index as u64) << 1 << (end - width) | 1 << (end - width))
     }
 
-    /// Whether one leads on to the other.
+    /// Whether one path leads on to the other.
     pub fn meets(self, other: Self) -> bool {
         (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
     }
@@ -47,7 +47,7 @@ impl Path {
         if self.has_branches() && other.has_branches() { path } else { path.as_a_whole() }
     }
 
-    /// The bit that ends it.
+    /// The bit that ends the path.
     fn end(self) -> u32 {
         (self.0 & !1).trailing_zeros()
     }
@@ -64,7 +64,7 @@ impl Woken {
     /// None.
     pub const NONE: Self = Self { paths: [Path::WHOLE; 3], count: 0 };
 
-    /// Another one can.
+    /// Adds a branch that can go on.
     pub fn add(&mut self, path: Path) {
         match self.paths.get_mut(self.count as usize) {
             Some(place) => {
@@ -75,7 +75,7 @@ impl Woken {
         }
     }
 
-    /// Whether this branch can, or one further on.
+    /// Whether this branch, or one further on, can go on.
     pub fn includes(&self, path: Path) -> bool {
         self.paths[..self.count as usize].iter().any(|woken| woken.meets(path))
     }

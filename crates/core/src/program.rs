@@ -10,15 +10,15 @@ use crate::rank::{Ground, Rank, Seat};
 use crate::world::World;
 use crate::{Call, Result, budget};
 
-/// What every rank does in one collective call.
+/// The steps of all ranks in one collective call.
 pub trait Program {
     /// The steps of rank `r` in call `c`.
     fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()>;
 }
 
-/// Any program. Worlds take programs as these, so that neither is compiled anew for the other.
+/// Any program. Worlds take programs through this trait, so that neither is compiled anew for the other.
 pub trait AnyProgram {
-    /// What the program of one rank takes of memory, in bytes.
+    /// The memory that the program of one rank takes, in bytes.
     fn bytes_of_a_rank(&self) -> usize;
     /// The programs of these ranks, none of them started.
     fn on<'a>(&'a self, ranks: &'a [Rank<'a>], call: &'a Call) -> Box<dyn Fleet + 'a>;
@@ -30,7 +30,7 @@ pub trait AnyProgram {
 
 /// The programs of all ranks, each resumed by its number.
 pub trait Fleet {
-    /// Resumes `rank` until it waits again or ends; whether it has ended now. Resuming an ended rank does nothing.
+    /// Resumes `rank` until it waits again or ends. Returns true if it has ended now. No effect on an ended rank.
     fn resume(&mut self, rank: usize) -> bool;
 }
 
@@ -38,13 +38,13 @@ pub trait Fleet {
 pub trait Repeated {
     /// Starts the program anew.
     fn restart(&mut self);
-    /// Resumes the program until it waits or ends; whether it has ended.
+    /// Resumes the program until it waits or ends. Returns true if the program has ended.
     fn resume(&mut self, again: &Again) -> bool;
 }
 
-/// A world that one process is a rank of.
+/// A world of which this process is one rank.
 pub trait Home {
-    /// The world of so many ranks.
+    /// The world, with its number of ranks.
     fn ground(&self) -> Ground<'_>;
     /// The rank of this process.
     fn rank(&self) -> usize;
@@ -117,7 +117,7 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
     }
 }
 
-/// Refuses so many ranks where there is no memory for their programs and for what a world keeps of each.
+/// Refuses so many ranks if there is no memory for their programs and for the `kept_bytes` that a world keeps of each.
 ///
 /// # Errors
 /// As [`budget::check`].
@@ -126,7 +126,7 @@ pub fn check_ranks(program: &dyn AnyProgram, ranks: usize, kept_bytes: usize) ->
     budget::check(format_args!("{ranks} ranks"), ranks as f64 * each_bytes as f64)
 }
 
-/// Runs `program` on all ranks of `world`, as long as any can go on. The world comes back with what it has noted; it has
+/// Runs `program` on all ranks of `world`, as long as any can go on. Returns the world with its notes; the world has
 /// been told of each program that ended.
 pub fn run<W: World>(program: &dyn AnyProgram, call: &Call, world: W) -> W {
     let world = RefCell::new(world);

@@ -10,7 +10,7 @@ use crate::step::{Options, Received, Side, Source, Step, Tag};
 use crate::world::{At, Features, Outcome, Progress, World};
 use crate::{Moment, Moments, Path, Result, Span};
 
-/// A world, as all ranks share it.
+/// A world as shared by all its ranks.
 trait Host {
     fn issue(&self, rank: usize, now: Moment, step: &Step) -> Progress;
     fn take(&self, rank: usize, now: Moment, ticket: u32) -> Option<Outcome>;
@@ -31,7 +31,7 @@ impl<W: World> Host for RefCell<W> {
     }
 }
 
-/// A world and what its ranks know of it.
+/// A world and the facts that its ranks know of it.
 pub struct Ground<'w> {
     host: &'w (dyn Host + 'w),
     features: Features,
@@ -46,7 +46,7 @@ impl<'w> Ground<'w> {
     }
 }
 
-/// One rank's place in its world: how far it is.
+/// One rank's place in its world: its progress.
 pub struct Seat<'w> {
     ground: &'w Ground<'w>,
     rank: usize,
@@ -66,7 +66,7 @@ impl<'w> Seat<'w> {
     }
 }
 
-/// A rank as another program sees it that runs as a part of the rank's own: as a member of a group, say.
+/// A rank as seen by another program that runs as a part of the rank's own program: for example as a member of a group.
 pub trait View {
     /// The rank, as the program around sees it.
     fn below(&self) -> &Rank<'_>;
@@ -78,11 +78,12 @@ pub trait View {
     fn size(&self) -> usize {
         self.below().size()
     }
-    /// What the rank below does for a step, which waits if that waits; nothing if there is nothing to do, and a circuit is then said to be open.
+    /// The step that the rank below performs for a step, which waits while that one waits. None if there is nothing to
+    /// do; a circuit then counts as open.
     fn step(&self, step: Step) -> Option<Step> {
         Some(step)
     }
-    /// What a step got that the rank below has done.
+    /// The result of a step, from the result that the rank below got for it.
     fn received(&self, _step: &Step, received: Received) -> Received {
         received
     }
@@ -111,7 +112,7 @@ impl<'r> Rank<'r> {
         Self { seat, view: None }
     }
 
-    /// The rank of `view`, as a program sees it that runs through that.
+    /// The rank of `view`, as seen by a program that runs through `view`.
     pub fn through(view: &'r dyn View) -> Self {
         Self { seat: view.below().seat, view: Some(view) }
     }
@@ -136,7 +137,7 @@ impl<'r> Rank<'r> {
         }
     }
 
-    /// Whether there is memory for so much scratch; always, in worlds that hold no data.
+    /// Checks that there is memory for `len` elements of scratch; always true in worlds that hold no data.
     ///
     /// # Errors
     /// As [`budget::check`](crate::budget::check).
@@ -144,14 +145,14 @@ impl<'r> Rank<'r> {
         self.world().check_scratch(len)
     }
 
-    /// How many circuits a program should open ahead of its messages, the same on all ranks: 0 where circuits come by
-    /// themselves. None where there are none.
+    /// Number of circuits that a program should open ahead of its messages, the same on all ranks: 0 where circuits
+    /// come by themselves. None where there are no circuits.
     pub fn circuits(&self) -> Option<usize> {
         self.view.map_or(self.ground().features.circuits, |view| view.circuits())
     }
 
-    /// The result of this rank is complete, and nothing in it will change: the collective returns to its caller. What
-    /// the program does from here on only serves other ranks. A program that does not say it is complete at its end.
+    /// The result of this rank is complete, and will not change: the collective returns to its caller. From here on the
+    /// program only serves other ranks. A program that never calls this function is complete at its end.
     pub fn complete(&self) {
         match self.view {
             Some(view) => view.complete(),
@@ -194,14 +195,14 @@ impl<'r> Rank<'r> {
         self.operation(Step::Compute { time_s })
     }
 
-    /// Opens a circuit to `peer` ahead of the messages to it; done when it is open, or refused: false, and messages get
-    /// theirs as they come. Free where the network has no circuits, and then true.
+    /// Opens a circuit to `peer` ahead of the messages to it; done when the circuit is open (true) or refused (false:
+    /// messages then get circuits as they come). Free where the network has no circuits, and then true.
     #[inline]
     pub fn connect(&self, peer: usize) -> Operation<'_, bool> {
         self.operation(Step::Connect { peer })
     }
 
-    /// Does without the circuit to `peer` from here on; done when it is released. Free where the network has no circuits.
+    /// Gives up the circuit to `peer`; done when the circuit is released. Free where the network has no circuits.
     #[inline]
     pub fn disconnect(&self, peer: usize) -> Operation<'_, ()> {
         self.operation(Step::Disconnect { peer })
@@ -280,7 +281,7 @@ impl<'r> Rank<'r> {
         Some((moment, view.received(step, received)))
     }
 
-    // What combinators have to know of the branch that is running.
+    // The facts about the running branch that combinators need.
 
     #[inline]
     pub(crate) fn moment(&self) -> Moment {
@@ -357,9 +358,9 @@ impl<'r> Rank<'r> {
     }
 }
 
-/// What a verb gives its program.
+/// The value that a verb gives its program.
 pub trait Output {
-    /// Of what its step received.
+    /// Makes the value from the result of the step.
     fn of(received: Received) -> Self;
 }
 

@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 pub enum Buffer {
-    /// What the caller contributes; programs only read it.
+    /// The caller's contribution; programs only read it.
     Input,
-    /// What the caller receives.
+    /// The caller's result.
     Result,
     /// Working memory of the program, see [`crate::Rank::scratch`].
     Scratch,
@@ -31,7 +31,7 @@ impl Span {
         Self { buffer, offset: 0, len }
     }
 
-    /// The span of no elements: what a barrier sends.
+    /// The span of no elements, as a barrier sends.
     pub const EMPTY: Self = Self::new(Buffer::Scratch, 0);
 
     /// `len` elements of this span, from its element `offset` on.

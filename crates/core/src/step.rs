@@ -1,4 +1,4 @@
-//! Steps: what a rank asks its world for.
+//! Steps: the requests of a rank to its world.
 
 use crate::Span;
 
@@ -10,7 +10,7 @@ pub type Tag = u32;
 pub enum Source {
     /// This rank only.
     Rank(u32),
-    /// Any rank: whoever comes first.
+    /// Any rank: the first message that comes.
     Any,
 }
 
@@ -24,7 +24,7 @@ impl Source {
     }
 }
 
-/// On which side of the target the source stands when the two are combined.
+/// The side of the target on which the source stands when the two are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Side {
@@ -34,8 +34,8 @@ pub enum Side {
     Right,
 }
 
-/// What a rank asks its world for.
-// With a tag of its own: hidden in one byte of a variant, it would have the others copied in odd pieces.
+/// A request of a rank to its world.
+// The tag has a word of its own: inside a variant it would split the copies of the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u64)]
 pub enum Step {
@@ -45,14 +45,14 @@ pub enum Step {
         to: usize,
         /// The message.
         data: Span,
-        /// What the send carries besides.
+        /// Further properties of the send.
         options: Options,
     },
     /// Receives into `into` a message of at most its length.
     Recv {
         /// The sender, if it must be a certain one.
         from: Source,
-        /// Where the message goes.
+        /// The destination of the message.
         into: Span,
         /// The tag of the message.
         tag: Tag,
@@ -68,9 +68,9 @@ pub enum Step {
     },
     /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
     Copy {
-        /// What is copied.
+        /// The source of the data.
         source: Span,
-        /// Where to.
+        /// The destination of the data.
         target: Span,
     },
     /// Computes for some time.
@@ -78,7 +78,7 @@ pub enum Step {
         /// In seconds.
         time_s: f64,
     },
-    /// Opens a circuit to `peer`. What is received has a length of 1 if it is open, or if the network has no circuits.
+    /// Opens a circuit to `peer`. The received length is 1 if the circuit is open, or if the network has no circuits.
     Connect {
         /// The other end.
         peer: usize,
@@ -90,21 +90,22 @@ pub enum Step {
     },
 }
 
-/// What a send may carry besides its data.
+/// The properties of a send besides its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
     /// Matched by the receive.
     pub tag: Tag,
-    /// The sender goes on as soon as its processor is free of the message; the data must not change before it has left.
+    /// True if the sender continues when its processor is free of the message; the data must not change before the
+    /// message has left.
     pub is_posted: bool,
-    /// Done no earlier than its receive has been posted, as a rendezvous, however short it is. Worlds without time take it
-    /// for any other message.
+    /// True if the send is done no earlier than its receive has been posted, as a rendezvous, however short the
+    /// message. Worlds without time treat it as any other message.
     pub is_synchronous: bool,
     /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
     pub gap_packets: f64,
 }
 
-/// What a step got: of a receive, the sender and the number of elements, at most the length of the receiving span.
+/// The result of a step: of a receive, the sender and the number of elements, at most the length of the receiving span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The sender.

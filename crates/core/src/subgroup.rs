@@ -1,4 +1,4 @@
-//! Some of the ranks, as if there were no others: programs run among them as they stand.
+//! A subset of the ranks, as if there were no others: programs run on the subset unchanged.
 
 use std::cell::OnceCell;
 
@@ -11,14 +11,14 @@ pub struct Subgroup<'r> {
     rank: &'r Rank<'r>,
     members: &'r [usize],
     place: usize,
-    /// What the program's input and result are to the rank.
+    /// The rank's spans that serve as the program's input and result.
     input: Span,
     result: Span,
     /// Added to the tags of the program's messages.
     first_tag: Tag,
-    /// How many of the rank's elements one of the program's is.
+    /// The rank's elements per element of the program.
     element: usize,
-    /// Where it is noted when the program is complete.
+    /// The cell for the moment at which the program is complete.
     completed: Option<&'r OnceCell<Moment>>,
     /// Whether its programs ask for circuits.
     has_circuits: bool,
@@ -46,12 +46,12 @@ impl<'r> Subgroup<'r> {
         Self { rank, members, place, input, result, first_tag, element, completed: None, has_circuits: true }
     }
 
-    /// The same, and when the program says that it is complete, that is noted.
+    /// The same; the moment at which the program is complete is noted in `completed`.
     pub fn completing(self, completed: &'r OnceCell<Moment>) -> Self {
         Self { completed: Some(completed), ..self }
     }
 
-    /// The same, in which circuits come with the messages: what programs ask for at a time would be one wish.
+    /// The same, in which circuits come with the messages: simultaneous requests of programs would count as one wish.
     pub fn without_circuits(self) -> Self {
         Self { has_circuits: false, ..self }
     }

@@ -1,4 +1,4 @@
-//! `tokens`: what a branch of a rank has done, and another waits for, again and again.
+//! `tokens`: one branch of a rank reports completions that another waits for, again and again.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -9,18 +9,18 @@ use crate::rank::Rank;
 use crate::{Moment, Path};
 
 impl Rank<'_> {
-    /// A place where branches of this rank put tokens and others take them; so many are there from now on.
+    /// A place where branches of this rank put tokens and others take them; `count` tokens are there at the start.
     pub fn tokens(&self, count: usize) -> Tokens<'_> {
         Tokens::new(self, count)
     }
 }
 
-/// What some branches of a rank put and others take, in the order in which it was put: see [`Rank::tokens`].
+/// Tokens that some branches of a rank put and others take, in the order in which they were put: see [`Rank::tokens`].
 pub struct Tokens<'r> {
     rank: &'r Rank<'r>,
-    /// When each was put.
+    /// The moment at which each token was put.
     put: RefCell<VecDeque<Moment>>,
-    /// What all branches that wait have in common, and how to wake them.
+    /// The common path of all branches that wait, and the waker for them.
     waiting: Cell<Option<Path>>,
     waker: OnceCell<Waker>,
 }

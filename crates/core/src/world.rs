@@ -1,13 +1,13 @@
-//! What gives the verbs of programs a meaning.
+//! Worlds: the meaning of the verbs of programs.
 //!
 //! A verb becomes a [`Step`]. Its rank issues the step to the world, at the moment of the branch that runs:
 //!
 //! ```text
 //!            issue                     take
-//!   (new) ──────────┬─▶ Waits(ticket) ──────┬─▶ done: a moment and what was received
+//!   (new) ──────────┬─▶ Waits(ticket) ──────┬─▶ done: a moment and the result
 //!                   │        │   ▲          │
 //!                   │        │   └──────────┘ not yet
-//!                   │        └─ withdraw ───────▶ the branch was dropped: nobody asks any more
+//!                   │        └─ withdraw ───────▶ the branch was dropped: the step takes no outcome
 //!                   ├─▶ Done ─────────────────▶ done at once
 //!                   └─▶ Never ────────────────▶ the rank waits for ever; the world says why when it is asked
 //! ```
@@ -16,14 +16,14 @@
 //!   give the number to another step.
 //! - [`At::now`] is the moment of the branch, the same at each take as it was at the issue: a branch whose step waits does
 //!   not move. The moment that comes with the outcome is where the branch goes on.
-//! - Moments order the steps of one rank: what a branch does after a step, or after a `join`, is at a later moment.
+//! - Moments order the steps of one rank: the steps of a branch after a step, or after a `join`, are at later moments.
 //! - A world whose branches are told apart ([`Features::path`]) wakes a branch by its [`Path`]: the branch that waits for a
 //!   ticket, and all those on the way to it, are polled; others need not be.
 
 use crate::step::{Received, Step};
 use crate::{Moment, Moments, Path, Result, Span};
 
-/// Who asks, and when.
+/// The rank that asks, and its moment.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
     /// The rank.
@@ -32,27 +32,27 @@ pub struct At {
     pub now: Moment,
 }
 
-/// When a step was done, and what it got.
+/// The moment at which a step was done, and the step's result.
 pub type Outcome = (Moment, Received);
 
-/// What a world answers to a step.
+/// The answer of a world to a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
-    /// It is done.
+    /// The step is done.
     Done(Outcome),
-    /// Its outcome will be known under this ticket.
+    /// The outcome of the step will be known under this ticket.
     Waits(u32),
-    /// It will never be done.
+    /// The step will never be done.
     Never,
 }
 
-/// What programs and their branches have to know of a world; the same for a whole run.
+/// The properties of a world that programs and their branches have to know; the same for a whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
     /// The path of a program: [`Path::ROOT`] in a world that knows which branch can go on, else [`Path::WHOLE`].
     pub path: Path,
-    /// How many circuits a program should open ahead of its messages, the same on all ranks: 0 where circuits come by
-    /// themselves. None where there are none.
+    /// Number of circuits that a program should open ahead of its messages, the same on all ranks: 0 where circuits
+    /// come by themselves. None where there are no circuits.
     pub circuits: Option<usize>,
     /// Whether a `first` waits until both of its branches have ended: where ranks do not run in the order of time, the
     /// first branch to end need not be the earlier one.
@@ -68,11 +68,11 @@ impl Features {
 
 /// Gives the verbs of all ranks' programs a meaning: a state machine, to which ranks issue their steps.
 pub trait World {
-    /// What programs have to know.
+    /// The properties that programs have to know.
     fn features(&self) -> Features {
         Features::PLAIN
     }
-    /// The next rank that can go on; none when no rank ever will. What a world does of its own accord, it does here.
+    /// The next rank that can go on; none when no rank ever will. A world acts of its own accord only here.
     fn next(&mut self) -> Option<usize>;
     /// A rank's step begins.
     fn issue(&mut self, at: At, step: &Step) -> Progress;
@@ -84,7 +84,7 @@ pub trait World {
     fn withdraw(&mut self, rank: usize, ticket: u32);
     /// `len` fresh elements of working memory of `rank`.
     fn scratch(&mut self, rank: usize, len: usize) -> Span;
-    /// Whether there is memory for so much scratch; always, in worlds that hold no data.
+    /// Checks that there is memory for so much scratch; always true in worlds that hold no data.
     ///
     /// # Errors
     /// As [`budget::check`](crate::budget::check).
@@ -95,7 +95,7 @@ pub trait World {
     fn complete(&mut self, _rank: usize, _now: Moment) {}
     /// The program of `rank` has ended.
     fn end(&mut self, _rank: usize, _now: Moment) {}
-    /// What a moment is in seconds by the clock of its rank; none in a world without time.
+    /// The time of a moment in seconds, by the clock of its rank; none in a world without time.
     fn time_s(&self, _now: Moment) -> Option<f64> {
         None
     }
@@ -111,6 +111,6 @@ pub trait World {
     fn can_go_on(&self, _rank: usize, _path: Path) -> bool {
         true
     }
-    /// What this branch of `rank` waits for has happened in another branch.
+    /// The event that this branch of `rank` waits for has happened in another branch.
     fn wake(&mut self, _rank: usize, _path: Path) {}
 }

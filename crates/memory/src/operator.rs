@@ -2,7 +2,7 @@
 
 use hocket_core::{Error, Result, Side};
 
-/// An operator, described as MPI does: by the size of an element, whether operands commute, and a function.
+/// An operator, described as in MPI: by the size of an element, whether operands commute, and a function.
 pub struct Operator {
     /// Size of one element, in bytes.
     pub element_bytes: usize,

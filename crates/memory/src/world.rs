@@ -23,17 +23,17 @@ pub fn run(
     run_with_circuits(program, call, operator, inputs, Circuits::default())
 }
 
-/// What programs are told of circuits, which messages do not need here.
+/// The circuits that programs are told of; messages need none here.
 #[derive(Clone, Copy, Debug)]
 pub struct Circuits {
-    /// How many a program should open ahead of its messages.
+    /// Number of circuits that a program should open ahead of its messages.
     pub ports: Option<usize>,
     /// Whether a rank that connects to a peer gets its circuit.
     pub opens: fn(usize, usize) -> bool,
 }
 
 impl Default for Circuits {
-    /// There are none.
+    /// No circuits.
     fn default() -> Self {
         Self { ports: None, opens: |_, _| true }
     }
@@ -77,7 +77,7 @@ fn check_inputs(call: &Call, inputs: &[Vec<u8>]) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is memory for a copy of each input, and for each result twice: it is handed out as a copy.
+/// Checks that there is memory for a copy of each input, and for two of each result, which is handed out as a copy.
 fn check_room(call: &Call) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + 2 * call.result_room(rank)) as f64;
     let bytes = (0..call.ranks).map(elements).sum::<f64>() * call.element_bytes as f64;
@@ -172,7 +172,7 @@ impl<'a> InMemory<'a> {
         self.ready.push(to);
     }
 
-    /// Whether an operation may write `target`; one that may not is what the run fails with.
+    /// Whether an operation may write `target`. If not, the run fails with an error that names the operation.
     fn may_write(&mut self, rank: usize, target: Span, operation: &str) -> bool {
         let may_write = self.call.may_write(rank, target);
         if !may_write {

@@ -8,9 +8,9 @@ use hocket_core::{Buffer, Span};
 pub struct Layout {
     /// Bytes from one element to the next.
     pub extent: isize,
-    /// First byte that an element touches, counted from where it lies.
+    /// First byte that an element touches, counted from its address.
     pub true_lower_bound: isize,
-    /// How many bytes from there to the last one.
+    /// Number of bytes from there to the last one.
     pub true_extent: usize,
 }
 
@@ -80,7 +80,7 @@ impl Buffers {
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
-    /// Where the first element of a span lies; spans of working memory do not cross pieces.
+    /// The address of the first element of a span; spans of working memory do not cross pieces.
     pub fn at(&self, span: Span) -> *mut u8 {
         let (base, offset) = match span.buffer {
             Buffer::Input => (self.input, span.offset),
@@ -114,7 +114,7 @@ impl Buffers {
         }
     }
 
-    /// Where element 0 of a piece lies, so that all of them are inside.
+    /// The address of element 0 of a piece, such that all elements lie inside.
     fn origin(&self, piece: &Piece) -> *mut u8 {
         let Layout { extent, true_lower_bound, .. } = self.layout;
         let down = if extent < 0 { (piece.len as isize - 1) * -extent } else { 0 };

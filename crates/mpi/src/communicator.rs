@@ -28,11 +28,11 @@ pub struct Communicator {
     /// Operations that are not running, the one used last at the end.
     #[expect(clippy::vec_box, reason = "C is given the boxes, and a new one would have to be allocated")]
     idle: Vec<Box<Operation>>,
-    /// Calls that are left to MPI: the call, whether it is nonblocking, and the reason.
+    /// Calls that are left to MPI: the call, true if it is nonblocking, and the reason.
     passed: Vec<(Call, bool, CString)>,
 }
 
-/// Operations that a communicator keeps, and calls of which it remembers that they are left to MPI.
+/// The most operations that a communicator keeps, and the most calls that it remembers as left to MPI.
 const MOST_KEPT: usize = 32;
 
 impl Communicator {
@@ -41,7 +41,7 @@ impl Communicator {
         Self { rank, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
     }
 
-    /// The algorithm that `rules` have for the call, not yet started. With other rules than before, what was kept of
+    /// The algorithm that `rules` have for the call, not yet started. With other rules than before, everything kept of
     /// earlier calls is dropped.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use hocket_core::{Call, Collective, Counts};
 
 use crate::{Communicator, Layout, Log, Operation, Progress, Transport};
 
-/// The rules set last: they are never dropped, as communicators know them by their place.
+/// The rules set last: they are never dropped, because communicators know them by their address.
 static RULES: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
 static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
 static LOG: Mutex<Log> = Mutex::new(Log::new());
@@ -61,7 +61,7 @@ pub extern "C" fn hocket_interface() -> c_int {
 }
 
 fn rules() -> &'static Rules {
-    // SAFETY: what is stored there is never dropped.
+    // SAFETY: rules stored there are never dropped.
     unsafe { RULES.load(Ordering::Acquire).as_ref() }.unwrap_or_else(|| LazyLock::force(&NO_RULES))
 }
 

@@ -18,7 +18,7 @@ struct Count {
 }
 
 impl Log {
-    /// None.
+    /// An empty log.
     pub const fn new() -> Self {
         Self { ran: BTreeMap::new(), passed: BTreeMap::new() }
     }
@@ -46,7 +46,7 @@ fn count(counts: &mut BTreeMap<String, BTreeMap<String, Count>>, function: &str,
 }
 
 impl fmt::Display for Log {
-    /// A line for each; numbers first, so that they stand below each other.
+    /// One line for each entry; numbers first, so that they are aligned.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>9} {:>15} {:>11}  function, algorithm", "calls", "bytes", "time")?;
         let pairs = |counts: &BTreeMap<String, BTreeMap<String, Count>>| -> Vec<(String, String, Count)> {

@@ -47,7 +47,7 @@ impl Operation {
         Self { program, again, process, has_ended, entry, call, layout, is_nonblocking }
     }
 
-    /// Starts it on these buffers; `user` is what the transport's functions are called with.
+    /// Starts the program on these buffers; the transport's functions are called with `user`.
     pub fn start(&mut self, user: *mut c_void, input: *mut u8, result: *mut u8) {
         self.process.world.borrow_mut().restart(user, input, result);
         self.program.restart();
@@ -55,7 +55,7 @@ impl Operation {
         self.resume();
     }
 
-    /// Goes on as far as it can. If it `may_wait`, it waits for messages when it can do nothing else.
+    /// Continues as far as possible. If it `may_wait`, it waits for messages when it can do nothing else.
     pub fn advance(&mut self, may_wait: bool) -> Progress {
         while self.state() == Progress::Waits {
             let has_news = self.process.world.borrow_mut().look(may_wait);

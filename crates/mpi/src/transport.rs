@@ -17,8 +17,8 @@ pub struct Ended {
 /// Where a receive that takes a message from any rank takes it from.
 pub const ANY_SOURCE: i32 = -1;
 
-/// The functions. Each returns 0, or a code of the caller's that the operation then fails with. `user` is what the
-/// operation was started with.
+/// The functions. Each returns 0, or a code of the caller's with which the operation then fails. Each gets the `user`
+/// with which the operation was started.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Transport {

@@ -16,7 +16,7 @@ use crate::transport::{ANY_SOURCE, Ended, Failure, Link, Transport};
 pub struct Process {
     rank: usize,
     size: usize,
-    /// What the rank has under way.
+    /// The rank's part of the operation.
     pub world: RefCell<Messages>,
 }
 
@@ -47,9 +47,9 @@ pub struct Messages {
     spare: Span,
     /// Messages under way, and the branches that wait for them.
     slots: Slots<Received, Path>,
-    /// How many.
+    /// Number of messages under way.
     under_way: usize,
-    /// Slots of branches that compute, and when they are done.
+    /// Slots of branches that compute, and the times at which they are done.
     computing: Vec<(u32, Instant)>,
     woken: Woken,
     failure: Option<Failure>,
@@ -92,22 +92,22 @@ impl Messages {
         self.under_way == 0
     }
 
-    /// What went wrong.
+    /// The failure, if there was one.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// The program was polled: nobody is known to be able to go on.
+    /// The program was polled: no branch is known to be able to go on.
     pub fn polled(&mut self) {
         self.woken = Woken::NONE;
     }
 
-    /// Whether some branch computes; it can go on at any time.
+    /// Whether some branch computes; such a branch can go on at any time.
     pub fn is_computing(&self) -> bool {
         !self.computing.is_empty()
     }
 
-    /// Takes messages that have ended. Returns whether there were any. Waits for one if it may, and nobody computes.
+    /// Takes messages that have ended. Returns true if there were any. Waits for one if it may and no branch computes.
     pub fn look(&mut self, may_wait: bool) -> bool {
         let mut room = [Ended::default(); ENDED_AT_A_LOOK];
         let may_wait = may_wait && !self.is_computing();

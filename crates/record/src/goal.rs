@@ -1,4 +1,4 @@
-//! GOAL, the text format of LogGOPSim: per rank, labelled sends, receives and calculations, and which requires which.
+//! GOAL, the text format of LogGOPSim: per rank, labelled sends, receives and calculations, and their dependencies.
 //!
 //! Source: T. Hoefler, C. Siebert, A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009. Sizes are in bytes,
 //! calculations in nanoseconds. GOAL knows no reductions or copies: they are written as calculations.
@@ -10,7 +10,7 @@ use hocket_core::{Buffer, Error, Result, Span};
 
 use crate::schedule::{Action, Schedule, Task};
 
-/// Writes a schedule as GOAL; reductions and copies cost so many seconds per byte.
+/// Writes a schedule as GOAL; reductions and copies cost the given seconds per byte.
 ///
 /// # Errors
 /// A calculation that takes longer than GOAL can say.
@@ -51,7 +51,7 @@ pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64
 /// Reads GOAL; `file` is the name that messages give.
 ///
 /// # Errors
-/// Text that is not GOAL: file, line, and what was expected.
+/// Text that is not GOAL: file, line, and the expected text.
 pub fn from_goal(text: &str, file: &str) -> Result<Schedule> {
     let open_comment = |line| Error::new("a comment without end, expected \"*/\"").at(format!("{file}:{line}"));
     let mut reader = Reader { tokens: tokens(text).map_err(open_comment)?, at: 0, line: 1 };
@@ -66,7 +66,7 @@ const MOST_RANKS: usize = 1 << 26;
 const MOST_BYTES: u64 = 1 << 53;
 /// A hundred days, counted exactly by a double.
 const MOST_NANOSECONDS: u64 = 1 << 53;
-/// Of a word that is not understood, so much is told.
+/// Characters that a message shows of a word that is not understood.
 const MOST_SHOWN: usize = 40;
 
 /// A rank as it is read: tasks in the order of the text, which may name later ones.
@@ -223,7 +223,7 @@ fn shown(word: &str) -> String {
     }
 }
 
-/// The tasks, each behind those that it waits for; tasks that wait for none of each other keep their order.
+/// The tasks, each behind those that it waits for; tasks that do not depend on each other keep their order.
 fn in_order(tasks: Vec<Task>) -> Result<Vec<Task>> {
     let mut missing: Vec<_> = tasks.iter().map(|task| task.after.len() + task.after_start.len()).collect();
     let mut waiting = vec![Vec::new(); tasks.len()];

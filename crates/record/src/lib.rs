@@ -1,4 +1,4 @@
-//! The record world: what each rank does, as data. A schedule can be exported, read back, and run again in any world.
+//! The record world: the actions of each rank, as data. Schedules can be exported, read back, and run in any world.
 
 mod goal;
 mod program;

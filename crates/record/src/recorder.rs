@@ -12,7 +12,7 @@ use crate::schedule::{Action, Schedule, Task};
 /// Tasks between two looks at how much memory they take.
 const TASKS_PER_LOOK: usize = 1 << 18;
 
-/// Records what `program` does in `call`.
+/// Records the actions of `program` in `call`.
 ///
 /// # Errors
 /// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
@@ -63,7 +63,7 @@ fn fit_receives(schedule: &mut Schedule) -> Result<()> {
     Ok(())
 }
 
-/// What ranks do, recorded: each runs to its end before the next one begins.
+/// The recorded actions of ranks: each rank runs to its end before the next one begins.
 struct Recorder {
     ranks: Vec<Vec<Task>>,
     scratch: Vec<usize>,
@@ -89,7 +89,7 @@ impl Recorder {
         }
     }
 
-    /// The task that `step` is; none if it takes no time anywhere.
+    /// The task for `step`; none if the step takes no time in any world.
     fn task(&mut self, rank: usize, step: &Step) -> Option<Action> {
         Some(match *step {
             Step::Send { to, data, options } => Action::Send { to: to as u32, tag: options.tag, data },
@@ -178,8 +178,8 @@ impl World for Recorder {
     }
 }
 
-/// The tasks that a branch's next task waits for: of a moment, the first word says whether there are none, one, or several;
-/// the second is the number of the one, or of their list here.
+/// The tasks that a branch's next task waits for. The first word of a moment says whether there are none, one, or
+/// several; the second is the number of the one task, or of the list of tasks here.
 #[derive(Default)]
 struct Groups(Vec<Vec<u32>>);
 

@@ -1,11 +1,11 @@
-//! Static schedules: tasks and what they wait for.
+//! Static schedules: tasks and their dependencies.
 
 use std::collections::HashMap;
 
 use hocket_core::{Buffer, Error, Result, Side, Span, Tag};
 use serde::{Deserialize, Serialize};
 
-/// What every rank does. As a program it runs in any world, see [`hocket_core::Program`].
+/// The tasks of every rank. As a program it runs in any world, see [`hocket_core::Program`].
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
@@ -23,7 +23,7 @@ pub struct Schedule {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// What is done.
+    /// The action of the task.
     pub action: Action,
     /// Earlier tasks of the rank that must have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -33,7 +33,7 @@ pub struct Task {
     pub after_start: Vec<u32>,
 }
 
-/// What a task does.
+/// The action of a task.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -75,7 +75,7 @@ impl Action {
     }
 }
 
-/// How a [`Span`] is written.
+/// The written form of a [`Span`].
 #[derive(Deserialize, Serialize)]
 #[serde(remote = "Span", deny_unknown_fields)]
 struct Piece {
@@ -94,7 +94,7 @@ enum BufferName {
 }
 
 impl Task {
-    /// The pieces of buffers that it touches.
+    /// The pieces of buffers that the action touches.
     pub(crate) fn spans(&self) -> impl Iterator<Item = &Span> {
         let spans = match &self.action {
             Action::Send { data: one, .. } | Action::Recv { into: one, .. } => [Some(one), None],
@@ -112,7 +112,7 @@ impl Schedule {
     /// Reads the JSON that [`Schedule`] is written as; `file` is the name that messages give.
     ///
     /// # Errors
-    /// Not JSON, another format, or a schedule that makes no sense: file, line, and what was expected.
+    /// Not JSON, another format, or a schedule that makes no sense: file, line, and the expected value.
     pub fn from_json(text: &str, file: &str) -> Result<Self> {
         let place = |e: &serde_json::Error| format!("{file}:{}:{}", e.line(), e.column());
         let schedule: Self = serde_json::from_str(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;
@@ -139,8 +139,8 @@ impl Schedule {
         self.check_messages()
     }
 
-    /// Whether the longest message of each pair and tag fits its longest receive: else it is truncated, whichever it meets.
-    /// Messages that meet no receive at all are for the run to find.
+    /// Checks that the longest message of each pair and tag fits its longest receive: else it is truncated, whichever
+    /// receive it meets. The run finds messages that meet no receive at all.
     fn check_messages(&self) -> Result<()> {
         let mut room = HashMap::new();
         let tasks = || self.ranks.iter().enumerate().flat_map(|(rank, tasks)| tasks.iter().map(move |t| (rank, t)));
@@ -190,7 +190,7 @@ impl Schedule {
     }
 }
 
-/// What is wrong with JSON text, in the words of JSON and without the place.
+/// The error in JSON text, in the words of JSON and without the place.
 pub fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);

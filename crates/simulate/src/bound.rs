@@ -1,8 +1,8 @@
-//! Lower bounds: what no algorithm for a collective can beat on a machine.
+//! Lower bounds: times that no algorithm for a collective can beat on a machine.
 //!
-//! A collective demands that what one rank knows spreads, that elements cross from one set of ranks to the others, and that
-//! elements are combined ([`Demand`]). A network model says what that takes at least. Each bound holds by itself, and so does
-//! the greatest of them; their sum does not.
+//! A collective demands that the data of one rank spreads, that elements cross from one set of ranks to the others, and
+//! that elements are combined ([`Demand`]). A network model gives the least time for each demand. Each bound holds by
+//! itself, and so does the greatest of them; their sum does not.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,11 +16,11 @@ use network::Network;
 /// Times that no algorithm for a call can beat, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bound {
-    /// By messages that have to follow each other, and the ways that they go.
+    /// From messages that have to follow each other, and from the latency of their routes.
     pub latency_s: f64,
-    /// By bytes that have to pass a rank, its node, or a cut through the network.
+    /// From bytes that have to pass a rank, its node, or a cut through the network.
     pub bandwidth_s: f64,
-    /// By elements that have to be combined.
+    /// From elements that have to be combined.
     pub computation_s: f64,
 }
 
@@ -31,7 +31,7 @@ impl Bound {
     }
 }
 
-/// What no algorithm for `call`, of a collective of this demand, can beat on `platform`, with noise or without.
+/// The times that no algorithm for `call`, with this demand, can beat on `platform`, with noise or without.
 ///
 /// # Errors
 /// More ranks than the network has room for.
@@ -55,7 +55,7 @@ impl network::Visitor for Bounding<'_> {
     }
 }
 
-/// What a call of at least two ranks demands of a network and its nodes.
+/// The demands of a call of at least two ranks on a network and its nodes.
 pub struct Demanded<'a> {
     /// The call.
     pub call: &'a Call,
@@ -64,7 +64,7 @@ pub struct Demanded<'a> {
 }
 
 impl Demanded<'_> {
-    /// How far what one rank knows has to travel.
+    /// The ranks that the data of one rank has to reach, or whose data has to reach one rank.
     pub fn spread(&self) -> Option<Spread> {
         (self.demand.spread)(self.call)
     }
@@ -75,7 +75,7 @@ impl Demanded<'_> {
         (leaving(within).max(leaving(&|rank| !within(rank))) * self.call.element_bytes) as f64
     }
 
-    /// Bytes that some rank has to send, or to receive: of those tried by itself, or of all on average.
+    /// Bytes that some rank has to send, or to receive: the most of the ranks tried, or the average if greater.
     pub fn bytes_of_a_rank(&self) -> f64 {
         let on_average = ((self.demand.carried)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
         let by_itself = |rank: usize| self.crossing_bytes(&|other| other == rank);
@@ -89,29 +89,29 @@ impl Demanded<'_> {
         [0, root, ranks - 1, fullest].into_iter()
     }
 
-    /// How long some rank has to combine elements if it does one thing at a time, in seconds.
+    /// The time that some rank spends on combining elements if it does one thing at a time, in seconds.
     pub fn combining_s(&self) -> f64 {
         let bytes = ((self.demand.combined)(self.call) * self.call.element_bytes) as f64;
         bytes / self.call.ranks as f64 * self.node.reduce_s_per_byte
     }
 }
 
-/// Rounds after which `count` ranks can know what one rank knew, if in each round every rank that knows tells `ports` others:
-/// the least r for which (ports + 1)^r >= count. Without a limit of ports one round is enough.
+/// Rounds after which `count` ranks can know the data of one rank, if in each round every rank that knows it tells
+/// `ports` others: the least r for which (ports + 1)^r >= count. Without a limit of ports one round is enough.
 pub fn rounds(count: usize, ports: Option<usize>) -> usize {
     let told = |known: &usize| Some(ports.map_or(usize::MAX, |ports| known.saturating_mul(ports.saturating_add(1))));
     std::iter::successors(Some(1_usize), told).take_while(|known| *known < count).count()
 }
 
-/// The time after which `count` ranks can know what one rank knew, if every rank that knows tells one more every `gap_s`, and a
-/// rank knows `delay_s` after it began to be told.
+/// The time after which `count` ranks can know the data of one rank, if every rank that knows it tells one more every
+/// `gap_s`, and a rank knows it `delay_s` after the sender began to tell.
 ///
 /// Source: R. M. Karp, A. Sahay, E. E. Santos, K. E. Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993.
 pub fn telling_s(count: usize, delay_s: f64, gap_s: f64) -> f64 {
     if count < 2 || gap_s <= 0.0 || delay_s <= 0.0 {
         return if count < 2 { 0.0 } else { delay_s };
     }
-    // The times at which further ranks will know, as bits, which sort as the times do; and how many ranks these are.
+    // The times at which further ranks will know, as bits, which sort as the times do; and the number of these ranks.
     let mut next = BinaryHeap::from([Reverse((delay_s.to_bits(), 1_usize))]);
     let mut known = 1_usize;
     while let Some(Reverse((time, mut told))) = next.pop() {
@@ -145,8 +145,8 @@ mod tests {
         assert_eq!((rounds(1, None), rounds(2, None), rounds(1 << 26, None)), (0, 1, 1));
     }
 
-    /// With gap = delay everybody tells one in each delay: doubling. The example of Karp et al., figure 1 (L = 6, o = 2, g = 4, so
-    /// delay 10 and gap 4): 8 processors know after 24.
+    /// With gap = delay every rank tells one in each delay: doubling. The example of Karp et al., figure 1 (L = 6, o =
+    /// 2, g = 4, so delay 10 and gap 4): 8 processors know after 24.
     #[test]
     fn telling_is_doubling_or_karps_tree() {
         for count in 1..200 {

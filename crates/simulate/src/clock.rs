@@ -1,4 +1,4 @@
-//! What a point in virtual time is: a number; a number with a place in the program, where noise needs it; or a symbol.
+//! Points in virtual time: a number; a number with a place in the program, where noise needs it; or a symbol.
 
 use std::cmp::Ordering;
 
@@ -12,13 +12,13 @@ pub trait Clock: Copy {
     fn max(self, other: Self) -> Self;
     /// So many seconds later.
     fn plus(self, seconds: f64) -> Self;
-    /// How it lies to `other`; none when that is not known.
+    /// The order of this point and `other`; none when it is not known.
     fn order(self, other: Self) -> Option<Ordering>;
-    /// Whether what is issued at this time certainly comes after what was issued at `other`.
+    /// Whether an operation issued at this time certainly comes after one issued at `other`.
     fn is_issued_after(self, other: Self) -> bool {
         self.order(other) == Some(Ordering::Greater)
     }
-    /// The place in the program at which the operation begins that is issued now.
+    /// The place in the program at which the operation issued now begins.
     fn position(self) -> u64;
     /// The value in seconds; not a number when that is not known.
     fn seconds(self) -> f64;
@@ -87,14 +87,14 @@ impl Clock for Placed {
     }
 }
 
-/// What an operation occupies, for how long, and whose noise delays it.
+/// The resource that an operation occupies, the length of time, and the ranks that determine its noise.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage {
     pub resource: Resource,
     pub length_s: f64,
-    /// The rank that is hit.
+    /// The rank that the noise hits.
     pub victim: usize,
-    /// The rank that began the operation, and where in its program.
+    /// The rank that began the operation, and the operation's place in its program.
     pub origin: usize,
     pub position: u64,
 }
@@ -105,7 +105,7 @@ impl Passage {
         Self { resource: Resource::Network, length_s, victim: receiver, origin: sender, position }
     }
 
-    /// What a processor does.
+    /// The work of a processor.
     pub fn work(rank: usize, position: u64, length_s: f64) -> Self {
         Self { resource: Resource::Processor, length_s, victim: rank, origin: rank, position }
     }
@@ -126,7 +126,7 @@ pub trait Timing {
     fn moments(&mut self) -> &mut dyn Moments {
         unreachable!("asked for where there is one")
     }
-    /// When an operation that starts at `start` ends.
+    /// The end of an operation that starts at `start`.
     fn pass(&self, passage: Passage, start: Self::Clock) -> Self::Clock;
 }
 
@@ -162,7 +162,7 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// When a passage that started at `start_s` ends, which would be at `end_s` without noise.
+    /// The end of a passage that started at `start_s` and would end at `end_s` without noise.
     pub fn delayed_s(&self, passage: Passage, start_s: f64, end_s: f64) -> f64 {
         let Some(model) = self.noise.on(passage.resource) else { return end_s };
         let Passage { resource, length_s, victim, origin, position } = passage;

@@ -1,8 +1,8 @@
 //! The dataflow engine: every rank runs ahead on its own clock, and messages carry their arrival times. No event queue.
 //!
-//! It applies when the order in which ranks are resumed cannot change a time: every receive names its source, each rank
-//! issues its sends in the order of their times, and so its receives; and on a network whose nodes remember something (a
-//! busy processor), all its operations. When that fails the engine says so, and the events engine takes over.
+//! It applies when the order in which ranks are resumed cannot change a time: every receive names its source; each rank
+//! issues its sends in the order of their times, and likewise its receives; and on a network whose nodes keep state (a
+//! busy processor), all its operations. When that fails, the engine reports it, and the events engine takes over.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use crate::network::{Departure, Network};
 use crate::ports::Usage;
 use crate::{Node, Options, Outcome, bytes, interrupted};
 
-/// Why there is no outcome.
+/// The reason why there is no outcome.
 pub enum Failure {
     /// The engine does not apply, for this reason.
     Inapplicable(String),
@@ -38,12 +38,12 @@ impl Failure {
     }
 }
 
-/// What is watched so that messages are matched in the order of time.
+/// The condition that is checked so that messages are matched in the order of time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// That a rank starts all its sends in that order, and so its receives: more than is needed, and soon done.
+    /// A rank starts all its sends in that order, and likewise its receives: stricter than necessary, and cheap.
     OfRanks,
-    /// That those of one pair with one tag are started in that order.
+    /// Messages of one pair with one tag are started in that order.
     OfPairs,
 }
 
@@ -76,9 +76,9 @@ pub fn run<N: Network, T: Timing>(
 /// A message that waits at its receiver.
 struct Message<C> {
     len: usize,
-    /// When it leaves; for a rendezvous, when its request does.
+    /// The time at which the message leaves; for a rendezvous, the time at which its request leaves.
     start: C,
-    /// When it arrives; for a rendezvous, when its request does.
+    /// The time at which the message arrives; for a rendezvous, the time at which its request arrives.
     time: C,
     /// The slot of a sender that waits for the receive.
     rendezvous: Option<u32>,
@@ -98,7 +98,7 @@ struct Deferred<C> {
 
 struct State<B, C> {
     busy: B,
-    /// When the node met its latest operation, and in which resumption it was issued; 0 for an arrived message.
+    /// The time at which the node met its latest operation, and the resumption that issued it; 0 for an arrival.
     latest: Option<(C, u32)>,
     sends: Latest,
     receives: Latest,
@@ -129,8 +129,8 @@ struct Simultaneous {
     peers: HashSet<(u32, Tag)>,
 }
 
-/// When the latest send to, or receive from, each peer with each tag was issued: the first ones of a rank in a list of its
-/// own, where they are soon found, the others in a table.
+/// The times at which the latest send to, or receive from, each peer with each tag was issued: for the first pairs of a
+/// rank in a list of its own, which is fast to search, for the others in a table.
 struct Pairs<C> {
     first: Vec<Vec<(u64, C)>>,
     others: FxHashMap<(usize, u64), C>,
@@ -144,7 +144,7 @@ impl<C: Copy> Pairs<C> {
         Self { first: (0..ranks).map(|_| Vec::new()).collect(), others: FxHashMap::default() }
     }
 
-    /// Notes the time, and returns that of the one before.
+    /// Notes the time. Returns the previous one.
     fn replace(&mut self, rank: usize, direction: Direction, peer: u32, tag: Tag, time: C) -> Option<C> {
         let key = u64::from(peer) << 33 | u64::from(tag) << 1 | direction as u64;
         let list = &mut self.first[rank];
@@ -182,7 +182,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     simultaneous: HashMap<(Direction, usize), Simultaneous>,
     /// Under [`Order::OfPairs`]: the latest message of each pair with each tag.
     pairs: Option<Pairs<T::Clock>>,
-    /// Whether messages have to wait for ports.
+    /// The use of ports, which tells if messages would have to wait for one.
     sending: Usage<T::Clock>,
     receiving: Usage<T::Clock>,
 }
@@ -233,8 +233,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         self.refusal.get_or_insert(failure);
     }
 
-    /// Counts an operation. Returns whether it is to happen: once the user wants to stop none does, and each waits for ever,
-    /// because a rank may run ahead without end, and nothing but its own operations can hold it up.
+    /// Counts an operation. Returns true if it is to happen. Once the user wants to stop, no operation happens and each
+    /// waits for ever, because a rank may run ahead without end, and only its own operations can hold it up.
     #[inline(always)]
     fn goes_on(&mut self) -> bool {
         self.operations = self.operations.wrapping_add(1);
@@ -245,8 +245,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         !self.has_stopped
     }
 
-    /// Notes that the node meets an operation that the running rank issues at `time`. Where the node remembers
-    /// something it must come after all others; those of one time must come from one resumption.
+    /// Notes that the node meets an operation that the running rank issues at `time`. Where the node keeps state, the
+    /// operation must come after all others; operations of one time must come from one resumption.
     fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             let resume = self.resumes;
@@ -262,7 +262,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Notes that the node meets an arrived message at `time`, after what was issued at that time and before all else.
+    /// Notes that the node meets an arrived message at `time`, after those issued at that time and before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             if self.ranks[rank].latest.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
@@ -273,7 +273,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
-    /// that of time; and at one time there must not be two with the same peer and tag.
+    /// that of time; two messages issued at one time must differ in peer or tag.
     #[inline(always)]
     fn keep_order(&mut self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
         if let Some(pairs) = &mut self.pairs {
@@ -318,14 +318,14 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// A message that is at `rank` and asked for at `ready` is received: when that is done.
+    /// Receives a message that is at `rank` and asked for at `ready`. Returns the time at which that is done.
     fn accept(&mut self, rank: usize, ready: T::Clock, len: usize) -> T::Clock {
         self.meet_arrived(rank, ready);
         let bytes = self.bytes(len);
         self.network.accept(&mut self.ranks[rank].busy, ready, bytes)
     }
 
-    /// When a message that left `sender` is at its receiver.
+    /// The time at which a message that left `sender` is at its receiver.
     fn arrival(&self, departure: &Departure<T::Clock>, sender: usize, position: u64, receiver: usize) -> T::Clock {
         self.timing.pass(Passage::transfer(sender, position, receiver, departure.transfer_s), departure.start)
     }
@@ -342,7 +342,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         self.ready.push(rank);
     }
 
-    /// Both sides of a rendezvous are there: the message leaves.
+    /// Both sides of a rendezvous are ready: the message leaves.
     fn transfer(&mut self, sender: usize, request: T::Clock, posted: T::Clock, len: usize) -> Departure<T::Clock> {
         let (start, bytes) = (self.network.grant(request.max(posted)), self.bytes(len));
         let departure = self.network.inject(&mut self.ranks[sender].busy, start, bytes);

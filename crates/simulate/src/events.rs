@@ -1,10 +1,10 @@
 //! The events engine: all ranks in the order of time, driven by a queue of events.
 //!
 //! Events are ordered by (time, kind, sequence number), so a run is reproducible; a rank is resumed once for all its
-//! operations that are done at one time. A message is bound to its receive in the
-//! order in which it was sent when the receive names its source, and in the order of arrival when it takes any.
-//! Where messages meet in the network, it keeps a time of its own: what happens there at a time comes after the messages
-//! that leave then, and before all else; who gets which circuit, or port, is decided when all else at that time has happened.
+//! operations that are done at one time. A message is bound to its receive in the order in which it was sent when the
+//! receive names its source, and in the order of arrival when it takes any. Where messages meet, the network keeps a
+//! time of its own: its events at a time come after the messages that leave then, and before all others; circuits and
+//! ports are assigned when everything else at that time has happened.
 
 use std::collections::HashSet;
 
@@ -56,7 +56,7 @@ enum Action {
     Leave { flight: u32 },
     /// Something happens in the network.
     Advance,
-    /// Such a message is there.
+    /// A message that met others has arrived.
     Arrive { flight: u32 },
     /// An operation of `rank` is done.
     Complete { rank: u32, slot: u32, from: u32, len: usize },
@@ -64,16 +64,16 @@ enum Action {
     Inject { flight: u32 },
     /// A message has left its sender.
     Sent { flight: u32 },
-    /// A message that met its receive is there.
+    /// A message that is bound to its receive has arrived.
     Deliver { rank: u32, slot: u32, from: u32, len: usize },
-    /// A message is there that receives from any source may take.
+    /// A message that receives from any source may take has arrived.
     Probe { rank: u32 },
-    /// Who gets which circuit, or port, is decided.
+    /// Circuits and ports are assigned.
     Decide,
 }
 
 impl Action {
-    /// Of events at one time, those that let a rank go on come before messages.
+    /// Of events at one time, those that let a rank continue come before messages.
     fn kind(&self) -> u64 {
         match self {
             Self::Leave { .. } => 0,
@@ -85,15 +85,15 @@ impl Action {
     }
 }
 
-/// What is known of a message before it leaves.
+/// The facts about a message before it leaves.
 #[derive(Clone, Copy)]
 struct Envelope {
     from: u32,
     to: u32,
     len: usize,
-    /// Where in the sender's program it was sent.
+    /// The place in the sender's program at which the message was sent.
     position: u64,
-    /// How many messages were issued before, by all ranks.
+    /// Number of messages issued before, by all ranks.
     number: u64,
     gap_packets: f32,
     is_posted: bool,
@@ -106,9 +106,9 @@ struct Flying {
     left_s: f64,
     sender_slot: Option<u32>,
     receiver_slot: Option<u32>,
-    /// Where it waits for its receive.
+    /// The place at which the message waits for its receive.
     place: Option<u32>,
-    /// Of sent and arrived, how many it is not: either may come first.
+    /// How many of the two milestones (sent, arrived) are still ahead; either may come first.
     milestones_left: u8,
 }
 
@@ -121,7 +121,7 @@ impl Flying {
 /// A message that no receive is bound to yet.
 struct Message {
     envelope: Envelope,
-    /// When it arrives, infinite as long as nobody knows; for a rendezvous, when its request does.
+    /// The arrival time of the message, infinite while unknown; for a rendezvous, that of its request.
     time_s: f64,
     state: State,
 }
@@ -130,9 +130,9 @@ struct Message {
 enum State {
     /// Its arrival is known.
     Known,
-    /// It is on its way and will say when it is there.
+    /// The message is on its way, and its arrival is an event of the network.
     Flying(u32),
-    /// It waits for its receive, and this slot of its sender for it.
+    /// The message waits for its receive, and this slot of its sender waits for the message.
     Rendezvous(u32),
 }
 
@@ -146,8 +146,8 @@ fn is_preceded(mailboxes: &Mailboxes<Message, u32>, rank: usize, from: u32, tag:
         && mailboxes.unexpected(rank).any(|(sender, sent, _)| sender == from && sent == tag)
 }
 
-/// When the earliest message arrives that a receive from `source` with `tag` may take, and its sender: of messages of one
-/// sender it is the one sent first, though another may arrive before.
+/// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take: of messages
+/// of one sender it is the one sent first, though another may arrive before.
 fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
     let mut senders = HashSet::new();
     let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
@@ -155,7 +155,7 @@ fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, ta
     firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Sources and tags of receives, each once: where one finds no message the next of its kind does not, either.
+/// Sources and tags of receives, each pair once: if one receive finds no message, no other with its pair does.
 fn distinct<'a>(posted: impl Iterator<Item = &'a (Source, Tag, u32)>) -> impl Iterator<Item = (Source, Tag)> {
     let mut seen = Vec::new();
     posted.map(|(source, tag, _)| (*source, *tag)).filter(move |kind| {
@@ -189,9 +189,9 @@ pub struct Events<'a, N: Network> {
     looks: u64,
     is_interrupted: &'a dyn Fn() -> bool,
     failure: Option<Error>,
-    /// Room for what the network reports.
+    /// Room for the reports of the network.
     progress: Vec<(u32, Milestone)>,
-    /// Whether the network has circuits, and how many programs should open ahead.
+    /// Number of circuits that programs should open ahead, if the network has circuits.
     circuits: Option<usize>,
     /// Messages that wait for ports, where these are limited.
     queues: Option<Queues>,
@@ -199,11 +199,11 @@ pub struct Events<'a, N: Network> {
     issued: u64,
     /// Room for the messages that get their ports.
     starting: Vec<u32>,
-    /// Whether who gets which circuit, or port, will be decided at this time.
+    /// True if circuits or ports will be assigned at this time.
     is_deciding: bool,
 }
 
-/// What will happen, in its order.
+/// The events to come, in their order.
 struct Agenda {
     queue: Timetable<Action>,
     sequence: u64,
@@ -242,7 +242,7 @@ impl Flights {
         self.flying[number as usize].as_mut().expect(ON_ITS_WAY)
     }
 
-    /// The message has been sent, or has arrived; after both its number serves for another.
+    /// The message has been sent, or has arrived; after both, its number is free for another message.
     fn pass(&mut self, number: u32) -> Flying {
         let flying = self.get_mut(number);
         flying.milestones_left -= 1;
@@ -302,7 +302,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.agenda.at(time_s, action);
     }
 
-    /// Looks now and then whether the user wants to stop.
+    /// Checks from time to time if the user wants to stop.
     fn goes_on(&mut self) -> bool {
         let looks = (self.steps + self.issued) / EVENTS_PER_LOOK;
         if looks > self.looks {
@@ -337,7 +337,7 @@ impl<'a, N: Network> Events<'a, N> {
         Some(rank)
     }
 
-    /// An event happens, and all others of its kind at its time: ranks go on when all of these have happened.
+    /// Applies an event, and all others of its kind at its time: ranks continue when all of these have happened.
     fn happen_with_others(&mut self, event: Event) {
         let mut next = Some(event);
         while let Some(event) = next {
@@ -403,7 +403,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.at(self.trial.pass(passage, departure.start).time_s, Action::Arrive { flight });
     }
 
-    /// A message has left its sender, and lets its sending port go.
+    /// A message has left its sender, and releases its sending port.
     fn leave_port(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = self.flights.pass(flight);
         if let Some(slot) = sender_slot {
@@ -440,8 +440,8 @@ impl<'a, N: Network> Events<'a, N> {
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
 
-    /// When the processor is done with a message that would leave at `left_s` without noise: what it does for the message is
-    /// work, which noise delays.
+    /// The time at which the processor is done with a message that would leave at `left_s` without noise: the
+    /// processor's part of the message is work, which noise delays.
     fn delayed_departure_s(&mut self, envelope: &Envelope, left_s: f64) -> f64 {
         let latency_s = self.network.shared().map_or(0.0, |shared| shared.fabric().software_latency_s);
         let work = Passage::work(envelope.from as usize, envelope.position, latency_s);
@@ -450,7 +450,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.network.work(node, Placed::at(end_s), |end| end).time_s
     }
 
-    /// The sender of a rendezvous goes on without it; where its end is thrown away.
+    /// The sender of a rendezvous continues without it. Returns a slot whose outcome is discarded.
     fn post(&mut self, rank: usize, slot: u32, now_s: f64, len: usize) -> u32 {
         self.at(now_s, Action::Complete { rank: rank as u32, slot, from: rank as u32, len });
         let nobodys = self.outcomes.open();
@@ -478,7 +478,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// Lets happen what happens next in the network.
+    /// Advances the network to its next event.
     fn advance(&mut self, now_s: f64) {
         let mut progress = std::mem::take(&mut self.progress);
         if let Some(traffic) = &mut self.traffic {
@@ -488,7 +488,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// Tells ranks what happened in the network.
+    /// Tells ranks about events in the network.
     fn report(&mut self, now_s: f64, mut progress: Vec<(u32, Milestone)>) {
         for (flight, milestone) in progress.drain(..) {
             match milestone {
@@ -516,17 +516,17 @@ impl<'a, N: Network> Events<'a, N> {
         self.progress = progress;
     }
 
-    /// Does something with the circuits of the network, if it has any.
+    /// Applies `act` to the circuits of the network, if it has any.
     fn with_circuits<T>(&mut self, act: impl FnOnce(&mut dyn Switching) -> T) -> Option<T> {
         self.traffic.as_mut().and_then(|traffic| traffic.circuits().map(act))
     }
 
-    /// What happened to circuits.
+    /// The counts of circuit events.
     fn circuit_counts(&mut self) -> Option<CircuitCounts> {
         self.with_circuits(|circuits| circuits.counts())
     }
 
-    /// Has who gets which circuit, or port, decided when all else at this time has happened.
+    /// Lets circuits and ports be assigned when everything else at this time has happened.
     fn decide_later(&mut self, now_s: f64) {
         if !self.is_deciding && self.is_undecided() {
             self.is_deciding = true;
@@ -555,13 +555,13 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// Nothing will happen any more: somebody who waits for a circuit goes on without.
+    /// No event is left: a rank that waits for a circuit continues without one.
     fn give_way(&mut self, time_s: f64) -> Option<Event> {
         self.with_circuits(|circuits| circuits.give_way(time_s)).filter(|has_refused| *has_refused)?;
         Some(Event { time_s, key: Action::Decide.kind() << SEQUENCE_BITS, what: Action::Decide })
     }
 
-    /// A message that met others is there: it is delivered if its receive is there, and else waits for it.
+    /// A message that met others has arrived: it is delivered if its receive is posted, and else waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope, receiver_slot, place, .. } = self.flights.pass(flight);
         let Envelope { from, to, len, .. } = envelope;
@@ -581,7 +581,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// What each link carried.
+    /// The use of each link.
     fn links(&self) -> Vec<LinkUse> {
         self.traffic.as_ref().map(|traffic| traffic.links()).unwrap_or_default()
     }
@@ -614,13 +614,13 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// Gives messages that have arrived to the receives of `rank`, the earliest posted receive first, and to each the
-    /// earliest arrival that does not overtake another message of its sender. Looks again when the next one arrives.
+    /// earliest arrival that does not overtake another message of its sender. Tries again at the next arrival.
     fn match_arrived(&mut self, rank: usize, now: f64) {
         let mut has_matched = false;
         loop {
             let (found, next_s) = self.arrived(rank, now);
             let Some((from, tag)) = found else {
-                // A receive that was to take what another has taken would else never be looked at again.
+                // Otherwise a receive whose message another one has taken would never be looked at again.
                 if has_matched && next_s.is_finite() {
                     self.at(next_s, Action::Probe { rank: rank as u32 });
                 }
@@ -635,8 +635,8 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// The sender and tag of a message that a receive of `rank` may take now; and when the earliest of those arrives that were
-    /// looked at.
+    /// The sender and tag of a message that a receive of `rank` may take now; and the earliest arrival time of the
+    /// messages that were looked at.
     fn arrived(&self, rank: usize, now: f64) -> (Option<(u32, Tag)>, f64) {
         let mut next_s = f64::INFINITY;
         let found = distinct(self.mailboxes.posted(rank)).find_map(|(source, tag)| {

@@ -1,4 +1,4 @@
-//! A world in virtual time: what verbs are to a clockwork, and what is counted and traced.
+//! A world in virtual time: verbs as operations of a clockwork, counts and traces.
 
 use hocket_core::{
     At, Buffer, Call, Features, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag, World,
@@ -11,10 +11,10 @@ use crate::clock::Clock;
 use crate::network::{CircuitCounts, LinkUse};
 use crate::trace::{Kind, Record};
 
-/// When a step was done, and what it got.
+/// The time at which a step was done, and the step's result.
 pub type Arrival<C> = (C, Received);
 
-/// What a clockwork answers to a step: as [`Progress`], in its own time.
+/// The answer of a clockwork to a step: as [`Progress`], in its own time.
 pub enum Begun<C> {
     /// The outcome of the step is known.
     Done(Arrival<C>),
@@ -26,7 +26,7 @@ pub enum Begun<C> {
 
 /// Keeps virtual time for all ranks.
 pub trait Clockwork {
-    /// What time it is.
+    /// The type of points in time.
     type Clock: Clock;
 
     /// As [`World::features`].
@@ -46,13 +46,14 @@ pub trait Clockwork {
     fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Begun<Self::Clock>;
     /// `rank` is asked at `now` to work for `duration_s`.
     fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
-    /// `rank` connects at `now`, or disconnects, where there are circuits. The outcome has a length of 1 if there is one.
+    /// `rank` connects at `now`, or disconnects, where there are circuits. The outcome has a length of 1 if a circuit
+    /// is open.
     fn switch(&mut self, rank: usize, now: Self::Clock, change: Change) -> Begun<Self::Clock> {
         Begun::Done((now, Received { source: rank as u32, len: usize::from(change.connects) }))
     }
     /// The outcome of a step that waited, once it is known.
     fn take(&mut self, slot: u32) -> Option<Arrival<Self::Clock>>;
-    /// This branch waits for that outcome.
+    /// This branch waits for the outcome in this slot.
     fn wait(&mut self, _slot: u32, _path: Path) {}
     /// Nobody waits for this step any more.
     fn withdraw(&mut self, rank: usize, slot: u32);
@@ -70,8 +71,8 @@ pub trait Clockwork {
     }
 }
 
-/// What a simulation found. A field is serialised under its name, but for times, records and links, which results have in
-/// another shape, and the engine, which a replay does not choose.
+/// The outcome of a simulation. A field is serialised under its name, except times, records and links, which results
+/// have in another shape, and the engine, which a replay does not choose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that ran: "dataflow" or "events".
@@ -84,13 +85,13 @@ pub struct Outcome {
     pub messages: u64,
     /// Bytes of these messages.
     pub message_bytes: u64,
-    /// What each rank did when, in order of rank and time; empty unless asked for.
+    /// The operations of each rank, in order of rank and time; empty unless asked for.
     #[serde(skip)]
     pub trace: Vec<Record>,
-    /// What each link of the network carried; empty where messages do not meet.
+    /// The use of each link of the network; empty where messages do not meet.
     #[serde(skip)]
     pub links: Vec<LinkUse>,
-    /// What happened to circuits; none where the network has no circuits.
+    /// The counts of circuit events; none where the network has no circuits.
     pub circuits: Option<CircuitCounts>,
 }
 
@@ -137,14 +138,14 @@ pub struct InTime<C: Clockwork> {
     trace: Option<Trace>,
 }
 
-/// What ranks did, and the steps that wait.
+/// The operations of ranks, and the steps that wait.
 #[derive(Default)]
 struct Trace {
     records: Vec<Record>,
     waiting: FxHashMap<u32, Step>,
 }
 
-/// Bytes that are kept of each rank, besides what the clockwork keeps.
+/// Bytes that are kept for each rank, besides those that the clockwork keeps.
 pub fn kept_bytes<C>() -> usize {
     size_of::<usize>() + size_of::<Option<C>>() + size_of::<bool>()
 }
@@ -166,7 +167,7 @@ impl<C: Clockwork> InTime<C> {
         }
     }
 
-    /// The clockwork, when the result of each rank was complete, and what `engine` found.
+    /// The clockwork, the times at which the ranks' results were complete, and the outcome that `engine` found.
     pub fn into_outcome(self, engine: &'static str) -> (C, Vec<C::Clock>, Outcome) {
         let mut trace = self.trace.unwrap_or_default().records;
         Record::sort(&mut trace);
@@ -219,7 +220,7 @@ impl<C: Clockwork> InTime<C> {
         self.clockwork.work(rank, now, duration_s)
     }
 
-    /// Begins a step that is no message.
+    /// Begins a step that is not a message.
     fn begin(&mut self, rank: usize, now: C::Clock, step: &Step) -> Begun<C::Clock> {
         match *step {
             Step::Combine { source, .. } => self.work(rank, now, self.bytes(source.len) * self.node.reduce_s_per_byte),

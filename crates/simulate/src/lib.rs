@@ -30,7 +30,7 @@ use dataflow::{Failure, Order};
 use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::{Machine, Noise};
 
-/// A machine as the engines use it: its network model and what a rank computes with.
+/// A machine as the engines use it: its network model, its processors, and its noise.
 pub struct Platform {
     /// The machine's name.
     pub name: String,
@@ -38,11 +38,11 @@ pub struct Platform {
     pub network: NetworkModel,
     /// The ranks' processors.
     pub node: Node,
-    /// What delays operations.
+    /// The noise that delays operations.
     pub noise: Noise,
 }
 
-/// What a rank computes with: seconds per byte.
+/// The speed of a rank's processor: seconds per byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Node {
     /// gamma: combining one byte with another.
@@ -81,19 +81,19 @@ pub enum Engine {
     Events,
 }
 
-/// What to simulate, besides the program.
+/// The options of a simulation, besides the program.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// How to keep time.
     pub engine: Engine,
     /// Whether to record what each rank did.
     pub trace: bool,
-    /// Whether the program is known to send the same messages whoever wins a `first`, as the whole catalogue is (a contract
-    /// test says so); of other programs it is checked, which takes three times as long.
+    /// Whether the program is known to send the same messages whichever branch wins a `first`, as the whole catalogue
+    /// is (a contract test says so); for other programs that is checked, which takes three times as long.
     pub winners_are_alike: bool,
-    /// Asked now and then; the simulation gives up when it says so.
+    /// Asked from time to time; the simulation gives up when the answer is true.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// Told now and then how many trials are done.
+    /// Told from time to time the number of trials that are done.
     pub on_trials: &'a dyn Fn(u64),
 }
 
@@ -119,7 +119,7 @@ pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, opti
     Ok(outcome)
 }
 
-/// Whether times can be told, and their mean.
+/// Checks that the times and their mean are finite.
 fn check_times(times_s: impl Iterator<Item = f64>, platform: &Platform) -> Result<()> {
     if times_s.sum::<f64>().is_finite() {
         return Ok(());
@@ -154,7 +154,7 @@ impl network::Visitor for Single<'_> {
     }
 }
 
-/// What the engine that was asked for finds; if it is up to us, dataflow where it applies, else events.
+/// The result of the engine that was asked for; for [`Engine::Auto`], of dataflow where it applies, else of events.
 fn either<T>(
     engine: Engine,
     dataflow: impl FnOnce() -> std::result::Result<T, Failure>,

@@ -1,4 +1,4 @@
-//! Plans: what a tape says, evaluated for many trials side by side.
+//! Plans: the operations of a tape, evaluated for many trials side by side.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use multiversion::multiversion;
 /// Trials evaluated side by side.
 pub const LANES: usize = noise::GROUP;
 
-/// What a step computes.
+/// The operation of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -19,9 +19,9 @@ pub enum Kind {
     Later,
     /// The earlier of two.
     Earlier,
-    /// A length more.
+    /// A time plus a length.
     Plus,
-    /// The end of something that a processor does, with its noise.
+    /// The end of work of a processor, with its noise.
     Compute,
     /// The arrival of a message, with the network's noise.
     Transfer,
@@ -33,13 +33,13 @@ impl Kind {
         matches!(self, Self::Plus | Self::Compute | Self::Transfer)
     }
 
-    /// Whether it meets noise.
+    /// Whether the step meets noise.
     pub fn draws(self) -> bool {
         matches!(self, Self::Compute | Self::Transfer)
     }
 }
 
-/// One step: places of its operands, or the number of a length, and of what it computes.
+/// One step: the places of its operands, or the number of a length, and the place of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub kind: Kind,
@@ -48,20 +48,20 @@ pub struct Step {
     pub out: u32,
 }
 
-/// The steps that compute when each rank ends.
+/// The steps that compute the end of each rank.
 #[derive(Debug, Default, PartialEq)]
 pub struct Plan {
     pub steps: Vec<Step>,
-    /// Who draws, for each step that meets noise.
+    /// The source of the draws, for each step that meets noise.
     pub draws: Vec<u64>,
     pub lengths_s: Vec<f64>,
     /// Number of places; the first holds the common start.
     pub places: usize,
-    /// Where the end of each rank is found.
+    /// The place of the end of each rank.
     pub ends: Vec<u32>,
 }
 
-/// When the ranks ended, in one trial, in seconds.
+/// The times at which the ranks ended, in one trial, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ends {
     /// The first of them.
@@ -90,7 +90,7 @@ impl Ends {
         }
     }
 
-    /// Makes the mean of a sum.
+    /// Turns the sum into the mean.
     fn of_ranks(self, ranks: usize) -> Self {
         Self { mean_s: (self.mean_s / ranks as f64).clamp(self.first_s, self.last_s), ..self }
     }
@@ -103,8 +103,8 @@ const STEPS_PER_LOOK: usize = 1 << 14;
 pub type Lanes = [f64; LANES];
 
 impl Plan {
-    /// Evaluates the trials `first_trial..first_trial + LANES`, in places that are reused from one call to the next;
-    /// nothing when it was stopped.
+    /// Evaluates the trials `first_trial..first_trial + LANES`, in places that are reused from one call to the next.
+    /// Returns none if it was stopped.
     pub fn evaluate(
         &self,
         noise: &Noise,
@@ -157,7 +157,7 @@ impl Plan {
     }
 }
 
-/// One kind of noise, and what it knows of each length.
+/// One kind of noise, and its operations for each length.
 struct Side<'a> {
     model: Option<&'a hocket_machine::NoiseModel>,
     draws: Draws<'a>,

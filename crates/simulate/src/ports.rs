@@ -1,4 +1,4 @@
-//! Ports: how many messages a node sends at a time, and how many it receives.
+//! Ports: the number of messages that a node sends at a time, and that it receives at a time.
 //!
 //! A message holds a sending port of its sender from its start until its last byte has left, and a receiving port of its
 //! receiver from its start until its last byte is there. As long as no node ever has more messages under way than ports,
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use crate::clock::Clock;
 
-/// When the ports of all nodes of one direction, so many of each, are free again.
+/// The times at which the ports of all nodes of one direction, so many of each, are free again.
 pub struct Usage<C> {
     ports: usize,
     free: Vec<C>,
@@ -49,18 +49,18 @@ impl<C: Clock> Usage<C> {
 pub struct Asking {
     pub from: u32,
     pub to: u32,
-    /// How many messages were issued before: those of one rank are in the order of its program.
+    /// Number of messages issued before: those of one rank are in the order of its program.
     pub number: u64,
-    /// What the engine calls it.
+    /// The engine's number of the message.
     pub flight: u32,
 }
 
 /// Messages that wait for ports.
 ///
-/// A message asks for a sending port of its sender as soon as it could start; once it has that, and holds it, for a receiving
-/// port of its receiver. Either is given first come, first served. At one time the messages of one sender come in the order
-/// of its program, and those of several senders in the order of their ranks. A message that has both ports starts, and
-/// waits for nothing more: so no message waits for ever.
+/// A message asks for a sending port of its sender as soon as it could start; while holding that, it asks for a
+/// receiving port of its receiver. Either is given first come, first served. At one time the messages of one sender
+/// come in the order of its program, and those of several senders in the order of their ranks. A message that has both
+/// ports starts, and waits for nothing more: so no message waits for ever.
 pub struct Queues {
     sending: Vec<Line>,
     receiving: Vec<Line>,
@@ -77,7 +77,7 @@ struct Line {
 }
 
 impl Line {
-    /// Takes the next message that gets a port, if there are both.
+    /// Takes the next message that gets a port, if a message waits and a port is free.
     fn serve(&mut self) -> Option<Asking> {
         let next = if self.free > 0 { self.waiting.pop_front() } else { None };
         self.free -= usize::from(next.is_some());
@@ -183,8 +183,9 @@ mod tests {
     }
 
     proptest! {
-        /// What `decide` does is what the rules say in the form of equations: a message gets a sending port when it is ready,
-        /// those before it at its sender have theirs, and fewer of them than ports are under way; and so its receiving port.
+        /// `decide` follows the rules in the form of equations: a message gets a sending port when it is ready, those
+        /// before it at its sender have theirs, and fewer of them than ports are under way; likewise its receiving
+        /// port.
         #[test]
         fn messages_start_when_the_rules_say(
             messages in prop::collection::vec((0..6_u64, 0..NODES, 0..NODES, 1..4_u64), 1..24), ports in 1..4_usize,

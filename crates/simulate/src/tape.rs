@@ -1,9 +1,9 @@
-//! The tape: what a program does to time, written down once with symbols for clocks, and evaluated for many trials.
+//! The tape: the effect of a program on time, written down once with symbols for clocks, and evaluated for many trials.
 //!
 //! The dataflow engine runs the program with [`Symbol`]s. Taking the later of two, adding a length, or passing through
-//! noise appends an operation; what the tape already knows is found again. A comparison that no operation settles is
-//! unknown, and the engine then says that it does not apply. A `first` has no winner here: what follows it must not
-//! depend on who won, which is checked by writing the tape again with other [`Winners`].
+//! noise appends an operation; operations already on the tape are found again. A comparison that no operation settles
+//! is unknown, and the engine then reports that it does not apply. A `first` has no winner here: the rest of the
+//! program must not depend on the winner, which is checked by writing the tape again with other [`Winners`].
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -16,39 +16,39 @@ use rustc_hash::FxHashMap;
 use crate::clock::{Clock, Passage, Timing};
 use crate::plan::{Kind, Plan, Step};
 
-/// What happens to clocks, in an order in which it can be evaluated.
+/// The operations on clocks, in an order in which they can be evaluated.
 pub struct Tape<'a> {
     noise: &'a Noise,
     nodes: RefCell<Vec<Node>>,
-    /// Who draws, for each passage through noise.
+    /// The source of the draws, for each passage through noise.
     draws: RefCell<Vec<u64>>,
     lengths_s: RefCell<Vec<f64>>,
     length_numbers: RefCell<FxHashMap<u64, u32>>,
-    /// Operations noted of late, to be found again.
+    /// Operations noted recently, to be found again.
     recent: RefCell<Vec<(Node, u32)>>,
     /// Branches of programs; the first is that in which every rank begins.
     branches: RefCell<Vec<Branch>>,
     /// Places in programs from which steps are counted.
     bases: RefCell<Vec<Position>>,
     winners: Winners,
-    /// How many winners were asked for.
+    /// Number of winners that were asked for.
     races: Cell<u32>,
     has_first: Cell<bool>,
 }
 
-/// How far a rank is in a branch of its program: what comes before what, whatever the times.
+/// The progress of a rank in a branch of its program: the order of its steps, whatever the times.
 #[derive(Clone, Copy)]
 struct Strand {
     branch: u32,
     step: u32,
 }
 
-/// Where a branch began.
+/// The beginning of a branch.
 #[derive(Clone, Copy)]
 struct Branch {
     from: Strand,
     depth: u32,
-    /// Whether its program may go on before it has ended.
+    /// Whether its program may go on before the branch has ended.
     is_race: bool,
 }
 
@@ -59,8 +59,8 @@ impl Strand {
         Self { step: self.step + 1, ..self }
     }
 
-    /// Whether what is done here is done before what is done there: because it lies before it, or before the fork to it,
-    /// in the branch that both have in common.
+    /// Whether operations here are done before operations there: because this strand lies before the other one, or
+    /// before the fork to it, in the branch that both have in common.
     fn is_before(mut self, mut other: Self, branches: &[Branch]) -> bool {
         while self.branch != other.branch {
             let (own, its) = (branches[self.branch as usize], branches[other.branch as usize]);
@@ -76,7 +76,7 @@ impl Strand {
     }
 }
 
-/// Which side of a `first` is taken for the winner.
+/// The side of a `first` that is taken for the winner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winners {
     /// Always the first branch.
@@ -160,7 +160,7 @@ impl<'a> Tape<'a> {
         })
     }
 
-    /// Whether `node` is certainly not before `target`: because it was made from it, or is the same with noise.
+    /// Whether `node` is certainly not before `target`: because `node` was made from it, or is the same with noise.
     fn is_after(&self, node: u32, target: u32, mut steps: u32) -> bool {
         target == START || reaches(&self.nodes.borrow(), node, target, &mut steps)
     }
@@ -187,7 +187,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// Whether `node` is certainly after `target`: because it was made from it by adding some length.
+/// Whether `node` is certainly after `target`: because `node` was made from it by adding some length.
 fn exceeds(nodes: &[Node], lengths_s: &[f64], node: u32, target: u32, steps: &mut u32) -> bool {
     if node <= target || *steps == 0 {
         return false;
@@ -251,7 +251,7 @@ impl<'t> Symbol<'t> {
         Moment::of([pair(branch, node), pair(base, step << 1 | u32::from(is_racing))])
     }
 
-    /// Its node.
+    /// The node of the symbol.
     pub fn node(self) -> u32 {
         self.node
     }
@@ -264,7 +264,7 @@ impl<'t> Symbol<'t> {
         Position(self.tape.bases.borrow()[self.base as usize].0.wrapping_add(u64::from(self.strand.step)))
     }
 
-    /// The same on this strand, and at this place.
+    /// The same time on this strand, and at this place.
     fn placed(self, strand: Strand, place: Position) -> Self {
         let bases = &mut *self.tape.bases.borrow_mut();
         bases.push(Position(place.0.wrapping_sub(u64::from(strand.step))));
@@ -401,7 +401,7 @@ impl Moments for Recording<'_> {
     }
 }
 
-/// Drops what no end needs, and gives every value a place that is free again after its last use.
+/// Drops the nodes that no end needs, and gives every value a place that is free again after its last use.
 fn compile(nodes: &[Node], draws: &[u64], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
     const UNUSED: u32 = u32::MAX;
     let mut last_use = vec![UNUSED; nodes.len()];
@@ -454,7 +454,7 @@ impl Node {
     }
 }
 
-/// Where values lie while a plan is evaluated.
+/// The places of values while a plan is evaluated.
 struct Places {
     of: Vec<u32>,
     free: Vec<u32>,

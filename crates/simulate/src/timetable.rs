@@ -1,4 +1,4 @@
-//! What will happen when: events in the order of time, and at one time in the order of their keys.
+//! Events to come, in the order of time, and at one time in the order of their keys.
 //!
 //! A radix heap (R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, "Faster algorithms for the shortest path problem",
 //! J. ACM 37, 1990): time never goes back, so an event is kept by the highest bit in which its time differs from now, and
@@ -10,11 +10,11 @@ use std::collections::BinaryHeap;
 /// Something that will happen.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<T> {
-    /// When, in seconds; not negative.
+    /// The time in seconds; not negative.
     pub time_s: f64,
     /// Its place among the events of one time.
     pub key: u64,
-    /// What.
+    /// The action of the event.
     pub what: T,
 }
 
@@ -26,12 +26,12 @@ pub struct Timetable<T> {
     due: Vec<Event<T>>,
     /// Events that have been added for this very time since it came.
     added: BinaryHeap<Added<T>>,
-    /// Later events, by the highest bit of difference, and which of these have any.
+    /// Later events by the highest bit of difference, and the bits for which there are any.
     later: [Later<T>; 64],
     occupied: u64,
 }
 
-/// Later events, and when the first of them is; infinite when there is none.
+/// Later events, and the time of the first of them; infinite when there is none.
 struct Later<T> {
     events: Vec<Event<T>>,
     first_s: f64,
@@ -90,7 +90,7 @@ impl<T> Timetable<T> {
         self.occupied |= 1 << bit;
     }
 
-    /// When the next event is; infinite when there is none.
+    /// The time of the next event; infinite when there is none.
     pub fn first_s(&self) -> f64 {
         if self.is_over() { self.first_later_s() } else { f64::from_bits(self.now) }
     }
@@ -104,7 +104,7 @@ impl<T> Timetable<T> {
         self.later.get(self.occupied.trailing_zeros() as usize).map_or(f64::INFINITY, |later| later.first_s)
     }
 
-    /// The key of the next event, if it is at that time; what is added from now on is no earlier.
+    /// The key of the next event, if it is at that time; events added from now on are no earlier.
     pub fn first_key_at(&mut self, time_s: f64) -> Option<u64> {
         if self.is_over() && self.first_later_s() == time_s {
             self.come();
@@ -146,7 +146,7 @@ impl<T> Timetable<T> {
         Some(Event { time_s: f64::from_bits(self.now), key, what })
     }
 
-    /// Lets the time of the next events come.
+    /// Advances to the time of the next events.
     fn come(&mut self) {
         if self.occupied == 0 {
             return;

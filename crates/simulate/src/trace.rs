@@ -1,8 +1,8 @@
-//! What each rank did when.
+//! The operations of each rank, and their times.
 
 use serde::Serialize;
 
-/// What kind of operation it was.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -25,9 +25,9 @@ pub enum Kind {
 /// One operation of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Record {
-    /// The rank that did it.
+    /// The rank that performed it.
     pub rank: usize,
-    /// What it did.
+    /// The kind of the operation.
     pub kind: Kind,
     /// The other rank of a message or circuit; the rank itself otherwise.
     pub peer: usize,

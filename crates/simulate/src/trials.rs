@@ -23,12 +23,12 @@ pub struct Trials {
     pub seed: u64,
     /// The first one: trial t is the same in whichever run it is asked for.
     pub first: u64,
-    /// How many, or how many at most.
+    /// The number of trials, or the most.
     pub count: u64,
-    /// Fewer, once the confidence interval of the mean of the time (95 %, normal) reaches no farther from it than this
-    /// share of it. Looked at after 64, 128, 256, ... trials.
+    /// Fewer trials, once the confidence interval of the mean of the time (95 %, normal) reaches no farther from the
+    /// mean than this share of it. Checked after 64, 128, 256, ... trials.
     pub until_interval: Option<f64>,
-    /// On how many threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
@@ -38,12 +38,12 @@ impl Default for Trials {
     }
 }
 
-/// What many trials found.
+/// The outcome of many trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Many {
-    /// When the ranks ended, for each trial.
+    /// The times at which the ranks ended, for each trial.
     pub ends: Vec<Ends>,
-    /// What the first trial found besides.
+    /// The rest of the outcome of the first trial.
     pub first: Outcome,
 }
 
@@ -94,7 +94,7 @@ impl Repeated<'_> {
         Ok(Many { ends, first })
     }
 
-    /// With what each rank did in the first trial, if that is asked for.
+    /// Adds the operations of each rank in the first trial, if they are asked for.
     fn traced<N: Network>(&self, network: &N, mut many: Many) -> Result<Many> {
         if self.options.trace {
             many.first.trace = self.event_run(network, self.trials.first, true)?.trace;
@@ -134,7 +134,8 @@ impl Repeated<'_> {
         }
     }
 
-    /// Writes the plan of the program, and where it uses `first` and little is known of it, once more with each kind of other winners.
+    /// Writes the plan of the program; if it uses `first` and little is known of it, once more with each kind of other
+    /// winners.
     fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, Outcome), Failure> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
@@ -204,7 +205,7 @@ impl Repeated<'_> {
 /// Time between two looks at whether the user wants to stop.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// How far the confidence interval of the mean time reaches from it, as a share of it.
+/// The distance from the mean time to the end of its confidence interval, as a share of the mean.
 fn interval_share(ends: &[Ends]) -> f64 {
     let count = ends.len() as f64;
     let mean = ends.iter().map(|end| end.last_s).sum::<f64>() / count;

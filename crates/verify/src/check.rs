@@ -1,4 +1,4 @@
-//! Judging the results of a run that has ended.
+//! Checking the results of a run that has ended.
 
 use hocket_core::{Call, Collective};
 

@@ -3,16 +3,16 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// How many orders of messages to try, and how long each.
+/// Limits on the number of message orders to try, and on the length of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Up to this many orders, all are tried.
     pub most_exhaustive: usize,
-    /// Beyond, so many orders drawn at random.
+    /// Above that, the number of orders drawn at random.
     pub samples: usize,
-    /// Decisions after which trying all is given up.
+    /// Decisions after which the exhaustive search is given up.
     pub most_decisions: usize,
-    /// Decisions after which the draw is cut short, so that programs that leave much to the order of messages do not take
+    /// Decisions after which the draw ends early, so that programs that leave much to the order of messages do not take
     /// for ever; but a few orders are drawn in any case.
     pub most_drawn: usize,
     /// Seed of the draw.
@@ -36,25 +36,25 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// These limits, but decisions at most, after which a few orders are still drawn.
+    /// These limits with at most `most` decisions, after which a few orders are still drawn.
     pub fn with_decisions(self, most: usize) -> Self {
         Self { most_decisions: self.most_decisions.min(most), most_drawn: self.most_drawn.min(most), ..self }
     }
 }
 
-/// Which orders of messages were tried; of a wrong program, in which way until the counterexample was found.
+/// The way in which orders of messages were tried; for a wrong program, until the counterexample was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exploration {
-    /// There is only one: no receive takes from any source, and nothing races.
+    /// There is only one order: no receive takes from any source, and nothing races.
     Deterministic,
-    /// All of them.
+    /// All orders.
     Exhaustive,
     /// A seeded sample.
     Sampled,
 }
 
 impl Exploration {
-    /// As it is printed.
+    /// The printed name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deterministic => "deterministic",
@@ -64,18 +64,18 @@ impl Exploration {
     }
 }
 
-/// Trying all orders is not even begun when there seem to be so many times more than it may take: it would vary the last
-/// decisions only, and a draw varies all.
+/// The exhaustive search is not begun if the estimated number of orders exceeds its limit by this factor: it would vary
+/// only the last decisions, and a draw varies all.
 const HOPELESS: f64 = 1000.0;
 
-/// Orders drawn at random however many decisions they take.
+/// Orders drawn at random, however many decisions they take.
 const LEAST_SAMPLES: usize = 4;
 
 /// The decisions of one run: a prefix given by earlier runs, then the first alternative, or a random one.
 pub struct Choices {
     limits: Limits,
     runs: usize,
-    /// Decisions of the runs that tried all orders and were given up, and those of the others.
+    /// Decisions of the exhaustive runs that were given up, and those of the other runs.
     given_up: usize,
     decided: usize,
     sampler: Option<ChaCha8Rng>,
@@ -90,7 +90,7 @@ struct Script {
 }
 
 impl Script {
-    /// About how many orders there are: as many as if all were as long as this one, and had as many alternatives.
+    /// An estimate of the number of orders: as if all orders had as many decisions and alternatives as this one.
     fn orders(&self) -> f64 {
         self.decisions.iter().map(|(_, alternatives)| *alternatives as f64).product()
     }
@@ -119,7 +119,7 @@ impl Choices {
         script.decisions[script.at - 1].0
     }
 
-    /// Goes on to the next order of messages; whether there is one left to try.
+    /// Advances to the next order of messages. Returns true if there is one left to try.
     pub fn advance(&mut self) -> bool {
         self.runs += 1;
         if self.sampler.is_some() {

@@ -1,4 +1,4 @@
-//! Symbolic values: which contributions, combined in which order.
+//! Symbolic values: contributions, and the order in which they were combined.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub struct Value(u32);
 
 impl Value {
-    /// Memory that nobody has written.
+    /// Memory that has never been written.
     pub const UNDEFINED: Self = Self(0);
 }
 
@@ -29,7 +29,7 @@ enum Node {
 /// All values of a verification, each stored once.
 pub struct Arena {
     nodes: Vec<Node>,
-    /// Of each value, its leftmost contribution: the least, where operands may be swapped.
+    /// The leftmost contribution of each value: the least, where operands may be swapped.
     first: Vec<Option<Contribution>>,
     known: HashMap<Node, Value>,
     is_commutative: bool,

@@ -1,4 +1,4 @@
-//! What a verification says.
+//! The results of a verification.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use crate::Exploration;
 /// The answer: right, or a counterexample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Where it goes wrong; none when the program is right.
+    /// The counterexample; none when the program is right.
     pub counterexample: Option<Counterexample>,
-    /// Which orders of messages were tried; with a counterexample, those up to it.
+    /// The orders of messages that were tried; with a counterexample, those up to it.
     pub exploration: Exploration,
-    /// How many they were, those of eager and of rendezvous sends together.
+    /// The number of these orders, with eager and with rendezvous sends together.
     pub orders: usize,
-    /// How many decisions between messages made them.
+    /// The number of decisions between messages in these orders.
     pub decisions: usize,
     /// Messages received before an earlier one of the same pair, which had another tag: legal, but worth knowing.
     pub overtaking: usize,
@@ -26,7 +26,7 @@ impl Verdict {
     }
 }
 
-/// What kind of mistake it is.
+/// The kind of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A result element lacks contributions, has some twice, has foreign ones, or was never written.
@@ -39,13 +39,14 @@ pub enum Kind {
     RunsDiffer,
     /// Ranks wait for each other for ever.
     Deadlock,
-    /// A rank that goes on and on.
+    /// A rank continues without end.
     NeverEnds,
     /// A rank leaves a barrier before it knows that all others have come.
     LeftTooEarly,
-    /// Two branches of one rank send to, or receive from, one peer with one tag: timing decides which message is which.
+    /// Two branches of one rank send to, or receive from, one peer with one tag: timing decides which message meets
+    /// which receive.
     AmbiguousOrder,
-    /// A message that nobody receives.
+    /// A message that no rank receives.
     LeftOverMessage,
     /// A message longer than the span that receives it.
     Truncation,
@@ -53,14 +54,14 @@ pub enum Kind {
     BufferRace,
     /// The input, which is the caller's, is written.
     WriteToInput,
-    /// An operand that nobody has written.
+    /// An operand that was never written.
     UndefinedOperand,
     /// A span outside its buffer, or a peer that is not a rank.
     OutOfBounds,
 }
 
 impl Kind {
-    /// As it is printed.
+    /// The printed name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WrongResult => "wrong result",
@@ -81,10 +82,10 @@ impl Kind {
     }
 }
 
-/// Where a program goes wrong, for a person to read.
+/// The place where a program goes wrong, for a person to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
-    /// What kind of mistake it is.
+    /// The kind of the mistake.
     pub kind: Kind,
     /// Whether sends were rendezvous; eager otherwise.
     pub is_rendezvous: bool,
@@ -94,11 +95,11 @@ pub struct Counterexample {
     pub step: Option<usize>,
     /// The elements concerned.
     pub span: Option<String>,
-    /// What should be.
+    /// The expected result.
     pub expected: String,
-    /// What is.
+    /// The actual result.
     pub got: String,
-    /// What else helps: the operations involved, who waits for whom.
+    /// Further details: the operations involved, and the ranks that wait for each other.
     pub details: Vec<String>,
 }
 

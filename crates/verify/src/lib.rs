@@ -21,7 +21,8 @@ use expression::Arena;
 use hocket_core::{AnyProgram, Call, run};
 use world::Symbolic;
 
-/// Runs `program` symbolically and judges what it does, up to the first counterexample. The call must make sense, see [`Call::check`].
+/// Runs `program` symbolically and judges it, up to the first counterexample. The call must be valid, see
+/// [`Call::check`].
 pub fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict {
     let mut exploration = Exploration::Deterministic;
     let (mut overtaking, mut orders, mut decisions) = (0, 0, 0);

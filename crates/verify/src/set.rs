@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-/// A set of numbers. It is kept as bits, but for the numbers below the first one that is missing, in words of 64.
+/// A set of numbers, kept as bits in words of 64; the full words before the first missing number are only counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Set {
-    /// Words of which all numbers are in the set; those that follow are in `words`, the first of which lacks a number.
+    /// Number of full words, of which all numbers are in the set; the others are in `words`, the first of which lacks a
+    /// number.
     full: usize,
     words: Rc<Vec<u64>>,
 }

@@ -24,10 +24,10 @@ pub struct Symbolic<'a> {
     slots: Slots<Received>,
     /// The operation of each slot.
     waiting: Vec<Waiting>,
-    /// Operations whose completion is a decision: they take from any source, or race. And receives that come behind such
-    /// a receive, which may take the message that they would take.
+    /// Operations whose completion is a decision, because they take from any source, or race; and receives posted
+    /// behind a receive from any source, which may take the message that they would take.
     undecided: Vec<Undecided>,
-    /// Ranks at which there are new messages or undecided operations, or old ones are gone, since the latest decision.
+    /// For each rank, true if messages or undecided operations have come or gone since the latest decision.
     has_news: Vec<bool>,
     ready: ReadyRanks,
     points: Points,
@@ -63,9 +63,9 @@ struct Waiting {
 
 /// A step that has begun.
 enum Begun {
-    /// It is done, and its branch goes on here.
+    /// The step is done, and its branch continues at this moment.
     Ended(Moment),
-    /// Its outcome will be in this slot, or is there.
+    /// The outcome of the step will be in this slot, or is there.
     Waits(u32),
 }
 
@@ -73,7 +73,7 @@ enum Begun {
 struct Undecided {
     waiting: Waiting,
     what: What,
-    /// Whose messages a receive may take, when it was last looked at; of a completion, one entry that means nothing.
+    /// The senders whose messages a receive may take, as last determined; for a completion, one entry without meaning.
     senders: Vec<u32>,
 }
 
@@ -81,7 +81,7 @@ struct Undecided {
 enum What {
     /// Done, as soon as the order of messages says so.
     Completion(Received),
-    /// A receive that takes what the order of messages gives it.
+    /// A receive, to which the order of messages assigns a message.
     Receive { into: Span, source: Source, tag: Tag },
 }
 
@@ -96,12 +96,12 @@ impl Undecided {
         }
     }
 
-    /// Whether there is only one way to go on: it comes behind other receives, or did so.
+    /// Whether the operation can complete in only one way: it is, or was, behind other receives.
     fn is_decided(&self) -> bool {
         matches!(self.what, What::Receive { source: Source::Rank(_), .. }) && !self.waiting.is_racing
     }
 
-    /// Looks again whose messages a receive may take: not those that a receive posted `earlier` accepts.
+    /// Updates the senders whose messages a receive may take: no messages that a receive posted `earlier` accepts.
     fn look(&mut self, earlier: &[Self], mailboxes: &Mailboxes<Message, Posted>) {
         let What::Receive { source, tag, .. } = self.what else { return };
         let rank = self.waiting.rank;
@@ -114,7 +114,7 @@ impl Undecided {
     }
 }
 
-/// What a rank holds and has done.
+/// The state and the steps of a rank.
 #[derive(Default)]
 struct State {
     input: Vec<Value>,
@@ -125,7 +125,7 @@ struct State {
     turns: usize,
     /// Whether the collective has returned to its caller.
     has_left: bool,
-    /// Where the program has ended.
+    /// The moment at which the program has ended.
     end: Option<Moment>,
 }
 
@@ -134,9 +134,9 @@ struct Step {
     verb: Verb,
     reads: Option<Span>,
     writes: Option<Span>,
-    /// When it began.
+    /// The moment at which the step began.
     start: Moment,
-    /// Of a receive, the ranks of which its message tells that they have come.
+    /// For a receive, the ranks that have come according to its message.
     come: Set,
     is_done: bool,
     /// Whether its branch was dropped before it was done.
@@ -207,7 +207,7 @@ impl State {
     }
 }
 
-/// Refuses a call whose values, and whose steps if it is known to take so many messages, there is no memory for.
+/// Refuses a call without memory for its values, and for the steps of `messages` messages.
 ///
 /// # Errors
 /// As [`budget::check`].
@@ -329,7 +329,7 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// Lets one undecided operation go on. Returns whether there was one that can.
+    /// Lets one undecided operation go on. Returns true if there was one that can.
     fn decide(&mut self) -> bool {
         let Some((index, from)) = self.next_decision() else { return false };
         let Undecided { waiting, what, .. } = self.undecided.remove(index);
@@ -343,7 +343,7 @@ impl<'a> Symbolic<'a> {
         true
     }
 
-    /// The undecided operation that goes on, and whose message it takes.
+    /// The undecided operation that goes on, and the sender of the message that it takes.
     fn next_decision(&mut self) -> Option<(usize, u32)> {
         let undecided = &mut self.undecided;
         for index in 0..undecided.len() {
@@ -370,7 +370,7 @@ impl<'a> Symbolic<'a> {
         None
     }
 
-    /// Gives the earliest message that a receive accepts to it.
+    /// Gives a receive the earliest message that it accepts.
     fn take_message(&mut self, posted: &Posted, source: Source, tag: Tag) {
         let rank = posted.waiting.rank;
         if let Some((from, message)) = self.mailboxes.take_message(rank, source, tag) {
@@ -477,14 +477,14 @@ impl<'a> Symbolic<'a> {
         })
     }
 
-    /// Begins an operation: notes its step, after checking its spans and that no operation under way disturbs it. Nothing if
-    /// something is wrong with it, which is then reported.
+    /// Begins an operation: notes its step, after checking its spans and that no operation under way disturbs it. None
+    /// if the step is wrong, which is then reported.
     fn begin(&mut self, at: At, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> Option<usize> {
         let (number, is_wrong) = self.note(at.rank, at.now, verb, reads, writes);
         (!is_wrong).then_some(number)
     }
 
-    /// Notes a step. Returns its number, and whether something is wrong with it, which is then reported.
+    /// Notes a step. Returns its number, and true if the step is wrong, which is then reported.
     fn note(
         &mut self,
         rank: usize,
@@ -534,7 +534,7 @@ impl<'a> Symbolic<'a> {
         Some(Counterexample { span: Some(target.to_string()), ..found })
     }
 
-    /// Takes a turn. Finds something if there were so many that the program does not seem to end.
+    /// Takes a turn. Returns a counterexample after so many turns that the program does not seem to end.
     fn runaway(&mut self, rank: usize) -> Option<Counterexample> {
         let call = self.call;
         let elements = call.input_len(rank) + call.result_len(rank);
@@ -574,10 +574,10 @@ impl<'a> Symbolic<'a> {
         state.has_left = true;
     }
 
-    /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches that
-    /// have just begun issue their messages in the order of the program; later on timing decides. Whether a receive was
-    /// withdrawn in time is among the orders that are tried. Two empty messages may change places, but not in a barrier, whose
-    /// messages tell who has come.
+    /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches
+    /// that have just begun issue their messages in the order of the program; later on timing decides. Both orders are
+    /// tried for a receive that may be withdrawn in time. Two empty messages may change places, but not in a barrier,
+    /// whose messages tell which ranks have come.
     fn ambiguity(&self, rank: usize, number: usize) -> Option<Counterexample> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
@@ -604,7 +604,7 @@ impl<'a> Symbolic<'a> {
         ))
     }
 
-    /// Two steps under way at the same time that must not be.
+    /// Two steps that must not be under way at the same time.
     fn concurrent(&self, kind: Kind, rank: usize, number: usize, other: usize, expected: &str) -> Counterexample {
         let got = "both under way at the same time".to_owned();
         let mut found = self.counterexample(kind, rank, number, expected.to_owned(), got);
@@ -625,7 +625,7 @@ impl<'a> Symbolic<'a> {
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }
 
-    /// A step is done: where its branch goes on.
+    /// Ends a step. Returns the moment at which its branch continues.
     fn end_of(&mut self, at: At, step: usize) -> Moment {
         let done = &mut self.ranks[at.rank].steps[step];
         done.is_done = true;
@@ -634,7 +634,7 @@ impl<'a> Symbolic<'a> {
         self.points.add(Finished { steps, come, is_racing })
     }
 
-    /// A step waits, or will know at once that it need not.
+    /// Opens a slot for a step that waits; the outcome may come at once.
     fn wait(&mut self, at: At, step: usize) -> Waiting {
         let slot = self.slots.open();
         let waiting = Waiting { rank: at.rank, slot, step, is_racing: self.points.at(at.now).is_racing };
@@ -724,7 +724,7 @@ impl<'a> Symbolic<'a> {
     }
 }
 
-/// What has certainly happened before a branch goes on.
+/// The steps and arrivals that have certainly happened before a branch goes on.
 #[derive(Clone, Default)]
 struct Finished {
     /// The steps of its rank that are finished.
@@ -734,7 +734,7 @@ struct Finished {
     is_racing: bool,
 }
 
-/// What is finished at each moment: the first word of a moment is its number here. At the first one, nothing is.
+/// The finished steps at each moment: the first word of a moment is its number here. At the first, nothing is.
 struct Points(Vec<Finished>);
 
 impl Points {

@@ -1,4 +1,4 @@
-//! Which program distributes a payload, and which runs over a group: rules by size and members.
+//! The programs that distribute a payload or run over a group: rules by size and members.
 
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
@@ -44,8 +44,8 @@ broadcast[size=..8193]: binomial
 broadcast: scatter_ring_allgather
 ";
 
-/// The rules of a name, `measured`, `simulated` or `paper`, or of a text of rules; for calls that they have nothing for,
-/// those for every domain.
+/// The rules with this name (`measured`, `simulated` or `paper`) or with this text; calls that match none of these take
+/// the rules for every domain.
 ///
 /// # Errors
 /// A text that is neither.
@@ -71,7 +71,7 @@ pub fn choose(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u
     Ok((number as u16, values))
 }
 
-/// The algorithm of a header, and the call as it takes it; none if there is no such algorithm, or it refuses.
+/// The algorithm of a header, and the call for the algorithm; none if the algorithm does not exist or refuses the call.
 pub fn named(number: u16, values: &[u64], members: usize, bytes: usize) -> Option<(&'static Entry, Call)> {
     let entry = CATALOGUE.get(number as usize).filter(|entry| entry.collective == Collective::Broadcast)?;
     let names = entry.about.parameters.iter().map(|parameter| parameter.name.to_owned());

@@ -17,12 +17,13 @@ use crate::buffers::Layout;
 use crate::operation::{Operation, Progress};
 use crate::transport::{Failure, Transport};
 
-/// Multicasts that have tags of their own: the master begins no later one before the earliest of so many is complete.
+/// Number of multicasts with tags of their own: if so many are under way, the earliest must be complete before the next
+/// begins.
 pub const IN_FLIGHT: u64 = 256;
-/// Bytes of payload that the master has under way at a time, if they are of more than one multicast; so no member holds
+/// The most bytes of payload that the master has under way at a time in more than one multicast; so no member holds
 /// more.
 pub const MOST_BYTES_IN_FLIGHT: usize = 64 << 20;
-/// Memory of payloads that were released, kept for later ones.
+/// The most memory of released payloads that is kept for later ones, in bytes.
 const MOST_BYTES_KEPT: usize = 64 << 20;
 
 /// A multicast that was taken.
@@ -47,7 +48,7 @@ pub enum Outcome {
     News,
     /// Nothing has.
     Nothing,
-    /// A function of the caller's failed, or a message makes no sense; so does everything from now on.
+    /// A function of the caller failed, or a message is invalid; everything fails from now on.
     Failed(Failure),
 }
 
@@ -66,10 +67,10 @@ pub struct Domain {
     rank: usize,
     sky: Sky,
     rules: Rules,
-    /// Room for the next header, which is always waited for.
+    /// Buffer for the next header, for which a receive is always posted.
     incoming: Box<[u8]>,
     flights: BTreeMap<u64, Flight>,
-    /// Multicasts that were taken here, modulo 2^32: the number that the next one has.
+    /// Number of multicasts taken here, modulo 2^32, which is the number of the next one.
     taken: u32,
     offer: Option<(*mut u8, usize)>,
     kept: Vec<Vec<u8>>,
@@ -78,13 +79,13 @@ pub struct Domain {
     waiting: VecDeque<u64>,
     last_id: u64,
     bytes_in_flight: usize,
-    /// Of the master, for each rank: multicasts that it was sent.
+    /// At the master, for each rank: the number of multicasts sent to the rank.
     sent: Vec<u32>,
 }
 
 impl Domain {
-    /// The part of `rank` of `ranks` in the multicasts of `master`; begins to listen. The functions move bytes when they
-    /// are called with `user`.
+    /// Begins to listen as `rank` of `ranks` in the multicasts of `master`. The functions move bytes when they are
+    /// called with `user`.
     ///
     /// # Errors
     /// The code of a function that failed.
@@ -122,8 +123,8 @@ impl Domain {
 
     // The master
 
-    /// Begins a multicast of `bytes` bytes at `payload`, which stay there until it [has left](Self::has_left). Its number;
-    /// 0, which is always complete, if there are no members.
+    /// Begins a multicast of `bytes` bytes at `payload`, which stay there until it [has left](Self::has_left). Returns
+    /// the number of the multicast; 0, which is always complete, if there are no members.
     ///
     /// # Errors
     /// A rank that is not the master, a bitmap that names no such ranks, an algorithm that refuses.
@@ -168,7 +169,7 @@ impl Domain {
         !self.issues.get(&id).is_some_and(is_here)
     }
 
-    /// Whether every member has released it.
+    /// Whether every member has released the multicast.
     pub fn is_complete(&self, id: u64) -> bool {
         !self.issues.contains_key(&id)
     }
@@ -224,8 +225,8 @@ impl Domain {
 
     // The members
 
-    /// The next multicast may be put here, if it is not longer; until one is taken, or the offer is [taken
-    /// back](Self::withdraw). False if there is an offer already.
+    /// Offers `room` to the next multicast, if it has at most `bytes` bytes; until one is taken, or the offer is [taken
+    /// back](Self::withdraw). Returns false if there is an offer already.
     pub fn offer(&mut self, room: *mut u8, bytes: usize) -> bool {
         let is_free = self.offer.is_none();
         if is_free {
@@ -234,12 +235,12 @@ impl Domain {
         is_free
     }
 
-    /// Takes back the offer, if it has not been made use of.
+    /// Takes back the offer, if it has not been used.
     pub fn withdraw(&mut self) {
         self.offer = None;
     }
 
-    /// The next multicast, if it is here.
+    /// The next multicast, if it has arrived.
     pub fn take(&mut self) -> Option<Message> {
         let taken = self.taken;
         let is_next = |flight: &&mut Flight| flight.is_to_take() && flight.header.earlier[0] == taken;
@@ -251,8 +252,8 @@ impl Domain {
         Some(Message { id, data: flight.take(), bytes, logical, members })
     }
 
-    /// Gives a multicast back: this rank has done with it, and acknowledges it. False if it was not taken, or a program
-    /// is running over its group.
+    /// Gives a multicast back: this rank no longer needs the multicast, and acknowledges it. Returns false if it was
+    /// not taken, or a program is running over its group.
     pub fn release(&mut self, id: u64) -> bool {
         let Some(memory) = self.flights.get_mut(&id).and_then(Flight::release) else { return false };
         let kept: usize = self.kept.iter().map(Vec::capacity).sum();
@@ -305,7 +306,7 @@ impl Domain {
         if *is_inlined { Some("inlined") } else { Some(hocket_algorithms::CATALOGUE[*algorithm as usize].name) }
     }
 
-    /// A header came, with its payload or to be followed by it; `is_local` if that lies in this rank's memory.
+    /// A header came, with its payload or before it; `is_local` if the payload lies in this rank's memory.
     fn arrive(&mut self, header: Header, payload: &[u8], is_local: bool) -> Result<(), Failure> {
         let (id, bytes, is_inlined) = (header.id, header.bytes, header.is_inlined);
         let place = if is_local { Place::Borrowed(payload.as_ptr()) } else { self.place(&header)? };
@@ -327,7 +328,8 @@ impl Domain {
         Ok(())
     }
 
-    /// The master's own payload, which it has distributed as the first member, is put where it takes it from.
+    /// Puts the master's own payload, which it has distributed as the first member, into the place for taken
+    /// multicasts.
     fn give_back(&mut self, id: u64) -> Result<(), Failure> {
         let Some((header, payload)) = self.flights.get(&id).and_then(|f| Some((f.header.clone(), f.borrows()?))) else {
             return Ok(());
@@ -346,7 +348,7 @@ impl Domain {
         self.forget_if_over(id);
     }
 
-    /// Where the payload goes: into the buffer that was offered, if it is the next one's.
+    /// The place for the payload: the offered buffer, if this is the next multicast.
     fn place(&mut self, header: &Header) -> Result<Place, Failure> {
         if header.earlier.first() == Some(&self.taken)
             && let Some((room, _)) = self.offer.take_if(|(_, bytes)| header.bytes <= *bytes)
@@ -365,7 +367,7 @@ impl Domain {
 
     // Progress
 
-    /// Takes messages that have ended and goes on with all multicasts as far as they can. If it `may_wait`, it waits for a
+    /// Takes messages that have ended and continues all multicasts as far as possible. If it `may_wait`, it waits for a
     /// message when none has ended.
     pub fn advance(&mut self, may_wait: bool) -> Outcome {
         if let Some(failure) = self.failure {
@@ -415,7 +417,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Goes on with one multicast, and forgets it if it is over.
+    /// Continues one multicast, and forgets it if it is over.
     fn go_on(&mut self, id: u64) {
         let Some(flight) = self.flights.get_mut(&id) else { return };
         let outcome = flight.advance(&self.sky);
@@ -443,7 +445,7 @@ fn slice<'p>(payload: *const u8, bytes: usize) -> &'p [u8] {
     if bytes == 0 {
         return &[];
     }
-    // SAFETY: the caller keeps the payload until it has left.
+    // SAFETY: the caller keeps the payload until the multicast has left.
     unsafe { std::slice::from_raw_parts(payload, bytes) }
 }
 

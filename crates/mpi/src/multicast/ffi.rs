@@ -1,4 +1,4 @@
-//! The functions of `hocket.h` for dynamic multicast. What they do is written there; here is how they reach Rust.
+//! The functions of `hocket.h` for dynamic multicast, which the header documents, in terms of Rust.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -9,7 +9,7 @@ use super::{Domain, Outcome, rules};
 use crate::Transport;
 use crate::ffi::{CallC, progress, text, write};
 
-/// `hocket_domain`: a domain, and why it refused something last.
+/// `hocket_domain`: a domain, and the reason for its latest refusal.
 pub struct DomainC {
     domain: Domain,
     reason: CString,

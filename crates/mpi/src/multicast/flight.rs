@@ -25,19 +25,19 @@ pub const COLLECTIVE: (u32, u32) = (32, 29);
 pub const PAYLOAD: u32 = 61;
 const ACK: u32 = 62;
 pub const COMPLETE: u32 = 63;
-/// The tag of headers, which come before anything is known.
+/// The tag of headers, which come before anything else is known.
 pub const HEADER: u32 = 0;
 /// The first tag of the multicasts.
 pub const FIRST_TAG: u32 = TAGS;
 
-/// The failure of a domain that met a header without sense, or had no memory for a payload.
+/// The failure of a domain that met an invalid header, or had no memory for a payload.
 pub const BAD_HEADER: Failure = -2;
 pub const NO_MEMORY: Failure = -4;
 
 /// Payload of bytes.
 const BYTES: Layout = Layout { extent: 1, true_lower_bound: 0, true_extent: 1 };
 
-/// Where a payload lies.
+/// The place of a payload.
 pub enum Place {
     /// In the caller's buffer.
     Offered(*mut u8),
@@ -57,7 +57,7 @@ impl Place {
     }
 }
 
-/// How far the payload is.
+/// The progress of the payload.
 enum Stage {
     /// Under way from the master.
     Coming,
@@ -67,7 +67,7 @@ enum Stage {
     Here,
 }
 
-/// Whether the caller has it.
+/// Whether the caller has the payload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Handed {
     No,
@@ -94,7 +94,7 @@ pub struct Flight {
     pub header: Header,
     pub logical: usize,
     place: Place,
-    /// The rank that this one acknowledges to.
+    /// The rank to which this rank sends its acknowledgement.
     parent: usize,
     stage: Stage,
     handed: Handed,
@@ -112,13 +112,13 @@ pub fn tag(id: u64, kind: u32, in_flight: u64) -> u32 {
     FIRST_TAG + (id % in_flight) as u32 * TAGS + kind
 }
 
-/// How a domain lets its flights go.
+/// The context that a domain gives to its flights.
 #[derive(Clone)]
 pub struct Sky {
     pub wire: Rc<Wire>,
     pub ranks: usize,
     pub master: usize,
-    /// How many multicasts have tags of their own.
+    /// Number of multicasts with tags of their own.
     pub in_flight: u64,
 }
 
@@ -130,7 +130,7 @@ impl Sky {
 }
 
 impl Flight {
-    /// A multicast of which `rank` is told by this header, which `payload` came with or will come; tells its children.
+    /// A multicast that this header announces to `rank`; `payload` came with it, or will come. Tells the children.
     pub fn new(sky: &Sky, rank: usize, header: Header, place: Place, payload: &[u8]) -> Result<Self, Failure> {
         let members = header.members.clone();
         let logical = members.logical(rank).ok_or(BAD_HEADER)?;
@@ -170,7 +170,7 @@ impl Flight {
         Ok(())
     }
 
-    /// The payload of the first member, or one that came with its header, is in its place: it is distributed.
+    /// Distributes the payload of the first member, or one that came with its header, from its place.
     pub fn distribute(&mut self, sky: &Sky) -> Result<(), Failure> {
         let Header { algorithm, parameters, members, bytes, is_inlined, .. } = &self.header;
         if *is_inlined {
@@ -185,7 +185,7 @@ impl Flight {
         Ok(())
     }
 
-    /// Goes on as far as it can.
+    /// Continues as far as possible.
     pub fn advance(&mut self, sky: &Sky) -> Result<(), Failure> {
         if let Stage::Distributed(running) = &mut self.stage {
             match running.operation.advance(false) {
@@ -214,7 +214,7 @@ impl Flight {
         self.leaving -= 1;
     }
 
-    /// A child and all below it have released it.
+    /// A child and all members below it have released the multicast.
     pub fn acknowledged(&mut self) {
         self.acks_missing -= 1;
     }
@@ -224,22 +224,22 @@ impl Flight {
         self.has_acknowledged && self.leaving == 0
     }
 
-    /// Whether the caller has not taken it yet.
+    /// Whether the caller has not taken the payload yet.
     pub fn is_to_take(&self) -> bool {
         self.handed == Handed::No
     }
 
-    /// Whether the caller has given it back.
+    /// Whether the caller has given the payload back.
     pub fn is_released(&self) -> bool {
         self.handed == Handed::Released
     }
 
-    /// Whether the caller can take it.
+    /// Whether the caller can take the payload.
     pub fn is_here(&self) -> bool {
         matches!(self.stage, Stage::Here)
     }
 
-    /// The master's buffer, once it is not needed any more but to put the payload elsewhere.
+    /// The master's buffer, once its only remaining use is to copy the payload elsewhere.
     pub fn borrows(&self) -> Option<*const u8> {
         match self.place {
             Place::Borrowed(at) if self.is_here() => Some(at),
@@ -252,14 +252,14 @@ impl Flight {
         self.place = place;
     }
 
-    /// The caller takes it.
+    /// The caller takes the payload.
     pub fn take(&mut self) -> *const u8 {
         self.handed = Handed::Taken;
         self.place.at()
     }
 
-    /// The caller gives it back; its memory, if it is not the caller's. False if the caller does not have it, or a
-    /// program is running over its group.
+    /// The caller gives the payload back. Returns the payload's memory, empty if that is the caller's; none if the
+    /// caller does not have the payload, or a program is running over its group.
     pub fn release(&mut self) -> Option<Vec<u8>> {
         if self.handed != Handed::Taken || self.collective.is_some() {
             return None;

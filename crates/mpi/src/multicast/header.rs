@@ -1,4 +1,4 @@
-//! The header of a multicast: what a member learns before the payload.
+//! The header of a multicast: the facts that a member learns before the payload.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use hocket_algorithms::multicast::header_bytes;
 
 use super::members::Members;
 
-/// A header, as the member that is told sees it.
+/// A header, as seen by the member that receives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// The multicast's number in its domain, from 1 on.
@@ -21,13 +21,13 @@ pub struct Header {
     pub is_inlined: bool,
     /// The receivers.
     pub members: Rc<Members>,
-    /// For this member and those below it in the tree: how many multicasts each was sent before this one, modulo 2^32.
+    /// For this member and those below it in the tree: the multicasts sent to each before this one, modulo 2^32.
     pub earlier: Vec<u32>,
 }
 
 /// "HkM" and the version of this layout.
 const MAGIC: [u8; 4] = *b"HkM1";
-/// Parameters that an algorithm may declare.
+/// The most parameters that an algorithm may declare.
 const MOST_PARAMETERS: usize = 8;
 
 impl Header {
@@ -38,9 +38,9 @@ impl Header {
 
     /// The message that tells some of `earlier`'s members, all numbers in little-endian order:
     ///
-    /// | bytes | what |
+    /// | bytes | content |
     /// |---|---|
-    /// | 4, 2, 1, 1 | magic, algorithm, parameters, whether the payload is inlined |
+    /// | 4, 2, 1, 1 | magic, algorithm, parameters, flag of an inlined payload |
     /// | 8, 8, 4, 4 | id, payload bytes, ranks, members told |
     /// | ranks / 8, 4 each, 8 each | bitmap, earlier multicasts of the members told, parameters |
     /// | the rest | the payload, if it is inlined |

@@ -1,7 +1,7 @@
 //! The members of a multicast, and their numbers among themselves.
 
 /// A set of ranks. Bit r of the bitmap, which is bit r mod 8 of byte r / 8, says whether rank r is a member. The
-/// *logical number* of a member is how many members are lower.
+/// *logical number* of a member is the number of lower members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
     bitmap: Box<[u8]>,
@@ -26,12 +26,12 @@ impl Members {
         (is_whole && is_inside).then(|| Self { bitmap: bitmap.into(), ranks: members })
     }
 
-    /// How many there are.
+    /// Number of members.
     pub fn len(&self) -> usize {
         self.ranks.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranks.is_empty()
     }

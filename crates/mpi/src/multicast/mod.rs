@@ -5,13 +5,14 @@
 //! master ◀──────── done ────────── lowest member ◀═══════════════ acks up the tree ══════════════════════ members
 //! ```
 //!
-//! A [`Domain`] is one rank's part: one master, and messages that nobody else receives. Every rank listens for headers
-//! from any rank. A header names the members, the payload's size and the algorithm that distributes it, and for each
-//! member how many multicasts it was sent before: members take them in that order, whatever order they come in. Every
-//! multicast on its way is a [`flight::Flight`] with a program, buffers and tags of its own, so none waits for another.
+//! A [`Domain`] is one rank's part: one master, and messages that no other code receives. Every rank listens for headers
+//! from any rank. A header gives the members, the payload's size, the algorithm that distributes the payload, and for
+//! each member the number of multicasts sent to it before: members take them in that order, whatever the order of
+//! arrival. Every multicast on its way is a [`flight::Flight`] with a program, buffers and tags of its own, so none
+//! waits for another.
 //!
-//! Whoever has taken a multicast is in a group with its other members until it releases it, and the catalogue's other
-//! collectives run over that group as well. It acknowledges the multicast when it has released it.
+//! A rank that has taken a multicast is in a group with the other members until it releases the multicast, and the
+//! catalogue's other collectives run over that group as well. The rank acknowledges each release.
 //!
 //! Source: "dynamic multicast for master-worker MPI programs", see `docs/multicast.md`.
 

@@ -1,4 +1,4 @@
-//! The messages of all multicasts of a domain, over the one table of functions; each ends at whoever began it.
+//! The messages of all multicasts of a domain, over the one table of functions; each end is reported to its initiator.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -17,24 +17,24 @@ pub enum Purpose {
     Payload(u64),
     /// An acknowledgement that came from a child.
     Ack(u64),
-    /// The news that came to the master, that a multicast is complete.
+    /// The report to the master that a multicast is complete.
     Complete(u64),
     /// A member's header or acknowledgement that left.
     Told(u64),
     /// The master's header or payload that left.
     Issued(u64),
-    /// A program's message: its lane, its slot there, and whether it came.
+    /// A program's message: its lane, its slot there, and true if it came.
     Program(Rc<Lane>, u32, bool),
 }
 
-/// A message that has ended: what it was and, of one that came, from whom, and how many bytes.
+/// A message that has ended: its purpose and, if it came, its sender and its number of bytes.
 pub struct Event {
     pub purpose: Purpose,
     pub source: usize,
     pub count: usize,
 }
 
-/// Where the messages of a domain go through.
+/// Sends and receives all messages of a domain.
 pub struct Wire {
     table: Transport,
     user: *mut c_void,
@@ -64,7 +64,7 @@ impl UnderWay {
     }
 }
 
-/// Messages that end at a look.
+/// The most messages that end at a look.
 const ENDED_AT_A_LOOK: usize = 64;
 
 impl Wire {
@@ -90,7 +90,7 @@ impl Wire {
         self.link(self.user).receive(self.open(purpose), into, room, from, tag)
     }
 
-    /// Messages that have ended; those of programs are put on their lanes, too. Waits for one if it may.
+    /// Messages that have ended; those of programs are put on their lanes, too. If it `may_wait`, waits for one.
     pub fn look(&self, may_wait: bool) -> Result<Vec<Event>, Failure> {
         let mut room = [Ended::default(); ENDED_AT_A_LOOK];
         let mut events = Vec::new();
@@ -113,8 +113,8 @@ impl Wire {
     }
 }
 
-/// The messages of one program among the members of one multicast. Its address is what the communicator calls the functions
-/// of [`LANE`] with.
+/// The messages of one program among the members of one multicast. The communicator calls the functions of [`LANE`]
+/// with the lane's address.
 pub struct Lane {
     /// The multicast.
     pub id: u64,
@@ -137,12 +137,12 @@ impl Lane {
         Rc::new(Self { id, wire, members, first_tag, tags, user, ended: RefCell::default() })
     }
 
-    /// The caller's functions are called with `user` for these messages.
+    /// Sets the `user` with which the caller's functions are called for these messages.
     pub fn set_user(&self, user: *mut c_void) {
         self.user.set(user);
     }
 
-    /// The argument to start an operation with that sends and receives here; the lane must outlive it.
+    /// The argument with which an operation sends and receives on this lane; the lane must outlive the operation.
     pub fn as_user(self: &Rc<Self>) -> *mut c_void {
         Rc::as_ptr(self).cast_mut().cast()
     }

@@ -1,4 +1,4 @@
-//! Networks in which messages meet each other: what all of them have in common.
+//! Networks in which messages meet each other: their common parts.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use super::{Departure, Network};
 use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
-/// A topology with ranks on its nodes, and what a rank's processor does for a message.
+/// A topology with ranks on its nodes, and the work of a rank's processor for a message.
 ///
 /// Keys of `[network]`: those of the topology and of the placement, and `protocol` = "eager" (a message leaves at once; the
 /// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `software_latency` (0 when absent): how
@@ -34,7 +34,7 @@ pub struct Fabric {
 /// Ports of a node, at most: routers keep room for each.
 const MOST_PORTS: usize = 1024;
 
-/// Links of a network, at most: a simulation keeps room for what is on each, up to a kilobyte.
+/// Links of a network, at most: a simulation keeps room for the state of each, up to a kilobyte.
 const MOST_LINKS: usize = 1 << 23;
 
 impl Fabric {
@@ -65,11 +65,12 @@ impl Fabric {
         self.placement.check(ranks, self.topology.nodes()).map_err(|e| Error::new(format!("{e} ({})", self.shape())))
     }
 
-    /// What no algorithm can beat where links have this latency and this bandwidth, and a processor does one thing at a time.
+    /// The times that no algorithm can beat if links have this latency and this bandwidth, and a processor does one
+    /// thing at a time.
     ///
-    /// A message takes `software_latency` and the latency of its links. What one rank knows travels as far as the node
-    /// farthest away; a rank tells one more every `software_latency`. The bytes that have to cross a cut share the links
-    /// that lead across, of a node also its ports.
+    /// A message takes `software_latency` and the latency of its links. The data of one rank travels as far as the node
+    /// farthest away; a rank tells one more every `software_latency`. The bytes that have to cross a cut share the
+    /// links that lead across, and those that leave a node also its ports.
     pub fn bound(&self, demanded: &Demanded<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
         let node_of = |rank| self.placement.node_of(rank);
         let Some(spread) = demanded.spread() else {
@@ -133,13 +134,13 @@ fn links_out_of(topology: &AnyTopology, within: &dyn Fn(usize) -> bool) -> usize
     ends.filter(|(from, to)| within(*from) && !within(*to)).count()
 }
 
-/// A network in which messages meet: how they do is its traffic's affair, all else is the same everywhere.
+/// A network in which messages meet: its traffic says how they meet, all else is the same everywhere.
 pub trait Shared: Sync {
-    /// The topology, and what a rank's processor does for a message.
+    /// The topology, and the work of a rank's processor for a message.
     fn fabric(&self) -> &Fabric;
     /// The messages on their way, none as yet.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
-    /// What no algorithm can beat.
+    /// The times that no algorithm can beat.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound;
 }
 
@@ -147,7 +148,7 @@ pub trait Shared: Sync {
 pub(super) struct Meeting<'a>(pub &'a dyn Shared);
 
 impl Network for Meeting<'_> {
-    /// When the processor is free.
+    /// The time at which the processor is free.
     type Node<T: Clock> = T;
     const NODE_HAS_STATE: bool = true;
     const MESSAGES_MEET: bool = true;
@@ -195,13 +196,13 @@ impl Network for Meeting<'_> {
 pub trait Traffic {
     /// A message leaves its node at `now_s`, which is no earlier than anything that has happened.
     fn inject(&mut self, now_s: f64, flight: Flight);
-    /// When something happens next; infinite when nothing will unless a message is injected.
+    /// The time of the next event; infinite when there is none unless a message is injected.
     fn next_s(&self) -> f64;
-    /// Lets happen what happens then, and appends which messages have left their sender or reached their receiver.
+    /// Advances to the next event, and appends the messages that have left their sender or reached their receiver.
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>);
-    /// What each link has carried so far.
+    /// The use of each link so far.
     fn links(&self) -> Vec<LinkUse>;
-    /// Why messages are under way and nothing will happen any more, if so: who waits for whom, or [`ENDLESS`].
+    /// The reason why messages under way will never arrive, if so: a circle of waiting, or [`ENDLESS`].
     fn deadlock(&self) -> Option<String>;
     /// The circuits, where there are any.
     fn circuits(&mut self) -> Option<&mut dyn Switching> {
@@ -211,7 +212,7 @@ pub trait Traffic {
 
 /// Circuits that programs can ask for.
 pub trait Switching {
-    /// How many a program should open ahead of its messages; 0 where they come by themselves.
+    /// Number of circuits that a program should open ahead of its messages; 0 where circuits come by themselves.
     fn ports(&self) -> usize;
     /// A program asks for a circuit; [`Milestone::Answered`] says whether it is open.
     fn connect(&mut self, now_s: f64, ask: Ask);
@@ -219,26 +220,26 @@ pub trait Switching {
     fn disconnect(&mut self, now_s: f64, ask: Ask);
     /// Whether there is something to decide at the end of this moment.
     fn is_undecided(&self) -> bool;
-    /// Everything at this moment has happened: decides who gets what, and appends what programs are answered.
+    /// Everything at this moment has happened: assigns circuits, and appends the answers to programs.
     fn decide(&mut self, now_s: f64, progress: &mut Vec<(u32, Milestone)>);
-    /// At `now_s` nothing will happen any more: refuses one of those who wait; whether anybody could be refused.
+    /// At `now_s` nothing will happen any more: refuses one of the waiting requests. Returns true if there was one.
     fn give_way(&mut self, now_s: f64) -> bool;
-    /// What has happened to circuits so far.
+    /// The counts of circuit events so far.
     fn counts(&self) -> CircuitCounts;
 }
 
 /// A program connects or disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// What to call it in [`Traffic::advance`]; unique among the messages under way, too.
+    /// The id for [`Traffic::advance`]; unique among the messages under way, too.
     pub id: u32,
     /// The rank that asks, and its peer.
     pub ranks: [u32; 2],
-    /// The nodes of these.
+    /// The nodes of these ranks.
     pub nodes: [usize; 2],
 }
 
-/// What happened to circuits.
+/// Counts of circuit events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CircuitCounts {
     /// Circuits that were set up, or began to be.
@@ -249,14 +250,14 @@ pub struct CircuitCounts {
     pub cut: u64,
 }
 
-/// Why messages are under way for ever that do not wait for each other.
+/// The reason why messages that do not wait for each other are under way for ever.
 pub(super) const ENDLESS: &str =
     "a time beyond what a number holds in the network, expected shorter times and higher bandwidths";
 
 /// A message that leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flight {
-    /// What to call it in [`Traffic::advance`]; unique among the messages under way.
+    /// The id for [`Traffic::advance`]; unique among the messages under way.
     pub id: u32,
     /// The sender's node.
     pub from: usize,
@@ -275,24 +276,24 @@ impl From<(u32, usize, usize, f64)> for Flight {
     }
 }
 
-/// How far a message is.
+/// The progress of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
     /// The sender may change the data again: its last byte has left.
     Sent,
-    /// Its last byte is there.
+    /// Its last byte has arrived.
     Arrived,
-    /// It was no message but an [`Ask`], and is done: a circuit is open, or refused; or it is released.
+    /// Of an [`Ask`], not a message: it is done, with a circuit that is open (true), refused, or released.
     Answered(bool),
 }
 
-/// What a link carried.
+/// The use of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkUse {
-    /// Bytes that went over it.
+    /// Bytes that the link carried.
     pub bytes: f64,
     /// How long it was carrying something, in seconds.
     pub busy_s: f64,
-    /// How long messages or packets that wanted it had to wait for it, added up, in seconds.
+    /// The time for which messages or packets that wanted the link had to wait for it, added up, in seconds.
     pub waiting_s: f64,
 }

@@ -1,9 +1,10 @@
 //! Hockney: a message of n bytes takes alpha + beta n, and holds a port at each end for that time.
 //!
 //! Source: R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2", Parallel Computing 20
-//! (1994). A transfer starts when the sender is there (eager), or when both are (rendezvous), and occupies both until its
-//! end; with `send_overhead` the sender only that long. A posted message occupies its sender for `send_overhead`, or not at
-//! all without it. Branches of a program do not slow each other: a rank can send, receive and compute at the same time.
+//! (1994). A transfer starts when the sender is ready (eager), or when both sides are (rendezvous), and occupies both
+//! until its end; with `send_overhead` it occupies the sender only for that long. A posted message occupies its sender
+//! for `send_overhead`, or not at all without it. Branches of a program do not slow each other: a rank can send,
+//! receive and compute at the same time.
 //!
 //! A node sends `ports` messages at a time, and receives as many; further ones wait, first for a sending port and then, holding
 //! it, for a receiving port, in the order in which they could start (`crate::ports`). With one port, the default, that is the

@@ -52,7 +52,7 @@ impl Loggp {
     }
 }
 
-/// When a rank's processor and network interface are free again.
+/// The times at which a rank's processor and network interface are free again.
 pub struct Busy<T> {
     processor: T,
     sending: T,
@@ -67,9 +67,9 @@ impl Network for Loggp {
         Busy { processor: start, sending: start, receiving: start }
     }
 
-    /// A rank tells one more every max(o, g), who knows 2 o + L later. The n bytes of one rank leave, or come, in M messages: the
-    /// last one follows the others' (M - 1) g + (n - M) G of the interface, and (M - 1) o + (n - M) O of the processor, for
-    /// the M that suits best. A processor does one thing at a time.
+    /// A rank tells one more every max(o, g), which knows 2 o + L later. The n bytes of one rank leave, or come, in M
+    /// messages: the last one follows the others' (M - 1) g + (n - M) G of the interface, and (M - 1) o + (n - M) O of
+    /// the processor, for the M that suits best. A processor does one thing at a time.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
         let delay_s = 2.0 * self.o + self.L;
         let bytes = demanded.bytes_of_a_rank();

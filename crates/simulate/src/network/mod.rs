@@ -14,16 +14,16 @@ use crate::clock::Clock;
 
 /// How messages travel between two ranks. Times are in seconds from the common start.
 ///
-/// In most models no other message disturbs them: [`Network::inject`] says how long one is on its way. In those that are
-/// [`Shared`] messages meet, and their [`Traffic`] says.
+/// In most models a message is not disturbed by others: [`Network::inject`] gives the time for which it is on its way.
+/// In [`Shared`] models messages meet, and their [`Traffic`] gives the times.
 ///
 /// An *eager* message leaves at once: [`Network::inject`], later [`Network::accept`]. A *rendezvous* asks first: its
 /// request arrives ([`Network::request`]), meets its receive, is granted ([`Network::grant`]), and is then injected and
 /// accepted like an eager one.
 pub trait Network {
-    /// What a rank's processor and network interface remember between operations.
+    /// The state of a rank's processor and network interface between operations.
     type Node<T: Clock>;
-    /// Whether [`Network::Node`] remembers anything, so that the order of a rank's operations matters.
+    /// Whether [`Network::Node`] keeps state, so that the order of a rank's operations matters.
     const NODE_HAS_STATE: bool;
     /// Whether messages meet each other.
     const MESSAGES_MEET: bool = false;
@@ -38,34 +38,34 @@ pub trait Network {
     fn shared(&self) -> Option<&dyn Shared> {
         None
     }
-    /// How many messages a node sends at a time, and as many that it receives; none when that is not limited, or when the
-    /// network in which messages meet says so.
+    /// Number of messages that a node sends at a time, and as many that it receives; none when that is not limited, or
+    /// when the network in which messages meet limits it.
     fn ports(&self) -> Option<usize> {
         None
     }
-    /// What no algorithm can beat on this network.
+    /// The times that no algorithm can beat on this network.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound;
     /// Whether a message of `bytes` leaves without waiting for its receive.
     fn is_eager(&self, bytes: f64) -> bool;
-    /// When the request of a rendezvous made at `now` is at the receiver.
+    /// The time at which the request of a rendezvous made at `now` is at the receiver.
     fn request<T: Clock>(&self, now: T) -> T;
-    /// When the sender learns that a request met its receive at `now`.
+    /// The time at which the sender learns that a request met its receive at `now`.
     fn grant<T: Clock>(&self, now: T) -> T;
-    /// The message leaves at `now` or as soon after as the sender can. Where messages meet, only the start of the departure
-    /// counts, and when a posted message lets its sender go on.
+    /// The message leaves at `now` or as soon after as the sender can. Where messages meet, only the start of the
+    /// departure counts, and the time at which a posted message lets its sender go on.
     fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> Departure<T>;
-    /// The message is there and asked for at `now`: when the receive is done.
+    /// The message has arrived and is asked for at `now`. Returns the time at which the receive is done.
     fn accept<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> T;
-    /// The processor is asked at `now` to work: when that is done. `pass` gives the end of the work for its start.
+    /// The processor is asked at `now` to work. Returns the end of the work, as `pass` gives it for its start.
     fn work<T: Clock>(&self, node: &mut Self::Node<T>, now: T, pass: impl FnOnce(T) -> T) -> T;
 }
 
 /// A message on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure<T> {
-    /// When the sender may change the data again.
+    /// The time at which the sender may change the data again.
     pub sender_done: T,
-    /// When the message leaves.
+    /// The time at which the message leaves.
     pub start: T,
     /// From then until its last byte reaches the receiver, in seconds.
     pub transfer_s: f64,

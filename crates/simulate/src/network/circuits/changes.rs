@@ -2,16 +2,16 @@
 
 use hocket_core::{Error, Result, units};
 
-/// What the network has from some time on.
+/// The supply of the network from some time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// When, in seconds from the common start.
+    /// The time, in seconds from the common start.
     pub time_s: f64,
-    /// What.
+    /// The supply.
     pub what: Supply,
 }
 
-/// So many working ports, or wavelengths.
+/// A number of working ports, or of wavelengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
     /// Of one node, or of every node.

@@ -1,9 +1,9 @@
-//! Who waits for whom when nothing happens any more.
+//! The description of nodes and programs that wait for each other when nothing happens any more.
 
 use super::super::fabric::ENDLESS;
 use super::switch::{Circuit, Stage, Switch};
 
-/// Nodes of a list that are named.
+/// The most nodes of a list that are named.
 const NAMED: usize = 4;
 
 impl Switch<'_> {
@@ -23,14 +23,14 @@ impl Switch<'_> {
         oldest.or_else(|| self.who_asks())
     }
 
-    /// The nodes of a circuit, the one first that wants it.
+    /// The nodes of a circuit, beginning with the node that wants it.
     fn wanting(circuit: &Circuit) -> [u32; 2] {
         let is_backwards = circuit.queues[0].is_empty() && !circuit.queues[1].is_empty();
         let [low, high] = circuit.ends;
         if is_backwards { [high, low] } else { [low, high] }
     }
 
-    /// Why a circuit is not granted.
+    /// The reason why a circuit is not granted.
     fn why(&self, circuit: &Circuit) -> String {
         let without = circuit.ends.into_iter().find(|node| !self.nodes[*node as usize].has_free_port());
         let Some(node) = without else { return "no wavelength is free on the way".to_owned() };

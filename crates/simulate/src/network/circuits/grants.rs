@@ -1,4 +1,4 @@
-//! Who gets a circuit: the queue of requests, in the order of asking.
+//! The assignment of circuits: the queue of requests, in the order of asking.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,14 +6,14 @@ use std::collections::BinaryHeap;
 use super::switch::{Node, Stage, Switch};
 use super::wavelengths::Choice;
 
-/// What a circuit gets: its wavelength, and the circuits that go for it.
+/// The grant of a circuit: its wavelength, and the circuits that are closed for it.
 struct Grant {
     wavelength: u32,
     victims: Vec<u32>,
 }
 
 impl Switch<'_> {
-    /// Looks through what is wanted at nodes at which something has changed, in the order of asking.
+    /// Looks through the requests at nodes at which something has changed, in the order of asking.
     pub(super) fn look_through(&mut self) {
         let mut stirred = std::mem::take(&mut self.stirred);
         if std::mem::take(&mut self.are_all_stirred) {
@@ -34,7 +34,7 @@ impl Switch<'_> {
         }
     }
 
-    /// Whether what waits at a node may be granted, or refused.
+    /// Whether a request that waits at a node may be granted, or refused.
     fn has_hope(&self, node: u32) -> bool {
         self.nodes[node as usize].has_free_port() || self.policy.opens([true; 2])
     }
@@ -58,7 +58,7 @@ impl Switch<'_> {
             || (!self.policy.evicts(false) && self.circuits[index as usize].ends.iter().any(waits_for_itself))
     }
 
-    /// What a circuit would get now; none while something is missing.
+    /// The grant that a circuit would get now; none while something is missing.
     fn possible(&self, index: u32) -> Option<Grant> {
         let circuit = &self.circuits[index as usize];
         let may_evict = self.policy.evicts(circuit.has_messages());
@@ -79,7 +79,7 @@ impl Switch<'_> {
         self.circuits[index as usize].is_idle()
     }
 
-    /// In which order circuits that carry nothing go.
+    /// The order in which circuits that carry nothing are closed.
     fn worth(&self, index: u32) -> (bool, u64) {
         let circuit = &self.circuits[index as usize];
         (circuit.is_asked_for(), circuit.used)
@@ -106,7 +106,7 @@ impl Switch<'_> {
         self.open_at(index, start_s + self.times.set_up_s);
     }
 
-    /// Takes a free port, or one that these releases leave.
+    /// Takes a free port, or one that these releases give back.
     fn take_port(&mut self, node: u32, left: &[u64]) {
         let taken_over = left.iter().find_map(|number| {
             let nodes = &mut self.releases.get_mut(number)?.nodes;
@@ -117,7 +117,7 @@ impl Switch<'_> {
         }
     }
 
-    /// Takes a wavelength of links where it is free, or where these releases leave it.
+    /// Takes a wavelength of links where it is free, or where these releases give it back.
     fn take_wavelength(&mut self, route: &[u32], wavelength: u32, left: &[u64], index: u32) {
         for number in left {
             if let Some(release) = self.releases.get_mut(number).filter(|release| release.wavelength == wavelength) {
@@ -127,7 +127,7 @@ impl Switch<'_> {
         self.wavelengths.take(route, wavelength, index);
     }
 
-    /// Refuses what has waited longest of what has no messages; whether there was anything.
+    /// Refuses the request that has waited longest of those without messages. Returns true if there was one.
     pub(super) fn refuse_oldest(&mut self) -> bool {
         let waiting = self.circuits.iter().zip(0..).filter_map(|(circuit, index)| match circuit.stage {
             Stage::Wanted(number) if !circuit.has_messages() => Some((number, index)),

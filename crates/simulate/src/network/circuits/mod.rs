@@ -1,4 +1,4 @@
-//! Circuits: optical circuit switching. A message needs a circuit between its nodes, and to set one up takes long.
+//! Circuits: optical circuit switching. A message needs a circuit between its nodes, whose set-up takes long.
 //!
 //! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", the model and
 //! the equations (1) to (8).
@@ -10,31 +10,33 @@
 //! - *A circuit* joins two nodes, whichever two, and takes one port of each. It is full duplex, and carries one message at a
 //!   time in each direction, first come first served. A message of n bytes takes alpha + n / B, and has left and arrived
 //!   at the end of that. One to the own node takes as long and needs no circuit.
-//! - *Requests.* Two nodes between which there are messages and no circuit want one; so do two that asked for one, as the
-//!   policy says. All that is wanted waits in one queue in the order of asking. At the end of every moment at which
-//!   something is asked for, or has become free, the queue is looked through from its beginning, and whatever can be
-//!   granted is. A circuit gets all that it needs at once, or nothing.
-//! - *Time.* With `reconfiguration`, a circuit is open gamma after it was granted, and what a closed circuit leaves is free at
-//!   once: its release and the next set-up are one reconfiguration. With `set_up` and `release`, it is open `set_up` after it
-//!   was granted, and leaves its ports and its wavelength `release` after it was closed. A circuit for which another one
-//!   is closed takes over what that one leaves; then it is open `release` and `set_up` later.
+//! - *Requests.* Two nodes with messages between them and no circuit want one; so do two nodes that asked for one, as
+//!   the policy says. All requests wait in one queue in the order of asking. At the end of every moment at which a
+//!   request came, or something became free, the queue is looked through from its beginning, and every request that can
+//!   be granted is granted. A circuit gets all that it needs at once, or nothing.
+//! - *Time.* With `reconfiguration`, a circuit is open gamma after its grant, and the ports and the wavelength of a
+//!   closed circuit are free at once: its release and the next set-up are one reconfiguration. With `set_up` and
+//!   `release`, a circuit is open `set_up` after its grant, and its ports and its wavelength are free `release` after
+//!   it was closed. A circuit for which another one is closed takes over the other's; then it is open `release` and
+//!   `set_up` later.
 //! - *Policies* say which circuits are set up ahead and which stay: [`policy`].
-//! - *Connect* is done when the circuit is open, or refused. A request without messages that cannot be granted is refused
-//!   to both ends with `requests` = "refused"; with "waits" it waits, but it is refused when one of its ends itself keeps
-//!   as many circuits that it asked for as it has working ports, as it would wait for itself. When nothing else can happen
-//!   any more, the request that has waited longest is refused.
+//! - *Connect* is done when the circuit is open, or refused. A request without messages that cannot be granted is
+//!   refused to both ends with `requests` = "refused"; with "waits" it waits, but it is refused when one of its ends
+//!   itself keeps as many circuits that it asked for as it has working ports, because it would wait for itself. When
+//!   nothing else can happen any more, the request that has waited longest is refused.
 //! - *Disconnect* is done when no circuit joins the two nodes any more; with `final_release` = "waited", gamma (or `release`)
 //!   after the last one was closed.
-//! - *Eviction.* Where a policy lets a circuit go for another one, those go first that no program asked for, and of these the
-//!   least recently used. One with messages on it or queued for it never goes.
+//! - *Eviction.* Where a policy closes a circuit for another one, circuits that no program asked for go first, and of
+//!   these the least recently used. A circuit with messages on it or queued for it never goes.
 //! - *Wavelengths.* A circuit takes one wavelength, the same on every link of its route there and of its route back: the
 //!   first one that is free on all of them (first fit).
 //! - *Changes.* When a node loses ports, as many of its circuits go as it now has too many: those that carry nothing first,
 //!   then those that are being set up, then those that carry; of each the least recently used. When wavelengths go, so do the
 //!   circuits on those with the highest numbers. A message that was cut is sent again from its beginning.
 //!
-//! What the model says of a link ([`LinkUse`](super::LinkUse)): the bytes of messages that have arrived; how long it carried
-//! at least one message; and how long messages that were to cross it waited for their circuit or in its queue.
+//! The use of a link ([`LinkUse`](super::LinkUse)): the bytes of messages that have arrived; the time for which it
+//! carried at least one message; and the time for which messages that were to cross it waited for their circuit or in
+//! its queue.
 
 mod changes;
 mod deadlock;
@@ -67,11 +69,11 @@ pub struct Circuits {
     pub bytes_per_s: f64,
     /// `ports`: k, of each node.
     pub ports: usize,
-    /// What set-up and release take, as the policy has it.
+    /// The times of set-up and release, under the policy.
     pub times: Times,
     /// `policy`.
     pub policy: PolicyName,
-    /// `requests`: whether one that cannot be granted at once is refused.
+    /// `requests`: whether a request that cannot be granted at once is refused.
     pub is_refusing: bool,
     /// `wavelengths` of each link in each direction.
     pub wavelengths: Option<usize>,
@@ -79,7 +81,7 @@ pub struct Circuits {
     changes: Vec<Change>,
 }
 
-/// What it takes to change circuits, in seconds.
+/// The times that changes of circuits take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
     /// From the grant to the open circuit.
@@ -90,7 +92,7 @@ pub struct Times {
     pub final_release_s: f64,
 }
 
-/// Wavelengths of a link, at most.
+/// The most wavelengths of a link.
 const MOST_WAVELENGTHS: usize = 4096;
 
 impl Circuits {
@@ -146,7 +148,7 @@ fn times(section: &Section) -> Result<Times> {
     }
 }
 
-/// Refuses a change of what the network does not have.
+/// Refuses a change of ports or wavelengths that the network does not have.
 fn check(section: &Section, change: Change, nodes: usize, has_wavelengths: bool) -> Result<()> {
     match change.what {
         Supply::Ports { node: Some(node), .. } if node >= nodes => {
@@ -171,9 +173,9 @@ impl Shared for Circuits {
         Box::new(Switch::new(self))
     }
 
-    /// The first circuits are set up before the first messages, where ranks have to reach other nodes. Then what one rank
-    /// knows reaches k + 1 times as many nodes every alpha, and the bytes of a node share its k ports, the most that it
-    /// ever has.
+    /// The first circuits are set up before the first messages, where ranks have to reach other nodes. Then the data of
+    /// one rank reaches k + 1 times as many nodes every alpha, and the bytes of a node share its k ports, the most that
+    /// it ever has.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
         let node_of = |rank| self.fabric.placement.node_of(rank);
         let nodes: BTreeSet<usize> = (0..demanded.call.ranks).map(node_of).collect();

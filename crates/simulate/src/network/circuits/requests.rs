@@ -1,4 +1,4 @@
-//! What programs ask for, and what is wanted.
+//! The requests of programs, and the circuits that are wanted.
 
 use super::super::Ask;
 use super::switch::{Circuit, Stage, Switch, Wish};
@@ -64,7 +64,7 @@ impl Switch<'_> {
         self.wishes.get(&ranks).copied().unwrap_or(0)
     }
 
-    /// A wish is over, if there is one; who waits for an answer is refused.
+    /// Ends a wish, if there is one; calls that wait for an answer to it are refused.
     fn end_wish(&mut self, index: u32, end: usize, ranks: [u32; 2]) {
         let wishes = &mut self.circuits[index as usize].wishes[end];
         let Some(at) = wishes.iter().position(|wish| wish.ranks == ranks) else { return };
@@ -126,7 +126,7 @@ impl Switch<'_> {
         circuit.wishes[end].iter().any(|wish| wish.is_met || self.is_agreed(circuit, end, wish))
     }
 
-    /// Refuses what programs asked for, at both ends.
+    /// Refuses the requests of programs, at both ends.
     pub(super) fn refuse(&mut self, index: u32) {
         self.leave_queue(index);
         for (end, ranks) in [self.agreed(index, 0), self.agreed(index, 1)].into_iter().enumerate() {

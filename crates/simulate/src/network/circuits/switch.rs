@@ -1,4 +1,4 @@
-//! The circuits of a run: messages on them, and what happens to them when.
+//! The circuits of a run: the messages on them, and their events.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,24 +21,24 @@ pub struct Switch<'a> {
     timetable: Timetable<Step>,
     sequence: u64,
     pub(super) nodes: Vec<Node>,
-    /// Circuits that are, or are wanted, or asked for; and places among these that are free.
+    /// Circuits that exist, or are wanted, or asked for; and the places among these that are free.
     pub(super) circuits: Vec<Circuit>,
     vacant: Vec<u32>,
     pub(super) by_pair: FxHashMap<[u32; 2], u32>,
     pub(super) wavelengths: Wavelengths,
     links: Vec<Line>,
-    /// What circuits leave that are being released.
+    /// The ports and wavelengths of circuits that are being released.
     pub(super) releases: FxHashMap<u64, Release>,
     /// When the last circuit between two nodes was closed, where programs wait for that.
     pub(super) closed_s: FxHashMap<[u32; 2], f64>,
     /// How many wishes of a rank for a peer are over.
     pub(super) wishes: FxHashMap<[u32; 2], u32>,
-    /// Nodes at which something has changed for those that wait, or whether it has at all of them.
+    /// Nodes at which something has changed for waiting requests, and true if something has changed at all nodes.
     pub(super) stirred: Vec<u32>,
     pub(super) are_all_stirred: bool,
-    /// What programs asked for and is decided.
+    /// The decided answers to programs.
     pub(super) answers: Vec<(u32, bool)>,
-    /// Requests so far, and times at which some circuit was used.
+    /// Number of requests so far, and of uses of circuits.
     pub(super) requests: u64,
     uses: u64,
     pub(super) counts: CircuitCounts,
@@ -46,16 +46,16 @@ pub struct Switch<'a> {
     under_way: usize,
 }
 
-/// What happens; at one time in this order.
+/// The events, in their order at one time.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    /// A message of a circuit, in one direction, is there.
+    /// A message of a circuit, in one direction, has arrived.
     Carried { circuit: u32, epoch: u32, direction: u8 },
-    /// A message to the own node is there.
+    /// A message to the own node has arrived.
     Local { id: u32 },
     /// A circuit is open.
     Opened { circuit: u32, epoch: u32 },
-    /// What a closed circuit left is free.
+    /// The ports and the wavelength of a closed circuit are free.
     Released { release: u64 },
     /// A program learns that its circuit is released.
     Answer { id: u32 },
@@ -96,7 +96,7 @@ impl Node {
     }
 }
 
-/// How far a circuit is.
+/// The state of a circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     #[default]
@@ -119,11 +119,11 @@ pub(super) struct Message {
 pub(super) struct Wish {
     /// The rank whose program it is, and its peer.
     pub ranks: [u32; 2],
-    /// How many such wishes it has had before.
+    /// Number of earlier wishes of this rank for this peer.
     pub number: u32,
     /// Calls that wait for an answer.
     pub waiting: Vec<u32>,
-    /// Whether there was an answer, and a circuit.
+    /// Whether the wish was answered with a circuit.
     pub is_met: bool,
 }
 
@@ -133,13 +133,13 @@ pub(super) struct Circuit {
     /// The two nodes, the lower one first; directions are numbered by the node that they lead away from.
     pub ends: [u32; 2],
     pub stage: Stage,
-    /// How many circuits have been closed here; what was to happen to these does not.
+    /// Number of circuits closed here; later events of a closed circuit do not happen.
     epoch: u32,
     pub queues: [VecDeque<Message>; 2],
     is_carrying: [bool; 2],
     /// Wishes of programs at each end.
     pub wishes: [Vec<Wish>; 2],
-    /// Whether it goes as soon as it carries nothing.
+    /// Whether the circuit is closed as soon as it carries nothing.
     pub is_leaving: bool,
     /// Programs that wait until it is closed, as [`Wish::ranks`].
     pub closing: Vec<(u32, [u32; 2])>,
@@ -179,14 +179,14 @@ impl Circuit {
         if direction == 0 { &self.route[..self.there] } else { &self.route[self.there..] }
     }
 
-    /// Whether nobody knows of it any more.
+    /// Whether nothing refers to the circuit any more.
     fn is_forgotten(&self) -> bool {
         let is_asked = self.wishes.iter().any(|wishes| !wishes.is_empty()) || !self.closing.is_empty();
         self.stage == Stage::Closed && !self.has_messages() && !is_asked
     }
 }
 
-/// What a closed circuit has not left yet.
+/// The ports and the wavelength that a closed circuit still holds.
 pub(super) struct Release {
     pub nodes: Vec<u32>,
     pub links: Vec<u32>,
@@ -196,7 +196,7 @@ pub(super) struct Release {
 #[derive(Clone, Copy, Default)]
 struct Line {
     carried: LinkUse,
-    /// Messages on it, and since when there have been any.
+    /// Messages on the link, and the time since when there have been any.
     messages: usize,
     since_s: f64,
 }
@@ -246,7 +246,7 @@ impl<'a> Switch<'a> {
         &mut self.circuits[index as usize]
     }
 
-    /// The circuit between two nodes, of which there may be nothing but the wish as yet.
+    /// The circuit between two nodes, which may be nothing but a wish as yet.
     pub(super) fn between(&mut self, a: usize, b: usize) -> u32 {
         let ends = [a.min(b) as u32, a.max(b) as u32];
         if let Some(index) = self.by_pair.get(&ends) {
@@ -269,7 +269,7 @@ impl<'a> Switch<'a> {
         index
     }
 
-    /// Gives the place of a circuit to another one, if nobody knows of it any more.
+    /// Frees the place of a circuit for another one, if nothing refers to the circuit any more.
     pub(super) fn forget(&mut self, index: u32) {
         let circuit = &self.circuits[index as usize];
         if circuit.is_forgotten() && self.by_pair.remove(&circuit.ends).is_some() {
@@ -339,7 +339,7 @@ impl<'a> Switch<'a> {
         if !circuit.is_idle() {
             return;
         }
-        // Messages that came since, or a cut, do not keep a program waiting that disconnects.
+        // Messages that came since, or a cut, do not delay a program that disconnects.
         let is_left = self.policy.closes_early() && !circuit.closing.is_empty();
         if circuit.is_leaving || is_left || !self.policy.keeps(circuit.is_asked_for()) {
             self.close(index);
@@ -348,7 +348,7 @@ impl<'a> Switch<'a> {
         }
     }
 
-    /// Closes the circuit; the number of its release, if that takes time.
+    /// Closes the circuit. Returns the number of its release, if the release takes time.
     pub(super) fn close(&mut self, index: u32) -> Option<u64> {
         let circuit = &mut self.circuits[index as usize];
         let (ends, wavelength) = (circuit.ends, circuit.wavelength);
@@ -378,7 +378,7 @@ impl<'a> Switch<'a> {
         Some(number)
     }
 
-    /// A program that disconnected learns at that time that its circuit is released.
+    /// Tells a program that disconnected, at that time, that its circuit is released.
     pub(super) fn answer_at(&mut self, id: u32, time_s: f64) {
         if time_s > self.now_s {
             self.at(time_s, Step::Answer { id });
@@ -395,7 +395,7 @@ impl<'a> Switch<'a> {
         self.stir_all_of(&release.nodes);
     }
 
-    /// Something has changed for those that wait at two nodes.
+    /// Something has changed for requests that wait at two nodes.
     pub(super) fn stir(&mut self, ends: [u32; 2]) {
         self.stir_all_of(&ends);
     }
@@ -437,7 +437,7 @@ impl<'a> Switch<'a> {
         self.stir_all_of(&[]);
     }
 
-    /// What is lost with a circuit: the least first.
+    /// The loss with a circuit: circuits are closed in ascending order of it.
     fn loss(&self, index: u32) -> (u8, u64) {
         let circuit = &self.circuits[index as usize];
         let rank = match circuit.stage {
@@ -448,7 +448,7 @@ impl<'a> Switch<'a> {
         (rank, circuit.used)
     }
 
-    /// The circuit is lost: messages on it begin anew on another one, for which those who waited for this one wait, too.
+    /// The circuit is lost: messages on it begin anew on another one, as do those that waited for this one.
     fn cut(&mut self, index: u32) {
         for direction in [0, 1] {
             if self.circuit(index).is_carrying[direction] {
@@ -463,7 +463,7 @@ impl<'a> Switch<'a> {
         self.want(index);
     }
 
-    /// Appends what programs are to learn.
+    /// Appends the answers to programs.
     pub(super) fn report(&mut self, progress: &mut Vec<(u32, Milestone)>) {
         progress.extend(self.answers.drain(..).map(|(id, is_open)| (id, Milestone::Answered(is_open))));
     }

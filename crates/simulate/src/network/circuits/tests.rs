@@ -5,7 +5,7 @@ use hocket_machine::Machine;
 use super::super::{Ask, CircuitCounts, LinkUse, Milestone, Shared};
 use super::*;
 
-/// What is done at a time.
+/// An action at a time.
 #[derive(Clone, Copy)]
 enum Deed {
     /// So many bytes from a node to another.
@@ -33,9 +33,9 @@ fn network(keys: &str) -> Circuits {
     read(keys).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What came of it all.
+/// The outcome of a run.
 struct Found {
-    /// When each message was there, or each program was answered; not a number if never.
+    /// The time at which each message arrived, or each program was answered; not a number if never.
     times_s: Vec<f64>,
     /// Which programs were refused.
     refused: Vec<usize>,
@@ -44,7 +44,7 @@ struct Found {
     deadlock: Option<String>,
 }
 
-/// Does all this, in the order of time.
+/// Performs all actions, in the order of time.
 fn run(network: &Circuits, deeds: &[(f64, Deed)]) -> Found {
     let mut traffic = network.traffic();
     let (mut times_s, mut refused) = (vec![f64::NAN; deeds.len()], Vec::new());
@@ -220,7 +220,7 @@ fn the_second_wish_of_one_meets_the_second_of_the_other() {
         (31.0, Connect(1, 0)),
     ];
     assert_eq!(times_s(&of(1, &keys), &deeds), [10.0, 10.0, 20.0, 41.0, 30.0, 41.0]);
-    // Who gives up before the other asks gives up for both.
+    // A rank that gives up before the other asks gives up for both.
     let deeds = [(0.0, Connect(0, 1)), (3.0, Disconnect(0, 1)), (5.0, Connect(1, 0))];
     let found = run(&of(1, AHEAD), &deeds);
     assert_eq!((found.times_s, found.refused, found.deadlock), (vec![3.0, 3.0, 5.0], vec![0, 2], None));
@@ -323,7 +323,7 @@ fn idle_circuits_go_for_their_wavelength() {
 
 #[test]
 fn requests_that_wait_for_each_others_wavelengths_are_refused_in_the_end() {
-    // 0 to 2 has the wavelength, and waits with 0 to 3 for nobody else: nothing will happen.
+    // 0 to 2 has the wavelength, and waits with 0 to 3 for no other circuit: nothing will happen.
     let deeds = [Connect(0, 2), Connect(2, 0), Connect(1, 3), Connect(3, 1)];
     let found = run_at_once(&row(1, AHEAD), &deeds);
     assert_eq!((found.deadlock, found.refused, found.times_s), (None, vec![2, 3], vec![10.0; 4]));

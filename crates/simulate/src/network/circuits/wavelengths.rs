@@ -1,18 +1,18 @@
-//! Which circuit has which wavelength of which link.
+//! The circuit on each wavelength of each link.
 
-/// Nobody's wavelength.
+/// The mark of a free wavelength.
 const FREE: u32 = u32::MAX;
-/// Of a circuit that is being released.
+/// The mark of a wavelength whose circuit is being released.
 const RELEASING: u32 = u32::MAX - 1;
 
 /// For each link, the circuit on each of its wavelengths.
 pub struct Wavelengths {
-    /// How many there are; none when as many as are wanted.
+    /// Number of wavelengths; none when there are as many as are wanted.
     pub limit: Option<usize>,
     links: Vec<Vec<u32>>,
 }
 
-/// A wavelength for a circuit, and the circuits that have to go for it.
+/// A wavelength for a circuit, and the circuits that have to be closed for it.
 pub struct Choice {
     pub wavelength: u32,
     pub victims: Vec<u32>,
@@ -27,8 +27,9 @@ impl Wavelengths {
         self.links[link as usize].get(wavelength).copied().unwrap_or(FREE)
     }
 
-    /// The first wavelength that is free on all links, those of `leaving` being as good as free. If there is none, the one
-    /// whose holders may all go, and of those have been `used` least recently; `used` gives none for one that may not.
+    /// The first wavelength that is free on all links, those of `leaving` being as good as free. If there is none, the
+    /// one whose holders may all be closed, and of several the one whose holders have been `used` least recently;
+    /// `used` gives none for a circuit that may not be closed.
     pub fn choose(&self, links: &[u32], leaving: &[u32], used: impl Fn(u32) -> Option<u64>) -> Option<Choice> {
         let Some(limit) = self.limit else { return Some(Choice { wavelength: 0, victims: Vec::new() }) };
         let holders = |wavelength: usize| {

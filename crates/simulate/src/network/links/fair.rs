@@ -24,7 +24,7 @@ pub struct Fair<'a> {
     links: Vec<Link>,
 }
 
-/// What happens to messages; at one time and for one message in this order.
+/// The events of messages; at one time and for one message in this order.
 #[derive(Clone, Copy)]
 enum Kind {
     /// It wants a port of its node.
@@ -39,7 +39,7 @@ const KINDS: [Kind; 3] = [Kind::Wants, Kind::Ends, Kind::Arrives];
 /// Bits of an event's key that tell its kind.
 const KIND_BITS: u32 = 2;
 
-/// What ends so little later than now, as a part of the time, ends now: it differs from what ends now by rounding.
+/// An end that is later than now by no more than this factor happens now: the difference is rounding.
 const ROUNDING: f64 = 1.0 + 1e-14;
 
 /// A message under way.
@@ -47,15 +47,15 @@ struct Message {
     id: u32,
     from: u32,
     to: u32,
-    /// How many were injected before it.
+    /// Number of messages injected before it.
     number: u64,
     bytes: f64,
     route: Vec<Hop>,
-    /// What it has been getting since then, and how long what is left takes at the full bandwidth.
+    /// The message's share since then, and the time that the rest takes at the full bandwidth.
     share: Share,
     since_s: f64,
     left_s: f64,
-    /// When it ends, as things are; infinite when it has not started or has ended.
+    /// The time at which the message ends at the present rates; infinite when it has not started or has ended.
     end_s: f64,
 }
 
@@ -73,7 +73,7 @@ struct Node {
 #[derive(Clone, Copy, Default)]
 struct Link {
     carried: LinkUse,
-    /// Since when it has been carrying something.
+    /// The time since when the link has been carrying something.
     since_s: f64,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Fair<'a> {
         self.expect(index);
     }
 
-    /// Looks ahead to the end, at the rate of now.
+    /// Computes the end at the present rate.
     fn expect(&mut self, index: u32) {
         let message = &mut self.messages[index as usize];
         let end_s = message.since_s + message.left_s / message.share.rate;
@@ -171,7 +171,7 @@ impl<'a> Fair<'a> {
         self.push(index, end_s, Kind::Ends);
     }
 
-    /// Counts what has happened to the message at the rate that it had up to now.
+    /// Settles the progress of the message at its rate up to now.
     fn settle(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
         let passed_s = now_s - message.since_s;
@@ -234,7 +234,7 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// Whether the event is an end that will not be then, as rates have changed.
+    /// Whether the event is an end that will not happen then, because rates have changed.
     fn is_void(&self, event: &Event<u32>) -> bool {
         let message = &self.messages[event.what as usize];
         let is_end = matches!(kind(event), Kind::Ends);

@@ -11,16 +11,16 @@
 //! the next link, or the receiver, at s_i + l. So heads are served in the order in which they reach a link, and messages
 //! that do so at one time in the order in which they were injected. A blocked message is stored in front of the link, in
 //! a buffer that is large enough, so that it blocks nobody behind it, and nothing waits in a circle. The port is free
-//! again, and the message sent, at s_1 + n / B. The receiver takes in `ports` messages at a time: whose head is there
-//! at a starts at e = max(a, a port free), first come first served, and arrives at e + n / B.
+//! again, and the message sent, at s_1 + n / B. The receiver takes in `ports` messages at a time: a message whose head
+//! is there at a starts at e = max(a, a port free), first come first served, and arrives at e + n / B.
 //! (P. Kermani, L. Kleinrock, "Virtual cut-through: a new computer communication switching technique", Computer
 //! Networks 3, 1979, whose buffers never fill.)
 //!
 //! **Queues, wormhole.** A blocked message stays where it is, across all links that it has reached, and holds them. It asks
 //! for its whole route when it has its port, in that order, and so none waits for one that came later: there is no
-//! deadlock, whatever the routes. It starts at the earliest s at which link i is free from s + i l on, i = 0 .. h-1, and an
-//! port of the receiver from s + h l on; link i is held until s + i l + n / B. It is sent at s + n / B, and arrives at
-//! s + h l + n / B.
+//! deadlock, whatever the routes. It starts at the earliest s at which link i is free from s + i l on, i = 0 .. h-1,
+//! and a port of the receiver from s + h l on; link i is held until s + i l + n / B. It is sent at s + n / B, and
+//! arrives at s + h l + n / B.
 //! (W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
 //! Computers 36, 1987, where virtual channels do what the order does here.)
 //!
@@ -33,7 +33,7 @@
 //! "Versatile, scalable, and accurate simulation of distributed applications and platforms", J. Parallel Distrib. Comput.
 //! 74, 2014.)
 //!
-//! What the model says of a link ([`LinkUse`](super::LinkUse)):
+//! The use of a link ([`LinkUse`](super::LinkUse)):
 //!
 //! | | queue | fair |
 //! |---|---|---|
@@ -41,8 +41,9 @@
 //! | busy | n / B for each message | while messages are on it, up to when it last fell idle |
 //! | waiting | of each message, from when its head reaches the link, or in a wormhole would if nothing were in its way, until the link is free | what messages lost whose rate this link set: (1 - rate / B) dt |
 //!
-//! In queues, these count from the moment at which it is known when the link will carry the message. What a message waits
-//! for ports is on no link. So without ports to wait for, and but for wormholes, messages are late by what they waited.
+//! In queues, these count from the moment at which it is known when the link will carry the message. The time for which
+//! a message waits for ports counts on no link. So without ports to wait for, and except for wormholes, the delay of
+//! messages is the waiting on links.
 
 mod fair;
 mod queues;
@@ -70,19 +71,19 @@ pub struct Links {
     pub sharing: Sharing,
 }
 
-/// What messages do that want one link at a time.
+/// The sharing of a link by messages that want it at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// They go one after another.
     Queue(Switching),
-    /// All go, at lower rates.
+    /// All go at once, at lower rates.
     Fair,
 }
 
-/// What a message that waits for a link occupies.
+/// The links that a waiting message occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switching {
-    /// No link.
+    /// None.
     CutThrough,
     /// The links behind it.
     Wormhole,
@@ -104,7 +105,7 @@ impl Links {
         })
     }
 
-    /// How long a link carries a message.
+    /// The time for which a link carries a message.
     fn duration_s(&self, bytes: f64) -> f64 {
         bytes / self.link_bytes_per_s
     }

@@ -23,7 +23,7 @@ pub struct Queues<'a> {
     links: Vec<Link>,
 }
 
-/// What happens to messages; at one time and for one message in this order.
+/// The events of messages; at one time and for one message in this order.
 #[derive(Clone, Copy)]
 enum Kind {
     /// The head reaches the next link of the route, or the receiver.
@@ -43,14 +43,14 @@ struct Message {
     id: u32,
     from: u32,
     to: u32,
-    /// How many were injected before it.
+    /// Number of messages injected before it.
     number: u64,
     bytes: f64,
     duration_s: f64,
     route: Vec<Hop>,
     /// Links that carry it.
     taken: u32,
-    /// Since when the head has been moving freely, and how many links it had behind it then.
+    /// The time since when the head has been moving freely, and the number of links behind it then.
     free_s: f64,
     free_after: u32,
 }
@@ -60,7 +60,7 @@ impl Message {
         Event { time_s, key: self.number << KIND_BITS | kind as u64, what: index }
     }
 
-    /// Takes the next link at `start_s`; gives when the head is at its end.
+    /// Takes the next link at `start_s`. Returns the time at which the head is at the end of the link.
     fn take(&mut self, start_s: f64, is_delayed: bool, latency_s: f64) -> f64 {
         if is_delayed || self.taken == 0 {
             (self.free_s, self.free_after) = (start_s, self.taken);
@@ -77,7 +77,7 @@ struct Node {
     sending: u32,
     /// Messages that wait for one of these.
     waiting: VecDeque<u32>,
-    /// When the ports that have received something are free again.
+    /// The times at which the ports that have received something are free again.
     receiving: Vec<f64>,
     /// Messages without a port yet whose heads will be here at a time that is known.
     landing: u32,
@@ -168,7 +168,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// The head is where it can ask for what comes next on its route.
+    /// The head is where it can ask for the next link on its route, or for the receiver.
     fn reach(&mut self, index: u32, now_s: f64) {
         match self.switching {
             Switching::CutThrough => self.cut_through(index, now_s),
@@ -196,7 +196,7 @@ impl<'a> Queues<'a> {
             if message.taken as usize == message.route.len() {
                 let landing = &mut self.nodes[message.to as usize].landing;
                 if start_s <= now_s && *landing == 0 {
-                    // Nobody can be there before: other heads have a whole link before them.
+                    // No other head can be there before: other heads have a whole link before them.
                     return self.receive(index, head_s);
                 }
                 *landing += 1;
@@ -208,7 +208,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// The receiver takes the message in, whose head is there at `head_s`.
+    /// The receiver takes in the message, whose head is there at `head_s`.
     fn receive(&mut self, index: u32, head_s: f64) {
         let message = &self.messages[index as usize];
         let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, head_s);

@@ -1,9 +1,9 @@
-//! Max-min fair shares: what part of a link's bandwidth each message gets, where all links are alike.
+//! Max-min fair shares: the part of a link's bandwidth that each message gets, where all links are alike.
 //!
 //! Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2, progressive filling: all rates
 //! grow together until a link is full; the messages on it stay at that rate, and the others go on.
 //!
-//! What starts or ends changes only the rates of messages that are connected with it by links that they share: these
+//! A start or an end changes only the rates of messages that are connected with it by links that they share: these
 //! alone are filled anew, in O(h log l) for h hops and l links of theirs.
 
 use std::cmp::Reverse;
@@ -13,19 +13,19 @@ use std::collections::BinaryHeap;
 pub struct Shares {
     links: Vec<Link>,
     messages: Vec<Message>,
-    /// Links on which messages have come or gone since the last filling, and then those that these are connected with.
+    /// Links on which messages have come or gone since the last filling, and then the links connected with them.
     touched: Vec<u32>,
     /// The messages that are connected with these.
     connected: Vec<u32>,
-    /// Number of the filling: what bears it has been seen.
+    /// Number of the filling: links and messages that bear it have been seen.
     filling: u64,
-    /// Links by what they could give to each of their messages that still grow.
+    /// Links by the rate that each could give to each of its messages that still grow.
     fullest: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 #[derive(Clone, Default)]
 struct Link {
-    /// Messages, and which of their hops this link is.
+    /// Messages, and the number of this link among their hops.
     messages: Vec<(u32, u32)>,
     filling: u64,
     /// The part of the bandwidth that is left to messages that still grow, and how many these are.
@@ -34,7 +34,7 @@ struct Link {
 }
 
 impl Link {
-    /// What each message that still grows can have, as an integer of the same order.
+    /// The rate that each message that still grows can have, as an integer of the same order.
     fn level(&self) -> u64 {
         self.share().to_bits()
     }
@@ -46,13 +46,13 @@ impl Link {
 
 #[derive(Clone, Default)]
 struct Message {
-    /// The links of the route, and where in their lists this message is.
+    /// The links of the route, and the place of this message in each of their lists.
     hops: Vec<(u32, u32)>,
     filling: u64,
     share: Option<Share>,
 }
 
-/// What a message gets.
+/// The share of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// The part of a link's bandwidth, above 0 and up to 1.
@@ -66,7 +66,7 @@ impl Share {
 }
 
 impl Shares {
-    /// Links that nobody uses.
+    /// Links without messages.
     pub fn new(links: usize) -> Self {
         Self {
             links: vec![Link::default(); links],
@@ -112,18 +112,18 @@ impl Shares {
         self.links[link as usize].messages.len()
     }
 
-    /// What a message got from the last filling.
+    /// The share of a message from the last filling.
     pub fn share(&self, message: u32) -> Share {
         self.messages[message as usize].share.unwrap_or(Share::FULL)
     }
 
-    /// One of the messages that the last filling was about, and what it got.
+    /// One of the messages that the last filling was about, and its share.
     pub fn connected(&self, place: usize) -> (u32, Share) {
         let message = self.connected[place];
         (message, self.share(message))
     }
 
-    /// Gives new shares to the messages that are connected with those that have come or gone, and says which these are.
+    /// Gives new shares to the messages that are connected with those that have come or gone. Returns these messages.
     pub fn fill(&mut self) -> &[u32] {
         self.connect();
         while let Some(Reverse((level, link))) = self.fullest.pop() {
@@ -169,7 +169,7 @@ impl Shares {
         }
     }
 
-    /// The link is full: its messages that still grow stay at what they have.
+    /// The link is full: its messages that still grow stay at their rate.
     fn stop(&mut self, full: u32) {
         let share = Share { rate: self.links[full as usize].share(), bottleneck: Some(full) };
         for place in 0..self.users(full) {
@@ -247,7 +247,7 @@ mod tests {
 
     proptest! {
         /// Bertsekas and Gallager, section 6.5.2: rates are max-min fair if and only if no link has more than it can carry
-        /// and each message has a full link on which nobody is faster.
+        /// and each message has a full link on which no message is faster.
         #[test]
         fn every_message_has_a_bottleneck(routes in routes()) {
             let all: Vec<_> = routes.iter().map(|(route, _)| route.clone()).collect();

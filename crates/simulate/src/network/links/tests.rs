@@ -29,8 +29,8 @@ const WORMHOLE: &str = "switching = \"wormhole\"";
 const FAIR: &str = "sharing = \"fair\"";
 const ALL: [&str; 3] = ["", WORMHOLE, FAIR];
 
-/// When each message was sent and when it arrived, and what links carried. Checks that time does not go back, and that
-/// every message is sent before it arrives, both once.
+/// The times at which each message was sent and arrived, and the use of links. Checks that time does not go back, and
+/// that every message is sent before it arrives, both once.
 fn run(network: &Links, messages: &[Sent]) -> (Vec<[f64; 2]>, Vec<LinkUse>) {
     let mut traffic = network.traffic();
     let mut times = vec![[f64::NAN; 2]; messages.len()];
@@ -300,8 +300,8 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     })
 }
 
-/// The definition of cut-through queues, word for word: of everything that can happen the earliest does, and at one time what
-/// concerns the message that was injected first, its head before its end.
+/// The definition of cut-through queues, word for word: the earliest of all possible events happens, and of those at
+/// one time the event of the message that was injected first, its head before its end.
 fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let (ports, nodes) = (network.fabric.ports, network.fabric.topology.nodes());
     let mut link_free_s = vec![0.0f64; network.fabric.topology.links()];
@@ -459,7 +459,7 @@ proptest! {
     }
 }
 
-/// Nobody waits for anybody where times are endless.
+/// No message waits for another where times are endless.
 #[test]
 fn an_endless_time_is_no_deadlock() {
     for keys in ALL {

@@ -1,4 +1,4 @@
-//! What happens when: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the
+//! Events to come: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the
 //! simulation event set problem", Communications of the ACM 31, 1988) of days that are shorter than a packet.
 
 use std::cmp::Ordering;
@@ -7,12 +7,12 @@ use std::collections::BinaryHeap;
 /// Days that the calendar looks ahead.
 const DAYS: usize = 256;
 
-/// Events in the order of time. Those of the days ahead lie unsorted under their day; a day is sorted when it begins. What
-/// is further ahead, or comes up when its day has begun, is in a heap.
+/// Events in the order of time. Those of the days ahead lie unsorted under their day; a day is sorted when it begins.
+/// Events further ahead, or added when their day has begun, are in a heap.
 pub(super) struct Calendar {
     days_per_s: f64,
     today: u64,
-    /// Today's, the latest first.
+    /// Today's events, the latest first.
     open: Vec<Event>,
     days: Vec<Vec<Event>>,
     /// A bit for each day: whether it has events.
@@ -27,7 +27,7 @@ struct Event {
 }
 
 impl Calendar {
-    /// Nothing yet, with days of `day_s` seconds.
+    /// An empty calendar with days of `day_s` seconds.
     pub fn new(day_s: f64) -> Self {
         Self {
             days_per_s: 1.0 / day_s,
@@ -39,13 +39,13 @@ impl Calendar {
         }
     }
 
-    /// When something happens next; infinite when nothing does. Only after [`Calendar::settle`].
+    /// The time of the next event; infinite when there is none. Only after [`Calendar::settle`].
     pub fn next_s(&self) -> f64 {
         let soonest = |event: Option<&Event>| event.map_or(f64::INFINITY, |event| event.time_s);
         soonest(self.open.last()).min(soonest(self.others.peek()))
     }
 
-    /// Something will happen.
+    /// Adds an event.
     pub fn push(&mut self, time_s: f64, what: u32) {
         let day = self.day(time_s);
         if day > self.today && day - self.today < DAYS as u64 {
@@ -61,7 +61,7 @@ impl Calendar {
         (time_s * self.days_per_s) as u64
     }
 
-    /// Appends what happens at that moment, the next one.
+    /// Appends the events of that moment, which is the next one.
     pub fn take(&mut self, time_s: f64, happening: &mut Vec<u32>) {
         while let Some(event) = self.open.pop_if(|event| event.time_s == time_s) {
             happening.push(event.what);
@@ -71,8 +71,8 @@ impl Calendar {
         }
     }
 
-    /// Begins the next day if nothing is left of today: whether it did. If nothing lies under any day, they are counted from
-    /// that of what is next.
+    /// Begins the next day if nothing is left of today. Returns true if it did. If no day has events, days are counted
+    /// from that of the next event.
     pub fn settle(&mut self) -> bool {
         if !self.open.is_empty() {
             return false;
@@ -89,7 +89,7 @@ impl Calendar {
         true
     }
 
-    /// What happens today.
+    /// Today's events.
     pub fn today(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.open.iter().map(|event| event.what)
     }

@@ -1,10 +1,10 @@
-//! Who waits for whom when nothing moves any more.
+//! The description of packets that wait for each other when nothing moves any more.
 
 use hocket_machine::Topology;
 
 use super::router::Routers;
 
-/// Links of a circle that are named.
+/// The most links of a circle that are named.
 const NAMED: usize = 8;
 
 impl Routers<'_> {

@@ -9,7 +9,7 @@ use super::wiring::Wiring;
 /// No message.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// How long a packet takes, in seconds.
+/// The times that a packet takes, in seconds.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
     /// Over a link.
@@ -21,7 +21,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// That of a packet of so many bytes.
+    /// The pace of a packet of so many bytes.
     pub fn of(network: &Packets, bytes: f64) -> Self {
         Self {
             link_s: nearest(bytes * network.link_s_per_byte),
@@ -47,7 +47,7 @@ pub(super) fn no_earlier(time_s: f64) -> f64 {
 /// A message under way.
 #[derive(Clone, Copy)]
 pub(super) struct Message {
-    /// What the caller calls it.
+    /// The caller's id of the message.
     pub id: u32,
     /// Where its route begins in [`Messages::steps`]; it ends with an ejection.
     pub route: u32,
@@ -58,15 +58,15 @@ pub(super) struct Message {
     pub period_s: f64,
     /// Bytes of the last packet.
     pub last_bytes: f64,
-    /// How long the last packet takes.
+    /// The pace of the last packet.
     pub last: Pace,
-    /// Who waits for a port behind it.
+    /// The next message that waits for a port, behind this one.
     pub behind: u32,
-    /// Of sent and arrived, how many it is not.
+    /// How many of the two milestones (sent, arrived) are still ahead.
     milestones_left: u8,
 }
 
-/// All messages. Records and routes of those that are through serve for others.
+/// All messages. Records and routes of finished messages are reused.
 pub(super) struct Messages {
     all: Vec<Message>,
     unused: Vec<u32>,
@@ -91,7 +91,7 @@ impl Messages {
         &mut self.all[message as usize]
     }
 
-    /// How many are under way.
+    /// Number of messages under way.
     pub fn under_way(&self) -> usize {
         self.all.len() - self.unused.len()
     }
@@ -121,7 +121,7 @@ impl Messages {
         self.all.len() as u32 - 1
     }
 
-    /// A message has been sent, or has arrived: what its caller calls it.
+    /// A message has been sent, or has arrived. Returns the caller's id of the message.
     pub fn pass(&mut self, number: u32) -> u32 {
         let message = self.get_mut(number);
         message.milestones_left -= 1;

@@ -18,26 +18,25 @@
 //! - *Packets.* A message of n bytes is cut in max(1, ceil(n / `packet`)) packets, of which the last may be shorter; one of
 //!   no bytes travels as a packet of no length. All take the topology's route, in order.
 //! - *Buffers.* At its end every link has an input buffer of `buffer` packets for each virtual channel: a queue, whose
-//!   first packet alone asks for an output, so that one that is blocked blocks those behind it. It gives away one packet at
-//!   a time.
+//!   first packet alone asks for an output, so that a blocked packet blocks those behind it. A buffer forwards one
+//!   packet at a time.
 //! - *Cut-through.* A packet of b bytes that starts over a link at s occupies the link until s + b / `link_bandwidth`. Its
 //!   head reaches the next router at s + `link_latency` and may leave that one `router_latency` later, while the rest is
 //!   still coming. It starts only when the link is free and the next buffer has room for all of it.
-//! - *Credits.* The room that it leaves behind is there again for the router before when its end has left, and
-//!   `credit_latency` later (`link_latency` when absent). Nothing is ever dropped. A stream of packets keeps a link busy
-//!   if the buffer covers the way there and back: `buffer` x (packet time) at least packet time + `link_latency` +
-//!   `router_latency` + `credit_latency`.
+//! - *Credits.* The router before can use the room of a packet again `credit_latency` (`link_latency` when absent)
+//!   after the end of the packet has left. Nothing is ever dropped. A stream of packets keeps a link busy if the buffer
+//!   covers the way there and back: `buffer` x (packet time) at least packet time + `link_latency` + `router_latency` +
+//!   `credit_latency`.
 //! - *Arbitration.* When an output is free, the inputs of its router that want it and whose next buffer has room are
 //!   asked in turn, beginning after the one that was served last: round robin over input buffers and the node's ports.
 //!   All requests that are there at one moment take part, whatever the order in which they were made.
 //! - *Injection.* A node sends `ports` messages at a time, and others wait in order. The first packet of a message asks
-//!   for its output when a port takes it on; each one after it no sooner than (1 + gap) `packet` / `link_bandwidth`, and
-//!   `packet` / `injection_bandwidth`, after the one before it started, where the gap is that of the message (pacing); with
-//!   `pacing` = "adaptive" it is the port's own where that is wider: half of what it was before, and the time for which
-//!   the last packet waited to leave. A
-//!   packet crosses the first link at the link's bandwidth; an `injection_bandwidth` below that spaces packets, and one
-//!   above it changes nothing. A port is free again, and the message *sent*, when the last packet has left, for which a
-//!   slow port may need longer than the packet travels.
+//!   for its output when a port takes it on; each one after it no sooner than (1 + gap) `packet` / `link_bandwidth`,
+//!   and `packet` / `injection_bandwidth`, after the one before it started. The gap is that of the message (pacing);
+//!   with `pacing` = "adaptive" it is the port's own gap where that is wider: half of the gap before, plus the time for
+//!   which the last packet waited to leave. A packet crosses the first link at the link's bandwidth; an
+//!   `injection_bandwidth` below that spaces packets, and one above it changes nothing. A port is free again, and the
+//!   message *sent*, when the last packet has left, for which a slow port may need longer than the packet travels.
 //! - *Ejection.* A node takes in `ports` packets at a time, of whatever messages, each from one input. Taking in b bytes
 //!   lasts b / `ejection_bandwidth`, or b / `link_bandwidth` where that is slower. A message has *arrived* when the last
 //!   byte of its last packet is in.
@@ -54,8 +53,8 @@
 //! and is sent h (`link_latency` + `router_latency`) earlier, if buffers cover the way there and back (above, with packet
 //! time x (1 + g) on the left).
 //!
-//! Times are multiples of 2^-50 s (0.9 fs), in which sums are exact up to 8 s: what happens at the same moment is seen to
-//! do so. Durations are rounded to them. One run equals another to the last bit.
+//! Times are multiples of 2^-50 s (0.9 fs), in which sums are exact up to 8 s, so that events of the same moment are
+//! seen as simultaneous. Durations are rounded to these multiples. Two equal runs agree to the last bit.
 
 mod calendar;
 mod deadlock;
@@ -78,13 +77,13 @@ use router::Routers;
 /// The model's parameters, keys of `[network]` besides those of the fabric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packets {
-    /// The topology, and what the nodes do.
+    /// The topology, and the properties of the nodes.
     pub fabric: Fabric,
     /// `packet`: bytes of a full packet; 2 KiB when absent.
     pub packet_bytes: f64,
     /// `buffer`: packets that an input buffer holds, per virtual channel; 4 when absent.
     pub buffer_packets: usize,
-    /// `virtual_channels`: how many of the topology's are there; all when absent.
+    /// `virtual_channels`: the number of the topology's channels that exist; all when absent.
     pub channels: usize,
     /// 1 / `link_bandwidth`, in seconds per byte.
     pub link_s_per_byte: f64,
@@ -94,16 +93,17 @@ pub struct Packets {
     pub ejection_s_per_byte: f64,
     /// `link_latency`: of a packet's head from one router to the next, in seconds; 0 when absent.
     pub link_latency_s: f64,
-    /// `router_latency`: from a head's coming into a router over a link until it may leave, in seconds; 0 when absent.
+    /// `router_latency`: from a head's arrival over a link until it may leave the router, in seconds; 0 when absent.
     pub router_latency_s: f64,
     /// `pacing`: whether ports widen the gaps of their messages when packets are held up, "adaptive", or leave them as
     /// the messages ask, "message", the default.
     pub is_adaptive: bool,
-    /// `credit_latency`: from room in a buffer until the router before knows, in seconds; `link_latency` when absent.
+    /// `credit_latency`: from room in a buffer until the router before can use it, in seconds; `link_latency` when
+    /// absent.
     pub credit_latency_s: f64,
 }
 
-/// Packets of a buffer, at most.
+/// The most packets of a buffer.
 const MOST_BUFFERED: usize = 4096;
 
 impl Packets {

@@ -1,8 +1,8 @@
-//! Adaptive pacing: gaps that follow what ports see of the network, for machines on which nobody computes M_i.
+//! Adaptive pacing: gaps that follow the waiting that ports see, for machines without computed M_i.
 
 use super::messages::nearest;
 
-/// What is left of the gap after each packet.
+/// The part of the gap that is left after each packet.
 const KEPT: f64 = 0.5;
 /// The widest gap, in packet times.
 const MOST_PACKETS: f64 = 64.0;
@@ -15,8 +15,8 @@ pub(super) struct AdaptiveGap {
 }
 
 impl AdaptiveGap {
-    /// A packet leaves after it has waited for `waited_s`: how long after its start the next one may ask for the link, in
-    /// seconds, where a full packet takes `packet_s`.
+    /// A packet leaves after it has waited for `waited_s`. Returns the time after its start at which the next one may
+    /// ask for the link, in seconds, where a full packet takes `packet_s`.
     pub fn period_s(&mut self, waited_s: f64, packet_s: f64) -> f64 {
         self.packets = (KEPT * self.packets + waited_s / packet_s).min(MOST_PACKETS);
         nearest((1.0 + self.packets) * packet_s)

@@ -9,24 +9,25 @@ use super::Packets;
 /// A message: from, to, packets.
 pub(super) type Order = (usize, usize, u32);
 
-/// The packet of a message that has made so many hops.
+/// A packet: its message, and the number of hops that it has made.
 type Packet = (usize, usize);
 
 /// A buffer, or the packets that a node has to send.
 #[derive(Default)]
 struct Queue {
     packets: VecDeque<Packet>,
-    /// Until when those that leave take room.
+    /// The slots until which leaving packets take room.
     leaving: Vec<u32>,
 }
 
-/// A router of the reference: its queues, and for each of its outputs from when it is free and who is next.
+/// A router of the reference: its queues, and for each output the slot from which it is free, and the queue that is
+/// next.
 struct Router {
     queues: Vec<usize>,
     outputs: Vec<(Option<usize>, u32, usize)>,
 }
 
-/// In which slot the last packet of each message has arrived.
+/// The slot in which the last packet of each message has arrived.
 pub(super) fn arrivals(network: &Packets, orders: &[Order]) -> Vec<u32> {
     let (topology, channels) = (&network.fabric.topology, network.channels);
     let (links, mut left) = (topology.links(), orders.iter().map(|order| order.2).collect::<Vec<_>>());

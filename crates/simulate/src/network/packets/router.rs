@@ -19,8 +19,8 @@ const SHORTEST_DAY_S: f64 = 1e-15;
 /// Events of a day that are worth a look ahead.
 const MOST_AHEAD: usize = 1024;
 
-/// All routers. Inputs, outputs and steps of routes are numbered as [`Wiring`] has it; events are outputs that try to serve
-/// somebody, then ports that go on, and then messages that arrive.
+/// All routers. Inputs, outputs and steps of routes are numbered as [`Wiring`] has it; events are outputs that try to
+/// serve an input, then ports that continue, and then messages that arrive.
 pub(super) struct Routers<'a> {
     pub network: &'a Packets,
     pub wiring: Wiring,
@@ -31,7 +31,7 @@ pub(super) struct Routers<'a> {
     outputs: Vec<Output>,
     /// For each output the words after the first of [`Output::wanting`].
     wanting_more: Vec<u64>,
-    /// For each node, when each of its `ports` ejections is free.
+    /// For each node, the time at which each of its `ports` ejections is free.
     ejections_free_s: Vec<f64>,
     /// The message of each port.
     sending: Vec<u32>,
@@ -46,7 +46,7 @@ pub(super) struct Routers<'a> {
     hop_s: f64,
     credit_s: f64,
     happening: Vec<u32>,
-    /// Outputs that try to serve somebody now.
+    /// Outputs that try to serve an input now.
     trying: Vec<u32>,
     due: Vec<u32>,
     /// Outputs and the inputs that they serve.
@@ -56,13 +56,13 @@ pub(super) struct Routers<'a> {
 /// A buffer or a port.
 #[derive(Clone, Copy)]
 pub(super) struct Input {
-    /// When it can give away another packet.
+    /// The time from which the input can forward another packet.
     free_s: f64,
-    /// From when its first packet can leave; only while that wants an output.
+    /// The time from which its first packet can leave; only while that packet wants an output.
     ready_s: f64,
-    /// What the first packet wants; only while it wants an output.
+    /// The step that the first packet wants; only while it wants an output.
     pub step: u32,
-    /// What is behind it, as in [`Wiring::feeders`].
+    /// The part behind the input, as in [`Wiring::feeders`].
     feeder: u32,
     /// The slot of a buffer's first packet.
     first: u16,
@@ -75,11 +75,12 @@ pub(super) struct Input {
 /// Room for a packet in a buffer.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// With a packet, from when its head may leave; without one, from when the router before can use it.
+    /// With a packet, the time from which its head may leave; without one, the time from which the router before can
+    /// use it.
     time_s: f64,
     /// The message, and [`LAST`].
     packet: u32,
-    /// Where in [`Messages::steps`] the packet's next step is.
+    /// The place of the packet's next step in [`Messages::steps`].
     at: u32,
 }
 
@@ -91,12 +92,12 @@ const LAST: u32 = 1 << 31;
 #[repr(align(64))]
 struct Output {
     free_s: f64,
-    /// When it tries to serve somebody; infinite when not.
+    /// The time of its next attempt to serve an input; infinite when there is none.
     try_s: f64,
     used: LinkUse,
     /// The set of inputs whose first packet wants it, a bit for each place in the router; the first 64.
     wanting: u64,
-    /// How many inputs want it.
+    /// Number of inputs that want it.
     wanted: u32,
     /// The place that is asked first.
     turn: u32,
@@ -147,7 +148,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// Something on the calendar happens.
+    /// Handles an event of the calendar.
     fn happen(&mut self, what: u32, progress: &mut Vec<(u32, Milestone)>) {
         let (outputs, ports) = (self.outputs.len(), self.sending.len());
         let what = what as usize;
@@ -227,7 +228,7 @@ impl<'a> Routers<'a> {
         buffer * depth + if place < depth { place } else { place - depth }
     }
 
-    /// From when there is room where a step leads to; infinite while that is not known.
+    /// The time from which there is room at the end of a step; infinite while that is not known.
     fn room_s(&self, step: u32) -> f64 {
         let output = self.wiring.output(step);
         if output >= self.wiring.links {
@@ -241,7 +242,7 @@ impl<'a> Routers<'a> {
         self.slots[self.slot(buffer, packets)].time_s
     }
 
-    /// Whom a free output serves now; if nobody, it tries again when somebody is known to be ready.
+    /// The input that a free output serves now; if there is none, it tries again when one is known to be ready.
     fn choose(&mut self, output: usize) -> Option<u32> {
         let Output { free_s, turn, start, wanting, .. } = self.outputs[output];
         if free_s > self.now_s {
@@ -339,7 +340,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// One of a node's ejections is busy: when one is free.
+    /// Occupies one of a node's ejections. Returns the time at which one is free.
     fn occupy_ejection(&mut self, output: usize, end_s: f64) -> f64 {
         let ejections = &mut self.ejections_free_s[self.wiring.ports_of(output - self.wiring.links)];
         let free = ejections.iter_mut().find(|free_s| **free_s <= self.now_s);
@@ -387,7 +388,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// Lets the outputs that try now serve whom they can: first all choose, then packets go on.
+    /// Lets the outputs that try now serve the inputs that they can: first all outputs choose, then packets go on.
     fn serve_all(&mut self) {
         std::mem::swap(&mut self.trying, &mut self.due);
         let due = std::mem::take(&mut self.due);
@@ -408,8 +409,9 @@ impl<'a> Routers<'a> {
         self.served.clear();
     }
 
-    /// Reads what today's events will need: it is far from the processor, and to fetch it for many events at a time takes a
-    /// fraction of what it takes one by one. Many events of one moment are as good without.
+    /// Reads the data that today's events will need: the data is far from the processor, and to fetch it for many
+    /// events at a time takes a fraction of the time of fetching it one by one. Many events of one moment are as fast
+    /// without.
     fn look_ahead(&self) {
         let today = self.calendar.today();
         if today.len() <= MOST_AHEAD {
@@ -428,7 +430,7 @@ impl<'a> Routers<'a> {
         Some(self.slots[self.slot(next, 0)].at.wrapping_add(self.outputs[after].turn))
     }
 
-    /// An output that serves nobody although it could.
+    /// An output that serves no input although it could.
     #[cfg(test)]
     pub fn idle_in_vain(&self) -> Option<usize> {
         let can_leave = |input: &&Input| input.wants && input.ready_s.max(self.room_s(input.step)) <= self.now_s;

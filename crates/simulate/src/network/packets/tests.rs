@@ -1,4 +1,4 @@
-//! Known answers, laws over random traffic, and what is refused. Unless a test says otherwise packets have 1000 B and links
+//! Known answers, laws over random traffic, and refusals. Unless a test says otherwise packets have 1000 B and links
 //! 1 GB/s, so that a packet time is 1 us, and latencies are 0.
 
 use hocket_machine::{Machine, Topology};
@@ -31,7 +31,7 @@ fn flight(id: u32, from: usize, to: usize, bytes: f64) -> Flight {
     Flight { id, from, to, bytes, gap_packets: 0.0 }
 }
 
-/// What happened, and when.
+/// The times of a run, the use of links, and the deadlock if there was one.
 #[derive(Clone, Debug, PartialEq)]
 struct Log {
     sent_s: Vec<f64>,
@@ -168,7 +168,7 @@ fn several_ejections_take_several_packets_in() {
     assert_close(log.arrived_s[0].max(log.arrived_s[1]), 20.0 * US);
 }
 
-/// Every node to its neighbour: nobody waits for anybody.
+/// Every node to its neighbour: no message waits for another.
 #[test]
 fn a_ring_shift_takes_what_one_message_takes() {
     let network = packets("dims = [5, 4]\nlink_latency = \"100 ns\"");
@@ -194,7 +194,7 @@ fn a_longer_shift_takes_much_more_than_its_links_need() {
     assert_eq!(log.deadlock, None);
 }
 
-/// Paced at the links' share, the same shift runs at their bandwidth and nobody waits long.
+/// Paced at the links' share, the same shift runs at their bandwidth and no message waits long.
 #[test]
 fn pacing_takes_waiting_away() {
     let network = packets("dims = [16]");
@@ -253,7 +253,7 @@ fn a_full_ring_deadlocks_with_one_channel_and_says_so() {
     assert!(log.deadlock.unwrap().contains("+x from (7) -> 8 more -> +x from (0)"));
 }
 
-/// Nobody waits for anybody where times are endless.
+/// No message waits for another where times are endless.
 #[test]
 fn an_endless_time_is_no_deadlock() {
     for keys in

@@ -18,7 +18,7 @@ pub(super) struct Wiring {
     pub words: usize,
     /// Where the inputs of a router begin, and after the last router the number of inputs.
     pub starts: Vec<u32>,
-    /// For each input what is behind it: a link, or for a port the number of outputs plus that of the port.
+    /// For each input the part behind it: a link, or for a port the number of outputs plus that of the port.
     pub feeders: Vec<u32>,
     /// For each link the input that is the buffer of its channel 0.
     pub buffers: Vec<u32>,

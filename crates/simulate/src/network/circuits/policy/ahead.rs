@@ -1,8 +1,8 @@
-//! Ahead: programs say which circuits they will need. One is set up when both of its ends have asked for it, and stays until
-//! both have disconnected. A message without a circuit gets one that is closed after it, and for which one that carries
-//! nothing may have to go.
+//! Ahead: programs say which circuits they will need. A circuit is set up when both of its ends have asked for it, and
+//! stays until both have disconnected. A message without a circuit gets one that is closed after the message, and for
+//! which an idle circuit may have to be closed.
 //!
-//! That both ends ask is what keeps trees from deadlock: a child whose port its parent had reserved too early could not
+//! Requests from both ends keep trees from deadlock: a child whose port its parent had reserved too early could not
 //! serve its own children.
 
 use super::Policy;

@@ -2,20 +2,20 @@
 
 use super::Times;
 
-/// What a policy decides. Every message gets a circuit in any case.
+/// The decisions of a policy. Every message gets a circuit in any case.
 pub trait Policy: Sync {
-    /// How many circuits a program should open ahead of its messages, for nodes of so many ports; 0 where circuits come by
-    /// themselves.
+    /// Number of circuits that a program should open ahead of its messages, for nodes of so many ports; 0 where
+    /// circuits come by themselves.
     fn ports(&self, _ports: usize) -> usize {
         0
     }
 
-    /// What set-up and release take, given what the machine says.
+    /// The times of set-up and release, from those that the machine gives.
     fn times(&self, given: Times) -> Times {
         given
     }
 
-    /// Whether a circuit is set up because of what programs at its two ends asked for.
+    /// Whether a circuit is set up because of the requests of programs at its two ends.
     fn opens(&self, _asked: [bool; 2]) -> bool {
         false
     }
@@ -54,7 +54,7 @@ macro_rules! policies {
             /// All of them, by their names in machine files.
             pub const ALL: &[(&str, Self)] = &[$((stringify!($name), Self::$Policy)),+];
 
-            /// Its decisions.
+            /// The decisions of the policy.
             pub fn policy(self) -> &'static dyn Policy {
                 match self {
                     $(Self::$Policy => &$Policy,)+

@@ -1,5 +1,5 @@
-//! Naive: a circuit for every message. It is closed as soon as it has carried what is queued for it; what programs ask for
-//! changes nothing.
+//! Naive: a circuit for every message. It is closed as soon as it has carried the messages queued for it; requests of
+//! programs change nothing.
 
 use super::Policy;
 

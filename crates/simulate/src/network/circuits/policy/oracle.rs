@@ -1,4 +1,4 @@
-//! Oracle: as naive, but set-up and release take no time, as if somebody had known everything before.
+//! Oracle: as naive, but set-up and release take no time, as if every circuit had been foreseen.
 
 use super::{Policy, Times};
 
