@@ -173,7 +173,14 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
     let Ok(accepted) = entry.accept(&call, parameters) else { return false };
     let inputs = inputs(&call);
     let expected = hocket::run(entry, &accepted, Some(operator), &inputs).expect("runs in memory");
-    let values: String = parameters.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+    let written = |(name, value): &(String, u64)| {
+        let declared = entry.about.parameters.iter().find(|parameter| parameter.name == name).expect("declared");
+        match declared.words().get(*value as usize) {
+            Some(word) => format!(", {name}={word}"),
+            None => format!(", {name}={value}"),
+        }
+    };
+    let values: String = parameters.iter().map(written).collect();
     let rules = rules(&format!("{}: {}{values}", entry.collective, entry.name));
     let extent = call.element_bytes + gap;
     let world = World { operator, extent, state: RefCell::default() };
@@ -225,7 +232,7 @@ fn check(entry: &Entry, call: &Call, parameters: &[(String, u64)], operator: &Op
 }
 
 #[test]
-fn every_algorithm_gives_under_the_engine_what_it_gives_in_memory() {
+fn every_algorithm_gives_under_libhocket_what_it_gives_in_memory() {
     let operators = [operator("u64", "sum").unwrap(), operator("matrix2x2_u64", "prod").unwrap()];
     for entry in CATALOGUE {
         let mut accepted = 0;
