@@ -294,7 +294,7 @@ def test_what_an_interrupted_package_raises_is_an_interruption(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.parametrize(("engine", "trials"), [("dataflow", 3000), ("events", 30)])
+@pytest.mark.parametrize(("engine", "trials"), [("dataflow", 20_000), ("events", 100)])
 def test_trials_show_progress_on_a_terminal(engine: str, trials: int) -> None:
     ours, theirs = pty.openpty()
     words = f"simulate allreduce ring --ranks 64 --size 1MiB --machine jitter-paper --trials {trials} --engine"
