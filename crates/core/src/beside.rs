@@ -93,9 +93,7 @@ impl<'r> Beside<'r> {
         running.has_begun = true;
         let here = rank.path();
         rank.set_path(running.path);
-        rank.set_moment(running.moment);
-        let has_ended = running.future.as_mut().poll(cx).is_ready();
-        running.moment = rank.moment();
+        let has_ended = rank.poll_at(&mut running.moment, running.future.as_mut(), cx).is_ready();
         rank.set_path(here);
         let completed = running.completed.as_ref().and_then(|completed| completed.get().copied());
         if let Some(end) = completed.or_else(|| has_ended.then_some(running.moment))

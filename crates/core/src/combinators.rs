@@ -93,12 +93,12 @@ impl<'r, F: Future> Branch<'r, F> {
     fn poll(self: Pin<&mut Self>, start: Moment, index: usize, cx: &mut Context<'_>) {
         let this = self.project();
         let rank = *this.rank;
-        rank.set_moment(if *this.has_begun { *this.moment } else { rank.branch_of(start, index) });
-        *this.has_begun = true;
-        if let Poll::Ready(output) = this.future.poll(cx) {
+        if !std::mem::replace(this.has_begun, true) {
+            *this.moment = rank.branch_of(start, index);
+        }
+        if let Poll::Ready(output) = rank.poll_at(this.moment, this.future, cx) {
             *this.output = Some(output);
         }
-        *this.moment = rank.moment();
     }
 
     /// Continues the branch of a `first`, which may be handed on to another branch.

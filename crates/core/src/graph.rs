@@ -99,9 +99,7 @@ impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
 
     /// Continues a task. Returns true if the task has ended.
     fn advance(&mut self, running: &mut Running<F>, cx: &mut Context<'_>) -> bool {
-        self.rank.set_moment(running.moment);
-        let has_ended = running.future.as_mut().poll(cx).is_ready();
-        running.moment = self.rank.moment();
+        let has_ended = self.rank.poll_at(&mut running.moment, running.future.as_mut(), cx).is_ready();
         if has_ended {
             self.left -= 1;
             let waiting = std::mem::take(&mut self.at_end[running.task as usize]);

@@ -38,7 +38,7 @@ pub trait Fleet {
 pub trait Repeated {
     /// Starts the program anew.
     fn restart(&mut self);
-    /// Resumes the program until it waits or ends. Returns true if the program has ended.
+    /// Resumes the program until it waits or ends. Returns true if it has ended now. No effect on an ended program.
     fn resume(&mut self, again: &Again) -> bool;
 }
 
@@ -87,14 +87,18 @@ struct Programs<F> {
 
 impl<F: Future<Output = ()>> Fleet for Programs<F> {
     fn resume(&mut self, rank: usize) -> bool {
-        let mut slot = nth(self.programs.as_mut(), rank);
-        let Some(program) = slot.as_mut().as_pin_mut() else { return false };
-        let has_ended = self.again.poll(program).is_ready();
-        if has_ended {
-            slot.set(None);
-        }
-        has_ended
+        resume(nth(self.programs.as_mut(), rank), &self.again)
     }
+}
+
+/// Resumes a program, and drops it when it ends. Returns true if it has ended now.
+fn resume<F: Future<Output = ()>>(mut slot: Pin<&mut Option<F>>, again: &Again) -> bool {
+    let Some(program) = slot.as_mut().as_pin_mut() else { return false };
+    let has_ended = again.poll(program).is_ready();
+    if has_ended {
+        slot.set(None);
+    }
+    has_ended
 }
 
 struct Remade<M, F> {
@@ -108,12 +112,7 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
     }
 
     fn resume(&mut self, again: &Again) -> bool {
-        let Some(program) = self.program.as_mut().as_pin_mut() else { return true };
-        let has_ended = again.poll(program).is_ready();
-        if has_ended {
-            self.program.set(None);
-        }
-        has_ended
+        resume(self.program.as_mut(), again)
     }
 }
 

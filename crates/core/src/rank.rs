@@ -137,7 +137,7 @@ impl<'r> Rank<'r> {
         }
     }
 
-    /// Checks that there is memory for `len` elements of scratch; always true in worlds that hold no data.
+    /// Checks that there is memory for `len` elements of scratch. Worlds that hold no data always have enough.
     ///
     /// # Errors
     /// As [`budget::check`](crate::budget::check).
@@ -301,6 +301,20 @@ impl<'r> Rank<'r> {
     #[inline]
     pub(crate) fn set_path(&self, path: Path) {
         self.seat.path.set(path);
+    }
+
+    /// Polls a branch at its own moment, which becomes the one that the branch has reached.
+    #[inline(always)]
+    pub(crate) fn poll_at<F: Future + ?Sized>(
+        &self,
+        moment: &mut Moment,
+        future: Pin<&mut F>,
+        cx: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        self.set_moment(*moment);
+        let polled = future.poll(cx);
+        *moment = self.moment();
+        polled
     }
 
     pub(crate) fn can_go_on(&self, path: Path) -> bool {

@@ -80,11 +80,11 @@ pub trait World {
     fn take(&mut self, at: At, ticket: u32) -> Option<Outcome>;
     /// The branch that waits for this ticket, in a world that tells branches apart.
     fn wait(&mut self, _ticket: u32, _path: Path) {}
-    /// Nobody waits for this step of `rank` any more.
+    /// This step of `rank` is no longer waited for.
     fn withdraw(&mut self, rank: usize, ticket: u32);
     /// `len` fresh elements of working memory of `rank`.
     fn scratch(&mut self, rank: usize, len: usize) -> Span;
-    /// Checks that there is memory for so much scratch; always true in worlds that hold no data.
+    /// Checks that there is memory for `len` elements of scratch. Worlds that hold no data always have enough.
     ///
     /// # Errors
     /// As [`budget::check`](crate::budget::check).
