@@ -288,7 +288,9 @@ fn simulate_schedule(py: Python<'_>, request: &str, on_trials: Option<Py<PyAny>>
 #[pyfunction]
 fn automatic_values(request: &str, names: Vec<String>) -> PyResult<BTreeMap<&'static str, u64>> {
     let CallOnMachine { call: request, machine } = read(request)?;
-    let surroundings = hocket::surroundings(&machine.machine().map_err(raise)?).map_err(raise)?;
+    let machine = machine.machine().map_err(raise)?;
+    let platform = Platform::new(&machine).map_err(raise)?;
+    let surroundings = hocket::surroundings(&machine, &platform).map_err(raise)?;
     request.automatic(&names, &surroundings).map(|values| values.into_iter().collect()).map_err(raise)
 }
 

@@ -2,6 +2,7 @@
 
 use hocket_algorithms::rules::Rules;
 use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, Replayed};
+use hocket_simulate::Platform;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
@@ -28,9 +29,10 @@ struct ReplayRequest {
 impl ReplayRequest {
     fn replay(self, columns: &[Columns<'_>], is_interrupted: &dyn Fn() -> bool) -> hocket_core::Result<ReplayTrace> {
         let Self { meaning, machine, rules, scale_compute, trials, trace } = self;
-        let (platform, seed) = (machine.platform()?, trials.seed);
+        let machine = machine.machine()?;
+        let (platform, seed) = (Platform::new(&machine)?, trials.seed);
         let trials = trials.trials()?;
-        let surroundings = hocket::surroundings(&machine.machine()?)?;
+        let surroundings = hocket::surroundings(&machine, &platform)?;
         let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
             Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse_on(text, file, &surroundings)?))
         })?;

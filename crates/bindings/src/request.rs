@@ -196,7 +196,7 @@ pub struct SimulateRequest<C> {
     pub machine: MachineRequest,
     /// "auto", "dataflow" or "events".
     #[serde(default)]
-    pub engine: EngineName,
+    pub engine: Engine,
     /// Whether to report what each rank did.
     #[serde(default)]
     pub trace: bool,
@@ -287,27 +287,6 @@ impl TrialsRequest {
             budget::check(format_args!("{count} trials"), count as f64 * TRIAL_BYTES)?;
         }
         Ok(Trials { seed, first, count, until_interval, threads: threads.max(1) })
-    }
-}
-
-/// Name of an engine.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum EngineName {
-    #[default]
-    Auto,
-    Dataflow,
-    Events,
-}
-
-impl From<EngineName> for Engine {
-    fn from(name: EngineName) -> Self {
-        match name {
-            EngineName::Auto => Self::Auto,
-            EngineName::Dataflow => Self::Dataflow,
-            EngineName::Events => Self::Events,
-        }
     }
 }
 

@@ -9,14 +9,14 @@ use hocket_algorithms::{Entry, find};
 use hocket_core::{AnyProgram, Call, Collective, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Many, Options, Platform, Trials, simulate_trials};
+use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_trials};
 use hocket_verify::Limits;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::program::PythonProgram;
-use crate::request::{CallRequest, EngineName};
+use crate::request::CallRequest;
 use crate::watch::Watch;
 use crate::wire::raise;
 
@@ -28,7 +28,7 @@ pub enum Runnable {
 
 /// How to simulate.
 pub struct How {
-    pub engine: EngineName,
+    pub engine: Engine,
     pub is_traced: bool,
     pub trials: Trials,
     /// Called now and then with how many trials are done.
@@ -79,7 +79,7 @@ impl Runnable {
             }
         };
         let options = Options {
-            engine: how.engine.into(),
+            engine: how.engine,
             trace: how.is_traced,
             winners_are_alike: matches!(self, Self::Listed(_)),
             is_interrupted: &|| watch.says_stop(),

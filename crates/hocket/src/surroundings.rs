@@ -7,13 +7,12 @@ use hocket_core::{Error, Result};
 use hocket_machine::{Machine, NoiseModel};
 use hocket_simulate::{NetworkModel, Platform};
 
-/// The machine as automatic values see it.
+/// The machine, and the platform made of it, as automatic values see them.
 ///
 /// # Errors
-/// As [`Platform::new`].
-pub fn surroundings(machine: &Machine) -> Result<Surroundings> {
-    let platform = Platform::new(machine)?;
-    Ok(Surroundings { messages: messages(machine, &platform), noise: noise(&platform), links: links(machine)? })
+/// A bandwidth or a time in the machine file that is none.
+pub fn surroundings(machine: &Machine, platform: &Platform) -> Result<Surroundings> {
+    Ok(Surroundings { messages: messages(machine, platform), noise: noise(platform), links: links(machine)? })
 }
 
 fn messages(machine: &Machine, platform: &Platform) -> Result<Messages> {

@@ -29,6 +29,7 @@ use clock::{Quiet, Trial};
 use dataflow::{Failure, Order};
 use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::{Machine, Noise};
+use serde::Deserialize;
 
 /// A machine as the engines use it: its network model, its processors, and its noise.
 pub struct Platform {
@@ -71,9 +72,11 @@ impl Platform {
 }
 
 /// How virtual time is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Engine {
     /// Dataflow where it applies, else events.
+    #[default]
     Auto,
     /// Every rank runs ahead on its own clock.
     Dataflow,
