@@ -8,7 +8,7 @@
 //! The mpi world runs the same protocol (`hocket_engine::multicast`). In the other worlds a program cannot read the data of a
 //! message, so the contents of a header are its tag: a member waits for the header of each multicast that it will be sent, from any rank.
 
-use hocket_core::{Call, Collective, Options, Program, Rank, Source, Span, Subgroup, Tag};
+use hocket_core::{Call, Collective, Mode, Options, Program, Rank, Source, Span, Subgroup, Tag};
 
 use crate::pattern::BinomialTree;
 use crate::{Entry, allreduce};
@@ -153,7 +153,7 @@ impl Part<'_> {
     }
 
     fn posted(&self, tag: Tag) -> Options {
-        Options { tag: self.first_tag + tag, is_posted: true, ..Options::default() }
+        Options { tag: self.first_tag + tag, mode: Mode::Posted, ..Options::default() }
     }
 
     fn tree(&self, r: &Rank<'_>) -> BinomialTree {

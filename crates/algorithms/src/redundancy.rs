@@ -1,6 +1,6 @@
 //! Redundant exchanges: a rank that has the final result sends it on, and takes a copy that comes before its own result.
 
-use hocket_core::{Options, Parameter, Rank, Source, Span, Tag, Unit};
+use hocket_core::{Mode, Options, Parameter, Rank, Source, Span, Tag, Unit};
 
 /// The parameter that says how many.
 pub const EXCHANGES: Parameter = Parameter {
@@ -41,7 +41,7 @@ pub async fn exchange_redundantly(
     });
     let sends = partners.iter().zip(results.windows(2)).map(async |(partner, results)| {
         let span = results[0].wait().await;
-        r.send_with(*partner, span, Options { tag: COPY, is_posted: true, ..Options::default() }).await;
+        r.send_with(*partner, span, Options { tag: COPY, mode: Mode::Posted, ..Options::default() }).await;
         results[1].offer(span);
     });
     let last = async { then(results[partners.len()].wait().await).await };

@@ -28,7 +28,7 @@ impl Rank<'_> {
     /// Runs both side by side; done when both are done.
     #[inline]
     pub fn join<A: Future, B: Future>(&self, a: A, b: B) -> Join<'_, A, B> {
-        Join { a: Branch::new(self, a), b: Branch::new(self, b) }
+        Join { rank: self, a: Branch::new(a), b: Branch::new(b) }
     }
 
     /// Runs all of these side by side; done when all are done.
@@ -51,92 +51,121 @@ impl Rank<'_> {
 
 pin_project! {
     /// One branch: runs its future at the branch's own moment and leaves the rank's moment as it was.
-    pub struct Branch<'r, F: Future> {
-        rank: &'r Rank<'r>,
+    pub struct Branch<F: Future> {
         moment: Moment,
-        has_begun: bool,
-        output: Option<F::Output>,
+        stage: Stage<F::Output>,
         #[pin]
         future: F,
     }
 }
 
-impl<'r, F: Future> Branch<'r, F> {
+enum Stage<O> {
+    New,
+    Runs,
+    HasEnded(O),
+    IsTaken,
+}
+
+impl<F: Future> Branch<F> {
     /// A branch that starts at the moment of its first poll.
     #[inline]
-    fn new(rank: &'r Rank<'r>, future: F) -> Self {
-        Self { rank, moment: Moment::default(), has_begun: false, output: None, future }
+    fn new(future: F) -> Self {
+        Self { moment: Moment::default(), stage: Stage::New, future }
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.stage, Stage::HasEnded(_))
     }
 
     /// Continues the branch if it can go on. Returns true if the branch has ended. At its first poll, the branch starts
     /// at `start` as branch `index` of `count`.
     #[inline(always)]
-    fn advance(mut self: Pin<&mut Self>, start: Moment, (index, count): (usize, usize), cx: &mut Context<'_>) -> bool {
-        if self.output.is_some() {
+    fn advance(
+        self: Pin<&mut Self>,
+        rank: &Rank<'_>,
+        start: Moment,
+        (index, count): (usize, usize),
+        cx: &mut Context<'_>,
+    ) -> bool {
+        if self.has_ended() {
             return true;
         }
-        let (rank, here) = (self.rank, self.rank.path());
+        let here = rank.path();
         if !here.has_branches() {
-            self.as_mut().poll(start, index, cx);
-            return self.output.is_some();
+            return self.poll(rank, start, index, cx);
         }
         let path = here.branch(index, count);
-        if !self.has_begun || rank.can_go_on(path) {
-            rank.set_path(path);
-            self.as_mut().poll(start, index, cx);
-            rank.set_path(here);
+        if matches!(self.stage, Stage::Runs) && !rank.can_go_on(path) {
+            return false;
         }
-        self.output.is_some()
+        rank.set_path(path);
+        let has_ended = self.poll(rank, start, index, cx);
+        rank.set_path(here);
+        has_ended
     }
 
     #[inline(always)]
-    fn poll(self: Pin<&mut Self>, start: Moment, index: usize, cx: &mut Context<'_>) {
+    fn poll(self: Pin<&mut Self>, rank: &Rank<'_>, start: Moment, index: usize, cx: &mut Context<'_>) -> bool {
         let this = self.project();
-        let rank = *this.rank;
-        if !std::mem::replace(this.has_begun, true) {
+        if let Stage::New = this.stage {
+            *this.stage = Stage::Runs;
             *this.moment = rank.branch_of(start, index);
         }
-        if let Poll::Ready(output) = rank.poll_at(this.moment, this.future, cx) {
-            *this.output = Some(output);
+        let polled = rank.poll_at(this.moment, this.future, cx);
+        if let Poll::Ready(output) = polled {
+            *this.stage = Stage::HasEnded(output);
+            return true;
         }
+        false
     }
 
     /// Continues the branch of a `first`, which may be handed on to another branch.
-    fn advance_as_a_whole(mut self: Pin<&mut Self>, start: Moment, index: usize, cx: &mut Context<'_>) -> bool {
-        let (rank, here) = (self.rank, self.rank.path());
-        if self.output.is_none() {
-            rank.set_path(here.as_a_whole());
-            self.as_mut().poll(start, index, cx);
-            rank.set_path(here);
+    fn advance_as_a_whole(
+        self: Pin<&mut Self>,
+        rank: &Rank<'_>,
+        start: Moment,
+        index: usize,
+        cx: &mut Context<'_>,
+    ) -> bool {
+        if self.has_ended() {
+            return true;
         }
-        self.output.is_some()
+        let here = rank.path();
+        rank.set_path(here.as_a_whole());
+        let has_ended = self.poll(rank, start, index, cx);
+        rank.set_path(here);
+        has_ended
     }
 
     /// This branch of a `first` came before `other`: the rank, which was at `now`, continues at the end of this branch.
-    fn win<G: Future>(self: Pin<&mut Self>, other: Pin<&mut Branch<'r, G>>, now: Moment) -> F::Output {
-        let rank = self.rank;
-        let other = other.project();
+    fn win<G: Future>(self: Pin<&mut Self>, rank: &Rank<'_>, other: Pin<&mut Branch<G>>, now: Moment) -> F::Output {
         let (output, mut end) = self.take();
-        if other.output.is_some() {
+        if other.has_ended() {
+            let other = other.project();
             (end, *other.moment) = rank.decided(end, *other.moment);
         }
         rank.set_moment(rank.after_first(now, end));
         output
     }
 
+    #[inline(always)]
     fn take(self: Pin<&mut Self>) -> (F::Output, Moment) {
         let this = self.project();
-        (this.output.take().expect("taken once, after the branch has ended"), *this.moment)
+        match std::mem::replace(this.stage, Stage::IsTaken) {
+            Stage::HasEnded(output) => (output, *this.moment),
+            _ => unreachable!("taken once, after the branch has ended"),
+        }
     }
 }
 
 pin_project! {
     /// Future of [`Rank::join`].
     pub struct Join<'r, A: Future, B: Future> {
+        rank: &'r Rank<'r>,
         #[pin]
-        a: Branch<'r, A>,
+        a: Branch<A>,
         #[pin]
-        b: Branch<'r, B>,
+        b: Branch<B>,
     }
 }
 
@@ -145,10 +174,10 @@ impl<A: Future, B: Future> Future for Join<'_, A, B> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let rank = this.a.rank;
+        let rank = *this.rank;
         let start = rank.moment();
-        let a_ended = this.a.as_mut().advance(start, (0, 2), cx);
-        let b_ended = this.b.as_mut().advance(start, (1, 2), cx);
+        let a_ended = this.a.as_mut().advance(rank, start, (0, 2), cx);
+        let b_ended = this.b.as_mut().advance(rank, start, (1, 2), cx);
         if !(a_ended && b_ended) {
             rank.set_moment(start);
             return Poll::Pending;
@@ -162,13 +191,14 @@ impl<A: Future, B: Future> Future for Join<'_, A, B> {
 
 /// Future of [`Rank::start`].
 pub struct Started<'r, F: Future> {
-    branch: Pin<Box<Branch<'r, F>>>,
+    rank: &'r Rank<'r>,
+    branch: Boxed<F>,
 }
 
 impl<'r, F: Future> Started<'r, F> {
     /// The rank goes on at once, at the next place of its program.
     async fn new(rank: &'r Rank<'r>, future: F) -> Self {
-        let (now, mut started) = (rank.moment(), Self { branch: Box::pin(Branch::new(rank, future)) });
+        let (now, mut started) = (rank.moment(), Self { rank, branch: Box::pin(Branch::new(future)) });
         poll_fn(|cx| Poll::Ready(started.advance(cx))).await;
         rank.set_moment(rank.after_first(now, now));
         started
@@ -176,9 +206,9 @@ impl<'r, F: Future> Started<'r, F> {
 
     /// Continues the branch. Returns true if the branch has ended. The rank stays at its moment.
     fn advance(&mut self, cx: &mut Context<'_>) -> bool {
-        let (rank, now) = (self.branch.rank, self.branch.rank.moment());
-        let has_ended = self.branch.as_mut().advance_as_a_whole(now, 0, cx);
-        rank.set_moment(now);
+        let now = self.rank.moment();
+        let has_ended = self.branch.as_mut().advance_as_a_whole(self.rank, now, 0, cx);
+        self.rank.set_moment(now);
         has_ended
     }
 }
@@ -190,9 +220,8 @@ impl<F: Future> Future for Started<'_, F> {
         if !self.advance(cx) {
             return Poll::Pending;
         }
-        let rank = self.branch.rank;
         let (output, end) = self.branch.as_mut().take();
-        rank.set_moment(rank.later(rank.moment(), end));
+        self.rank.set_moment(self.rank.later(self.rank.moment(), end));
         Poll::Ready(output)
     }
 }
@@ -200,7 +229,7 @@ impl<F: Future> Future for Started<'_, F> {
 /// Future of [`Rank::join_all`]; its output is in the order of the branches.
 pub struct JoinAll<'r, F: Future> {
     rank: &'r Rank<'r>,
-    branches: Pin<Box<[Branch<'r, F>]>>,
+    branches: Pin<Box<[Branch<F>]>>,
     has_begun: bool,
     /// Number of branches that have ended: those before the first one that has not, and all.
     first: usize,
@@ -209,7 +238,7 @@ pub struct JoinAll<'r, F: Future> {
 
 impl<'r, F: Future> JoinAll<'r, F> {
     fn new(rank: &'r Rank<'r>, branches: impl IntoIterator<Item = F>) -> Self {
-        let branches: Box<[_]> = branches.into_iter().map(|f| Branch::new(rank, f)).collect();
+        let branches: Box<[_]> = branches.into_iter().map(Branch::new).collect();
         Self { rank, branches: Box::into_pin(branches), has_begun: false, first: 0, ended: 0 }
     }
 
@@ -222,11 +251,11 @@ impl<'r, F: Future> JoinAll<'r, F> {
                 continue;
             }
             let branch = nth(self.branches.as_mut(), index);
-            let has_ended = branch.output.is_none() && branch.advance(start, (index, count), cx);
+            let has_ended = !branch.has_ended() && branch.advance(self.rank, start, (index, count), cx);
             self.ended += usize::from(has_ended);
         }
         self.has_begun = true;
-        while self.branches.get(self.first).is_some_and(|branch| branch.output.is_some()) {
+        while self.branches.get(self.first).is_some_and(Branch::has_ended) {
             self.first += 1;
         }
         self.ended == count
@@ -267,7 +296,7 @@ impl<F: Future> Future for JoinAll<'_, F> {
 }
 
 /// A branch that can be handed on.
-type Boxed<'r, F> = Pin<Box<Branch<'r, F>>>;
+type Boxed<F> = Pin<Box<Branch<F>>>;
 
 /// Which branch of a [`Rank::first`] came first, with its output.
 pub enum Winner<A, B> {
@@ -278,18 +307,24 @@ pub enum Winner<A, B> {
 }
 
 /// The branch that a [`Rank::first`] did not wait for. Await it to let it finish; drop it to withdraw it.
-pub enum Rest<'r, A: Future, B: Future> {
-    /// The first argument still runs.
-    A(Boxed<'r, A>),
-    /// The second argument still runs.
-    B(Boxed<'r, B>),
+pub struct Rest<'r, A: Future, B: Future> {
+    rank: &'r Rank<'r>,
+    branch: Loser<A, B>,
+}
+
+enum Loser<A: Future, B: Future> {
+    A(Boxed<A>),
+    B(Boxed<B>),
 }
 
 impl<A: Future, B: Future> Drop for Rest<'_, A, B> {
     fn drop(&mut self) {
-        match self {
-            Rest::A(branch) => drop_rest(branch),
-            Rest::B(branch) => drop_rest(branch),
+        let has_ended = match &self.branch {
+            Loser::A(branch) => branch.has_ended(),
+            Loser::B(branch) => branch.has_ended(),
+        };
+        if has_ended {
+            self.rank.drop_ended();
         }
     }
 }
@@ -297,24 +332,18 @@ impl<A: Future, B: Future> Drop for Rest<'_, A, B> {
 impl<A: Future, B: Future> Future for Rest<'_, A, B> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        match self.get_mut() {
-            Rest::A(branch) => poll_rest(branch.as_mut(), cx),
-            Rest::B(branch) => poll_rest(branch.as_mut(), cx),
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let rank = self.rank;
+        match &mut self.branch {
+            Loser::A(branch) => poll_rest(rank, branch.as_mut(), cx),
+            Loser::B(branch) => poll_rest(rank, branch.as_mut(), cx),
         }
     }
 }
 
-fn drop_rest<F: Future>(branch: &Boxed<'_, F>) {
-    if branch.output.is_some() {
-        branch.rank.drop_ended();
-    }
-}
-
-fn poll_rest<F: Future>(mut branch: Pin<&mut Branch<'_, F>>, cx: &mut Context<'_>) -> Poll<()> {
-    let rank = branch.rank;
+fn poll_rest<F: Future>(rank: &Rank<'_>, mut branch: Pin<&mut Branch<F>>, cx: &mut Context<'_>) -> Poll<()> {
     let now = rank.moment();
-    let ended = branch.as_mut().advance_as_a_whole(now, 0, cx);
+    let ended = branch.as_mut().advance_as_a_whole(rank, now, 0, cx);
     if ended {
         rank.set_moment(rank.later(now, branch.take().1));
         return Poll::Ready(());
@@ -326,12 +355,12 @@ fn poll_rest<F: Future>(mut branch: Pin<&mut Branch<'_, F>>, cx: &mut Context<'_
 /// Future of [`Rank::first`].
 pub struct First<'r, A: Future, B: Future> {
     rank: &'r Rank<'r>,
-    branches: Option<(Boxed<'r, A>, Boxed<'r, B>)>,
+    branches: Option<(Boxed<A>, Boxed<B>)>,
 }
 
 impl<'r, A: Future, B: Future> First<'r, A, B> {
     fn new(rank: &'r Rank<'r>, a: A, b: B) -> Self {
-        Self { rank, branches: Some((Box::pin(Branch::new(rank, a)), Box::pin(Branch::new(rank, b)))) }
+        Self { rank, branches: Some((Box::pin(Branch::new(a)), Box::pin(Branch::new(b)))) }
     }
 }
 
@@ -346,8 +375,8 @@ impl<'r, A: Future, B: Future> Future for First<'r, A, B> {
         let (mut a, mut b) = this.branches.take().expect("polled after the end");
         let now = rank.moment();
         let start = rank.racing(now);
-        let a_ended = a.as_mut().advance_as_a_whole(start, 0, cx);
-        let b_ended = b.as_mut().advance_as_a_whole(start, 1, cx);
+        let a_ended = a.as_mut().advance_as_a_whole(rank, start, 0, cx);
+        let b_ended = b.as_mut().advance_as_a_whole(rank, start, 1, cx);
         if !rank.is_decided(a_ended, b_ended) {
             this.branches = Some((a, b));
             rank.set_moment(now);
@@ -355,10 +384,10 @@ impl<'r, A: Future, B: Future> Future for First<'r, A, B> {
         }
         let b_is_first = b_ended && (!a_ended || rank.is_before(b.moment, a.moment));
         if b_is_first {
-            let output = b.as_mut().win(a.as_mut(), now);
-            return Poll::Ready((Winner::B(output), Rest::A(a)));
+            let output = b.as_mut().win(rank, a.as_mut(), now);
+            return Poll::Ready((Winner::B(output), Rest { rank, branch: Loser::A(a) }));
         }
-        let output = a.as_mut().win(b.as_mut(), now);
-        Poll::Ready((Winner::A(output), Rest::B(b)))
+        let output = a.as_mut().win(rank, b.as_mut(), now);
+        Poll::Ready((Winner::A(output), Rest { rank, branch: Loser::B(b) }))
     }
 }

@@ -36,7 +36,7 @@ pub use path::{Path, Woken};
 pub use program::{AnyProgram, Fleet, Home, Program, Repeated, check_ranks, run};
 pub use rank::{Ground, Operation, Output, Rank, Seat, View};
 pub use span::{Buffer, Span};
-pub use step::{Options, Received, Side, Source, Step, Tag};
+pub use step::{Mode, Options, Received, Side, Source, Step, Tag};
 pub use subgroup::Subgroup;
 pub use tokens::Tokens;
 pub use world::{At, Features, Outcome, Progress, World};

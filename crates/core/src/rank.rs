@@ -10,20 +10,36 @@ use crate::step::{Options, Received, Side, Source, Step, Tag};
 use crate::world::{At, Features, Outcome, Progress, World};
 use crate::{Moment, Moments, Path, Result, Span};
 
-/// A world as shared by all its ranks.
+/// A world as shared by all its ranks. A step that is done moves the rank's seat to its moment, and leaves its result on
+/// the ground: an answer is then no more than a word.
 trait Host {
-    fn issue(&self, rank: usize, now: Moment, step: &Step) -> Progress;
-    fn take(&self, rank: usize, now: Moment, ticket: u32) -> Option<Outcome>;
+    fn issue(&self, seat: &Seat<'_>, step: &Step) -> Answer;
+    fn take(&self, seat: &Seat<'_>, ticket: u32) -> bool;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
 
+/// As [`Progress`], without the outcome.
+enum Answer {
+    Done,
+    Waits(u32),
+    Never,
+}
+
 impl<W: World> Host for RefCell<W> {
-    fn issue(&self, rank: usize, now: Moment, step: &Step) -> Progress {
-        self.borrow_mut().issue(At { rank, now }, step)
+    fn issue(&self, seat: &Seat<'_>, step: &Step) -> Answer {
+        match self.borrow_mut().issue(seat.at(), step) {
+            Progress::Done(outcome) => {
+                seat.leave(outcome);
+                Answer::Done
+            }
+            Progress::Waits(ticket) => Answer::Waits(ticket),
+            Progress::Never => Answer::Never,
+        }
     }
 
-    fn take(&self, rank: usize, now: Moment, ticket: u32) -> Option<Outcome> {
-        self.borrow_mut().take(At { rank, now }, ticket)
+    fn take(&self, seat: &Seat<'_>, ticket: u32) -> bool {
+        let outcome = self.borrow_mut().take(seat.at(), ticket);
+        outcome.map(|outcome| seat.leave(outcome)).is_some()
     }
 
     fn world(&self) -> RefMut<'_, dyn World + '_> {
@@ -36,13 +52,15 @@ pub struct Ground<'w> {
     host: &'w (dyn Host + 'w),
     features: Features,
     size: usize,
+    /// The result of the step that was done last.
+    received: Cell<Received>,
 }
 
 impl<'w> Ground<'w> {
     /// Of `size` ranks.
     pub fn new<W: World + 'w>(world: &'w RefCell<W>, size: usize) -> Self {
         let features = world.borrow().features();
-        Self { host: world, features, size }
+        Self { host: world, features, size, received: Cell::new(Received { source: 0, len: 0 }) }
     }
 }
 
@@ -63,6 +81,17 @@ impl<'w> Seat<'w> {
     /// The moment that the running branch has reached.
     pub fn moment(&self) -> Moment {
         self.moment.get()
+    }
+
+    #[inline(always)]
+    fn at(&self) -> At {
+        At { rank: self.rank, now: self.moment.get() }
+    }
+
+    #[inline(always)]
+    fn leave(&self, (moment, received): Outcome) {
+        self.moment.set(moment);
+        self.ground.received.set(received);
     }
 }
 
@@ -247,38 +276,49 @@ impl<'r> Rank<'r> {
     }
 
     #[inline(always)]
-    fn issue(&self, step: &Step) -> Progress {
+    fn issue(&self, step: &Step) -> Answer {
         match self.view {
-            None => self.ground().host.issue(self.seat.rank, self.moment(), step),
+            None => self.ground().host.issue(self.seat, step),
             Some(view) => self.issue_through(view, step),
         }
     }
 
-    fn issue_through(&self, view: &dyn View, step: &Step) -> Progress {
+    fn issue_through(&self, view: &dyn View, step: &Step) -> Answer {
         let Some(below) = view.step(*step) else {
-            return Progress::Done((self.moment(), Received { source: self.rank() as u32, len: 1 }));
+            self.ground().received.set(Received { source: self.rank() as u32, len: 1 });
+            return Answer::Done;
         };
-        match view.below().issue(&below) {
-            Progress::Done((moment, received)) => Progress::Done((moment, view.received(step, received))),
-            waits => waits,
+        let answer = view.below().issue(&below);
+        if matches!(answer, Answer::Done) {
+            self.see_through(view, step);
         }
+        answer
     }
 
     #[inline(always)]
-    fn take(&self, step: &Step, ticket: u32) -> Option<Outcome> {
+    fn take(&self, step: &Step, ticket: u32) -> bool {
         match self.view {
-            None => self.ground().host.take(self.seat.rank, self.moment(), ticket),
-            Some(view) => Self::take_through(view, step, ticket),
+            None => self.ground().host.take(self.seat, ticket),
+            Some(view) => self.take_through(view, step, ticket),
         }
     }
 
-    fn take_through(view: &dyn View, step: &Step, ticket: u32) -> Option<Outcome> {
+    fn take_through(&self, view: &dyn View, step: &Step, ticket: u32) -> bool {
         let below = view.below();
-        let (moment, received) = match below.view {
-            None => below.ground().host.take(below.seat.rank, below.moment(), ticket)?,
-            Some(_) => below.take(&view.step(*step)?, ticket)?,
+        let is_done = match below.view {
+            None => below.ground().host.take(below.seat, ticket),
+            Some(_) => view.step(*step).is_some_and(|step| below.take(&step, ticket)),
         };
-        Some((moment, view.received(step, received)))
+        if is_done {
+            self.see_through(view, step);
+        }
+        is_done
+    }
+
+    /// The result that the rank below got for a step becomes that of `view`.
+    fn see_through(&self, view: &dyn View, step: &Step) {
+        let received = &self.ground().received;
+        received.set(view.received(step, received.get()));
     }
 
     // The facts about the running branch that combinators need.
@@ -417,24 +457,24 @@ impl<O: Output> Future for Operation<'_, O> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O> {
-        let (moment, received) = match self.state {
+        match self.state {
             State::New => match self.rank.issue(&self.step) {
-                Progress::Done(outcome) => outcome,
-                Progress::Waits(ticket) => return self.wait(ticket),
-                Progress::Never => {
+                Answer::Done => {}
+                Answer::Waits(ticket) => return self.wait(ticket),
+                Answer::Never => {
                     self.state = State::Never;
                     return Poll::Pending;
                 }
             },
-            State::Waits(ticket) => match self.rank.take(&self.step, ticket) {
-                Some(outcome) => outcome,
-                None => return self.wait(ticket),
-            },
+            State::Waits(ticket) => {
+                if !self.rank.take(&self.step, ticket) {
+                    return self.wait(ticket);
+                }
+            }
             State::Never | State::Done => return Poll::Pending,
-        };
+        }
         self.state = State::Done;
-        self.rank.set_moment(moment);
-        Poll::Ready(O::of(received))
+        Poll::Ready(O::of(self.rank.ground().received.get()))
     }
 }
 

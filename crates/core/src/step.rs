@@ -90,17 +90,28 @@ pub enum Step {
     },
 }
 
+/// The moment at which a send is done.
+// A word long, so that options have no gaps: a copy of a struct with gaps stalls processors after its fields were written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Mode {
+    /// When the span may be changed again.
+    #[default]
+    Standard,
+    /// No earlier than its receive has been posted, as a rendezvous, however short the message. Worlds without time
+    /// treat it as any other message.
+    Synchronous,
+    /// When the sender's processor is free of the message; the data must not change before the message has left.
+    Posted,
+}
+
 /// The properties of a send besides its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
     /// Matched by the receive.
     pub tag: Tag,
-    /// True if the sender continues when its processor is free of the message; the data must not change before the
-    /// message has left.
-    pub is_posted: bool,
-    /// True if the send is done no earlier than its receive has been posted, as a rendezvous, however short the
-    /// message. Worlds without time treat it as any other message.
-    pub is_synchronous: bool,
+    /// When the send is done.
+    pub mode: Mode,
     /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
     pub gap_packets: f64,
 }

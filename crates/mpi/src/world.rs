@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hocket_core::matching::Slots;
 use hocket_core::{
-    At, Features, Ground, Home, Outcome, Path, Progress, Received, Side, Source, Span, Step, Tag, Woken, World,
+    At, Features, Ground, Home, Mode, Outcome, Path, Progress, Received, Side, Source, Span, Step, Tag, Woken, World,
 };
 
 use crate::buffers::{Buffers, Layout};
@@ -222,7 +222,7 @@ impl World for Messages {
         let slot = match *step {
             Step::Send { to, data, options } => {
                 let slot = self.send(to, data, options.tag);
-                if options.is_posted {
+                if options.mode == Mode::Posted {
                     self.slots.abandon(slot);
                     return self.done(at);
                 }

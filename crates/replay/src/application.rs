@@ -1,6 +1,6 @@
 //! An application's calls in a compact form: what each rank does, message by message.
 
-use hocket_core::Tag;
+use hocket_core::{Mode, Tag};
 
 use super::collectives::Collectives;
 
@@ -84,16 +84,6 @@ pub struct Message {
     pub bytes: u64,
     pub mode: Mode,
     pub is_received: bool,
-}
-
-/// How a message is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Standard,
-    /// Not before its receive has been posted.
-    Synchronous,
-    /// Its sender does not wait for anything.
-    Buffered,
 }
 
 impl Application {

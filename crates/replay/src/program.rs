@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hocket_core::{Beside, Buffer, Call, Completed, Options, Program, Rank, Source, Span};
+use hocket_core::{Beside, Buffer, Call, Completed, Mode, Options, Program, Rank, Source, Span};
 
-use super::application::{Action, Application, BLOCKING, Mode};
+use super::application::{Action, Application, BLOCKING};
 
 /// An application with its clock: what it notes of the run.
 pub struct Replay<'a> {
@@ -88,13 +88,9 @@ impl<'a> Replay<'a> {
 
     async fn send(&self, r: &Rank<'_>, message: u32) {
         let message = &self.application.messages[message as usize];
-        let options = Options {
-            tag: message.channel,
-            // Nobody would ever wake who waited for its receive.
-            is_posted: message.mode == Mode::Buffered || !message.is_received,
-            is_synchronous: message.mode == Mode::Synchronous && message.is_received,
-            ..Options::default()
-        };
+        // No receive would ever end the wait for it.
+        let mode = if message.is_received { message.mode } else { Mode::Posted };
+        let options = Options { tag: message.channel, mode, ..Options::default() };
         r.send_with(message.to as usize, Span::new(Buffer::Input, message.bytes as usize), options).await;
     }
 

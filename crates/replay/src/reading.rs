@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Error, Result, Tag};
+use hocket_core::{Error, Mode, Result, Tag};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use super::application::{Action, Application, BLOCKING, Call, Message, Mode, RankCalls};
+use super::application::{Action, Application, BLOCKING, Call, Message, RankCalls};
 use super::collectives::{Collectives, Said};
 use super::together::{Counts, Together};
 
@@ -121,7 +121,7 @@ impl<I: Iterator<Item = i64>> Words<I> {
 
     fn sent(&mut self) -> Sent {
         let (to, channel, bytes) = (self.small(), self.small(), self.whole());
-        let mode = [Mode::Standard, Mode::Synchronous, Mode::Buffered][self.next() as usize];
+        let mode = [Mode::Standard, Mode::Synchronous, Mode::Posted][self.next() as usize];
         Sent { to, channel, bytes, mode }
     }
 

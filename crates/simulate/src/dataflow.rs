@@ -8,7 +8,9 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{AnyProgram, Call, Error, Features, Moment, Moments, ReadyRanks, Received, Source, Tag, check_ranks};
+use hocket_core::{
+    AnyProgram, Call, Error, Features, Mode, Moment, Moments, ReadyRanks, Received, Source, Tag, check_ranks,
+};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
@@ -435,14 +437,14 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
 
     #[inline(always)]
     fn send(&mut self, rank: usize, now: T::Clock, message: &Sending) -> Begun<T::Clock> {
-        let Sending { to, tag, len, is_synchronous, .. } = *message;
+        let Sending { to, tag, len, mode, .. } = *message;
         let to = to as usize;
         if !self.goes_on() {
             return Begun::Never;
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank as u32, len };
-        let is_eager = !is_synchronous && self.network.is_eager(self.bytes(len));
+        let is_eager = mode != Mode::Synchronous && self.network.is_eager(self.bytes(len));
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");
         }

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    AnyProgram, Call, Error, Features, Moment, Path, ReadyRanks, Received, Result, Source, Tag, Woken, check_ranks,
+    AnyProgram, Call, Error, Features, Mode, Moment, Path, ReadyRanks, Received, Result, Source, Tag, Woken,
+    check_ranks,
 };
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
@@ -697,13 +698,14 @@ impl<N: Network> Clockwork for Events<'_, N> {
     }
 
     fn send(&mut self, rank: usize, now: Placed, message: &Sending) -> Begun<Placed> {
-        let Sending { to, tag, is_posted, is_synchronous, gap_packets, len } = *message;
+        let Sending { to, tag, mode, gap_packets, len } = *message;
+        let is_posted = mode == Mode::Posted;
         let slot = self.outcomes.open();
         let (from, number) = (rank as u32, self.issued);
         self.issued += 1;
         let envelope = Envelope { from, to, len, position: now.position(), number, gap_packets, is_posted };
         let now = now.time_s;
-        let message = if !is_synchronous && self.network.is_eager(self.bytes(len)) {
+        let message = if mode != Mode::Synchronous && self.network.is_eager(self.bytes(len)) {
             self.inject(now, slot, envelope)
         } else {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };

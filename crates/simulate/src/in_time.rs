@@ -1,7 +1,8 @@
 //! A world in virtual time: verbs as operations of a clockwork, counts and traces.
 
 use hocket_core::{
-    At, Buffer, Call, Features, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag, World,
+    At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag,
+    World,
 };
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -106,8 +107,7 @@ impl Outcome {
 pub struct Sending {
     pub to: u32,
     pub tag: Tag,
-    pub is_posted: bool,
-    pub is_synchronous: bool,
+    pub mode: Mode,
     pub gap_packets: f32,
     /// Number of elements.
     pub len: usize,
@@ -192,11 +192,11 @@ impl<C: Clockwork> InTime<C> {
     fn send(&mut self, rank: usize, now: C::Clock, to: usize, len: usize, options: Options) -> Begun<C::Clock> {
         self.messages += 1;
         self.message_bytes += (len * self.element_bytes) as u64;
-        let Options { tag, is_posted, is_synchronous, gap_packets } = options;
-        let message = Sending { to: to as u32, tag, is_posted, is_synchronous, gap_packets: gap_packets as f32, len };
+        let Options { tag, mode, gap_packets } = options;
+        let message = Sending { to: to as u32, tag, mode, gap_packets: gap_packets as f32, len };
         let sent = self.clockwork.send(rank, now, &message);
         match self.post_s {
-            Some(post_s) if is_posted => self.post(rank, now, len, post_s, &sent),
+            Some(post_s) if mode == Mode::Posted => self.post(rank, now, len, post_s, &sent),
             _ => sent,
         }
     }
@@ -220,20 +220,23 @@ impl<C: Clockwork> InTime<C> {
         self.clockwork.work(rank, now, duration_s)
     }
 
-    /// Begins a step that is not a message.
-    fn begin(&mut self, rank: usize, now: C::Clock, step: &Step) -> Begun<C::Clock> {
-        match *step {
-            Step::Combine { source, .. } => self.work(rank, now, self.bytes(source.len) * self.node.reduce_s_per_byte),
-            Step::Copy { source, target } => {
-                let len = if source == target { 0 } else { source.len };
-                self.work(rank, now, self.bytes(len) * self.node.copy_s_per_byte)
+    /// The answer to a step: each kind of step has its own copy, which the compiler then makes one with the step's code.
+    #[inline(always)]
+    fn answer(&mut self, at: At, step: &Step, begun: Begun<C::Clock>) -> Progress {
+        match begun {
+            Begun::Done((end, received)) => {
+                if self.trace.is_some() {
+                    self.record(at.rank, at.now, end, step, received);
+                }
+                Progress::Done((self.clockwork.after(at.now, end), received))
             }
-            Step::Compute { time_s } => self.work(rank, now, time_s),
-            Step::Connect { peer } => self.clockwork.switch(rank, now, Change { peer: peer as u32, connects: true }),
-            Step::Disconnect { peer } => {
-                self.clockwork.switch(rank, now, Change { peer: peer as u32, connects: false })
+            Begun::Waits(slot) => {
+                if let Some(trace) = &mut self.trace {
+                    trace.waiting.insert(slot, *step);
+                }
+                Progress::Waits(slot)
             }
-            Step::Send { .. } | Step::Recv { .. } => Begun::Never,
+            Begun::Never => Progress::Never,
         }
     }
 
@@ -272,29 +275,30 @@ impl<C: Clockwork> World for InTime<C> {
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let At { rank, now } = at;
         let time = self.clockwork.time(now);
-        let begun = match *step {
-            Step::Send { to, data, options } => self.send(rank, time, to, data.len, options),
-            Step::Recv { from, tag, .. } => self.clockwork.recv(rank, time, from, tag),
+        let duration_s = match *step {
+            Step::Send { to, data, options } => {
+                let begun = self.send(rank, time, to, data.len, options);
+                return self.answer(at, step, begun);
+            }
+            Step::Recv { from, tag, .. } => {
+                let begun = self.clockwork.recv(rank, time, from, tag);
+                return self.answer(at, step, begun);
+            }
             Step::Connect { .. } | Step::Disconnect { .. } if !self.has_circuits => {
                 return Progress::Done((now, Received { source: rank as u32, len: 1 }));
             }
-            _ => self.begin(rank, time, step),
+            Step::Connect { peer } | Step::Disconnect { peer } => {
+                let connects = matches!(step, Step::Connect { .. });
+                let begun = self.clockwork.switch(rank, time, Change { peer: peer as u32, connects });
+                return self.answer(at, step, begun);
+            }
+            Step::Combine { source, .. } => self.bytes(source.len) * self.node.reduce_s_per_byte,
+            Step::Copy { source, target } if source == target => 0.0,
+            Step::Copy { source, .. } => self.bytes(source.len) * self.node.copy_s_per_byte,
+            Step::Compute { time_s } => time_s,
         };
-        match begun {
-            Begun::Done((end, received)) => {
-                if self.trace.is_some() {
-                    self.record(rank, now, end, step, received);
-                }
-                Progress::Done((self.clockwork.after(now, end), received))
-            }
-            Begun::Waits(slot) => {
-                if let Some(trace) = &mut self.trace {
-                    trace.waiting.insert(slot, *step);
-                }
-                Progress::Waits(slot)
-            }
-            Begun::Never => Progress::Never,
-        }
+        let begun = self.work(rank, time, duration_s);
+        self.answer(at, step, begun)
     }
 
     #[inline(always)]

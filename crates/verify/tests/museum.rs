@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hocket_algorithms::CATALOGUE;
-use hocket_core::{AnyProgram, Call, Collective, Options, Program, Rank, Side, Source, Span};
+use hocket_core::{AnyProgram, Call, Collective, Mode, Options, Program, Rank, Side, Source, Span};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, verify};
 
 /// Defines a program by its body.
@@ -510,7 +510,7 @@ exhibit!(RoundTooFew, |r, c| {
 exhibit!(Unanswered, |r, c| {
     let _ = c;
     if r.rank() > 0 {
-        return r.send_with(0, Span::EMPTY, Options { is_posted: true, ..Options::default() }).await;
+        return r.send_with(0, Span::EMPTY, Options { mode: Mode::Posted, ..Options::default() }).await;
     }
     r.join_all((1..r.size()).map(|peer| r.recv(peer, Span::EMPTY))).await;
 });

@@ -4,7 +4,7 @@
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::{Multicast, Multicasts, Way};
 use hocket_algorithms::pattern::BinomialTree;
-use hocket_core::{Call, Collective, Options, Program, Rank, Source, Span, Subgroup, Tag};
+use hocket_core::{Call, Collective, Mode, Options, Program, Rank, Source, Span, Subgroup, Tag};
 use hocket_verify::{Kind, Limits, Verdict, verify};
 
 const ALGORITHMS: [&str; 6] =
@@ -90,7 +90,7 @@ impl Program for OneAtATime<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         let bytes = self.0[0].call.count(0);
         let data = |number: usize| c.result(r).part(number * bytes, bytes);
-        let posted = |tag| Options { tag, is_posted: true, ..Options::default() };
+        let posted = |tag| Options { tag, mode: Mode::Posted, ..Options::default() };
         let headers = r.scratch(self.0.len());
         let tell = async |rank, number: usize| r.send_with(rank, headers.part(0, number + 1), posted(HEADER)).await;
         if r.rank() == c.root {
