@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hocket_core::{Call, Options, Rank, Source, Span, Tag};
+use hocket_core::{Call, Rank, Span, Tag};
 
 use crate::about::SEGMENT;
 
@@ -437,19 +437,13 @@ pub async fn halve_and_double(r: &Rank<'_>, steps: u32, halves: impl Fn(u32) -> 
     for step in 0..steps {
         let Halves { peer, own, its } = halves(step);
         let arrived = scratch.part(0, own.len);
-        exchange(r, (peer, its), (peer, arrived), tag).await;
+        r.sendrecv_with((peer, its), (peer, arrived), tag).await;
         r.reduce(peer, arrived, own).await;
     }
     for step in (0..steps).rev() {
         let Halves { peer, own, its } = halves(step);
-        exchange(r, (peer, own), (peer, its), tag).await;
+        r.sendrecv_with((peer, own), (peer, its), tag).await;
     }
-}
-
-/// Sends to a rank while receiving from one, by messages of this tag.
-pub async fn exchange(r: &Rank<'_>, to: (usize, Span), from: (usize, Span), tag: Tag) {
-    let send = r.send_with(to.0, to.1, Options { tag, ..Options::default() });
-    r.join(send, r.recv_with(Source::Rank(from.0 as u32), from.1, tag)).await;
 }
 
 /// The contribution of this rank, where its result does not overwrite it: a copy, when the call is in place.

@@ -254,6 +254,7 @@ impl Call {
     ///
     /// # Panics
     /// When the algorithm does not declare it: a defect of the calling program.
+    #[inline]
     pub fn parameter(&self, name: &str) -> u64 {
         let found = self.parameters.iter().find(|(key, _)| *key == name);
         found.unwrap_or_else(|| panic!("parameter {name} is not declared")).1
@@ -269,6 +270,7 @@ impl Call {
     }
 
     /// Elements of block `block`.
+    #[inline]
     pub fn count(&self, block: usize) -> usize {
         match &self.counts {
             Counts::Equal(count) => *count,
@@ -277,6 +279,7 @@ impl Call {
     }
 
     /// First element of block `block` among all blocks.
+    #[inline]
     pub fn offset(&self, block: usize) -> usize {
         match &self.counts {
             Counts::Equal(count) => count * block,
@@ -285,22 +288,26 @@ impl Call {
     }
 
     /// Elements of all blocks together.
+    #[inline]
     pub fn total(&self) -> usize {
         self.offset(self.ranks)
     }
 
     /// The blocks `first .. first + count` of a span that holds all blocks.
+    #[inline]
     pub fn blocks(&self, all: Span, first: usize, count: usize) -> Span {
         let start = self.offset(first);
         all.part(start, self.offset(first + count) - start)
     }
 
     /// Block `block` of a span that holds all blocks.
+    #[inline]
     pub fn block(&self, all: Span, block: usize) -> Span {
         self.blocks(all, block, 1)
     }
 
     /// Elements that rank `rank` contributes.
+    #[inline]
     pub fn input_len(&self, rank: usize) -> usize {
         match self.collective {
             Collective::Barrier => 0,
@@ -314,6 +321,7 @@ impl Call {
     }
 
     /// Elements that rank `rank` receives.
+    #[inline]
     pub fn result_len(&self, rank: usize) -> usize {
         match self.collective {
             Collective::Barrier => 0,
@@ -328,6 +336,7 @@ impl Call {
 
     /// Whether the input of `rank` shares memory with its result: always in a broadcast, which has one buffer; for an
     /// in-place reduce, gather or scatter at the root only, as in MPI.
+    #[inline]
     pub fn is_in_place(&self, rank: usize) -> bool {
         let at_root = !self.collective.has_root() || rank == self.root;
         self.collective == Collective::Broadcast || (self.in_place && at_root)
@@ -344,6 +353,7 @@ impl Call {
 
     /// The size of the call's message as `--size` and rules count it, in bytes: one block where the MPI call of the
     /// collective takes the size of a block, else the whole vector.
+    #[inline]
     pub fn size_bytes(&self) -> u64 {
         let elements = match self.collective {
             Collective::ReduceScatter => self.total(),
@@ -353,6 +363,7 @@ impl Call {
     }
 
     /// Where the contribution of `rank` lies.
+    #[inline]
     pub fn input_of(&self, rank: usize) -> Span {
         let len = self.input_len(rank);
         if !self.is_in_place(rank) || self.collective == Collective::Scatter {
@@ -365,6 +376,7 @@ impl Call {
     }
 
     /// Where the result of `rank` goes. An in-place scatter leaves the root's block where it is, in the input.
+    #[inline]
     pub fn result_of(&self, rank: usize) -> Span {
         if self.collective == Collective::Scatter && self.is_in_place(rank) {
             return self.block(Span::new(Buffer::Input, self.total()), rank);
@@ -380,11 +392,13 @@ impl Call {
     }
 
     /// Where the contribution of the running rank lies.
+    #[inline]
     pub fn input(&self, r: &Rank<'_>) -> Span {
         self.input_of(r.rank())
     }
 
     /// Where the result of the running rank goes.
+    #[inline]
     pub fn result(&self, r: &Rank<'_>) -> Span {
         self.result_of(r.rank())
     }

@@ -7,24 +7,10 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 
 use crate::Moment;
-use crate::Span;
 use crate::executor::nth;
-use crate::rank::{Operation, Rank};
-use crate::step::Received;
+use crate::rank::Rank;
 
 impl Rank<'_> {
-    /// Sends to `to` while receiving from `from`.
-    #[inline]
-    pub fn sendrecv(
-        &self,
-        to: usize,
-        data: Span,
-        from: usize,
-        into: Span,
-    ) -> Join<'_, Operation<'_, ()>, Operation<'_, Received>> {
-        self.join(self.send(to, data), self.recv(from, into))
-    }
-
     /// Runs both side by side; done when both are done.
     #[inline]
     pub fn join<A: Future, B: Future>(&self, a: A, b: B) -> Join<'_, A, B> {

@@ -10,11 +10,13 @@ impl Position {
     pub const START: Self = Self(0);
 
     /// The place after this one.
+    #[inline]
     pub fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
     /// The first place of branch `index` of those that begin here.
+    #[inline]
     pub fn branch(self, index: usize) -> Self {
         let mixed =
             (self.0 ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD1B5_4A32_D192_ED03);
@@ -22,6 +24,7 @@ impl Position {
     }
 
     /// The place at which a program continues after branches that ended at these two places.
+    #[inline]
     pub fn joined(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
     }
@@ -73,7 +76,7 @@ impl Moment {
 
     #[inline]
     pub(crate) fn later(self, other: Self) -> Self {
-        Self::at(self.time_s().max(other.time_s()), self.position().joined(other.position()))
+        Self::at(later_s(self.time_s, other.time_s), self.position().joined(other.position()))
     }
 
     #[inline]
@@ -83,8 +86,14 @@ impl Moment {
 
     #[inline]
     pub(crate) fn after_first(self, winner: Self) -> Self {
-        Self::at(self.time_s().max(winner.time_s()), self.position().next())
+        Self::at(later_s(self.time_s, winner.time_s), self.position().next())
     }
+}
+
+/// The later of two times. One instruction, where `f64::max` also looks for what is not a number.
+#[inline]
+pub fn later_s(one: f64, other: f64) -> f64 {
+    if other > one { other } else { one }
 }
 
 /// The order of moments in a world that keeps no time, or does not know it: the rules for `join` and `first`.

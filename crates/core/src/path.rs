@@ -13,16 +13,19 @@ impl Path {
     pub const WHOLE: Self = Self(Self::ROOT.0 | 1);
 
     /// The same branch, in which no others are told apart from here on.
+    #[inline]
     pub fn as_a_whole(self) -> Self {
         Self(self.0 | 1)
     }
 
     /// Whether the branches of a `join` that is reached here are told apart.
+    #[inline]
     pub fn has_branches(self) -> bool {
         self.0 & 1 == 0
     }
 
     /// Branch `index` of `count` that a `join` begins here.
+    #[inline]
     pub fn branch(self, index: usize, count: usize) -> Self {
         let (width, end) = (count.next_power_of_two().ilog2(), self.end());
         if !self.has_branches() || width >= end {
@@ -32,11 +35,13 @@ impl Path {
     }
 
     /// Whether one path leads on to the other.
+    #[inline]
     pub fn meets(self, other: Self) -> bool {
         (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
     }
 
     /// The way that both have in common.
+    #[inline]
     pub fn common(self, other: Self) -> Self {
         let different = (self.0 ^ other.0) & !1;
         let end = match different.checked_ilog2() {
@@ -65,6 +70,7 @@ impl Woken {
     pub const NONE: Self = Self { paths: [Path::WHOLE; 3], count: 0 };
 
     /// Adds a branch that can go on.
+    #[inline]
     pub fn add(&mut self, path: Path) {
         match self.paths.get_mut(self.count as usize) {
             Some(place) => {
@@ -76,6 +82,7 @@ impl Woken {
     }
 
     /// Whether this branch, or one further on, can go on.
+    #[inline]
     pub fn includes(&self, path: Path) -> bool {
         self.paths[..self.count as usize].iter().any(|woken| woken.meets(path))
     }

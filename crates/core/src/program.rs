@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use crate::executor::{Again, nth};
-use crate::rank::{Ground, Rank, Seat};
+use crate::rank::Rank;
+use crate::seat::{Ground, Seat};
 use crate::world::World;
 use crate::{Call, Result, budget};
 

@@ -1,99 +1,14 @@
-//! The verbs a rank program is written in.
+//! One rank, as its program sees it.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::RefMut;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::step::{Options, Received, Side, Source, Step, Tag};
-use crate::world::{At, Features, Outcome, Progress, World};
+use crate::seat::{Begun, Ground, Seat, State};
+use crate::step::{Received, SendRecv, Step};
+use crate::world::World;
 use crate::{Moment, Moments, Path, Result, Span};
-
-/// A world as shared by all its ranks. A step that is done moves the rank's seat to its moment, and leaves its result on
-/// the ground: an answer is then no more than a word.
-trait Host {
-    fn issue(&self, seat: &Seat<'_>, step: &Step) -> Answer;
-    fn take(&self, seat: &Seat<'_>, ticket: u32) -> bool;
-    fn world(&self) -> RefMut<'_, dyn World + '_>;
-}
-
-/// As [`Progress`], without the outcome.
-enum Answer {
-    Done,
-    Waits(u32),
-    Never,
-}
-
-impl<W: World> Host for RefCell<W> {
-    fn issue(&self, seat: &Seat<'_>, step: &Step) -> Answer {
-        match self.borrow_mut().issue(seat.at(), step) {
-            Progress::Done(outcome) => {
-                seat.leave(outcome);
-                Answer::Done
-            }
-            Progress::Waits(ticket) => Answer::Waits(ticket),
-            Progress::Never => Answer::Never,
-        }
-    }
-
-    fn take(&self, seat: &Seat<'_>, ticket: u32) -> bool {
-        let outcome = self.borrow_mut().take(seat.at(), ticket);
-        outcome.map(|outcome| seat.leave(outcome)).is_some()
-    }
-
-    fn world(&self) -> RefMut<'_, dyn World + '_> {
-        RefMut::map(self.borrow_mut(), |world| world as &mut (dyn World + '_))
-    }
-}
-
-/// A world and the facts that its ranks know of it.
-pub struct Ground<'w> {
-    host: &'w (dyn Host + 'w),
-    features: Features,
-    size: usize,
-    /// The result of the step that was done last.
-    received: Cell<Received>,
-}
-
-impl<'w> Ground<'w> {
-    /// Of `size` ranks.
-    pub fn new<W: World + 'w>(world: &'w RefCell<W>, size: usize) -> Self {
-        let features = world.borrow().features();
-        Self { host: world, features, size, received: Cell::new(Received { source: 0, len: 0 }) }
-    }
-}
-
-/// One rank's place in its world: its progress.
-pub struct Seat<'w> {
-    ground: &'w Ground<'w>,
-    rank: usize,
-    moment: Cell<Moment>,
-    path: Cell<Path>,
-}
-
-impl<'w> Seat<'w> {
-    /// `rank`, at the beginning of its program.
-    pub fn new(ground: &'w Ground<'w>, rank: usize) -> Self {
-        Self { ground, rank, moment: Cell::default(), path: Cell::new(ground.features.path) }
-    }
-
-    /// The moment that the running branch has reached.
-    pub fn moment(&self) -> Moment {
-        self.moment.get()
-    }
-
-    #[inline(always)]
-    fn at(&self) -> At {
-        At { rank: self.rank, now: self.moment.get() }
-    }
-
-    #[inline(always)]
-    fn leave(&self, (moment, received): Outcome) {
-        self.moment.set(moment);
-        self.ground.received.set(received);
-    }
-}
 
 /// A rank as seen by another program that runs as a part of the rank's own program: for example as a member of a group.
 pub trait View {
@@ -194,78 +109,6 @@ impl<'r> Rank<'r> {
         self.world().time_s(self.moment())
     }
 
-    /// Sends `data` to rank `to`; done when the span may be changed again.
-    #[inline]
-    pub fn send_with(&self, to: usize, data: Span, options: Options) -> Operation<'_, ()> {
-        self.operation(Step::Send { to, data, options })
-    }
-
-    /// Receives into `into` a message of at most its length.
-    #[inline]
-    pub fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Operation<'_, Received> {
-        self.operation(Step::Recv { from, into, tag })
-    }
-
-    /// Combines `source` into `target`, element by element; `side` says where the source stands.
-    #[inline]
-    pub fn combine(&self, source: Span, target: Span, side: Side) -> Operation<'_, ()> {
-        self.operation(Step::Combine { source, target, side })
-    }
-
-    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
-    #[inline]
-    pub fn copy(&self, source: Span, target: Span) -> Operation<'_, ()> {
-        self.operation(Step::Copy { source, target })
-    }
-
-    /// Computes for `time_s` seconds.
-    #[inline]
-    pub fn compute(&self, time_s: f64) -> Operation<'_, ()> {
-        self.operation(Step::Compute { time_s })
-    }
-
-    /// Opens a circuit to `peer` ahead of the messages to it; done when the circuit is open (true) or refused (false:
-    /// messages then get circuits as they come). Free where the network has no circuits, and then true.
-    #[inline]
-    pub fn connect(&self, peer: usize) -> Operation<'_, bool> {
-        self.operation(Step::Connect { peer })
-    }
-
-    /// Gives up the circuit to `peer`; done when the circuit is released. Free where the network has no circuits.
-    #[inline]
-    pub fn disconnect(&self, peer: usize) -> Operation<'_, ()> {
-        self.operation(Step::Disconnect { peer })
-    }
-
-    /// Sends `data` to rank `to`.
-    #[inline]
-    pub fn send(&self, to: usize, data: Span) -> Operation<'_, ()> {
-        self.send_with(to, data, Options::default())
-    }
-
-    /// Receives from rank `from` into `into`.
-    #[inline]
-    pub fn recv(&self, from: usize, into: Span) -> Operation<'_, Received> {
-        self.recv_with(Source::Rank(from as u32), into, 0)
-    }
-
-    /// Receives from whichever rank's message comes first.
-    #[inline]
-    pub fn recv_any(&self, into: Span) -> Operation<'_, Received> {
-        self.recv_with(Source::Any, into, 0)
-    }
-
-    /// Combines `source`, which came from `peer` and holds its side's contributions, into `target` in rank order.
-    #[inline]
-    pub fn reduce(&self, peer: usize, source: Span, target: Span) -> Operation<'_, ()> {
-        self.combine(source, target, if peer < self.rank() { Side::Left } else { Side::Right })
-    }
-
-    #[inline]
-    fn operation<O: Output>(&self, step: Step) -> Operation<'_, O> {
-        Operation { rank: self, step, state: State::New, output: PhantomData }
-    }
-
     #[inline]
     fn ground(&self) -> &'r Ground<'r> {
         self.seat.ground
@@ -276,49 +119,78 @@ impl<'r> Rank<'r> {
     }
 
     #[inline(always)]
-    fn issue(&self, step: &Step) -> Answer {
+    pub(crate) fn issue(&self, step: &Step) -> State {
         match self.view {
             None => self.ground().host.issue(self.seat, step),
             Some(view) => self.issue_through(view, step),
         }
     }
 
-    fn issue_through(&self, view: &dyn View, step: &Step) -> Answer {
+    #[inline(always)]
+    pub(crate) fn issue_both(&self, both: &SendRecv, begun: &mut [Begun; 2]) {
+        match self.view {
+            None => self.ground().host.issue_both(self.seat, both, begun),
+            Some(view) => self.issue_both_through(view, [both.send(), both.recv()], begun),
+        }
+    }
+
+    fn issue_both_through(&self, view: &dyn View, steps: [Step; 2], begun: &mut [Begun; 2]) {
+        for (Begun { state, moment }, step) in begun.iter_mut().zip(steps) {
+            self.set_moment(*moment);
+            *state = self.issue_through(view, &step);
+            *moment = self.moment();
+        }
+    }
+
+    fn issue_through(&self, view: &dyn View, step: &Step) -> State {
         let Some(below) = view.step(*step) else {
             self.ground().received.set(Received { source: self.rank() as u32, len: 1 });
-            return Answer::Done;
+            return State::Done;
         };
-        let answer = view.below().issue(&below);
-        if matches!(answer, Answer::Done) {
-            self.see_through(view, step);
-        }
-        answer
+        self.seen_through(view, step, view.below().issue(&below))
     }
 
     #[inline(always)]
-    fn take(&self, step: &Step, ticket: u32) -> bool {
+    pub(crate) fn take(&self, step: impl Fn() -> Step, ticket: u32) -> State {
         match self.view {
             None => self.ground().host.take(self.seat, ticket),
-            Some(view) => self.take_through(view, step, ticket),
+            Some(view) => self.take_through(view, &step(), ticket),
         }
     }
 
-    fn take_through(&self, view: &dyn View, step: &Step, ticket: u32) -> bool {
+    fn take_through(&self, view: &dyn View, step: &Step, ticket: u32) -> State {
         let below = view.below();
-        let is_done = match below.view {
-            None => below.ground().host.take(below.seat, ticket),
-            Some(_) => view.step(*step).is_some_and(|step| below.take(&step, ticket)),
+        let state = match (below.view, view.step(*step)) {
+            (Some(_), Some(step)) => below.take(|| step, ticket),
+            _ => below.ground().host.take(below.seat, ticket),
         };
-        if is_done {
-            self.see_through(view, step);
-        }
-        is_done
+        self.seen_through(view, step, state)
     }
 
     /// The result that the rank below got for a step becomes that of `view`.
-    fn see_through(&self, view: &dyn View, step: &Step) {
-        let received = &self.ground().received;
-        received.set(view.received(step, received.get()));
+    fn seen_through(&self, view: &dyn View, step: &Step, state: State) -> State {
+        if let State::Done = state {
+            let received = &self.ground().received;
+            received.set(view.received(step, received.get()));
+        }
+        state
+    }
+
+    /// The result of the step that was done last.
+    #[inline]
+    pub(crate) fn received(&self) -> Received {
+        self.ground().received.get()
+    }
+
+    #[inline(always)]
+    pub(crate) fn wait(&self, ticket: u32) {
+        if self.ground().features.path.has_branches() {
+            self.world().wait(ticket, self.path());
+        }
+    }
+
+    pub(crate) fn withdraw(&self, ticket: u32) {
+        self.world().withdraw(self.seat.rank, ticket);
     }
 
     // The facts about the running branch that combinators need.
@@ -409,91 +281,5 @@ impl<'r> Rank<'r> {
 
     pub(crate) fn decided(&self, earlier: Moment, later: Moment) -> (Moment, Moment) {
         self.ordered(|| (earlier, later), |order| order.decided(earlier, later))
-    }
-}
-
-/// The value that a verb gives its program.
-pub trait Output {
-    /// Makes the value from the result of the step.
-    fn of(received: Received) -> Self;
-}
-
-impl Output for () {
-    fn of(_: Received) {}
-}
-
-impl Output for bool {
-    fn of(received: Received) -> Self {
-        received.len > 0
-    }
-}
-
-impl Output for Received {
-    fn of(received: Received) -> Self {
-        received
-    }
-}
-
-/// A verb under way: issued when it is first polled, at the moment of its branch, and withdrawn when it is dropped before
-/// it is done.
-pub struct Operation<'r, O> {
-    rank: &'r Rank<'r>,
-    step: Step,
-    state: State,
-    output: PhantomData<fn() -> O>,
-}
-
-#[derive(Clone, Copy)]
-#[repr(u32)]
-enum State {
-    New,
-    Waits(u32),
-    Never,
-    Done,
-}
-
-impl<O: Output> Future for Operation<'_, O> {
-    type Output = O;
-
-    #[inline(always)]
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O> {
-        match self.state {
-            State::New => match self.rank.issue(&self.step) {
-                Answer::Done => {}
-                Answer::Waits(ticket) => return self.wait(ticket),
-                Answer::Never => {
-                    self.state = State::Never;
-                    return Poll::Pending;
-                }
-            },
-            State::Waits(ticket) => {
-                if !self.rank.take(&self.step, ticket) {
-                    return self.wait(ticket);
-                }
-            }
-            State::Never | State::Done => return Poll::Pending,
-        }
-        self.state = State::Done;
-        Poll::Ready(O::of(self.rank.ground().received.get()))
-    }
-}
-
-impl<O> Operation<'_, O> {
-    #[inline(always)]
-    fn wait(&mut self, ticket: u32) -> Poll<O> {
-        self.state = State::Waits(ticket);
-        let path = self.rank.path();
-        if self.rank.ground().features.path.has_branches() {
-            self.rank.world().wait(ticket, path);
-        }
-        Poll::Pending
-    }
-}
-
-impl<O> Drop for Operation<'_, O> {
-    fn drop(&mut self) {
-        if let State::Waits(ticket) = self.state {
-            self.rank.world().withdraw(self.rank.seat.rank, ticket);
-        }
     }
 }

@@ -27,6 +27,7 @@ pub struct Span {
 
 impl Span {
     /// The first `len` elements of `buffer`.
+    #[inline]
     pub const fn new(buffer: Buffer, len: usize) -> Self {
         Self { buffer, offset: 0, len }
     }
@@ -38,6 +39,7 @@ impl Span {
     ///
     /// # Panics
     /// When the part does not lie inside the span: a defect of the calling program.
+    #[inline]
     pub fn part(self, offset: usize, len: usize) -> Self {
         assert!(offset + len <= self.len, "part {offset}+{len} of a span of {} elements", self.len);
         Self { offset: self.offset + offset, len, ..self }
@@ -45,33 +47,39 @@ impl Span {
 
     /// Chunk `index` of the span cut into `chunks` parts as even as possible: the first `len mod chunks` have one
     /// element more.
+    #[inline]
     pub fn chunk(self, index: usize, chunks: usize) -> Self {
         self.chunks(index, 1, chunks)
     }
 
     /// The `count` consecutive chunks from `first` on, of the span cut into `chunks` (see [`Span::chunk`]).
+    #[inline]
     pub fn chunks(self, first: usize, count: usize, chunks: usize) -> Self {
         let start = |i: usize| i * (self.len / chunks) + i.min(self.len % chunks);
         self.part(start(first), start(first + count) - start(first))
     }
 
     /// Whether the span has no elements.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// Whether the two spans share an element.
+    #[inline]
     pub fn overlaps(self, other: Self) -> bool {
         let disjoint = self.offset + self.len <= other.offset || other.offset + other.len <= self.offset;
         self.buffer == other.buffer && !self.is_empty() && !other.is_empty() && !disjoint
     }
 
     /// Whether all elements of `other` are elements of this span.
+    #[inline]
     pub fn contains(self, other: Self) -> bool {
         self.buffer == other.buffer && self.offset <= other.offset && other.range().end <= self.range().end
     }
 
     /// The indices of the span's elements in its buffer.
+    #[inline]
     pub fn range(self) -> std::ops::Range<usize> {
         self.offset..self.offset + self.len
     }

@@ -1,6 +1,6 @@
 //! Steps: the requests of a rank to its world.
 
-use crate::Span;
+use crate::{Buffer, Span};
 
 /// Distinguishes messages of one pair of ranks; messages with equal source and tag keep their order, as in MPI.
 pub type Tag = u32;
@@ -103,6 +103,54 @@ pub enum Mode {
     Synchronous,
     /// When the sender's processor is free of the message; the data must not change before the message has left.
     Posted,
+}
+
+/// A send and a receive that begin together.
+#[derive(Clone, Copy)]
+pub(crate) struct SendRecv {
+    to: usize,
+    data: Words,
+    from: usize,
+    into: Words,
+    tag: Tag,
+}
+
+impl SendRecv {
+    #[inline(always)]
+    pub fn new((to, data): (usize, Span), (from, into): (usize, Span), tag: Tag) -> Self {
+        Self { to, data: Words::of(data), from, into: Words::of(into), tag }
+    }
+
+    #[inline(always)]
+    pub fn send(&self) -> Step {
+        Step::Send { to: self.to, data: self.data.span(), options: Options { tag: self.tag, ..Options::default() } }
+    }
+
+    #[inline(always)]
+    pub fn recv(&self) -> Step {
+        Step::Recv { from: Source::Rank(self.from as u32), into: self.into.span(), tag: self.tag }
+    }
+}
+
+/// A span, word by word. Spans that lie side by side are copied in pieces other than those that they were written in, for
+/// which processors wait long; words are not.
+#[derive(Clone, Copy)]
+struct Words {
+    buffer: Buffer,
+    offset: usize,
+    len: usize,
+}
+
+impl Words {
+    #[inline(always)]
+    fn of(span: Span) -> Self {
+        Self { buffer: span.buffer, offset: span.offset, len: span.len }
+    }
+
+    #[inline(always)]
+    fn span(self) -> Span {
+        Span { buffer: self.buffer, offset: self.offset, len: self.len }
+    }
 }
 
 /// The properties of a send besides its data.

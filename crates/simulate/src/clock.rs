@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use hocket_core::{Moment, Moments, Position};
+use hocket_core::{Moment, Moments, Position, later_s};
 use hocket_machine::Noise;
 use hocket_machine::noise::{Draws, Model, Operation, Resource};
 
@@ -26,7 +26,7 @@ pub trait Clock: Copy {
 
 impl Clock for f64 {
     fn max(self, other: Self) -> Self {
-        Self::max(self, other)
+        later_s(self, other)
     }
 
     fn plus(self, seconds: f64) -> Self {
@@ -67,7 +67,7 @@ impl From<Moment> for Placed {
 
 impl Clock for Placed {
     fn max(self, other: Self) -> Self {
-        Self { time_s: self.time_s.max(other.time_s), ..self }
+        Self { time_s: later_s(self.time_s, other.time_s), ..self }
     }
 
     fn plus(self, seconds: f64) -> Self {

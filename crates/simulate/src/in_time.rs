@@ -145,6 +145,13 @@ struct Trace {
     waiting: FxHashMap<u32, Step>,
 }
 
+impl Trace {
+    #[cold]
+    fn wait(&mut self, slot: u32, step: Step) {
+        self.waiting.insert(slot, step);
+    }
+}
+
 /// Bytes that are kept for each rank, besides those that the clockwork keeps.
 pub fn kept_bytes<C>() -> usize {
     size_of::<usize>() + size_of::<Option<C>>() + size_of::<bool>()
@@ -226,13 +233,13 @@ impl<C: Clockwork> InTime<C> {
         match begun {
             Begun::Done((end, received)) => {
                 if self.trace.is_some() {
-                    self.record(at.rank, at.now, end, step, received);
+                    self.record(at, end, *step, received);
                 }
                 Progress::Done((self.clockwork.after(at.now, end), received))
             }
             Begun::Waits(slot) => {
                 if let Some(trace) = &mut self.trace {
-                    trace.waiting.insert(slot, *step);
+                    trace.wait(slot, *step);
                 }
                 Progress::Waits(slot)
             }
@@ -241,8 +248,8 @@ impl<C: Clockwork> InTime<C> {
     }
 
     #[cold]
-    fn record(&mut self, rank: usize, start: Moment, end: C::Clock, step: &Step, received: Received) {
-        let (kind, peer, tag, len) = match *step {
+    fn record(&mut self, At { rank, now: start }: At, end: C::Clock, step: Step, received: Received) {
+        let (kind, peer, tag, len) = match step {
             Step::Send { to, data, options } => (Kind::Send, to, options.tag, data.len),
             Step::Recv { tag, .. } => (Kind::Recv, received.source as usize, tag, received.len),
             Step::Combine { source, .. } => (Kind::Reduce, rank, 0, source.len),
@@ -305,7 +312,7 @@ impl<C: Clockwork> World for InTime<C> {
     fn take(&mut self, at: At, ticket: u32) -> Option<hocket_core::Outcome> {
         let (end, received) = self.clockwork.take(ticket)?;
         if let Some(step) = self.trace.as_mut().and_then(|trace| trace.waiting.remove(&ticket)) {
-            self.record(at.rank, at.now, end, &step, received);
+            self.record(at, end, step, received);
         }
         Some((self.clockwork.after(at.now, end), received))
     }

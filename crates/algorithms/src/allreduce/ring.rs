@@ -13,7 +13,7 @@ use hocket_core::{Call, Rank, Span};
 
 use crate::About;
 use crate::about::needs_commutative;
-use crate::pattern::{Ring, exchange};
+use crate::pattern::Ring;
 
 pub const ABOUT: About =
     About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*(P-1)").refusing(needs_commutative);
@@ -34,7 +34,7 @@ pub async fn reduce_scatter(r: &Rank<'_>, ring: &Ring, vector: Span) {
     for step in 1..size {
         let (outgoing, incoming) = (chunk(position + size - step), chunk(position + 2 * size - step - 1));
         let arrived = scratch.part(0, incoming.len);
-        exchange(r, (next, outgoing), (previous, arrived), tag).await;
+        r.sendrecv_with((next, outgoing), (previous, arrived), tag).await;
         r.reduce(previous, arrived, incoming).await;
     }
 }
@@ -45,6 +45,6 @@ pub async fn allgather(r: &Rank<'_>, ring: &Ring, vector: Span) {
     let chunk = |i: usize| vector.chunk(i % size, size);
     for step in 0..size - 1 {
         let (outgoing, incoming) = (chunk(position + size - step), chunk(position + 2 * size - step - 1));
-        exchange(r, (next, outgoing), (previous, incoming), tag).await;
+        r.sendrecv_with((next, outgoing), (previous, incoming), tag).await;
     }
 }

@@ -24,7 +24,6 @@ use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
 use crate::rounds::{Rounds, change, distinct, release};
-use crate::pattern::exchange;
 
 /// Whether set-up overlaps with messages.
 pub const OVERLAP: Parameter = Parameter {
@@ -111,7 +110,7 @@ impl Blocks {
             r.copy(c.block(self.travelling, *way), c.block(outgoing, i)).await;
         }
         let packed = |span| c.blocks(span, 0, moving.len());
-        exchange(r, (to, packed(outgoing)), (from, packed(arrived)), side as Tag).await;
+        r.sendrecv_with((to, packed(outgoing)), (from, packed(arrived)), side as Tag).await;
         for (i, way) in moving.iter().enumerate() {
             r.copy(c.block(arrived, i), c.block(self.travelling, *way)).await;
         }

@@ -1,0 +1,117 @@
+//! A rank's way into its world, whatever the world's type.
+
+use std::cell::{Cell, RefCell, RefMut};
+
+use crate::step::{Received, SendRecv, Step};
+use crate::world::{At, Features, Progress, World};
+use crate::{Moment, Path};
+
+/// The state of a step, see [`world`](crate::world).
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum State {
+    New,
+    Waits(u32),
+    Never,
+    Done,
+}
+
+/// A step of a branch, and the moment that the branch has reached.
+#[derive(Clone, Copy)]
+pub(crate) struct Begun {
+    pub state: State,
+    pub moment: Moment,
+}
+
+/// A world as shared by all its ranks. A step that is done moves the rank's seat to its moment, and leaves its result on
+/// the ground: the rest of the answer is then no more than a word.
+pub(crate) trait Host {
+    fn issue(&self, seat: &Seat<'_>, step: &Step) -> State;
+    /// Issues a send and a receive, each at its moment. Messages of
+    /// most programs come in such pairs: one call for both, in which the kinds of the steps are known, is faster than two.
+    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut [Begun; 2]);
+    fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
+    fn world(&self) -> RefMut<'_, dyn World + '_>;
+}
+
+impl<W: World> Host for RefCell<W> {
+    fn issue(&self, seat: &Seat<'_>, step: &Step) -> State {
+        let mut moment = seat.moment.get();
+        let state = issue(&mut *self.borrow_mut(), seat, &mut moment, step);
+        seat.moment.set(moment);
+        state
+    }
+
+    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut [Begun; 2]) {
+        let mut world = self.borrow_mut();
+        let [sent, received] = begun;
+        sent.state = issue(&mut *world, seat, &mut sent.moment, &both.send());
+        received.state = issue(&mut *world, seat, &mut received.moment, &both.recv());
+    }
+
+    fn take(&self, seat: &Seat<'_>, ticket: u32) -> State {
+        let now = seat.moment.get();
+        match self.borrow_mut().take(At { rank: seat.rank, now }, ticket) {
+            Some((moment, received)) => {
+                seat.moment.set(moment);
+                seat.ground.received.set(received);
+                State::Done
+            }
+            None => State::Waits(ticket),
+        }
+    }
+
+    fn world(&self) -> RefMut<'_, dyn World + '_> {
+        RefMut::map(self.borrow_mut(), |world| world as &mut (dyn World + '_))
+    }
+}
+
+#[inline(always)]
+fn issue<W: World>(world: &mut W, seat: &Seat<'_>, moment: &mut Moment, step: &Step) -> State {
+    match world.issue(At { rank: seat.rank, now: *moment }, step) {
+        Progress::Done((end, received)) => {
+            *moment = end;
+            seat.ground.received.set(received);
+            State::Done
+        }
+        Progress::Waits(ticket) => State::Waits(ticket),
+        Progress::Never => State::Never,
+    }
+}
+
+/// A world and the facts that its ranks know of it.
+pub struct Ground<'w> {
+    pub(crate) host: &'w (dyn Host + 'w),
+    pub(crate) features: Features,
+    pub(crate) size: usize,
+    /// The result of the step that was done last.
+    pub(crate) received: Cell<Received>,
+}
+
+impl<'w> Ground<'w> {
+    /// Of `size` ranks.
+    pub fn new<W: World + 'w>(world: &'w RefCell<W>, size: usize) -> Self {
+        let features = world.borrow().features();
+        Self { host: world, features, size, received: Cell::new(Received { source: 0, len: 0 }) }
+    }
+}
+
+/// One rank's place in its world: its progress.
+pub struct Seat<'w> {
+    pub(crate) ground: &'w Ground<'w>,
+    pub(crate) rank: usize,
+    pub(crate) moment: Cell<Moment>,
+    pub(crate) path: Cell<Path>,
+}
+
+impl<'w> Seat<'w> {
+    /// `rank`, at the beginning of its program.
+    pub fn new(ground: &'w Ground<'w>, rank: usize) -> Self {
+        Self { ground, rank, moment: Cell::default(), path: Cell::new(ground.features.path) }
+    }
+
+    /// The moment that the running branch has reached.
+    pub fn moment(&self) -> Moment {
+        self.moment.get()
+    }
+}

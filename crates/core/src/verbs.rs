@@ -1,0 +1,259 @@
+//! The verbs a rank program is written in, and their futures.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::rank::Rank;
+use crate::seat::{Begun, State};
+use crate::step::{Options, Received, SendRecv, Side, Source, Step, Tag};
+use crate::{Moment, Span};
+
+impl Rank<'_> {
+    /// Sends `data` to rank `to`; done when the span may be changed again.
+    #[inline]
+    pub fn send_with(&self, to: usize, data: Span, options: Options) -> Operation<'_, ()> {
+        self.operation(Step::Send { to, data, options })
+    }
+
+    /// Receives into `into` a message of at most its length.
+    #[inline]
+    pub fn recv_with(&self, from: Source, into: Span, tag: Tag) -> Operation<'_, Received> {
+        self.operation(Step::Recv { from, into, tag })
+    }
+
+    /// Combines `source` into `target`, element by element; `side` says where the source stands.
+    #[inline]
+    pub fn combine(&self, source: Span, target: Span, side: Side) -> Operation<'_, ()> {
+        self.operation(Step::Combine { source, target, side })
+    }
+
+    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
+    #[inline]
+    pub fn copy(&self, source: Span, target: Span) -> Operation<'_, ()> {
+        self.operation(Step::Copy { source, target })
+    }
+
+    /// Computes for `time_s` seconds.
+    #[inline]
+    pub fn compute(&self, time_s: f64) -> Operation<'_, ()> {
+        self.operation(Step::Compute { time_s })
+    }
+
+    /// Opens a circuit to `peer` ahead of the messages to it; done when the circuit is open (true) or refused (false:
+    /// messages then get circuits as they come). Free where the network has no circuits, and then true.
+    #[inline]
+    pub fn connect(&self, peer: usize) -> Operation<'_, bool> {
+        self.operation(Step::Connect { peer })
+    }
+
+    /// Gives up the circuit to `peer`; done when the circuit is released. Free where the network has no circuits.
+    #[inline]
+    pub fn disconnect(&self, peer: usize) -> Operation<'_, ()> {
+        self.operation(Step::Disconnect { peer })
+    }
+
+    /// Sends `data` to rank `to`.
+    #[inline]
+    pub fn send(&self, to: usize, data: Span) -> Operation<'_, ()> {
+        self.send_with(to, data, Options::default())
+    }
+
+    /// Receives from rank `from` into `into`.
+    #[inline]
+    pub fn recv(&self, from: usize, into: Span) -> Operation<'_, Received> {
+        self.recv_with(Source::Rank(from as u32), into, 0)
+    }
+
+    /// Sends to `to` while receiving from `from`.
+    #[inline]
+    pub fn sendrecv(&self, to: usize, data: Span, from: usize, into: Span) -> Exchange<'_> {
+        self.sendrecv_with((to, data), (from, into), 0)
+    }
+
+    /// Sends to one rank while receiving from one, both with this tag.
+    #[inline]
+    pub fn sendrecv_with(&self, to: (usize, Span), from: (usize, Span), tag: Tag) -> Exchange<'_> {
+        Exchange {
+            rank: self,
+            both: SendRecv::new(to, from, tag),
+            begun: [Begun { state: State::New, moment: Moment::default() }; 2],
+            received: Received { source: 0, len: 0 },
+        }
+    }
+
+    /// Receives from whichever rank's message comes first.
+    #[inline]
+    pub fn recv_any(&self, into: Span) -> Operation<'_, Received> {
+        self.recv_with(Source::Any, into, 0)
+    }
+
+    /// Combines `source`, which came from `peer` and holds its side's contributions, into `target` in rank order.
+    #[inline]
+    pub fn reduce(&self, peer: usize, source: Span, target: Span) -> Operation<'_, ()> {
+        self.combine(source, target, if peer < self.rank() { Side::Left } else { Side::Right })
+    }
+
+    #[inline]
+    fn operation<O>(&self, step: Step) -> Operation<'_, O> {
+        Operation { rank: self, step, state: State::New, output: PhantomData }
+    }
+}
+
+/// The value that a verb gives its program.
+pub trait Output {
+    /// Makes the value from the result of the step.
+    fn of(received: Received) -> Self;
+}
+
+impl Output for () {
+    fn of(_: Received) {}
+}
+
+impl Output for bool {
+    fn of(received: Received) -> Self {
+        received.len > 0
+    }
+}
+
+impl Output for Received {
+    fn of(received: Received) -> Self {
+        received
+    }
+}
+
+/// A verb under way: issued when it is first polled, at the moment of its branch, and withdrawn when it is dropped before
+/// it is done.
+pub struct Operation<'r, O> {
+    rank: &'r Rank<'r>,
+    step: Step,
+    state: State,
+    output: PhantomData<fn() -> O>,
+}
+
+impl State {
+    /// The step, issued by the running branch, waits: the world is told the branch, if it tells branches apart.
+    #[inline(always)]
+    fn wait(self, rank: &Rank<'_>) {
+        if let Self::Waits(ticket) = self {
+            rank.wait(ticket);
+        }
+    }
+
+    /// The step is not waited for any more.
+    #[inline]
+    fn withdraw(self, rank: &Rank<'_>) {
+        if let Self::Waits(ticket) = self {
+            rank.withdraw(ticket);
+        }
+    }
+}
+
+impl<O: Output> Future for Operation<'_, O> {
+    type Output = O;
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O> {
+        self.state = match self.state {
+            State::New => self.rank.issue(&self.step),
+            State::Waits(ticket) => self.rank.take(|| self.step, ticket),
+            State::Never | State::Done => return Poll::Pending,
+        };
+        if let State::Done = self.state {
+            return Poll::Ready(O::of(self.rank.received()));
+        }
+        self.state.wait(self.rank);
+        Poll::Pending
+    }
+}
+
+impl<O> Drop for Operation<'_, O> {
+    #[inline]
+    fn drop(&mut self) {
+        self.state.withdraw(self.rank);
+    }
+}
+
+/// A send and a receive side by side, as a `join` of the two would run them, in one piece.
+pub struct Exchange<'r> {
+    rank: &'r Rank<'r>,
+    both: SendRecv,
+    begun: [Begun; 2],
+    received: Received,
+}
+
+impl Exchange<'_> {
+    #[inline(always)]
+    fn begin(&mut self, start: Moment) {
+        let rank = self.rank;
+        self.begun[0].moment = rank.branch_of(start, 0);
+        self.begun[1].moment = rank.branch_of(start, 1);
+        rank.issue_both(&self.both, &mut self.begun);
+        if let State::Done = self.begun[1].state {
+            self.received = rank.received();
+        }
+        let here = rank.path();
+        if here.has_branches() {
+            for (branch, begun) in self.begun.iter().enumerate() {
+                rank.set_path(here.branch(branch, 2));
+                begun.state.wait(rank);
+            }
+            rank.set_path(here);
+        }
+    }
+
+    /// Continues a step that waits, if it can go on.
+    #[inline(always)]
+    fn advance(&mut self, branch: usize) {
+        let begun = &mut self.begun[branch];
+        let State::Waits(ticket) = begun.state else { return };
+        let (rank, here) = (self.rank, self.rank.path());
+        let path = if here.has_branches() { here.branch(branch, 2) } else { here };
+        if here.has_branches() && !rank.can_go_on(path) {
+            return;
+        }
+        rank.set_moment(begun.moment);
+        let step = || if branch == 0 { self.both.send() } else { self.both.recv() };
+        begun.state = rank.take(step, ticket);
+        begun.moment = rank.moment();
+        match begun.state {
+            State::Done if branch == 1 => self.received = rank.received(),
+            state => {
+                rank.set_path(path);
+                state.wait(rank);
+                rank.set_path(here);
+            }
+        }
+    }
+}
+
+impl Future for Exchange<'_> {
+    type Output = Received;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Received> {
+        let (rank, start) = (self.rank, self.rank.moment());
+        if let State::New = self.begun[0].state {
+            self.begin(start);
+        } else {
+            self.advance(0);
+            self.advance(1);
+        }
+        let [Begun { state: State::Done, moment: sent }, Begun { state: State::Done, moment: received }] = self.begun
+        else {
+            rank.set_moment(start);
+            return Poll::Pending;
+        };
+        rank.set_moment(rank.after_join(start, rank.later(sent, received)));
+        Poll::Ready(self.received)
+    }
+}
+
+impl Drop for Exchange<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        for begun in self.begun {
+            begun.state.withdraw(self.rank);
+        }
+    }
+}
