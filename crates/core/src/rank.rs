@@ -127,19 +127,21 @@ impl<'r> Rank<'r> {
     }
 
     #[inline(always)]
-    pub(crate) fn issue_both(&self, both: &SendRecv, begun: &mut [Begun; 2]) {
+    pub(crate) fn issue_both(&self, both: &SendRecv, begun: &mut Begun) {
         match self.view {
             None => self.ground().host.issue_both(self.seat, both, begun),
             Some(view) => self.issue_both_through(view, [both.send(), both.recv()], begun),
         }
     }
 
-    fn issue_both_through(&self, view: &dyn View, steps: [Step; 2], begun: &mut [Begun; 2]) {
-        for (Begun { state, moment }, step) in begun.iter_mut().zip(steps) {
+    fn issue_both_through(&self, view: &dyn View, steps: [Step; 2], begun: &mut Begun) {
+        let Begun { states, moments, received } = begun;
+        for ((state, moment), step) in states.iter_mut().zip(moments).zip(steps) {
             self.set_moment(*moment);
             *state = self.issue_through(view, &step);
             *moment = self.moment();
         }
+        *received = self.received();
     }
 
     fn issue_through(&self, view: &dyn View, step: &Step) -> State {

@@ -16,20 +16,20 @@ pub(crate) enum State {
     Done,
 }
 
-/// A step of a branch, and the moment that the branch has reached.
-#[derive(Clone, Copy)]
+/// A send and a receive that have begun, and the moments that their branches have reached.
 pub(crate) struct Begun {
-    pub state: State,
-    pub moment: Moment,
+    pub states: [State; 2],
+    pub moments: [Moment; 2],
+    pub received: Received,
 }
 
 /// A world as shared by all its ranks. A step that is done moves the rank's seat to its moment, and leaves its result on
 /// the ground: the rest of the answer is then no more than a word.
 pub(crate) trait Host {
     fn issue(&self, seat: &Seat<'_>, step: &Step) -> State;
-    /// Issues a send and a receive, each at its moment. Messages of
+    /// Issues a send and a receive, each at its moment. The result, if there is one, is that of the receive. Messages of
     /// most programs come in such pairs: one call for both, in which the kinds of the steps are known, is faster than two.
-    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut [Begun; 2]);
+    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut Begun);
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
@@ -42,11 +42,12 @@ impl<W: World> Host for RefCell<W> {
         state
     }
 
-    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut [Begun; 2]) {
+    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut Begun) {
         let mut world = self.borrow_mut();
-        let [sent, received] = begun;
-        sent.state = issue(&mut *world, seat, &mut sent.moment, &both.send());
-        received.state = issue(&mut *world, seat, &mut received.moment, &both.recv());
+        let Begun { states, moments, received } = begun;
+        states[0] = issue(&mut *world, seat, &mut moments[0], &both.send());
+        states[1] = issue(&mut *world, seat, &mut moments[1], &both.recv());
+        *received = seat.ground.received.get();
     }
 
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State {

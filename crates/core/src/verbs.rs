@@ -75,12 +75,7 @@ impl Rank<'_> {
     /// Sends to one rank while receiving from one, both with this tag.
     #[inline]
     pub fn sendrecv_with(&self, to: (usize, Span), from: (usize, Span), tag: Tag) -> Exchange<'_> {
-        Exchange {
-            rank: self,
-            both: SendRecv::new(to, from, tag),
-            begun: [Begun { state: State::New, moment: Moment::default() }; 2],
-            received: Received { source: 0, len: 0 },
-        }
+        Exchange { rank: self, both: SendRecv::new(to, from, tag), begun: None }
     }
 
     /// Receives from whichever rank's message comes first.
@@ -179,45 +174,43 @@ impl<O> Drop for Operation<'_, O> {
 pub struct Exchange<'r> {
     rank: &'r Rank<'r>,
     both: SendRecv,
-    begun: [Begun; 2],
-    received: Received,
+    begun: Option<Begun>,
 }
 
-impl Exchange<'_> {
+impl Begun {
     #[inline(always)]
-    fn begin(&mut self, start: Moment) {
-        let rank = self.rank;
-        self.begun[0].moment = rank.branch_of(start, 0);
-        self.begun[1].moment = rank.branch_of(start, 1);
-        rank.issue_both(&self.both, &mut self.begun);
-        if let State::Done = self.begun[1].state {
-            self.received = rank.received();
-        }
+    fn at(start: Moment, rank: &Rank<'_>) -> Self {
+        let moments = [rank.branch_of(start, 0), rank.branch_of(start, 1)];
+        Self { states: [State::New; 2], moments, received: Received { source: 0, len: 0 } }
+    }
+
+    /// Tells the world which branches wait, if it tells branches apart.
+    #[inline(always)]
+    fn wait(&self, rank: &Rank<'_>) {
         let here = rank.path();
         if here.has_branches() {
-            for (branch, begun) in self.begun.iter().enumerate() {
+            for (branch, state) in self.states.into_iter().enumerate() {
                 rank.set_path(here.branch(branch, 2));
-                begun.state.wait(rank);
+                state.wait(rank);
             }
             rank.set_path(here);
         }
     }
 
-    /// Continues a step that waits, if it can go on.
+    /// Continues the step of a branch, if it waits and can go on.
     #[inline(always)]
-    fn advance(&mut self, branch: usize) {
-        let begun = &mut self.begun[branch];
-        let State::Waits(ticket) = begun.state else { return };
-        let (rank, here) = (self.rank, self.rank.path());
+    fn advance(&mut self, branch: usize, rank: &Rank<'_>, both: &SendRecv) {
+        let State::Waits(ticket) = self.states[branch] else { return };
+        let here = rank.path();
         let path = if here.has_branches() { here.branch(branch, 2) } else { here };
         if here.has_branches() && !rank.can_go_on(path) {
             return;
         }
-        rank.set_moment(begun.moment);
-        let step = || if branch == 0 { self.both.send() } else { self.both.recv() };
-        begun.state = rank.take(step, ticket);
-        begun.moment = rank.moment();
-        match begun.state {
+        rank.set_moment(self.moments[branch]);
+        let step = || if branch == 0 { both.send() } else { both.recv() };
+        self.states[branch] = rank.take(step, ticket);
+        self.moments[branch] = rank.moment();
+        match self.states[branch] {
             State::Done if branch == 1 => self.received = rank.received(),
             state => {
                 rank.set_path(path);
@@ -232,28 +225,35 @@ impl Future for Exchange<'_> {
     type Output = Received;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Received> {
-        let (rank, start) = (self.rank, self.rank.moment());
-        if let State::New = self.begun[0].state {
-            self.begin(start);
-        } else {
-            self.advance(0);
-            self.advance(1);
-        }
-        let [Begun { state: State::Done, moment: sent }, Begun { state: State::Done, moment: received }] = self.begun
-        else {
+        let Self { rank, both, begun } = &mut *self;
+        let start = rank.moment();
+        let begun = match begun {
+            None => {
+                let begun = begun.insert(Begun::at(start, rank));
+                rank.issue_both(both, begun);
+                begun.wait(rank);
+                begun
+            }
+            Some(begun) => {
+                begun.advance(0, rank, both);
+                begun.advance(1, rank, both);
+                begun
+            }
+        };
+        let Begun { states: [State::Done, State::Done], moments: [sent, received], .. } = *begun else {
             rank.set_moment(start);
             return Poll::Pending;
         };
         rank.set_moment(rank.after_join(start, rank.later(sent, received)));
-        Poll::Ready(self.received)
+        Poll::Ready(begun.received)
     }
 }
 
 impl Drop for Exchange<'_> {
     #[inline]
     fn drop(&mut self) {
-        for begun in self.begun {
-            begun.state.withdraw(self.rank);
+        for state in self.begun.iter().flat_map(|begun| begun.states) {
+            state.withdraw(self.rank);
         }
     }
 }
