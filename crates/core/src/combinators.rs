@@ -38,29 +38,34 @@ impl Rank<'_> {
 pin_project! {
     /// One branch: runs its future at the branch's own moment and leaves the rank's moment as it was.
     pub struct Branch<F: Future> {
-        moment: Moment,
-        stage: Stage<F::Output>,
+        begun: Option<Begun<F::Output>>,
         #[pin]
         future: F,
     }
 }
 
-enum Stage<O> {
-    New,
-    Runs,
-    HasEnded(O),
-    IsTaken,
+/// A branch that has begun: the moment that it has reached, and its output once it has ended.
+struct Begun<O> {
+    moment: Moment,
+    output: Option<O>,
 }
 
 impl<F: Future> Branch<F> {
     /// A branch that starts at the moment of its first poll.
     #[inline]
     fn new(future: F) -> Self {
-        Self { moment: Moment::default(), stage: Stage::New, future }
+        Self { begun: None, future }
     }
 
+    /// The moment at which the branch has ended, if it has.
+    #[inline]
+    fn end(&self) -> Option<Moment> {
+        self.begun.as_ref().filter(|begun| begun.output.is_some()).map(|begun| begun.moment)
+    }
+
+    #[inline]
     fn has_ended(&self) -> bool {
-        matches!(self.stage, Stage::HasEnded(_))
+        self.end().is_some()
     }
 
     /// Continues the branch if it can go on. Returns true if the branch has ended. At its first poll, the branch starts
@@ -73,16 +78,13 @@ impl<F: Future> Branch<F> {
         (index, count): (usize, usize),
         cx: &mut Context<'_>,
     ) -> bool {
-        if self.has_ended() {
-            return true;
-        }
         let here = rank.path();
         if !here.has_branches() {
             return self.poll(rank, start, index, cx);
         }
         let path = here.branch(index, count);
-        if matches!(self.stage, Stage::Runs) && !rank.can_go_on(path) {
-            return false;
+        if self.begun.is_some() && !rank.can_go_on(path) {
+            return self.has_ended();
         }
         rank.set_path(path);
         let has_ended = self.poll(rank, start, index, cx);
@@ -93,16 +95,13 @@ impl<F: Future> Branch<F> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, rank: &Rank<'_>, start: Moment, index: usize, cx: &mut Context<'_>) -> bool {
         let this = self.project();
-        if let Stage::New = this.stage {
-            *this.stage = Stage::Runs;
-            *this.moment = rank.branch_of(start, index);
+        let begun = this.begun.get_or_insert_with(|| Begun { moment: rank.branch_of(start, index), output: None });
+        if begun.output.is_none()
+            && let Poll::Ready(output) = rank.poll_at(&mut begun.moment, this.future, cx)
+        {
+            begun.output = Some(output);
         }
-        let polled = rank.poll_at(this.moment, this.future, cx);
-        if let Poll::Ready(output) = polled {
-            *this.stage = Stage::HasEnded(output);
-            return true;
-        }
-        false
+        begun.output.is_some()
     }
 
     /// Continues the branch of a `first`, which may be handed on to another branch.
@@ -113,9 +112,6 @@ impl<F: Future> Branch<F> {
         index: usize,
         cx: &mut Context<'_>,
     ) -> bool {
-        if self.has_ended() {
-            return true;
-        }
         let here = rank.path();
         rank.set_path(here.as_a_whole());
         let has_ended = self.poll(rank, start, index, cx);
@@ -126,9 +122,8 @@ impl<F: Future> Branch<F> {
     /// This branch of a `first` came before `other`: the rank, which was at `now`, continues at the end of this branch.
     fn win<G: Future>(self: Pin<&mut Self>, rank: &Rank<'_>, other: Pin<&mut Branch<G>>, now: Moment) -> F::Output {
         let (output, mut end) = self.take();
-        if other.has_ended() {
-            let other = other.project();
-            (end, *other.moment) = rank.decided(end, *other.moment);
+        if let Some(Begun { moment, output: Some(_) }) = other.project().begun {
+            (end, *moment) = rank.decided(end, *moment);
         }
         rank.set_moment(rank.after_first(now, end));
         output
@@ -136,11 +131,8 @@ impl<F: Future> Branch<F> {
 
     #[inline(always)]
     fn take(self: Pin<&mut Self>) -> (F::Output, Moment) {
-        let this = self.project();
-        match std::mem::replace(this.stage, Stage::IsTaken) {
-            Stage::HasEnded(output) => (output, *this.moment),
-            _ => unreachable!("taken once, after the branch has ended"),
-        }
+        let begun = self.project().begun.as_mut();
+        begun.and_then(|begun| Some((begun.output.take()?, begun.moment))).expect("taken once, after the branch has ended")
     }
 }
 
@@ -368,7 +360,7 @@ impl<'r, A: Future, B: Future> Future for First<'r, A, B> {
             rank.set_moment(now);
             return Poll::Pending;
         }
-        let b_is_first = b_ended && (!a_ended || rank.is_before(b.moment, a.moment));
+        let b_is_first = b.end().is_some_and(|b| a.end().is_none_or(|a| rank.is_before(b, a)));
         if b_is_first {
             let output = b.as_mut().win(rank, a.as_mut(), now);
             return Poll::Ready((Winner::B(output), Rest { rank, branch: Loser::A(a) }));
