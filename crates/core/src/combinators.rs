@@ -132,7 +132,9 @@ impl<F: Future> Branch<F> {
     #[inline(always)]
     fn take(self: Pin<&mut Self>) -> (F::Output, Moment) {
         let begun = self.project().begun.as_mut();
-        begun.and_then(|begun| Some((begun.output.take()?, begun.moment))).expect("taken once, after the branch has ended")
+        begun
+            .and_then(|begun| Some((begun.output.take()?, begun.moment)))
+            .expect("taken once, after the branch has ended")
     }
 }
 

@@ -51,9 +51,14 @@ impl<M, R> Mailboxes<M, R> {
         self.posted.iter(rank)
     }
 
-    /// The messages that wait at `rank`, in the order in which they came: sender, tag, message.
+    /// The messages that wait at `rank`, those of one sender and tag in the order in which they came: sender, tag, message.
     pub fn unexpected(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
-        self.unexpected.in_order(rank)
+        self.unexpected.all(rank).filter_map(Node::held)
+    }
+
+    /// The message that has waited longest at `rank`.
+    pub fn oldest(&self, rank: usize) -> Option<(u32, Tag, &M)> {
+        self.unexpected.queues(rank).min_by_key(|head| head.number)?.held()
     }
 
     /// Takes back the receive waiting at `rank` that `is_withdrawn` picks.
@@ -261,13 +266,15 @@ impl<M> Queues<M> {
         self.chain(self.heads[rank], |node| node.next)
     }
 
-    /// All messages of a rank, the oldest first.
-    fn in_order(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
-        let all =
-            self.queues(rank).flat_map(|head| std::iter::once(head).chain(self.chain(head.behind, |node| node.behind)));
-        let mut nodes: Vec<_> = all.collect();
-        nodes.sort_unstable_by_key(|node| node.number);
-        nodes.into_iter().filter_map(|node| Some((node.from, node.tag, node.message.as_ref()?)))
+    /// All messages of a rank, queue by queue.
+    fn all(&self, rank: usize) -> impl Iterator<Item = &Node<M>> {
+        self.queues(rank).flat_map(|head| std::iter::once(head).chain(self.chain(head.behind, |node| node.behind)))
+    }
+}
+
+impl<M> Node<M> {
+    fn held(&self) -> Option<(u32, Tag, &M)> {
+        Some((self.from, self.tag, self.message.as_ref()?))
     }
 }
 

@@ -162,9 +162,9 @@ impl<'r> Rank<'r> {
 
     fn take_through(&self, view: &dyn View, step: &Step, ticket: u32) -> State {
         let below = view.below();
-        let state = match (below.view, view.step(*step)) {
-            (Some(_), Some(step)) => below.take(|| step, ticket),
-            _ => below.ground().host.take(below.seat, ticket),
+        let state = match below.view {
+            None => below.ground().host.take(below.seat, ticket),
+            Some(_) => below.take(|| view.step(*step).expect("waits below"), ticket),
         };
         self.seen_through(view, step, state)
     }

@@ -1,6 +1,6 @@
 //! Symbolic values: contributions, and the order in which they were combined.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A value: an index into the [`Arena`]. Equal values were combined from the same contributions in the same order, up to
 /// swapping two operands where the operator is commutative, so floating-point results are equal to the last bit.
@@ -31,13 +31,13 @@ pub struct Arena {
     nodes: Vec<Node>,
     /// The leftmost contribution of each value: the least, where operands may be swapped.
     first: Vec<Option<Contribution>>,
-    known: HashMap<Node, Value>,
+    known: FxHashMap<Node, Value>,
     is_commutative: bool,
 }
 
 impl Arena {
     pub fn new(is_commutative: bool) -> Self {
-        Self { nodes: vec![Node::Undefined], first: vec![None], known: HashMap::new(), is_commutative }
+        Self { nodes: vec![Node::Undefined], first: vec![None], known: FxHashMap::default(), is_commutative }
     }
 
     pub fn leaf(&mut self, contribution: Contribution) -> Value {

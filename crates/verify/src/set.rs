@@ -8,7 +8,7 @@ pub struct Set {
     /// Number of full words, of which all numbers are in the set; the others are in `words`, the first of which lacks a
     /// number.
     full: usize,
-    words: Rc<Vec<u64>>,
+    words: Rc<[u64]>,
 }
 
 impl Set {
@@ -48,7 +48,7 @@ impl Set {
     /// The set of words below `end`, of which those below `full` are full.
     fn of_words(full: usize, end: usize, word: impl Fn(usize) -> u64) -> Self {
         let full = (full..end).find(|i| word(*i) != u64::MAX).unwrap_or(end);
-        Self { full, words: Rc::new((full..end).map(word).collect()) }
+        Self { full, words: (full..end).map(word).collect() }
     }
 
     fn word(&self, at: usize) -> u64 {

@@ -463,7 +463,7 @@ impl<'a> Symbolic<'a> {
     }
 
     fn left_over_message(&self) -> Option<Counterexample> {
-        let unexpected = |rank: usize| Some((rank, self.mailboxes.unexpected(rank).next()?));
+        let unexpected = |rank: usize| Some((rank, self.mailboxes.oldest(rank)?));
         let (rank, (from, tag, message)) = (0..self.call.ranks).find_map(unexpected)?;
         Some(Counterexample {
             kind: Kind::LeftOverMessage,
