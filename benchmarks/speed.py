@@ -125,7 +125,7 @@ def cost(trials):
     start = time.process_time()
     hocket.simulate("allreduce/recursive_doubling", call, machine=where, trials=hocket.Trials(trials, threads=1))
     return time.process_time() - start
-print(json.dumps([cost(32), cost(32 * groups)]))
+print(json.dumps([min(cost(trials) for _ in range(2)) for trials in (32, 32 * groups)]))
 """
 
 
