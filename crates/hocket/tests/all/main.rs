@@ -10,6 +10,7 @@ mod contract_record;
 mod contract_simulate;
 mod contract_verify;
 mod engines;
+mod exchange;
 mod loggops;
 mod multicast;
 mod pacing;
