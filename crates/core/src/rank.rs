@@ -186,9 +186,15 @@ impl<'r> Rank<'r> {
 
     #[inline(always)]
     pub(crate) fn wait(&self, ticket: u32) {
-        if self.ground().features.path.has_branches() {
+        if self.tells_branches_apart() {
             self.world().wait(ticket, self.path());
         }
+    }
+
+    /// Whether the world knows which branch can go on.
+    #[inline]
+    pub(crate) fn tells_branches_apart(&self) -> bool {
+        self.ground().features.path.has_branches()
     }
 
     pub(crate) fn withdraw(&self, ticket: u32) {

@@ -187,8 +187,8 @@ impl Begun {
     /// Tells the world which branches wait, if it tells branches apart.
     #[inline(always)]
     fn wait(&self, rank: &Rank<'_>) {
-        let here = rank.path();
-        if here.has_branches() {
+        if rank.tells_branches_apart() {
+            let here = rank.path();
             for (branch, state) in self.states.into_iter().enumerate() {
                 rank.set_path(here.branch(branch, 2));
                 state.wait(rank);
@@ -202,7 +202,7 @@ impl Begun {
     fn advance(&mut self, branch: usize, rank: &Rank<'_>, both: &SendRecv) {
         let State::Waits(ticket) = self.states[branch] else { return };
         let here = rank.path();
-        let path = if here.has_branches() { here.branch(branch, 2) } else { here };
+        let path = here.branch(branch, 2);
         if here.has_branches() && !rank.can_go_on(path) {
             return;
         }

@@ -6,25 +6,37 @@ use hocket_record::record;
 use hocket_simulate::{Engine, Options as Settings, Platform, Trials, simulate, simulate_trials};
 use hocket_verify::{Limits, verify};
 
-/// Combines the vectors of all ranks by a ring of whole vectors, twice side by side, then among every other rank.
+/// Combines the vectors of all ranks by a ring of whole vectors, twice side by side, then among every other rank, and at last,
+/// if it `races`, in a `first` in each of two branches.
 struct Rings {
     in_two: bool,
+    races: bool,
 }
 
 impl Rings {
+    async fn exchange(&self, r: &Rank<'_>, to: (usize, Span), from: (usize, Span), tag: Tag) {
+        if !self.in_two {
+            r.sendrecv_with(to, from, tag).await;
+            return;
+        }
+        let send = r.send_with(to.0, to.1, Options { tag, ..Options::default() });
+        r.join(send, r.recv_with(Source::Rank(from.0 as u32), from.1, tag)).await;
+    }
+
     async fn ring(&self, r: &Rank<'_>, vector: Span, tag: Tag) {
         let arrived = r.scratch(vector.len);
         let (next, previous) = ((r.rank() + 1) % r.size(), (r.rank() + r.size() - 1) % r.size());
         for step in 1..r.size() {
             r.compute(1e-6 * (r.rank() + step) as f64).await;
-            if self.in_two {
-                let send = r.send_with(next, vector, Options { tag, ..Options::default() });
-                r.join(send, r.recv_with(Source::Rank(previous as u32), arrived, tag)).await;
-            } else {
-                r.sendrecv_with((next, vector), (previous, arrived), tag).await;
-            }
+            self.exchange(r, (next, vector), (previous, arrived), tag).await;
             r.reduce(previous, arrived, vector).await;
         }
+    }
+
+    /// A ring against time, as a branch that wakes as a whole; whichever is later goes on to its end.
+    async fn race(&self, r: &Rank<'_>, vector: Span, tag: Tag) {
+        let (_, rest) = r.first(self.ring(r, vector, tag), r.compute(3e-6)).await;
+        rest.await;
     }
 }
 
@@ -36,6 +48,9 @@ impl Program for Rings {
         let members: Vec<_> = (r.rank() % 2..r.size()).step_by(2).collect();
         let group = Subgroup::new(r, &members, (one, one), 3);
         self.ring(&group.rank(), group.rank().scratch(one.len), 0).await;
+        if self.races {
+            r.join(self.race(r, one, 4), self.race(r, other, 5)).await;
+        }
         r.copy(one, c.result(r)).await;
     }
 }
@@ -58,36 +73,39 @@ fn platform(network: &str, noise: &str) -> Platform {
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
-fn both<T: std::fmt::Debug>(of: impl Fn(&Rings) -> T) -> [String; 2] {
-    [true, false].map(|in_two| format!("{:?}", of(&Rings { in_two })))
+fn check<T: std::fmt::Debug>(races: bool, at: &str, of: impl Fn(&Rings) -> T) {
+    let [in_two, in_one] = [true, false].map(|in_two| format!("{:?}", of(&Rings { in_two, races })));
+    assert_eq!(in_two, in_one, "{at}, races: {races}");
 }
 
 #[test]
 fn it_takes_the_same_time_on_every_network_and_under_noise() {
-    for ranks in [1, 2, 3, 7, 8] {
+    for (ranks, network, races) in cases() {
         let call = Call::new(Collective::Allreduce, ranks, 100);
-        for network in NETWORKS {
-            let quiet = platform(network, "");
-            for engine in [Engine::Auto, Engine::Events] {
-                let options = Settings { engine, trace: true, ..Settings::default() };
-                let [one, other] = both(|rings| simulate(rings, &call, &quiet, options).unwrap());
-                assert_eq!(one, other, "{ranks} ranks, {engine:?}, {network}");
-            }
-            let (noisy, trials) = (platform(network, NOISE), Trials { count: 5, ..Trials::default() });
-            let [one, other] =
-                both(|rings| simulate_trials(rings, &call, &noisy, trials, Settings::default()).unwrap());
-            assert_eq!(one, other, "{ranks} ranks, noise, {network}");
+        let at = format!("{ranks} ranks, {network}");
+        for engine in [Engine::Auto, Engine::Events] {
+            let settings = Settings { engine, trace: true, ..Settings::default() };
+            let platform = platform(network, "");
+            check(races, &at, |rings| simulate(rings, &call, &platform, settings).unwrap());
         }
+        let (platform, trials) = (platform(network, NOISE), Trials { count: 5, ..Trials::default() });
+        check(races, &at, |rings| simulate_trials(rings, &call, &platform, trials, Settings::default()).unwrap());
     }
+}
+
+/// Ranks, networks, and whether there is a `first`.
+fn cases() -> impl Iterator<Item = (usize, &'static str, bool)> {
+    let with_networks = |ranks| NETWORKS.into_iter().map(move |network| (ranks, network));
+    let of_ranks = [1, 2, 3, 7, 8].into_iter().flat_map(with_networks);
+    of_ranks.flat_map(|(ranks, network)| [false, true].map(|races| (ranks, network, races)))
 }
 
 #[test]
 fn it_has_the_same_verdict_and_the_same_schedule() {
     for ranks in [1, 2, 3, 5] {
-        let call = Call::new(Collective::Allreduce, ranks, 2);
-        let [one, other] = both(|rings| verify(rings, &call, Limits::default()));
-        assert_eq!(one, other, "{ranks} ranks");
-        let [one, other] = both(|rings| record(rings, &call).unwrap());
-        assert_eq!(one, other, "{ranks} ranks");
+        let (call, at) = (Call::new(Collective::Allreduce, ranks, 2), format!("{ranks} ranks"));
+        check(false, &at, |rings| verify(rings, &call, Limits::default()));
+        check(true, &at, |rings| verify(rings, &call, Limits::default()));
+        check(false, &at, |rings| record(rings, &call).unwrap());
     }
 }
