@@ -24,6 +24,7 @@ __all__ = [
     "describe",
     "element_size",
     "guarded",
+    "hand",
     "numbers",
     "refusal",
     "shape_of",
@@ -174,6 +175,11 @@ def accepted(algorithm: Algorithm, call: Call) -> dict[str, int]:
 
 
 def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm, *more: Any) -> Any:
+    """Return the answer of a function of the compiled module, as plain data; otherwise as `hand`."""
+    return json.loads(hand(function, request, algorithm, *more))
+
+
+def hand(function: Callable[..., T], request: Mapping[str, Any], algorithm: Algorithm, *more: Any) -> T:
     """Hand a request to a function of the compiled module, with the program of an algorithm written in Python.
 
     Args:
@@ -187,7 +193,7 @@ def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Alg
     """
     programs = () if algorithm.program is None else (algorithm.program, *more)
     request_text = json_text("request", request)
-    return json.loads(guarded(algorithm, lambda: function(request_text, *programs)))
+    return guarded(algorithm, lambda: function(request_text, *programs))
 
 
 def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:

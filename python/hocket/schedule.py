@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,7 @@ from hocket.call import Call
 from hocket.files import read_text
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
-from hocket.requests import ask, call_request
+from hocket.requests import call_request, hand
 
 __all__ = ["Schedule", "record"]
 
@@ -27,11 +28,11 @@ class Schedule:
 
     Attributes:
         name: What it was recorded from, or its file.
-        data: Its content, in the compiled module's words.
+        content: The tasks of every rank, which stay in the compiled module; see `data`.
     """
 
     name: str
-    data: dict[str, Any] = field(repr=False)
+    content: _native.Schedule = field(repr=False)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schedule:
@@ -41,12 +42,26 @@ class Schedule:
             Error: The file cannot be read, or is not a schedule: file and line.
         """
         file = checks.path("schedule", path)
-        read = _native.schedule_from_json if Path(file).suffix == ".json" else _native.schedule_from_goal
-        return cls(Path(file).name, json.loads(read(read_text(file, most_bytes=_MOST_BYTES), file)))
+        read = _native.Schedule.from_json if Path(file).suffix == ".json" else _native.Schedule.from_goal
+        return cls(Path(file).name, read(read_text(file, most_bytes=_MOST_BYTES), file))
+
+    @classmethod
+    def of(cls, name: str, data: Mapping[str, Any]) -> Schedule:
+        """Make a schedule of its content, in the words of `data`.
+
+        Raises:
+            Error: The content makes no sense: the task, and what was expected.
+        """
+        return cls(name, _native.Schedule.from_json(checks.json_text("schedule", data), checks.text("name", name)))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The content as plain data, as the JSON form has it."""
+        return dict(json.loads(self.content.as_json()))
 
     def as_json(self) -> str:
         """Return the schedule as JSON text."""
-        return json.dumps(self.data) + "\n"
+        return self.content.as_json() + "\n"
 
     def as_goal(self, *, machine: Machine | None = None) -> str:
         """Return the schedule as GOAL text; without a machine, reductions and copies cost no time.
@@ -56,7 +71,7 @@ class Schedule:
         """
         known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
         node = None if known is None else json.dumps(known.as_request())
-        return _native.schedule_to_goal(checks.json_text("schedule", self.data), node)
+        return self.content.as_goal(node)
 
 
 def record(algorithm: Algorithm | str, call: Call) -> Schedule:
@@ -66,5 +81,4 @@ def record(algorithm: Algorithm | str, call: Call) -> Schedule:
         Error: An unknown algorithm, a call that it refuses, or a program whose shape depends on timing.
     """
     algorithm = as_algorithm(algorithm)
-    answer = ask(_native.record, {"call": call_request(algorithm, call)}, algorithm)
-    return Schedule(algorithm.label, answer)
+    return Schedule(algorithm.label, hand(_native.record, {"call": call_request(algorithm, call)}, algorithm))

@@ -482,9 +482,9 @@ def trials_request(trials: Trials) -> dict[str, Any]:
 def _observe_schedule(schedule: Schedule, request: dict[str, Any], on_trials: OnTrials | None) -> Trace:
     instance("schedule", schedule, Schedule, "hocket.Schedule")
     name = text("schedule: name", schedule.name)
-    run = partial(_native.simulate_schedule, on_trials=_told(on_trials))
-    given = {"name": name, "schedule": schedule.data}
-    return _trace(ask(run, {"call": given, **request}, Algorithm("schedule", name)))
+    content = instance("schedule: content", schedule.content, _native.Schedule, "that of another schedule")
+    run = partial(_native.simulate_schedule, schedule=content, on_trials=_told(on_trials))
+    return _trace(ask(run, {"call": {"name": name}, **request}, Algorithm("schedule", name)))
 
 
 def _told(on_trials: OnTrials | None) -> OnTrials | None:

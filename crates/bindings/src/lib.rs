@@ -6,6 +6,7 @@ mod replay;
 mod request;
 mod result;
 mod runnable;
+mod schedule;
 mod topology;
 mod watch;
 mod wire;
@@ -22,11 +23,10 @@ use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Unit, budget, units};
 use hocket_machine::Machine;
 use hocket_memory::Operator;
-use hocket_record::Schedule;
 use hocket_simulate::{Options, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{CallRequest, MachineRequest, ScheduleRequest, SimulateRequest};
+use request::{CallRequest, MachineRequest, RunRequest, SimulateRequest};
 use result::{Simulation, StepTime, Trace};
 use runnable::Runnable;
 use serde::Deserialize;
@@ -264,26 +264,6 @@ fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
     write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
 }
 
-/// Simulates a schedule; `on_trials` is told now and then how many trials are done.
-#[pyfunction]
-#[pyo3(signature = (request, on_trials = None))]
-fn simulate_schedule(py: Python<'_>, request: &str, on_trials: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: SimulateRequest<ScheduleRequest> = read(request)?;
-    let asked = request.call.as_call();
-    let schedule = &request.call.schedule;
-    schedule.check().map_err(raise)?;
-    let platform = request.machine.platform().map_err(raise)?;
-    let call =
-        Call { element_bytes: schedule.element_bytes, ..Call::new(Collective::Barrier, schedule.ranks.len(), 0) };
-    let how = request.how(on_trials).map_err(raise)?;
-    let found = py.detach(move || {
-        let many = Runnable::Recorded(request.call.schedule).simulate(&call, &platform, how)?;
-        wire::check_operations(many.first.trace.len() as f64)?;
-        Ok::<_, PyErr>(Trace::new(asked, many, &platform, request.trials.seed, request.links))
-    })?;
-    write(&found)
-}
-
 /// The automatic values of the parameters of these names, in a call on a machine.
 #[pyfunction]
 fn automatic_values(request: &str, names: Vec<String>) -> PyResult<BTreeMap<&'static str, u64>> {
@@ -454,70 +434,20 @@ fn python_operator(
     }
 }
 
-/// A call, for the functions that need nothing else.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RunRequest {
-    call: CallRequest,
-}
-
-/// Records an algorithm as a schedule.
-#[pyfunction]
-#[pyo3(signature = (request, program = None))]
-fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: RunRequest = read(request)?;
-    if request.call.gap().map_err(raise)? != Gap::default() {
-        return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
-    }
-    let (runnable, call) = Runnable::resolve(&request.call, program)?;
-    wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
-    write_schedule(&py.detach(move || runnable.record(&call))?)
-}
-
-fn write_schedule(schedule: &Schedule) -> PyResult<String> {
-    wire::check_operations(schedule.ranks.iter().map(|tasks| tasks.len() as f64).sum())?;
-    write(schedule)
-}
-
-/// Writes a schedule as GOAL; without a machine its reductions and copies take no time.
-#[pyfunction]
-fn schedule_to_goal(schedule: &str, machine: Option<&str>) -> PyResult<String> {
-    let schedule: Schedule = read(schedule)?;
-    let (reduce, copy) = match machine {
-        None => (0.0, 0.0),
-        Some(machine) => {
-            let platform = read::<MachineRequest>(machine)?.platform().map_err(raise)?;
-            (platform.node.reduce_s_per_byte, platform.node.copy_s_per_byte)
-        }
-    };
-    hocket_record::to_goal(&schedule, reduce, copy).map_err(raise)
-}
-
-/// Reads GOAL.
-#[pyfunction]
-fn schedule_from_goal(text: &str, file: &str) -> PyResult<String> {
-    write_schedule(&hocket_record::from_goal(text, file).map_err(raise)?)
-}
-
-/// Reads a schedule in Hocket's own format.
-#[pyfunction]
-fn schedule_from_json(text: &str, file: &str) -> PyResult<String> {
-    write_schedule(&Schedule::from_json(text, file).map_err(raise)?)
-}
-
 #[pymodule]
 mod _native {
     #[pymodule_export]
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules,
-        collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, record, run,
-        run_with, schedule_from_goal, schedule_from_json, schedule_to_goal, simulate, simulate_schedule, simulate_step,
-        steps, verify, version,
+        collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, run, run_with,
+        simulate, simulate_step, steps, verify, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};
+    #[pymodule_export]
+    use crate::schedule::{PythonSchedule, record, simulate_schedule};
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]

@@ -6,7 +6,6 @@ use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Parameter, Result, budget};
 use hocket_machine::Machine;
-use hocket_record::Schedule;
 use hocket_simulate::{Engine, Platform, Trials};
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -218,23 +217,29 @@ impl<C> SimulateRequest<C> {
     }
 }
 
+/// A call, for the functions that need nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// The call.
+    pub call: CallRequest,
+}
+
 /// A schedule in the place of a call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleRequest {
     /// What it is called.
     pub name: String,
-    /// What every rank does.
-    pub schedule: Schedule,
 }
 
 impl ScheduleRequest {
     /// The call that results name; its size is not known.
-    pub fn as_call(&self) -> CallRequest {
+    pub fn into_call(self, ranks: usize) -> CallRequest {
         CallRequest {
             collective: "schedule".to_owned(),
-            algorithm: self.name.clone(),
-            ranks: self.schedule.ranks.len(),
+            algorithm: self.name,
+            ranks,
             size_bytes: 0,
             root: 0,
             element_bytes: one(),

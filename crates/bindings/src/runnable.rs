@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::Report;
 use hocket_algorithms::{Entry, find};
@@ -23,7 +23,7 @@ use crate::wire::raise;
 pub enum Runnable {
     Listed(&'static Entry),
     Python(PythonProgram),
-    Recorded(Schedule),
+    Recorded(Arc<Schedule>),
 }
 
 /// How to simulate.
@@ -61,7 +61,7 @@ impl Runnable {
     fn with<T>(&self, run: impl FnOnce(&dyn AnyProgram) -> T) -> PyResult<T> {
         match self {
             Self::Listed(entry) => Ok(run(entry.program())),
-            Self::Recorded(schedule) => Ok(run(schedule)),
+            Self::Recorded(schedule) => Ok(run(&**schedule)),
             Self::Python(program) => {
                 let output = run(program);
                 program.check()?;

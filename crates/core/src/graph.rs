@@ -20,7 +20,7 @@ impl Rank<'_> {
     /// Runs task i of those that wait as `waits` says, each as soon as it can; done when all have ended.
     pub fn graph<'a, F: Future<Output = ()>, T: FnMut(usize) -> F>(
         &'a self,
-        waits: impl ExactSizeIterator<Item = Waits<'a>>,
+        waits: impl ExactSizeIterator<Item = Waits<'a>> + Clone,
         task: T,
     ) -> Graph<'a, T, F> {
         Graph::new(self, waits, task)
@@ -31,16 +31,48 @@ impl Rank<'_> {
 pub struct Graph<'r, T, F> {
     rank: &'r Rank<'r>,
     task: T,
-    /// For each task: the number of tasks that it still waits for, and the tasks that wait for it.
-    missing: Vec<usize>,
-    at_end: Vec<Vec<u32>>,
-    at_start: Vec<Vec<u32>>,
+    /// For each task, the number of tasks that it still waits for.
+    missing: Vec<u32>,
+    at_end: Followers,
+    at_start: Followers,
     /// When each task can start, as far as known.
     start: Vec<Option<Moment>>,
     ready: Vec<u32>,
     running: Vec<Running<F>>,
     end: Option<Moment>,
     left: usize,
+}
+
+/// For each task, the tasks that wait for it.
+struct Followers {
+    /// The end of each task's followers among all.
+    ends: Vec<u32>,
+    all: Vec<u32>,
+}
+
+impl Followers {
+    /// `waits` gives the tasks that each of `tasks` tasks waits for.
+    fn new<'a>(tasks: usize, waits: impl Iterator<Item = &'a [u32]> + Clone) -> Self {
+        let mut ends = vec![0; tasks + 1];
+        waits.clone().flatten().for_each(|other| ends[*other as usize + 1] += 1);
+        (0..tasks).for_each(|task| ends[task + 1] += ends[task]);
+        let mut all = vec![0; ends[tasks] as usize];
+        for (task, others) in waits.enumerate() {
+            for other in others {
+                let place = &mut ends[*other as usize];
+                all[*place as usize] = task as u32;
+                *place += 1;
+            }
+        }
+        Self { ends, all }
+    }
+
+    /// The places of a task's followers.
+    fn of(&self, task: u32) -> std::ops::Range<usize> {
+        let task = task as usize;
+        let first = if task == 0 { 0 } else { self.ends[task - 1] };
+        first as usize..self.ends[task] as usize
+    }
 }
 
 struct Running<F> {
@@ -50,22 +82,16 @@ struct Running<F> {
 }
 
 impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
-    fn new<'a>(rank: &'r Rank<'r>, waits: impl ExactSizeIterator<Item = Waits<'a>>, task: T) -> Self {
+    fn new<'a>(rank: &'r Rank<'r>, waits: impl ExactSizeIterator<Item = Waits<'a>> + Clone, task: T) -> Self {
         let tasks = waits.len();
-        let (mut at_end, mut at_start) = (vec![Vec::new(); tasks], vec![Vec::new(); tasks]);
-        let mut missing = Vec::with_capacity(tasks);
-        for (number, Waits { ends, starts }) in waits.enumerate() {
-            ends.iter().for_each(|other| at_end[*other as usize].push(number as u32));
-            starts.iter().for_each(|other| at_start[*other as usize].push(number as u32));
-            missing.push(ends.len() + starts.len());
-        }
+        let missing: Vec<_> = waits.clone().map(|waits| (waits.ends.len() + waits.starts.len()) as u32).collect();
         Self {
             rank,
             task,
             ready: (0..tasks as u32).rev().filter(|task| missing[*task as usize] == 0).collect(),
             missing,
-            at_end,
-            at_start,
+            at_end: Followers::new(tasks, waits.clone().map(|waits| waits.ends)),
+            at_start: Followers::new(tasks, waits.map(|waits| waits.starts)),
             start: vec![None; tasks],
             running: Vec::new(),
             end: None,
@@ -77,21 +103,22 @@ impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
         Some(known.map_or(moment, |known| self.rank.later(known, moment)))
     }
 
-    /// One of the tasks that those in `waiting` wait for has reached `moment`.
-    fn release(&mut self, waiting: &[u32], moment: Moment) {
-        for task in waiting.iter().rev().map(|task| *task as usize) {
-            self.start[task] = self.later(self.start[task], moment);
-            self.missing[task] -= 1;
-            if self.missing[task] == 0 {
-                self.ready.push(task as u32);
+    /// `task` has started or ended at `moment`: one less for each of its `followers` to wait for.
+    fn release(&mut self, followers: fn(&Self) -> &Followers, task: u32, moment: Moment) {
+        for place in followers(self).of(task).rev() {
+            let follower = followers(self).all[place];
+            let at = follower as usize;
+            self.start[at] = self.later(self.start[at], moment);
+            self.missing[at] -= 1;
+            if self.missing[at] == 0 {
+                self.ready.push(follower);
             }
         }
     }
 
     fn start(&mut self, task: u32, begin: Moment) -> Running<F> {
         let moment = self.start[task as usize].take().unwrap_or(begin);
-        let waiting = std::mem::take(&mut self.at_start[task as usize]);
-        self.release(&waiting, moment);
+        self.release(|graph| &graph.at_start, task, moment);
         // Other tasks may start at the same moment, and nothing waits for all of them.
         let moment = self.rank.branch_of(self.rank.racing(moment), task as usize);
         Running { task, moment, future: Box::pin((self.task)(task as usize)) }
@@ -102,8 +129,7 @@ impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
         let has_ended = self.rank.poll_at(&mut running.moment, running.future.as_mut(), cx).is_ready();
         if has_ended {
             self.left -= 1;
-            let waiting = std::mem::take(&mut self.at_end[running.task as usize]);
-            self.release(&waiting, running.moment);
+            self.release(|graph| &graph.at_end, running.task, running.moment);
             self.end = self.later(self.end, running.moment);
         }
         has_ended

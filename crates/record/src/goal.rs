@@ -3,10 +3,10 @@
 //! Source: T. Hoefler, C. Siebert, A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009. Sizes are in bytes,
 //! calculations in nanoseconds. GOAL knows no reductions or copies: they are written as calculations.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::fmt::{Arguments, Write as _};
 
 use hocket_core::{Buffer, Error, Result, Span};
+use rustc_hash::FxHashMap;
 
 use crate::schedule::{Action, Schedule, Task};
 
@@ -23,19 +23,27 @@ pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64
             let calculation = |time_s: f64| {
                 let nanoseconds = (time_s * 1e9).round();
                 if nanoseconds <= MOST_NANOSECONDS as f64 {
-                    return Ok(format!("calc {nanoseconds}"));
+                    return Ok(nanoseconds);
                 }
                 let text = format!("computes for {time_s:e} s, expected at most 2^53 ns in GOAL");
                 Err(Error::new(text).at(format!("rank {rank}, task {number}")))
             };
-            let action = match &task.action {
-                Action::Send { to, tag, data } => format!("send {}b to {to} tag {tag}", bytes(data)),
-                Action::Recv { from, tag, into } => format!("recv {}b from {from} tag {tag}", bytes(into)),
-                Action::Combine { source, .. } => calculation(bytes(source) as f64 * reduce_s_per_byte)?,
-                Action::Copy { source, .. } => calculation(bytes(source) as f64 * copy_s_per_byte)?,
-                Action::Compute { time_s } => calculation(*time_s)?,
+            let calculates = |bytes: usize, s_per_byte: f64| calculation(bytes as f64 * s_per_byte);
+            let _ = match &task.action {
+                Action::Send { to, tag, data } => {
+                    writeln!(text, "l{number}: send {}b to {to} tag {tag}", bytes(data))
+                }
+                Action::Recv { from, tag, into } => {
+                    writeln!(text, "l{number}: recv {}b from {from} tag {tag}", bytes(into))
+                }
+                Action::Combine { source, .. } => {
+                    writeln!(text, "l{number}: calc {}", calculates(bytes(source), reduce_s_per_byte)?)
+                }
+                Action::Copy { source, .. } => {
+                    writeln!(text, "l{number}: calc {}", calculates(bytes(source), copy_s_per_byte)?)
+                }
+                Action::Compute { time_s } => writeln!(text, "l{number}: calc {}", calculation(*time_s)?),
             };
-            let _ = writeln!(text, "l{number}: {action}");
             for other in &task.after {
                 let _ = writeln!(text, "l{number} requires l{other}");
             }
@@ -53,8 +61,8 @@ pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64
 /// # Errors
 /// Text that is not GOAL: file, line, and the expected text.
 pub fn from_goal(text: &str, file: &str) -> Result<Schedule> {
-    let open_comment = |line| Error::new("a comment without end, expected \"*/\"").at(format!("{file}:{line}"));
-    let mut reader = Reader { tokens: tokens(text).map_err(open_comment)?, at: 0, line: 1 };
+    let mut reader =
+        Reader { words: Words { rest: text, line: 1 }, ahead: None, line: 1, labels: FxHashMap::default() };
     let schedule = reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.line)))?;
     schedule.check().map_err(|e| e.at(file))?;
     Ok(schedule)
@@ -69,41 +77,51 @@ const MOST_NANOSECONDS: u64 = 1 << 53;
 /// Characters that a message shows of a word that is not understood.
 const MOST_SHOWN: usize = 40;
 
-/// A rank as it is read: tasks in the order of the text, which may name later ones.
-#[derive(Default)]
-struct Draft {
-    labels: HashMap<String, u32>,
-    tasks: Vec<Task>,
+struct Reader<'a> {
+    words: Words<'a>,
+    /// The word that has been looked at, if one has.
+    ahead: Option<Option<Word<'a>>>,
+    /// The line of the last word.
+    line: usize,
+    /// The labels of the rank that is being read, and their tasks in the order of the text.
+    labels: FxHashMap<&'a str, u32>,
 }
 
-struct Reader<'a> {
-    tokens: Vec<(usize, &'a str)>,
-    at: usize,
-    line: usize,
-}
+/// A word or a mark, and its line.
+type Word<'a> = (usize, &'a str);
 
 impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<&'a str> {
-        self.tokens.get(self.at).map(|(_, token)| *token)
+    fn look(&mut self) -> Result<Option<Word<'a>>> {
+        if let Some(ahead) = self.ahead {
+            return Ok(ahead);
+        }
+        let open_comment = |line| {
+            self.line = line;
+            Error::new("a comment without end, expected \"*/\"")
+        };
+        let ahead = self.words.next().map_err(open_comment)?;
+        self.ahead = Some(ahead);
+        Ok(ahead)
     }
 
-    fn next(&mut self, expected: &str) -> Result<&'a str> {
-        match self.tokens.get(self.at) {
-            Some((line, token)) => {
-                self.line = *line;
-                self.at += 1;
-                Ok(token)
-            }
-            None => Err(Error::new(format!("the text ends here, expected {expected}"))),
-        }
+    fn peek(&mut self) -> Result<Option<&'a str>> {
+        Ok(self.look()?.map(|(_, word)| word))
+    }
+
+    fn next(&mut self, expected: Arguments<'_>) -> Result<&'a str> {
+        let Some((line, word)) = self.look()? else {
+            return Err(Error::new(format!("the text ends here, expected {expected}")));
+        };
+        (self.line, self.ahead) = (line, None);
+        Ok(word)
     }
 
     fn word(&mut self, expected: &str) -> Result<()> {
-        let got = self.next(&format!("{expected:?}"))?;
+        let got = self.next(format_args!("{expected:?}"))?;
         if got == expected { Ok(()) } else { Err(Error::new(format!("got {}, expected {expected:?}", shown(got)))) }
     }
 
-    fn number(&mut self, most: u64, expected: &str) -> Result<u64> {
+    fn number(&mut self, most: u64, expected: Arguments<'_>) -> Result<u64> {
         let got = self.next(expected)?;
         let digits = got.strip_suffix('b').unwrap_or(got);
         digits
@@ -113,16 +131,20 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| Error::new(format!("got {}, expected {expected}", shown(got))))
     }
 
+    fn peer(&mut self, size: usize) -> Result<u32> {
+        Ok(self.number(size as u64 - 1, format_args!("a rank below {size}"))? as u32)
+    }
+
     fn schedule(&mut self) -> Result<Schedule> {
         self.word("num_ranks")?;
-        let size = self.number(MOST_RANKS as u64, "a number of ranks up to 2^26")? as usize;
+        let size = self.number(MOST_RANKS as u64, format_args!("a number of ranks up to 2^26"))? as usize;
         if size == 0 {
             return Err(Error::new("got 0 ranks, expected at least 1"));
         }
         let mut ranks: Vec<Option<Vec<Task>>> = vec![None; size];
-        while self.peek().is_some() {
+        while self.peek()?.is_some() {
             self.word("rank")?;
-            let rank = self.number(size as u64 - 1, &format!("a rank below {size}"))? as usize;
+            let rank = self.peer(size)? as usize;
             if ranks[rank].is_some() {
                 return Err(Error::new(format!("rank {rank} stands here for the second time")));
             }
@@ -133,85 +155,85 @@ impl<'a> Reader<'a> {
         Ok(Schedule { format: Schedule::FORMAT, element_bytes: 1, scratch: ranks.iter().map(room).collect(), ranks })
     }
 
+    /// The tasks of one rank, which may name later ones.
     fn rank(&mut self, size: usize) -> Result<Vec<Task>> {
         self.word("{")?;
-        let mut draft = Draft::default();
+        self.labels.clear();
+        let mut tasks = Vec::new();
         loop {
-            match self.next("a task or \"}\"")? {
-                "}" => return in_order(draft.tasks),
-                label if self.peek() == Some(":") => {
+            match self.next(format_args!("a task or \"}}\""))? {
+                "}" => {
+                    tasks.shrink_to_fit();
+                    return in_order(tasks);
+                }
+                label if self.peek()? == Some(":") => {
                     self.word(":")?;
                     let action = self.action(size)?;
-                    if draft.labels.insert(label.to_owned(), draft.tasks.len() as u32).is_some() {
+                    if self.labels.insert(label, tasks.len() as u32).is_some() {
                         return Err(Error::new(format!("label {} stands here for the second time", shown(label))));
                     }
-                    draft.tasks.push(Task { action, after: Vec::new(), after_start: Vec::new() });
+                    tasks.push(Task { action, after: Vec::new(), after_start: Vec::new() });
                 }
-                label => self.requirement(&mut draft, label)?,
+                label => self.requirement(&mut tasks, label)?,
             }
         }
     }
 
-    fn requirement(&mut self, draft: &mut Draft, label: &str) -> Result<()> {
-        let find = |name: &str| {
-            let known = draft.labels.get(name).copied();
-            let text = || format!("label {} is not known, expected one of a task above", shown(name));
-            known.ok_or_else(|| Error::new(text()))
-        };
-        let kind = self.next("\"requires\" or \"irequires\"")?;
+    fn requirement(&mut self, tasks: &mut [Task], label: &str) -> Result<()> {
+        let kind = self.next(format_args!("\"requires\" or \"irequires\""))?;
         if !matches!(kind, "requires" | "irequires") {
             let (kind, label) = (shown(kind), shown(label));
             let text = format!("got {kind} after {label}, expected \":\", \"requires\" or \"irequires\"");
             return Err(Error::new(text));
         }
-        let other = self.next("a label")?;
+        let other = self.next(format_args!("a label"))?;
+        let find = |name: &str| {
+            let text = || format!("label {} is not known, expected one of a task above", shown(name));
+            self.labels.get(name).copied().ok_or_else(|| Error::new(text()))
+        };
         let (task, other) = (find(label)?, find(other)?);
-        let task = &mut draft.tasks[task as usize];
-        if kind == "requires" {
-            task.after.push(other)
-        } else {
-            task.after_start.push(other)
-        }
+        let Task { after, after_start, .. } = &mut tasks[task as usize];
+        let waits_for = if kind == "requires" { after } else { after_start };
+        waits_for.push(other);
         Ok(())
     }
 
     fn action(&mut self, size: usize) -> Result<Action> {
-        let verb = self.next("send, recv or calc")?;
-        let peer = format!("a rank below {size}");
-        let action = match verb {
+        let action = match self.next(format_args!("send, recv or calc"))? {
             "send" => {
                 let data = self.bytes()?;
                 self.word("to")?;
-                let to = self.number(size as u64 - 1, &peer)? as u32;
-                Action::Send { to, tag: self.tag()?, data }
+                Action::Send { to: self.peer(size)?, tag: self.tag()?, data }
             }
             "recv" => {
                 let into = self.bytes()?;
                 self.word("from")?;
-                let from = self.number(size as u64 - 1, &peer)? as u32;
-                Action::Recv { from, tag: self.tag()?, into }
+                Action::Recv { from: self.peer(size)?, tag: self.tag()?, into }
             }
-            "calc" => Action::Compute { time_s: self.number(MOST_NANOSECONDS, "nanoseconds up to 2^53")? as f64 / 1e9 },
-            _ => return Err(Error::new(format!("got {}, expected send, recv or calc", shown(verb)))),
+            "calc" => {
+                let nanoseconds = self.number(MOST_NANOSECONDS, format_args!("nanoseconds up to 2^53"))?;
+                Action::Compute { time_s: nanoseconds as f64 / 1e9 }
+            }
+            verb => return Err(Error::new(format!("got {}, expected send, recv or calc", shown(verb)))),
         };
-        while let Some(resource @ ("cpu" | "nic")) = self.peek() {
+        while let Some(resource @ ("cpu" | "nic")) = self.peek()? {
             self.word(resource)?;
-            self.number(0, &format!("{resource} 0: ranks have one {resource}"))?;
+            self.number(0, format_args!("{resource} 0: ranks have one {resource}"))?;
         }
         Ok(action)
     }
 
     fn bytes(&mut self) -> Result<Span> {
-        let bytes = self.number(MOST_BYTES, "a size in bytes such as 8b")?;
+        let bytes = self.number(MOST_BYTES, format_args!("a size in bytes such as 8b"))?;
         Ok(Span::new(Buffer::Scratch, bytes as usize))
     }
 
     fn tag(&mut self) -> Result<u32> {
-        if self.peek() != Some("tag") {
+        if self.peek()? != Some("tag") {
             return Ok(0);
         }
         self.word("tag")?;
-        Ok(self.number(u64::from(u32::MAX), "a tag below 2^32")? as u32)
+        Ok(self.number(u64::from(u32::MAX), format_args!("a tag below 2^32"))? as u32)
     }
 }
 
@@ -225,6 +247,10 @@ fn shown(word: &str) -> String {
 
 /// The tasks, each behind those that it waits for; tasks that do not depend on each other keep their order.
 fn in_order(tasks: Vec<Task>) -> Result<Vec<Task>> {
+    let others = |task: &Task| task.after.iter().chain(&task.after_start).copied().max();
+    if tasks.iter().zip(0..).all(|(task, number)| others(task).is_none_or(|latest| latest < number)) {
+        return Ok(tasks);
+    }
     let mut missing: Vec<_> = tasks.iter().map(|task| task.after.len() + task.after_start.len()).collect();
     let mut waiting = vec![Vec::new(); tasks.len()];
     for (number, task) in tasks.iter().enumerate() {
@@ -254,37 +280,44 @@ fn in_order(tasks: Vec<Task>) -> Result<Vec<Task>> {
     Ok(order.into_iter().map(task).collect())
 }
 
-/// Words and punctuation with their lines; comments are left out. The error is the line of a comment that does not end.
-fn tokens(text: &str) -> std::result::Result<Vec<(usize, &str)>, usize> {
-    let mut found = Vec::new();
-    let mut comment_since = None;
-    for (number, line) in text.lines().enumerate() {
-        let mut rest = line;
-        while !rest.is_empty() {
-            if comment_since.is_some() {
-                let Some(end) = rest.find("*/") else { break };
-                comment_since = None;
-                rest = &rest[end + 2..];
-                continue;
-            }
-            let start = rest.trim_start();
-            if start.starts_with("//") || start.starts_with('#') || start.is_empty() {
-                break;
-            }
-            if let Some(comment) = start.strip_prefix("/*") {
-                comment_since = Some(number + 1);
-                rest = comment;
-                continue;
-            }
-            let is_mark = |c: char| matches!(c, '{' | '}' | ':');
-            let end = match start.chars().next() {
-                Some(mark) if is_mark(mark) => 1,
-                _ => start.find(|c: char| c.is_whitespace() || is_mark(c) || c == '/').unwrap_or(start.len()).max(1),
+/// The words and marks of a text, without comments.
+struct Words<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+impl<'a> Words<'a> {
+    /// The next one, if there is one. The error is the line of a comment that does not end.
+    fn next(&mut self) -> std::result::Result<Option<Word<'a>>, usize> {
+        loop {
+            self.skip(self.rest.bytes().position(|byte| !is_space(byte)));
+            let comment = if self.rest.starts_with("/*") {
+                Some(self.rest[2..].find("*/").map(|end| end + 4).ok_or(self.line)?)
+            } else if self.rest.starts_with("//") || self.rest.starts_with('#') {
+                self.rest.find('\n')
+            } else {
+                return Ok(self.word());
             };
-            let end = (end..=start.len()).find(|at| start.is_char_boundary(*at)).unwrap_or(start.len());
-            found.push((number + 1, &start[..end]));
-            rest = &start[end..];
+            self.skip(comment);
         }
     }
-    comment_since.map_or(Ok(found), Err)
+
+    /// Goes on at this place, or at the end.
+    fn skip(&mut self, to: Option<usize>) {
+        let (skipped, rest) = self.rest.split_at(to.unwrap_or(self.rest.len()));
+        self.line += skipped.bytes().filter(|byte| *byte == b'\n').count();
+        self.rest = rest;
+    }
+
+    fn word(&mut self) -> Option<Word<'a>> {
+        let is_end = |byte: u8| is_space(byte) || matches!(byte, b'{' | b'}' | b':' | b'/');
+        let end = self.rest.bytes().position(is_end).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end.max(1).min(self.rest.len()));
+        self.rest = rest;
+        (!word.is_empty()).then_some((self.line, word))
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
 }

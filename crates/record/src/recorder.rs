@@ -1,10 +1,8 @@
 //! Recording a program: every verb becomes a task that waits for the tasks before it on its branch.
 
-use std::collections::HashMap;
-
 use hocket_core::{
     AnyProgram, At, Buffer, Call, Error, Features, Moment, Moments, Outcome, Progress, Received, Result, Source, Span,
-    Step, Tag, World, budget, run,
+    Step, World, budget, check_ranks, run,
 };
 
 use crate::schedule::{Action, Schedule, Task};
@@ -18,6 +16,7 @@ const TASKS_PER_LOOK: usize = 1 << 18;
 /// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
 /// that do not match; or more tasks than there is memory for.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
+    check_ranks(program, call.ranks, size_of::<Vec<Task>>() + size_of::<usize>())?;
     let recorder = run(program, call, Recorder::new(call.ranks));
     if let Some(failure) = recorder.failure {
         return Err(failure);
@@ -34,33 +33,36 @@ pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
 
 /// Cuts each receive to the length of its message, which the receiving program need not know in advance.
 fn fit_receives(schedule: &mut Schedule) -> Result<()> {
-    let mut sent: HashMap<(u32, u32, Tag), Vec<usize>> = HashMap::new();
+    let (mut sends, mut receives) = (Vec::new(), Vec::new());
     for (rank, tasks) in schedule.ranks.iter().enumerate() {
-        for task in tasks {
-            if let Action::Send { to, tag, data } = &task.action {
-                sent.entry((rank as u32, *to, *tag)).or_default().push(data.len);
+        for (number, task) in tasks.iter().enumerate() {
+            match task.action {
+                Action::Send { to, tag, data } => sends.push(((rank as u32, to, tag), number as u32, data.len)),
+                Action::Recv { from, tag, .. } => receives.push(((from, rank as u32, tag), number as u32)),
+                _ => {}
             }
         }
     }
-    let mut received: HashMap<(u32, u32, Tag), usize> = HashMap::new();
-    for (rank, tasks) in schedule.ranks.iter_mut().enumerate() {
-        for (number, task) in tasks.iter_mut().enumerate() {
-            let Action::Recv { from, tag, into } = &mut task.action else { continue };
-            let key = (*from, rank as u32, *tag);
-            let nth = received.entry(key).or_default();
-            let len = sent.get(&key).and_then(|lens| lens.get(*nth));
-            *nth += 1;
-            match len {
-                Some(len) if *len <= into.len => into.len = *len,
-                _ => {
-                    let text =
-                        format!("rank {rank}, task {number}: no message of rank {from} fits this receive of {into}");
-                    return Err(Error::new(text));
-                }
-            }
+    sends.sort_unstable();
+    receives.sort_unstable();
+    let (mut sends, mut unfit) = (sends.into_iter().peekable(), Vec::new());
+    for ((from, rank, tag), number) in receives {
+        let pair = (from, rank, tag);
+        while sends.next_if(|(sent, ..)| *sent < pair).is_some() {}
+        let len = sends.next_if(|(sent, ..)| *sent == pair).map(|(.., len)| len);
+        let Action::Recv { into, .. } = &mut schedule.ranks[rank as usize][number as usize].action else { continue };
+        match len {
+            Some(len) if len <= into.len => into.len = len,
+            _ => unfit.push((rank, number, from, *into)),
         }
     }
-    Ok(())
+    match unfit.into_iter().min_by_key(|(rank, number, ..)| (*rank, *number)) {
+        None => Ok(()),
+        Some((rank, number, from, into)) => {
+            let text = format!("rank {rank}, task {number}: no message of rank {from} fits this receive of {into}");
+            Err(Error::new(text))
+        }
+    }
 }
 
 /// The recorded actions of ranks: each rank runs to its end before the next one begins.
@@ -164,8 +166,9 @@ impl World for Recorder {
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
-    fn end(&mut self, _: usize, _: Moment) {
+    fn end(&mut self, rank: usize, _: Moment) {
         self.has_ended = true;
+        self.ranks[rank].shrink_to_fit();
         self.groups.0.clear();
     }
 

@@ -1,8 +1,7 @@
 //! Static schedules: tasks and their dependencies.
 
-use std::collections::HashMap;
-
 use hocket_core::{Buffer, Error, Result, Side, Span, Tag};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// The tasks of every rank. As a program it runs in any world, see [`hocket_core::Program`].
@@ -142,7 +141,7 @@ impl Schedule {
     /// Checks that the longest message of each pair and tag fits its longest receive: else it is truncated, whichever
     /// receive it meets. The run finds messages that meet no receive at all.
     fn check_messages(&self) -> Result<()> {
-        let mut room = HashMap::new();
+        let mut room = FxHashMap::default();
         let tasks = || self.ranks.iter().enumerate().flat_map(|(rank, tasks)| tasks.iter().map(move |t| (rank, t)));
         for (rank, task) in tasks() {
             if let Action::Recv { from, tag, into } = &task.action {

@@ -200,7 +200,7 @@ def test_what_goes_to_stdout_is_what_was_asked_for(output: str) -> None:
 
     record = "record broadcast linear --ranks 3 --size 8B"
     assert run(f"{record} --output {output}") == run(record)
-    assert run(f"{record} --format json -o {output}").startswith('{"format": 1')
+    assert run(f"{record} --format json -o {output}").startswith('{"format":1')
     timeline = run(f"simulate broadcast linear --ranks 3 --size 8B --timeline {output}")
     assert timeline.startswith('{"traceEvents": ') and timeline.count("\n") == 1
 
