@@ -88,6 +88,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Grid.load": (hocket.Grid.load, {"path": "nowhere.toml"}),
     "Grid.parse": (hocket.Grid.parse, {"text": GRID, "file": "grid.toml"}),
     "Schedule": (lambda **given: hocket.simulate_schedule(hocket.Schedule(**given)), vars(RECORDED)),
+    "Schedule.of": (hocket.Schedule.of, {"name": "ring", "data": RECORDED.data}),
     "Schedule.load": (hocket.Schedule.load, {"path": "nowhere.goal"}),
     "Schedule.as_goal": (RECORDED.as_goal, {"machine": hocket.Machine.load("cluster")}),
     "Topology.load": (hocket.Topology.load, {"name": "k_computer"}),

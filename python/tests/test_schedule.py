@@ -1,5 +1,6 @@
 """Schedules as data."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def test_json_comes_back_as_it_went(tmp_path: Path) -> None:
     path = tmp_path / "ring.json"
     path.write_text(schedule.as_json())
     assert hocket.Schedule.load(path).data == schedule.data
+
+
+def test_a_schedule_is_its_data_wherever_it_goes() -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    assert hocket.Schedule.of(schedule.name, schedule.data) == schedule
+    assert pickle.loads(pickle.dumps(schedule)) == schedule
+    assert hocket.record("allreduce/linear", CALL).content != schedule.content
+    with pytest.raises(hocket.Error, match=r"^mine: format: got 9, expected 1$"):
+        hocket.Schedule.of("mine", {**schedule.data, "format": 9})
 
 
 def test_goal_comes_back_with_the_same_messages(tmp_path: Path) -> None:

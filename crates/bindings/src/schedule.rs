@@ -15,6 +15,8 @@ use crate::wire::{self, Error, raise, read, write};
 
 /// Memory of a task with the list of those that it waits for.
 const TASK_BYTES: f64 = (size_of::<Task>() + 32) as f64;
+/// Memory that a simulation keeps of a task, in which `graph` waits for other tasks.
+const RUNNING_BYTES: f64 = 36.0;
 
 /// The tasks of every rank.
 #[pyclass(frozen, eq, name = "Schedule", module = "hocket._native")]
@@ -25,6 +27,15 @@ impl PythonSchedule {
     fn new(schedule: Schedule) -> Self {
         Self(Arc::new(schedule))
     }
+
+    fn operations(&self) -> f64 {
+        self.0.ranks.iter().map(|tasks| tasks.len() as f64).sum()
+    }
+}
+
+/// Refuses so many operations if there is no memory for them.
+fn check(operations: f64, bytes_of_each: f64) -> PyResult<()> {
+    budget::check(format_args!("{operations:.0} operations"), operations * bytes_of_each).map_err(raise)
 }
 
 #[pymethods]
@@ -43,7 +54,7 @@ impl PythonSchedule {
 
     /// Writes the schedule in Hocket's own format.
     fn as_json(&self, py: Python<'_>) -> PyResult<String> {
-        wire::check_operations(self.0.ranks.iter().map(|tasks| tasks.len() as f64).sum())?;
+        wire::check_operations(self.operations())?;
         py.detach(|| write(&*self.0))
     }
 
@@ -75,8 +86,7 @@ pub fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyRe
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
     let (runnable, call) = Runnable::resolve(&request.call, program)?;
-    let operations = 2.0 * runnable.messages(&call).map_err(raise)?;
-    budget::check(format_args!("{operations:.0} operations"), operations * TASK_BYTES).map_err(raise)?;
+    check(2.0 * runnable.messages(&call).map_err(raise)?, TASK_BYTES)?;
     py.detach(move || runnable.record(&call)).map(PythonSchedule::new)
 }
 
@@ -90,6 +100,7 @@ pub fn simulate_schedule(
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: SimulateRequest<ScheduleRequest> = read(request)?;
+    check(schedule.get().operations(), RUNNING_BYTES)?;
     let schedule = schedule.get().0.clone();
     let platform = request.machine.platform().map_err(raise)?;
     let (ranks, element_bytes) = (schedule.ranks.len(), schedule.element_bytes);

@@ -103,7 +103,7 @@ impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
         Some(known.map_or(moment, |known| self.rank.later(known, moment)))
     }
 
-    /// `task` has started or ended at `moment`: one less for each of its `followers` to wait for.
+    /// `task` has started or ended at `moment`: each of its `followers` waits for one task less.
     fn release(&mut self, followers: fn(&Self) -> &Followers, task: u32, moment: Moment) {
         for place in followers(self).of(task).rev() {
             let follower = followers(self).all[place];

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::seat::{Begun, Ground, Seat, State};
+use crate::seat::{Ground, Pair, Seat, State};
 use crate::step::{Received, SendRecv, Step};
 use crate::world::World;
 use crate::{Moment, Moments, Path, Result, Span};
@@ -127,15 +127,15 @@ impl<'r> Rank<'r> {
     }
 
     #[inline(always)]
-    pub(crate) fn issue_both(&self, both: &SendRecv, begun: &mut Begun) {
+    pub(crate) fn issue_both(&self, both: &SendRecv, pair: &mut Pair) {
         match self.view {
-            None => self.ground().host.issue_both(self.seat, both, begun),
-            Some(view) => self.issue_both_through(view, [both.send(), both.recv()], begun),
+            None => self.ground().host.issue_both(self.seat, both, pair),
+            Some(view) => self.issue_both_through(view, [both.send(), both.recv()], pair),
         }
     }
 
-    fn issue_both_through(&self, view: &dyn View, steps: [Step; 2], begun: &mut Begun) {
-        let Begun { states, moments, received } = begun;
+    fn issue_both_through(&self, view: &dyn View, steps: [Step; 2], pair: &mut Pair) {
+        let Pair { states, moments, received } = pair;
         for ((state, moment), step) in states.iter_mut().zip(moments).zip(steps) {
             self.set_moment(*moment);
             *state = self.issue_through(view, &step);
@@ -164,7 +164,7 @@ impl<'r> Rank<'r> {
         let below = view.below();
         let state = match below.view {
             None => below.ground().host.take(below.seat, ticket),
-            Some(_) => below.take(|| view.step(*step).expect("waits below"), ticket),
+            Some(_) => view.step(*step).map_or(State::Waits(ticket), |step| below.take(|| step, ticket)),
         };
         self.seen_through(view, step, state)
     }

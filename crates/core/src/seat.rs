@@ -17,7 +17,7 @@ pub(crate) enum State {
 }
 
 /// A send and a receive that have begun, and the moments that their branches have reached.
-pub(crate) struct Begun {
+pub(crate) struct Pair {
     pub states: [State; 2],
     pub moments: [Moment; 2],
     pub received: Received,
@@ -29,7 +29,7 @@ pub(crate) trait Host {
     fn issue(&self, seat: &Seat<'_>, step: &Step) -> State;
     /// Issues a send and a receive, each at its moment. The result, if there is one, is that of the receive. Messages of
     /// most programs come in such pairs: one call for both, in which the kinds of the steps are known, is faster than two.
-    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut Begun);
+    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair);
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
@@ -42,9 +42,9 @@ impl<W: World> Host for RefCell<W> {
         state
     }
 
-    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, begun: &mut Begun) {
+    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair) {
         let mut world = self.borrow_mut();
-        let Begun { states, moments, received } = begun;
+        let Pair { states, moments, received } = pair;
         states[0] = issue(&mut *world, seat, &mut moments[0], &both.send());
         states[1] = issue(&mut *world, seat, &mut moments[1], &both.recv());
         *received = seat.ground.received.get();

@@ -91,7 +91,7 @@ pub enum Step {
 }
 
 /// The moment at which a send is done.
-// A word long, so that options have no gaps: a copy of a struct with gaps stalls processors after its fields were written.
+// As long as a tag, so that options have no padding: a copy of padded fields reads across the pieces in which they were written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {
@@ -132,8 +132,8 @@ impl SendRecv {
     }
 }
 
-/// A span, word by word. Spans that lie side by side are copied in pieces other than those that they were written in, for
-/// which processors wait long; words are not.
+/// A span, field by field. Compilers copy two adjacent spans in pieces of 16 bytes, some of which straddle fields that were
+/// written just before; a processor waits long for such a read. Single fields are copied as they were written.
 #[derive(Clone, Copy)]
 struct Words {
     buffer: Buffer,

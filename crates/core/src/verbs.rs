@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::rank::Rank;
-use crate::seat::{Begun, State};
+use crate::seat::{Pair, State};
 use crate::step::{Options, Received, SendRecv, Side, Source, Step, Tag};
 use crate::{Moment, Span};
 
@@ -174,10 +174,10 @@ impl<O> Drop for Operation<'_, O> {
 pub struct Exchange<'r> {
     rank: &'r Rank<'r>,
     both: SendRecv,
-    begun: Option<Begun>,
+    begun: Option<Pair>,
 }
 
-impl Begun {
+impl Pair {
     #[inline(always)]
     fn at(start: Moment, rank: &Rank<'_>) -> Self {
         let moments = [rank.branch_of(start, 0), rank.branch_of(start, 1)];
@@ -229,7 +229,7 @@ impl Future for Exchange<'_> {
         let start = rank.moment();
         let begun = match begun {
             None => {
-                let begun = begun.insert(Begun::at(start, rank));
+                let begun = begun.insert(Pair::at(start, rank));
                 rank.issue_both(both, begun);
                 begun.wait(rank);
                 begun
@@ -240,7 +240,7 @@ impl Future for Exchange<'_> {
                 begun
             }
         };
-        let Begun { states: [State::Done, State::Done], moments: [sent, received], .. } = *begun else {
+        let Pair { states: [State::Done, State::Done], moments: [sent, received], .. } = *begun else {
             rank.set_moment(start);
             return Poll::Pending;
         };

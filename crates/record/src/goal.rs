@@ -4,10 +4,12 @@
 //! calculations in nanoseconds. GOAL knows no reductions or copies: they are written as calculations.
 
 use std::fmt::{Arguments, Write as _};
+use std::iter::Peekable;
 
-use hocket_core::{Buffer, Error, Result, Span};
+use hocket_core::{Buffer, Error, Result, Span, budget};
 use rustc_hash::FxHashMap;
 
+use crate::recorder::TASKS_PER_LOOK;
 use crate::schedule::{Action, Schedule, Task};
 
 /// Writes a schedule as GOAL; reductions and copies cost the given seconds per byte.
@@ -61,8 +63,8 @@ pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64
 /// # Errors
 /// Text that is not GOAL: file, line, and the expected text.
 pub fn from_goal(text: &str, file: &str) -> Result<Schedule> {
-    let mut reader =
-        Reader { words: Words { rest: text, line: 1 }, ahead: None, line: 1, labels: FxHashMap::default() };
+    let words = Words { rest: text, line: 1 }.peekable();
+    let mut reader = Reader { words, line: 1, labels: FxHashMap::default(), tasks: 0 };
     let schedule = reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.line)))?;
     schedule.check().map_err(|e| e.at(file))?;
     Ok(schedule)
@@ -78,13 +80,13 @@ const MOST_NANOSECONDS: u64 = 1 << 53;
 const MOST_SHOWN: usize = 40;
 
 struct Reader<'a> {
-    words: Words<'a>,
-    /// The word that has been looked at, if one has.
-    ahead: Option<Option<Word<'a>>>,
+    words: Peekable<Words<'a>>,
     /// The line of the last word.
     line: usize,
     /// The labels of the rank that is being read, and their tasks in the order of the text.
     labels: FxHashMap<&'a str, u32>,
+    /// The tasks read so far, of all ranks.
+    tasks: usize,
 }
 
 /// A word or a mark, and its line.
@@ -92,16 +94,11 @@ type Word<'a> = (usize, &'a str);
 
 impl<'a> Reader<'a> {
     fn look(&mut self) -> Result<Option<Word<'a>>> {
-        if let Some(ahead) = self.ahead {
-            return Ok(ahead);
-        }
         let open_comment = |line| {
             self.line = line;
             Error::new("a comment without end, expected \"*/\"")
         };
-        let ahead = self.words.next().map_err(open_comment)?;
-        self.ahead = Some(ahead);
-        Ok(ahead)
+        self.words.peek().copied().transpose().map_err(open_comment)
     }
 
     fn peek(&mut self) -> Result<Option<&'a str>> {
@@ -112,7 +109,8 @@ impl<'a> Reader<'a> {
         let Some((line, word)) = self.look()? else {
             return Err(Error::new(format!("the text ends here, expected {expected}")));
         };
-        (self.line, self.ahead) = (line, None);
+        self.line = line;
+        self.words.next();
         Ok(word)
     }
 
@@ -173,6 +171,10 @@ impl<'a> Reader<'a> {
                         return Err(Error::new(format!("label {} stands here for the second time", shown(label))));
                     }
                     tasks.push(Task { action, after: Vec::new(), after_start: Vec::new() });
+                    self.tasks += 1;
+                    if self.tasks.is_multiple_of(TASKS_PER_LOOK) {
+                        budget::look()?;
+                    }
                 }
                 label => self.requirement(&mut tasks, label)?,
             }
@@ -280,28 +282,32 @@ fn in_order(tasks: Vec<Task>) -> Result<Vec<Task>> {
     Ok(order.into_iter().map(task).collect())
 }
 
-/// The words and marks of a text, without comments.
+/// The words and marks of a text, without comments. An error is the line of a comment that does not end.
 struct Words<'a> {
     rest: &'a str,
     line: usize,
 }
 
-impl<'a> Words<'a> {
-    /// The next one, if there is one. The error is the line of a comment that does not end.
-    fn next(&mut self) -> std::result::Result<Option<Word<'a>>, usize> {
+impl<'a> Iterator for Words<'a> {
+    type Item = std::result::Result<Word<'a>, usize>;
+
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
-            self.skip(self.rest.bytes().position(|byte| !is_space(byte)));
+            self.skip(self.rest.find(|c: char| !c.is_whitespace()));
             let comment = if self.rest.starts_with("/*") {
-                Some(self.rest[2..].find("*/").map(|end| end + 4).ok_or(self.line)?)
+                let Some(end) = self.rest[2..].find("*/") else { return Some(Err(self.line)) };
+                Some(end + 4)
             } else if self.rest.starts_with("//") || self.rest.starts_with('#') {
                 self.rest.find('\n')
             } else {
-                return Ok(self.word());
+                return self.word().map(Ok);
             };
             self.skip(comment);
         }
     }
+}
 
+impl<'a> Words<'a> {
     /// Goes on at this place, or at the end.
     fn skip(&mut self, to: Option<usize>) {
         let (skipped, rest) = self.rest.split_at(to.unwrap_or(self.rest.len()));
@@ -310,14 +316,10 @@ impl<'a> Words<'a> {
     }
 
     fn word(&mut self) -> Option<Word<'a>> {
-        let is_end = |byte: u8| is_space(byte) || matches!(byte, b'{' | b'}' | b':' | b'/');
-        let end = self.rest.bytes().position(is_end).unwrap_or(self.rest.len());
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | ':' | '/');
+        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end.max(1).min(self.rest.len()));
         self.rest = rest;
         (!word.is_empty()).then_some((self.line, word))
     }
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t'..=b'\r')
 }

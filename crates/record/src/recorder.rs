@@ -8,7 +8,7 @@ use hocket_core::{
 use crate::schedule::{Action, Schedule, Task};
 
 /// Tasks between two looks at how much memory they take.
-const TASKS_PER_LOOK: usize = 1 << 18;
+pub(crate) const TASKS_PER_LOOK: usize = 1 << 18;
 
 /// Records the actions of `program` in `call`.
 ///

@@ -227,7 +227,7 @@ impl<C: Clockwork> InTime<C> {
         self.clockwork.work(rank, now, duration_s)
     }
 
-    /// The answer to a step: each kind of step has its own copy, which the compiler then makes one with the step's code.
+    /// The answer to a step. It is inlined for each kind of step, and so compiled together with the code of that kind.
     #[inline(always)]
     fn answer(&mut self, at: At, step: &Step, begun: Begun<C::Clock>) -> Progress {
         match begun {
