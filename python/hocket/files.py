@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -12,7 +13,17 @@ from hocket._native import Error
 from hocket.checks import memory as check_memory
 from hocket.checks import path as path_of
 
-__all__ = ["STDOUT", "is_stdout", "make_folder", "read_text", "writable", "writable_folder", "write"]
+__all__ = [
+    "STDOUT",
+    "is_stdout",
+    "make_folder",
+    "read_text",
+    "unreadable",
+    "writable",
+    "writable_folder",
+    "write",
+    "write_by",
+]
 
 STDOUT = "-"
 """What stands for standard output where a file is written."""
@@ -40,10 +51,15 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES) -> st
                 check_memory(file, 3 * length)  # as bytes, as text, and as what is made of it
         text = b"".join(pieces).decode()
     except OSError as error:
-        raise Error(f"{file}: {error.strerror}") from error
+        raise unreadable(file, error) from error
     except UnicodeDecodeError as error:
         raise Error(f"{file}: not UTF-8 text, at byte {error.start}") from error
     return io.IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
+
+
+def unreadable(file: str, error: OSError) -> Error:
+    """Return what to say of a file that cannot be read."""
+    return Error(f"{file}: {error.strerror}")
 
 
 def is_stdout(path: str | PathLike[str]) -> bool:
@@ -103,13 +119,23 @@ def write(path: str | PathLike[str], content: bytes | str) -> None:
     if is_stdout(path):
         _print(content)
         return
-    target = Path(os.path.realpath(path_of("file", path)))
     data = content.encode() if isinstance(content, str) else content
+    write_by(path, lambda place: Path(place).write_bytes(data))
+
+
+def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None:
+    """Write a file at once by a function that is given the path of a new file to write, and may raise `OSError`.
+
+    Raises:
+        Error: The file cannot be written.
+        BrokenPipeError: It is a pipe that nobody reads any more.
+    """
+    file = path_of("file", path)
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            Path(path).write_bytes(data)  # a device or pipe: it cannot be replaced
+        if os.path.exists(file) and not os.path.isfile(file):
+            writer(file)  # a device or pipe: it cannot be replaced
         else:
-            _replace(target, data)
+            _replace(Path(os.path.realpath(file)), writer)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -137,11 +163,10 @@ def _print(content: bytes | str) -> None:
     sys.stdout.flush()
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, writer: Callable[[str], object]) -> None:
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
-        with open(temporary, "xb") as file:
-            file.write(data)
+        writer(str(temporary))
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)

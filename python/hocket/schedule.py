@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from hocket import _native, checks
+from hocket import _native, checks, files
+from hocket._native import Error
 from hocket.call import Call
-from hocket.files import read_text
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import call_request, hand
 
 __all__ = ["Schedule", "record"]
 
-_MOST_BYTES = 1 << 32
-"""How much of a file is read: some 30 million operations."""
+Form = Literal["goal", "goal_binary", "json"]
+"""How a schedule is written: GOAL text, GOAL's binary form, or Hocket's own form."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,16 @@ class Schedule:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schedule:
-        """Read a schedule from a file: JSON when its name ends in .json, else GOAL text.
+        """Read a schedule from a file: JSON when its name ends in .json, else GOAL, as text or binary.
 
         Raises:
             Error: The file cannot be read, or is not a schedule: file and line.
         """
         file = checks.path("schedule", path)
-        read = _native.Schedule.from_json if Path(file).suffix == ".json" else _native.Schedule.from_goal
-        return cls(Path(file).name, read(read_text(file, most_bytes=_MOST_BYTES), file))
+        try:
+            return cls(Path(file).name, _native.Schedule.load(file))
+        except OSError as error:
+            raise files.unreadable(file, error) from error
 
     @classmethod
     def of(cls, name: str, data: Mapping[str, Any]) -> Schedule:
@@ -57,11 +59,12 @@ class Schedule:
     @property
     def data(self) -> dict[str, Any]:
         """The content as plain data, as the JSON form has it."""
-        return dict(json.loads(self.content.as_json()))
+        self.content.check_data()
+        return dict(json.loads(self.as_json()))
 
     def as_json(self) -> str:
         """Return the schedule as JSON text."""
-        return self.content.as_json() + "\n"
+        return self.as_bytes("json").decode()
 
     def as_goal(self, *, machine: Machine | None = None) -> str:
         """Return the schedule as GOAL text; without a machine, reductions and copies cost no time.
@@ -69,9 +72,40 @@ class Schedule:
         Raises:
             Error: A task takes longer than GOAL can say: 2^53 ns.
         """
-        known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
-        node = None if known is None else json.dumps(known.as_request())
-        return self.content.as_goal(node)
+        return self.as_bytes("goal", machine=machine).decode()
+
+    def as_bytes(self, format: Form, *, machine: Machine | None = None) -> bytes:
+        """Return the content of a file that `save` would write.
+
+        Raises:
+            Error: A task takes longer than GOAL can say: 2^53 ns.
+        """
+        return self.content.as_bytes(_request(format, machine))
+
+    def save(self, path: str | PathLike[str], *, format: Form | None = None, machine: Machine | None = None) -> None:
+        """Write the schedule to a file, rank by rank: a schedule of any length needs no further memory.
+
+        Args:
+            path: The file. A reader sees the old content or the new, never a part.
+            format: How it is written; by default as JSON when the name of the file ends in .json, in GOAL's binary form
+                when it ends in .bin, else as GOAL text.
+            machine: In GOAL, whose times reductions and copies take; without a machine they cost no time.
+
+        Raises:
+            Error: The file cannot be written, or a task takes longer than GOAL can say: 2^53 ns.
+        """
+        file = checks.path("schedule", path)
+        by_name: dict[str, Form] = {".json": "json", ".bin": "goal_binary"}
+        form = by_name.get(Path(file).suffix, "goal") if format is None else format
+        request = _request(form, machine)
+        files.write_by(file, lambda place: self.content.save(request, place))
+
+
+def _request(form: Form, machine: Machine | None) -> str:
+    if not isinstance(form, str) or form not in get_args(Form):
+        raise Error(f"format: got {checks.shown(form)}, expected one of {', '.join(get_args(Form))}")
+    known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
+    return json.dumps({"format": form, "machine": None if known is None else known.as_request()})
 
 
 def record(algorithm: Algorithm | str, call: Call) -> Schedule:

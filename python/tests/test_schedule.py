@@ -1,6 +1,8 @@
 """Schedules as data."""
 
+import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,44 @@ def test_goal_comes_back_with_the_same_messages(tmp_path: Path) -> None:
     assert (read.ranks, read.messages, read.message_bytes) == (8, program.messages, program.message_bytes)
     assert read.time_s.mean == pytest.approx(program.time_s.mean, rel=1e-2)  # GOAL counts whole nanoseconds
     assert (read.collective, read.algorithm, read.formula_s) == ("schedule", "ring.goal", None)
+
+
+@pytest.mark.parametrize(("name", "form"), [("x.goal", "goal"), ("x.bin", "goal_binary"), ("x.json", "json")])
+def test_a_file_is_written_in_the_form_of_its_name(tmp_path: Path, name: str, form: hocket.schedule.Form) -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    machine = hocket.Machine.load("cluster")
+    for path, given in [(tmp_path / name, None), (tmp_path / "other", form)]:
+        schedule.save(path, format=given, machine=machine)
+        assert path.read_bytes() == schedule.as_bytes(form, machine=machine)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["other", name])
+    read = hocket.Schedule.load(tmp_path / name)
+    assert read.content == schedule.content if form == "json" else read.as_goal() == schedule.as_goal(machine=machine)
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    with pytest.raises(hocket.Error, match=r"none/x\.goal: cannot be written: No such file or directory"):
+        schedule.save(tmp_path / "none" / "x.goal")
+    with pytest.raises(hocket.Error, match=r"^format: got 'xml', expected one of goal, goal_binary, json$"):
+        schedule.save(tmp_path / "x.goal", format="xml")  # type: ignore[arg-type]
+
+
+def test_what_comes_through_a_pipe_is_read(tmp_path: Path) -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(schedule.save, pipe, format="goal_binary")
+        assert hocket.Schedule.load(pipe).as_goal() == schedule.as_goal()
+        written.result()
+
+
+def test_a_receive_from_any_rank_goes_both_ways(tmp_path: Path) -> None:
+    (tmp_path / "any.goal").write_text("num_ranks 2\nrank 0 {\nrecv 8b from -1\n}\nrank 1 {\nsend 8b to 0\n}\n")
+    schedule = hocket.Schedule.load(tmp_path / "any.goal")
+    assert schedule.data["ranks"][0][0]["action"]["recv"]["from"] is None
+    assert hocket.Schedule.of("any", schedule.data).content == schedule.content
+    assert hocket.simulate_schedule(schedule).messages == 1
 
 
 def test_goal_without_a_machine_reduces_in_no_time() -> None:

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::request::{MachineRequest, TrialsRequest};
 use crate::result::{Found, Replay, ReplayTrace};
 use crate::watch::Watch;
-use crate::wire::{read, write};
+use crate::wire::{raise, read, write};
 
 /// A trace to replay, and how.
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ pub fn replay(py: Python<'_>, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyRe
             .map(|[compute_s, functions, lines, words]| Columns { compute_s, functions, lines, words })
             .collect();
         let watch = Watch::default();
-        request.replay(&columns, &|| watch.says_stop()).map_err(|error| watch.why(error))
+        request.replay(&columns, &|| watch.says_stop()).map_err(|error| watch.why(raise(error)))
     })?;
     write(&result)
 }

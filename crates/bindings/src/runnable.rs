@@ -86,7 +86,7 @@ impl Runnable {
             on_trials: &on_trials,
         };
         let many = self.with(|program| simulate_trials(program, call, platform, how.trials, options))?;
-        many.map_err(|error| watch.why(error))
+        many.map_err(|error| watch.why(raise(error)))
     }
 
     /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which

@@ -1,22 +1,30 @@
 //! Schedules as objects of Python, which stay in the compiled module: they have millions of tasks.
 
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
 use hocket_core::{Call, Collective, budget};
-use hocket_record::{Schedule, Task, from_goal, to_goal};
+use hocket_record::{Costs, Form, Schedule, from_json};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
+use serde::Deserialize;
 
 use crate::request::{MachineRequest, RunRequest, ScheduleRequest, SimulateRequest};
 use crate::result::Trace;
 use crate::runnable::Runnable;
+use crate::watch::Watch;
 use crate::wire::{self, Error, raise, read, write};
 
-/// Memory of a task with the list of those that it waits for.
-const TASK_BYTES: f64 = (size_of::<Task>() + 32) as f64;
-/// Memory that a simulation keeps of a task, in which `graph` waits for other tasks.
-const RUNNING_BYTES: f64 = 36.0;
+/// Memory that a recorded task takes at least.
+const TASK_BYTES: f64 = 6.0;
+/// Memory that a simulation keeps of a rank's schedule.
+const RANK_BYTES: f64 = 400.0;
+/// Length of a task that is written.
+const TEXT_BYTES: f64 = 100.0;
 
 /// The tasks of every rank.
 #[pyclass(frozen, eq, name = "Schedule", module = "hocket._native")]
@@ -28,8 +36,73 @@ impl PythonSchedule {
         Self(Arc::new(schedule))
     }
 
-    fn operations(&self) -> f64 {
-        self.0.ranks.iter().map(|tasks| tasks.len() as f64).sum()
+    fn written<W: Write>(
+        &self,
+        py: Python<'_>,
+        request: &str,
+        open: impl FnOnce() -> PyResult<W> + Send,
+    ) -> PyResult<()> {
+        let request: WriteRequest = read(request)?;
+        let node =
+            request.machine.map(|machine| machine.platform()).transpose().map_err(raise)?.map(|known| known.node);
+        let costs = node.map_or(Costs::default(), |node| Costs {
+            reduce_s_per_byte: node.reduce_s_per_byte,
+            copy_s_per_byte: node.copy_s_per_byte,
+        });
+        py.detach(|| watched(open()?, |out| self.0.write(request.format, costs, out).map_err(of_system)))
+    }
+}
+
+/// How a schedule is to be written; without a machine, reductions and copies take no time.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteRequest {
+    format: Form,
+    machine: Option<MachineRequest>,
+}
+
+/// A stream that is interrupted when the user presses Ctrl-C or there is no more memory.
+struct Watched<'a, S> {
+    stream: S,
+    watch: &'a Watch,
+}
+
+impl<S> Watched<'_, S> {
+    fn check(&self) -> io::Result<()> {
+        if self.watch.says_stop() { Err(io::Error::other("interrupted")) } else { Ok(()) }
+    }
+}
+
+impl<S: Read> Read for Watched<'_, S> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.check()?;
+        self.stream.read(bytes)
+    }
+}
+
+impl<S: Write> Write for Watched<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.check()?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// Works on a stream until it is done or interrupted.
+fn watched<S, T>(stream: S, work: impl FnOnce(Watched<'_, S>) -> PyResult<T>) -> PyResult<T> {
+    let watch = Watch::default();
+    let done = work(Watched { stream, watch: &watch });
+    done.map_err(|error| watch.why(error))
+}
+
+/// An error of the system as Python has it; others in their own words.
+fn of_system(error: io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, hocket_record::in_words_of_system(&error))),
+        None => Error::new_err(error.to_string()),
     }
 }
 
@@ -40,40 +113,46 @@ fn check(operations: f64, bytes_of_each: f64) -> PyResult<()> {
 
 #[pymethods]
 impl PythonSchedule {
-    /// Reads GOAL.
+    /// Reads a file in any of the forms.
     #[staticmethod]
-    fn from_goal(py: Python<'_>, text: &str, file: &str) -> PyResult<Self> {
-        py.detach(|| from_goal(text, file)).map(Self::new).map_err(raise)
+    fn load(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
+        let name = file.to_string_lossy();
+        let schedule = py.detach(|| {
+            let stream = File::open(&file).map_err(of_system)?;
+            watched(stream, |stream| Schedule::read(stream, &name).map_err(raise))
+        });
+        schedule.map(Self::new)
     }
 
-    /// Reads a schedule in Hocket's own format.
+    /// Reads Hocket's own form.
     #[staticmethod]
-    fn from_json(py: Python<'_>, text: &str, file: &str) -> PyResult<Self> {
-        py.detach(|| Schedule::from_json(text, file)).map(Self::new).map_err(raise)
+    fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Self> {
+        py.detach(|| from_json(text.as_bytes(), name)).map(Self::new).map_err(raise)
     }
 
-    /// Writes the schedule in Hocket's own format.
-    fn as_json(&self, py: Python<'_>) -> PyResult<String> {
-        wire::check_operations(self.operations())?;
-        py.detach(|| write(&*self.0))
+    /// Writes the schedule into a file.
+    fn save(&self, py: Python<'_>, request: &str, file: PathBuf) -> PyResult<()> {
+        self.written(py, request, || File::create(file).map_err(of_system))
     }
 
-    /// Writes the schedule as GOAL; without a machine its reductions and copies take no time.
-    fn as_goal(&self, py: Python<'_>, machine: Option<&str>) -> PyResult<String> {
-        let (reduce, copy) = match machine {
-            None => (0.0, 0.0),
-            Some(machine) => {
-                let platform = read::<MachineRequest>(machine)?.platform().map_err(raise)?;
-                (platform.node.reduce_s_per_byte, platform.node.copy_s_per_byte)
-            }
-        };
-        py.detach(|| to_goal(&self.0, reduce, copy)).map_err(raise)
+    /// Writes the schedule.
+    fn as_bytes<'py>(&self, py: Python<'py>, request: &str) -> PyResult<Bound<'py, PyBytes>> {
+        check(self.0.task_count() as f64, TEXT_BYTES)?;
+        let mut bytes = Vec::new();
+        self.written(py, request, || Ok(&mut bytes))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Refuses to hand so many tasks to Python if there is no memory for them.
+    fn check_data(&self) -> PyResult<()> {
+        wire::check_operations(self.0.task_count() as f64)
     }
 
     /// How the schedule goes to another process.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let make = py.get_type::<Self>().getattr("from_json")?;
-        Ok((make, (self.as_json(py)?, "schedule").into_pyobject(py)?))
+        let text = self.as_bytes(py, "{\"format\":\"json\"}")?.call_method0("decode")?;
+        Ok((make, (text, "schedule").into_pyobject(py)?))
     }
 }
 
@@ -100,10 +179,10 @@ pub fn simulate_schedule(
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: SimulateRequest<ScheduleRequest> = read(request)?;
-    check(schedule.get().operations(), RUNNING_BYTES)?;
     let schedule = schedule.get().0.clone();
     let platform = request.machine.platform().map_err(raise)?;
-    let (ranks, element_bytes) = (schedule.ranks.len(), schedule.element_bytes);
+    let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
+    budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES).map_err(raise)?;
     let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
     let how = request.how(on_trials).map_err(raise)?;
     let found = py.detach(move || {

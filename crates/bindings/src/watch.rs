@@ -53,7 +53,7 @@ impl Watch {
     }
 
     /// Why the work that ended with `error` did: what was seen here, if anything.
-    pub fn why(&self, error: hocket_core::Error) -> PyErr {
-        self.why.take().unwrap_or_else(|| raise(error))
+    pub fn why(&self, error: PyErr) -> PyErr {
+        self.why.take().unwrap_or(error)
     }
 }

@@ -1,163 +1,151 @@
 //! `graph`: tasks of one rank, each of which starts when others have started or ended.
 
+use std::collections::hash_map::Entry;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use rustc_hash::FxHashMap;
+
 use crate::Moment;
 use crate::rank::Rank;
+use crate::step::Step;
+use crate::verbs::Operation;
 
-/// The tasks that a task of a [`Rank::graph`] waits for, by number.
-#[derive(Clone, Copy, Debug)]
-pub struct Waits<'a> {
-    /// Tasks that have to end first.
-    pub ends: &'a [u32],
-    /// Tasks that have to start first.
-    pub starts: &'a [u32],
+/// Tasks of one rank, each with those that wait for it: its followers.
+pub trait Tasks {
+    /// Where a task is to be found.
+    type Place: Copy;
+    /// Calls `each` with the tasks that wait for no other, in the order of their numbers.
+    fn first(&self, each: impl FnMut(Self::Place));
+    /// The number of a task among all.
+    fn number(place: Self::Place) -> u32;
+    /// How many tasks a task waits for.
+    fn waits(&self, place: Self::Place) -> u32;
+    /// What a task does.
+    fn step(&self, place: Self::Place) -> Step;
+    /// Calls `each` with the tasks that wait for the start of this one, in the order of their numbers.
+    fn at_start(&self, place: Self::Place, each: impl FnMut(Self::Place));
+    /// Calls `each` with the tasks that wait for the end of this one, in the order of their numbers.
+    fn at_end(&self, place: Self::Place, each: impl FnMut(Self::Place));
 }
 
 impl Rank<'_> {
-    /// Runs task i of those that wait as `waits` says, each as soon as it can; done when all have ended.
-    pub fn graph<'a, F: Future<Output = ()>, T: FnMut(usize) -> F>(
-        &'a self,
-        waits: impl ExactSizeIterator<Item = Waits<'a>> + Clone,
-        task: T,
-    ) -> Graph<'a, T, F> {
-        Graph::new(self, waits, task)
+    /// Runs all tasks, each as soon as it can; done when all have ended.
+    pub fn graph<T: Tasks>(&self, tasks: T) -> Graph<'_, T> {
+        let waiting = Waiting { joins: FxHashMap::default(), ready: Vec::new() };
+        Graph { rank: self, tasks, waiting, running: None, end: None }
     }
 }
 
 /// Future of [`Rank::graph`].
-pub struct Graph<'r, T, F> {
+pub struct Graph<'r, T: Tasks> {
     rank: &'r Rank<'r>,
-    task: T,
-    /// For each task, the number of tasks that it still waits for.
-    missing: Vec<u32>,
-    at_end: Followers,
-    at_start: Followers,
-    /// When each task can start, as far as known.
-    start: Vec<Option<Moment>>,
-    ready: Vec<u32>,
-    running: Vec<Running<F>>,
+    tasks: T,
+    waiting: Waiting<T::Place>,
+    /// None before the beginning.
+    running: Option<Vec<Running<'r, T::Place>>>,
     end: Option<Moment>,
-    left: usize,
 }
 
-/// For each task, the tasks that wait for it.
-struct Followers {
-    /// The end of each task's followers among all.
-    ends: Vec<u32>,
-    all: Vec<u32>,
+/// Tasks that have not started.
+struct Waiting<P> {
+    /// By number, of those that wait for several others: how many are missing, and when the task can start if the missing
+    /// ones are no later.
+    joins: FxHashMap<u32, (u32, Moment)>,
+    /// Tasks that can start, the next one last, and when.
+    ready: Vec<(P, Moment)>,
 }
 
-impl Followers {
-    /// `waits` gives the tasks that each of `tasks` tasks waits for.
-    fn new<'a>(tasks: usize, waits: impl Iterator<Item = &'a [u32]> + Clone) -> Self {
-        let mut ends = vec![0; tasks + 1];
-        waits.clone().flatten().for_each(|other| ends[*other as usize + 1] += 1);
-        (0..tasks).for_each(|task| ends[task + 1] += ends[task]);
-        let mut all = vec![0; ends[tasks] as usize];
-        for (task, others) in waits.enumerate() {
-            for other in others {
-                let place = &mut ends[*other as usize];
-                all[*place as usize] = task as u32;
-                *place += 1;
-            }
-        }
-        Self { ends, all }
-    }
-
-    /// The places of a task's followers.
-    fn of(&self, task: u32) -> std::ops::Range<usize> {
-        let task = task as usize;
-        let first = if task == 0 { 0 } else { self.ends[task - 1] };
-        first as usize..self.ends[task] as usize
-    }
-}
-
-struct Running<F> {
-    task: u32,
+struct Running<'r, P> {
+    task: P,
     moment: Moment,
-    future: Pin<Box<F>>,
+    operation: Operation<'r, ()>,
 }
 
-impl<'r, F: Future<Output = ()>, T: FnMut(usize) -> F> Graph<'r, T, F> {
-    fn new<'a>(rank: &'r Rank<'r>, waits: impl ExactSizeIterator<Item = Waits<'a>> + Clone, task: T) -> Self {
-        let tasks = waits.len();
-        let missing: Vec<_> = waits.clone().map(|waits| (waits.ends.len() + waits.starts.len()) as u32).collect();
-        Self {
-            rank,
-            task,
-            ready: (0..tasks as u32).rev().filter(|task| missing[*task as usize] == 0).collect(),
-            missing,
-            at_end: Followers::new(tasks, waits.clone().map(|waits| waits.ends)),
-            at_start: Followers::new(tasks, waits.map(|waits| waits.starts)),
-            start: vec![None; tasks],
-            running: Vec::new(),
-            end: None,
-            left: tasks,
-        }
-    }
-
-    fn later(&self, known: Option<Moment>, moment: Moment) -> Option<Moment> {
-        Some(known.map_or(moment, |known| self.rank.later(known, moment)))
-    }
-
-    /// `task` has started or ended at `moment`: each of its `followers` waits for one task less.
-    fn release(&mut self, followers: fn(&Self) -> &Followers, task: u32, moment: Moment) {
-        for place in followers(self).of(task).rev() {
-            let follower = followers(self).all[place];
-            let at = follower as usize;
-            self.start[at] = self.later(self.start[at], moment);
-            self.missing[at] -= 1;
-            if self.missing[at] == 0 {
-                self.ready.push(follower);
+impl<P: Copy> Waiting<P> {
+    /// What each of `followers` waits for has happened at `moment`.
+    fn release<T: Tasks<Place = P>>(
+        &mut self,
+        (rank, tasks): (&Rank<'_>, &T),
+        moment: Moment,
+        followers: impl FnOnce(&T, &mut dyn FnMut(P)),
+    ) {
+        let known = self.ready.len();
+        followers(tasks, &mut |follower| {
+            let waits = tasks.waits(follower);
+            let (missing, moment) =
+                if waits == 1 { (0, moment) } else { self.join(rank, T::number(follower), waits, moment) };
+            if missing == 0 {
+                self.ready.push((follower, moment));
             }
-        }
+        });
+        self.ready[known..].reverse();
     }
 
-    fn start(&mut self, task: u32, begin: Moment) -> Running<F> {
-        let moment = self.start[task as usize].take().unwrap_or(begin);
-        self.release(|graph| &graph.at_start, task, moment);
+    /// The task of this number waits for one less of those that it waits for. Returns how many are missing, and when it can
+    /// start.
+    fn join(&mut self, rank: &Rank<'_>, number: u32, waits: u32, moment: Moment) -> (u32, Moment) {
+        let Entry::Occupied(mut entry) = self.joins.entry(number) else {
+            self.joins.insert(number, (waits - 1, moment));
+            return (waits - 1, moment);
+        };
+        let (missing, known) = entry.get_mut();
+        *missing -= 1;
+        *known = rank.later(*known, moment);
+        if *missing == 0 { entry.remove() } else { *entry.get() }
+    }
+}
+
+impl<'r, T: Tasks> Graph<'r, T> {
+    fn begin(&mut self, moment: Moment) -> Vec<Running<'r, T::Place>> {
+        let ready = &mut self.waiting.ready;
+        self.tasks.first(|task| ready.push((task, moment)));
+        ready.reverse();
+        Vec::new()
+    }
+
+    fn start(&mut self, task: T::Place, moment: Moment) -> Running<'r, T::Place> {
+        self.waiting.release((self.rank, &self.tasks), moment, |tasks, each| tasks.at_start(task, each));
         // Other tasks may start at the same moment, and nothing waits for all of them.
-        let moment = self.rank.branch_of(self.rank.racing(moment), task as usize);
-        Running { task, moment, future: Box::pin((self.task)(task as usize)) }
+        let moment = self.rank.branch_of(self.rank.racing(moment), T::number(task) as usize);
+        Running { task, moment, operation: self.rank.operation(self.tasks.step(task)) }
     }
 
     /// Continues a task. Returns true if the task has ended.
-    fn advance(&mut self, running: &mut Running<F>, cx: &mut Context<'_>) -> bool {
-        let has_ended = self.rank.poll_at(&mut running.moment, running.future.as_mut(), cx).is_ready();
+    fn advance(&mut self, running: &mut Running<'r, T::Place>, cx: &mut Context<'_>) -> bool {
+        let Running { task, moment, operation } = running;
+        let has_ended = self.rank.poll_at(moment, Pin::new(operation), cx).is_ready();
         if has_ended {
-            self.left -= 1;
-            self.release(|graph| &graph.at_end, running.task, running.moment);
-            self.end = self.later(self.end, running.moment);
+            self.waiting.release((self.rank, &self.tasks), *moment, |tasks, each| tasks.at_end(*task, each));
+            self.end = Some(self.end.map_or(*moment, |end| self.rank.later(end, *moment)));
         }
         has_ended
     }
 }
 
-impl<T, F> Unpin for Graph<'_, T, F> {}
+impl<T: Tasks> Unpin for Graph<'_, T> {}
 
-impl<F: Future<Output = ()>, T: FnMut(usize) -> F> Future for Graph<'_, T, F> {
+impl<T: Tasks> Future for Graph<'_, T> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let begin = this.rank.moment();
-        let mut running = std::mem::take(&mut this.running);
+        let mut running = this.running.take().unwrap_or_else(|| this.begin(begin));
         running.retain_mut(|task| !this.advance(task, cx));
-        while let Some(task) = this.ready.pop() {
-            let mut task = this.start(task, begin);
+        while let Some((task, moment)) = this.waiting.ready.pop() {
+            let mut task = this.start(task, moment);
             if !this.advance(&mut task, cx) {
                 running.push(task);
             }
         }
-        this.running = running;
-        if this.left > 0 {
-            this.rank.set_moment(begin);
-            return Poll::Pending;
+        if running.is_empty() {
+            this.rank.set_moment(this.end.unwrap_or(begin));
+            return Poll::Ready(());
         }
-        this.rank.set_moment(this.end.take().unwrap_or(begin));
-        Poll::Ready(())
+        this.running = Some(running);
+        this.rank.set_moment(begin);
+        Poll::Pending
     }
 }

@@ -32,7 +32,7 @@ pub use combinators::{Branch, First, Join, JoinAll, Rest, Started, Winner};
 pub use earliest::Earliest;
 pub use error::{Error, Result};
 pub use executor::{Again, ReadyRanks};
-pub use graph::{Graph, Waits};
+pub use graph::{Graph, Tasks};
 pub use moment::{Moment, Moments, Position, later_s};
 pub use path::{Path, Woken};
 pub use program::{AnyProgram, Fleet, Home, Program, Repeated, check_ranks, run};

@@ -6,7 +6,7 @@ use crate::{Buffer, Span};
 pub type Tag = u32;
 
 /// Where a receive takes its message from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// This rank only.
     Rank(u32),

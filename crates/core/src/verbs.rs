@@ -91,7 +91,7 @@ impl Rank<'_> {
     }
 
     #[inline]
-    fn operation<O>(&self, step: Step) -> Operation<'_, O> {
+    pub(crate) fn operation<O>(&self, step: Step) -> Operation<'_, O> {
         Operation { rank: self, step, state: State::New, output: PhantomData }
     }
 }

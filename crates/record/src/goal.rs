@@ -3,130 +3,154 @@
 //! Source: T. Hoefler, C. Siebert, A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009. Sizes are in bytes,
 //! calculations in nanoseconds. GOAL knows no reductions or copies: they are written as calculations.
 
-use std::fmt::{Arguments, Write as _};
-use std::iter::Peekable;
+use std::fmt::Arguments;
+use std::io::{self, Read, Write};
 
-use hocket_core::{Buffer, Error, Result, Span, budget};
+use hocket_core::{Buffer, Error, Result, Source, Span};
 use rustc_hash::FxHashMap;
 
-use crate::recorder::TASKS_PER_LOOK;
-use crate::schedule::{Action, Schedule, Task};
+use crate::draft::{Action, Draft, Wait};
+use crate::schedule::{Builder, Schedule};
+use crate::words::Words;
 
-/// Writes a schedule as GOAL; reductions and copies cost the given seconds per byte.
+/// Writes a schedule as GOAL, rank by rank; reductions and copies cost the given seconds per byte.
 ///
 /// # Errors
-/// A calculation that takes longer than GOAL can say.
-pub fn to_goal(schedule: &Schedule, reduce_s_per_byte: f64, copy_s_per_byte: f64) -> Result<String> {
-    let mut text = format!("num_ranks {}\n", schedule.ranks.len());
-    for (rank, tasks) in schedule.ranks.iter().enumerate() {
-        let _ = writeln!(text, "\nrank {rank} {{");
-        for (number, task) in tasks.iter().enumerate() {
-            let bytes = |span: &Span| span.len * schedule.element_bytes;
-            let calculation = |time_s: f64| {
-                let nanoseconds = (time_s * 1e9).round();
-                if nanoseconds <= MOST_NANOSECONDS as f64 {
-                    return Ok(nanoseconds);
+/// A calculation that takes longer than GOAL can say, or those of `out`.
+pub fn to_goal(schedule: &Schedule, costs: Costs, mut out: impl Write) -> io::Result<()> {
+    writeln!(out, "num_ranks {}", schedule.ranks())?;
+    let mut draft = Draft::default();
+    for rank in 0..schedule.ranks() {
+        schedule.unpack(rank, &mut draft);
+        writeln!(out, "\nrank {rank} {{")?;
+        for (number, (action, waits)) in draft.tasks().enumerate() {
+            let place = || format!("rank {rank}, task {number}");
+            match costs.operation(action, schedule).map_err(|e| io::Error::other(e.at(place())))? {
+                Operation::Send { bytes, to, tag } => writeln!(out, "l{number}: send {bytes}b to {to} tag {tag}")?,
+                Operation::Recv { bytes, from: Source::Rank(from), tag } => {
+                    writeln!(out, "l{number}: recv {bytes}b from {from} tag {tag}")?;
                 }
-                let text = format!("computes for {time_s:e} s, expected at most 2^53 ns in GOAL");
-                Err(Error::new(text).at(format!("rank {rank}, task {number}")))
-            };
-            let calculates = |bytes: usize, s_per_byte: f64| calculation(bytes as f64 * s_per_byte);
-            let _ = match &task.action {
-                Action::Send { to, tag, data } => {
-                    writeln!(text, "l{number}: send {}b to {to} tag {tag}", bytes(data))
+                Operation::Recv { bytes, from: Source::Any, tag } => {
+                    writeln!(out, "l{number}: recv {bytes}b from -1 tag {tag}")?;
                 }
-                Action::Recv { from, tag, into } => {
-                    writeln!(text, "l{number}: recv {}b from {from} tag {tag}", bytes(into))
-                }
-                Action::Combine { source, .. } => {
-                    writeln!(text, "l{number}: calc {}", calculates(bytes(source), reduce_s_per_byte)?)
-                }
-                Action::Copy { source, .. } => {
-                    writeln!(text, "l{number}: calc {}", calculates(bytes(source), copy_s_per_byte)?)
-                }
-                Action::Compute { time_s } => writeln!(text, "l{number}: calc {}", calculation(*time_s)?),
-            };
-            for other in &task.after {
-                let _ = writeln!(text, "l{number} requires l{other}");
+                Operation::Calc { nanoseconds } => writeln!(out, "l{number}: calc {nanoseconds}")?,
             }
-            for other in &task.after_start {
-                let _ = writeln!(text, "l{number} irequires l{other}");
+            for Wait { is_for_start, other, .. } in waits {
+                let requires = if *is_for_start { "irequires" } else { "requires" };
+                writeln!(out, "l{number} {requires} l{other}")?;
             }
         }
-        text.push_str("}\n");
+        out.write_all(b"}\n")?;
     }
-    Ok(text)
+    Ok(())
 }
 
 /// Reads GOAL; `file` is the name that messages give.
 ///
 /// # Errors
 /// Text that is not GOAL: file, line, and the expected text.
-pub fn from_goal(text: &str, file: &str) -> Result<Schedule> {
-    let words = Words { rest: text, line: 1 }.peekable();
-    let mut reader = Reader { words, line: 1, labels: FxHashMap::default(), tasks: 0 };
-    let schedule = reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.line)))?;
-    schedule.check().map_err(|e| e.at(file))?;
+pub fn from_goal(text: impl Read, file: &str) -> Result<Schedule> {
+    let mut reader = Reader { words: Words::new(text), word: Vec::new(), labels: FxHashMap::default() };
+    let schedule = reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.words.line())))?;
+    schedule.check_messages().map_err(|e| e.at(file))?;
     Ok(schedule)
 }
 
+/// What reductions and copies cost, which GOAL writes as calculations: seconds per byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Costs {
+    /// Of a reduction.
+    pub reduce_s_per_byte: f64,
+    /// Of a copy.
+    pub copy_s_per_byte: f64,
+}
+
+/// An operation of GOAL.
+pub enum Operation {
+    Send { bytes: u64, to: u32, tag: u32 },
+    Recv { bytes: u64, from: Source, tag: u32 },
+    Calc { nanoseconds: u64 },
+}
+
+impl Costs {
+    /// The operation for an action.
+    pub fn operation(self, action: &Action, schedule: &Schedule) -> Result<Operation> {
+        let bytes = |span: Span| (span.len * schedule.element_bytes()) as u64;
+        let calc = |time_s: f64| {
+            let nanoseconds = (time_s * 1e9).round();
+            if nanoseconds > MOST_NANOSECONDS as f64 {
+                return Err(Error::new(format!("computes for {time_s:e} s, expected at most 2^53 ns in GOAL")));
+            }
+            Ok(Operation::Calc { nanoseconds: nanoseconds as u64 })
+        };
+        match *action {
+            Action::Send { to, tag, data } => Ok(Operation::Send { bytes: bytes(data), to, tag }),
+            Action::Recv { from, tag, into } => Ok(Operation::Recv { bytes: bytes(into), from, tag }),
+            Action::Combine { source, .. } => calc(bytes(source) as f64 * self.reduce_s_per_byte),
+            Action::Copy { source, .. } => calc(bytes(source) as f64 * self.copy_s_per_byte),
+            Action::Compute { time_s } => calc(time_s),
+        }
+    }
+}
+
+impl Operation {
+    /// The action of the operation.
+    pub fn action(self) -> Action {
+        let span = |bytes: u64| Span::new(Buffer::Scratch, bytes as usize);
+        match self {
+            Self::Send { bytes, to, tag } => Action::Send { to, tag, data: span(bytes) },
+            Self::Recv { bytes, from, tag } => Action::Recv { from, tag, into: span(bytes) },
+            Self::Calc { nanoseconds } => Action::Compute { time_s: nanoseconds as f64 / 1e9 },
+        }
+    }
+}
+
 /// More ranks than any machine has.
-const MOST_RANKS: usize = 1 << 26;
+pub const MOST_RANKS: usize = 1 << 26;
 /// A message longer than any memory: 2^53 bytes.
-const MOST_BYTES: u64 = 1 << 53;
+pub const MOST_BYTES: u64 = 1 << 53;
 /// A hundred days, counted exactly by a double.
-const MOST_NANOSECONDS: u64 = 1 << 53;
+pub const MOST_NANOSECONDS: u64 = 1 << 53;
 /// Characters that a message shows of a word that is not understood.
 const MOST_SHOWN: usize = 40;
 
-struct Reader<'a> {
-    words: Peekable<Words<'a>>,
-    /// The line of the last word.
-    line: usize,
+struct Reader<R> {
+    words: Words<R>,
+    /// The last word.
+    word: Vec<u8>,
     /// The labels of the rank that is being read, and their tasks in the order of the text.
-    labels: FxHashMap<&'a str, u32>,
-    /// The tasks read so far, of all ranks.
-    tasks: usize,
+    labels: FxHashMap<Box<[u8]>, u32>,
 }
 
-/// A word or a mark, and its line.
-type Word<'a> = (usize, &'a str);
-
-impl<'a> Reader<'a> {
-    fn look(&mut self) -> Result<Option<Word<'a>>> {
-        let open_comment = |line| {
-            self.line = line;
-            Error::new("a comment without end, expected \"*/\"")
-        };
-        self.words.peek().copied().transpose().map_err(open_comment)
+impl<R: Read> Reader<R> {
+    fn peek(&mut self) -> Result<&[u8]> {
+        self.words.peek()
     }
 
-    fn peek(&mut self) -> Result<Option<&'a str>> {
-        Ok(self.look()?.map(|(_, word)| word))
-    }
-
-    fn next(&mut self, expected: Arguments<'_>) -> Result<&'a str> {
-        let Some((line, word)) = self.look()? else {
+    /// Takes the next word, which becomes the last.
+    fn next(&mut self, expected: Arguments<'_>) -> Result<()> {
+        if self.peek()?.is_empty() {
             return Err(Error::new(format!("the text ends here, expected {expected}")));
-        };
-        self.line = line;
-        self.words.next();
-        Ok(word)
+        }
+        self.word.clear();
+        self.word.extend(self.words.peek()?);
+        self.words.take();
+        Ok(())
     }
 
     fn word(&mut self, expected: &str) -> Result<()> {
-        let got = self.next(format_args!("{expected:?}"))?;
-        if got == expected { Ok(()) } else { Err(Error::new(format!("got {}, expected {expected:?}", shown(got)))) }
+        self.next(format_args!("{expected:?}"))?;
+        if self.word == expected.as_bytes() { Ok(()) } else { Err(self.got(format_args!("{expected:?}"))) }
+    }
+
+    /// The last word is not what was expected.
+    fn got(&self, expected: Arguments<'_>) -> Error {
+        Error::new(format!("got {}, expected {expected}", shown(&self.word)))
     }
 
     fn number(&mut self, most: u64, expected: Arguments<'_>) -> Result<u64> {
-        let got = self.next(expected)?;
-        let digits = got.strip_suffix('b').unwrap_or(got);
-        digits
-            .parse()
-            .ok()
-            .filter(|number| *number <= most)
-            .ok_or_else(|| Error::new(format!("got {}, expected {expected}", shown(got))))
+        self.next(expected)?;
+        number(&self.word).filter(|number| *number <= most).ok_or_else(|| self.got(expected))
     }
 
     fn peer(&mut self, size: usize) -> Result<u32> {
@@ -139,99 +163,112 @@ impl<'a> Reader<'a> {
         if size == 0 {
             return Err(Error::new("got 0 ranks, expected at least 1"));
         }
-        let mut ranks: Vec<Option<Vec<Task>>> = vec![None; size];
-        while self.peek()?.is_some() {
+        let (mut builder, mut draft) = (Builder::default(), Draft::default());
+        let (mut scratch, mut are_read) = (vec![0; size], vec![false; size]);
+        while !self.peek()?.is_empty() {
             self.word("rank")?;
             let rank = self.peer(size)? as usize;
-            if ranks[rank].is_some() {
+            if std::mem::replace(&mut are_read[rank], true) {
                 return Err(Error::new(format!("rank {rank} stands here for the second time")));
             }
-            ranks[rank] = Some(self.rank(size)?);
+            self.rank(size, &mut draft)?;
+            builder.set(rank, &draft)?;
+            scratch[rank] = draft.scratch();
         }
-        let ranks: Vec<_> = ranks.into_iter().map(Option::unwrap_or_default).collect();
-        let room = |tasks: &Vec<Task>| tasks.iter().flat_map(Task::spans).map(|span| span.len).max().unwrap_or(0);
-        Ok(Schedule { format: Schedule::FORMAT, element_bytes: 1, scratch: ranks.iter().map(room).collect(), ranks })
+        Ok(builder.schedule(scratch, 1))
     }
 
-    /// The tasks of one rank, which may name later ones.
-    fn rank(&mut self, size: usize) -> Result<Vec<Task>> {
+    /// Reads the tasks of one rank, which may name later ones.
+    fn rank(&mut self, size: usize, draft: &mut Draft) -> Result<()> {
         self.word("{")?;
         self.labels.clear();
-        let mut tasks = Vec::new();
+        draft.clear();
         loop {
-            match self.next(format_args!("a task or \"}}\""))? {
-                "}" => {
-                    tasks.shrink_to_fit();
-                    return in_order(tasks);
+            self.next(format_args!("a task or \"}}\""))?;
+            if self.word == b"}" {
+                return draft.sort();
+            }
+            if self.peek()? == b":" {
+                let label = self.word.as_slice().into();
+                self.word(":")?;
+                self.next(format_args!("send, recv or calc"))?;
+                let task = draft.push(self.action(size)?);
+                if let Some((label, _)) = self.labels.remove_entry(&label) {
+                    return Err(Error::new(format!("label {} stands here for the second time", shown(&label))));
                 }
-                label if self.peek()? == Some(":") => {
-                    self.word(":")?;
-                    let action = self.action(size)?;
-                    if self.labels.insert(label, tasks.len() as u32).is_some() {
-                        return Err(Error::new(format!("label {} stands here for the second time", shown(label))));
-                    }
-                    tasks.push(Task { action, after: Vec::new(), after_start: Vec::new() });
-                    self.tasks += 1;
-                    if self.tasks.is_multiple_of(TASKS_PER_LOOK) {
-                        budget::look()?;
-                    }
-                }
-                label => self.requirement(&mut tasks, label)?,
+                self.labels.insert(label, task);
+            } else if matches!(self.word.as_slice(), b"send" | b"recv" | b"calc") {
+                draft.push(self.action(size)?);
+            } else {
+                self.requirement(draft)?;
             }
         }
     }
 
-    fn requirement(&mut self, tasks: &mut [Task], label: &str) -> Result<()> {
-        let kind = self.next(format_args!("\"requires\" or \"irequires\""))?;
-        if !matches!(kind, "requires" | "irequires") {
-            let (kind, label) = (shown(kind), shown(label));
-            let text = format!("got {kind} after {label}, expected \":\", \"requires\" or \"irequires\"");
-            return Err(Error::new(text));
-        }
-        let other = self.next(format_args!("a label"))?;
-        let find = |name: &str| {
+    /// Reads a requirement, whose first word is the last that was read.
+    fn requirement(&mut self, draft: &mut Draft) -> Result<()> {
+        let label = self.word.clone();
+        self.next(format_args!("\"requires\" or \"irequires\""))?;
+        let is_for_start = match self.word.as_slice() {
+            b"requires" => false,
+            b"irequires" => true,
+            kind => {
+                let (kind, label) = (shown(kind), shown(&label));
+                let text = format!("got {kind} after {label}, expected \":\", \"requires\" or \"irequires\"");
+                return Err(Error::new(text));
+            }
+        };
+        self.next(format_args!("a label"))?;
+        let find = |name: &[u8]| {
             let text = || format!("label {} is not known, expected one of a task above", shown(name));
             self.labels.get(name).copied().ok_or_else(|| Error::new(text()))
         };
-        let (task, other) = (find(label)?, find(other)?);
-        let Task { after, after_start, .. } = &mut tasks[task as usize];
-        let waits_for = if kind == "requires" { after } else { after_start };
-        waits_for.push(other);
+        draft.waits.push(Wait { task: find(&label)?, is_for_start, other: find(&self.word)? });
         Ok(())
     }
 
+    /// Reads an action, whose first word is the last that was read.
     fn action(&mut self, size: usize) -> Result<Action> {
-        let action = match self.next(format_args!("send, recv or calc"))? {
-            "send" => {
-                let data = self.bytes()?;
+        let operation = match self.word.as_slice() {
+            b"send" => {
+                let bytes = self.bytes()?;
                 self.word("to")?;
-                Action::Send { to: self.peer(size)?, tag: self.tag()?, data }
+                Operation::Send { bytes, to: self.peer(size)?, tag: self.tag()? }
             }
-            "recv" => {
-                let into = self.bytes()?;
+            b"recv" => {
+                let bytes = self.bytes()?;
                 self.word("from")?;
-                Action::Recv { from: self.peer(size)?, tag: self.tag()?, into }
+                Operation::Recv { bytes, from: self.source(size)?, tag: self.tag()? }
             }
-            "calc" => {
+            b"calc" => {
                 let nanoseconds = self.number(MOST_NANOSECONDS, format_args!("nanoseconds up to 2^53"))?;
-                Action::Compute { time_s: nanoseconds as f64 / 1e9 }
+                Operation::Calc { nanoseconds }
             }
-            verb => return Err(Error::new(format!("got {}, expected send, recv or calc", shown(verb)))),
+            _ => return Err(self.got(format_args!("send, recv or calc"))),
         };
-        while let Some(resource @ ("cpu" | "nic")) = self.peek()? {
-            self.word(resource)?;
-            self.number(0, format_args!("{resource} 0: ranks have one {resource}"))?;
+        for resource in ["cpu", "nic"] {
+            if self.peek()? == resource.as_bytes() {
+                self.word(resource)?;
+                self.number(0, format_args!("{resource} 0: ranks have one {resource}"))?;
+            }
         }
-        Ok(action)
+        Ok(operation.action())
     }
 
-    fn bytes(&mut self) -> Result<Span> {
-        let bytes = self.number(MOST_BYTES, format_args!("a size in bytes such as 8b"))?;
-        Ok(Span::new(Buffer::Scratch, bytes as usize))
+    fn source(&mut self, size: usize) -> Result<Source> {
+        if self.peek()? == b"-1" {
+            self.word("-1")?;
+            return Ok(Source::Any);
+        }
+        self.peer(size).map(Source::Rank)
+    }
+
+    fn bytes(&mut self) -> Result<u64> {
+        self.number(MOST_BYTES, format_args!("a size in bytes such as 8b"))
     }
 
     fn tag(&mut self) -> Result<u32> {
-        if self.peek()? != Some("tag") {
+        if self.peek()? != b"tag" {
             return Ok(0);
         }
         self.word("tag")?;
@@ -239,87 +276,20 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The number that a word says, which may end with the b of bytes.
+fn number(word: &[u8]) -> Option<u64> {
+    let digits = word.strip_suffix(b"b").unwrap_or(word);
+    let value = |digit: &u8| digit.is_ascii_digit().then(|| u64::from(digit - b'0'));
+    let append = |number: u64, digit: u64| number.checked_mul(10)?.checked_add(digit);
+    let number = digits.iter().try_fold(0, |number, digit| append(number, value(digit)?));
+    number.filter(|_| !digits.is_empty())
+}
+
 /// A word in quotes, cut if it is long.
-fn shown(word: &str) -> String {
+fn shown(word: &[u8]) -> String {
+    let word = String::from_utf8_lossy(word);
     match word.char_indices().nth(MOST_SHOWN) {
         None => format!("{word:?}"),
         Some((end, _)) => format!("{:?}...", &word[..end]),
-    }
-}
-
-/// The tasks, each behind those that it waits for; tasks that do not depend on each other keep their order.
-fn in_order(tasks: Vec<Task>) -> Result<Vec<Task>> {
-    let others = |task: &Task| task.after.iter().chain(&task.after_start).copied().max();
-    if tasks.iter().zip(0..).all(|(task, number)| others(task).is_none_or(|latest| latest < number)) {
-        return Ok(tasks);
-    }
-    let mut missing: Vec<_> = tasks.iter().map(|task| task.after.len() + task.after_start.len()).collect();
-    let mut waiting = vec![Vec::new(); tasks.len()];
-    for (number, task) in tasks.iter().enumerate() {
-        task.after.iter().chain(&task.after_start).for_each(|other| waiting[*other as usize].push(number));
-    }
-    let mut ready: std::collections::BTreeSet<_> = (0..tasks.len()).filter(|task| missing[*task] == 0).collect();
-    let mut place = vec![0; tasks.len()];
-    let mut order = Vec::with_capacity(tasks.len());
-    while let Some(task) = ready.pop_first() {
-        place[task] = order.len() as u32;
-        order.push(task);
-        for other in &waiting[task] {
-            missing[*other] -= 1;
-            if missing[*other] == 0 {
-                ready.insert(*other);
-            }
-        }
-    }
-    if order.len() < tasks.len() {
-        return Err(Error::new("tasks of this rank require each other in a circle"));
-    }
-    let moved = |others: &[u32]| others.iter().map(|other| place[*other as usize]).collect();
-    let task = |number: usize| {
-        let Task { action, after, after_start } = &tasks[number];
-        Task { action: action.clone(), after: moved(after), after_start: moved(after_start) }
-    };
-    Ok(order.into_iter().map(task).collect())
-}
-
-/// The words and marks of a text, without comments. An error is the line of a comment that does not end.
-struct Words<'a> {
-    rest: &'a str,
-    line: usize,
-}
-
-impl<'a> Iterator for Words<'a> {
-    type Item = std::result::Result<Word<'a>, usize>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            self.skip(self.rest.find(|c: char| !c.is_whitespace()));
-            let comment = if self.rest.starts_with("/*") {
-                let Some(end) = self.rest[2..].find("*/") else { return Some(Err(self.line)) };
-                Some(end + 4)
-            } else if self.rest.starts_with("//") || self.rest.starts_with('#') {
-                self.rest.find('\n')
-            } else {
-                return self.word().map(Ok);
-            };
-            self.skip(comment);
-        }
-    }
-}
-
-impl<'a> Words<'a> {
-    /// Goes on at this place, or at the end.
-    fn skip(&mut self, to: Option<usize>) {
-        let (skipped, rest) = self.rest.split_at(to.unwrap_or(self.rest.len()));
-        self.line += skipped.bytes().filter(|byte| *byte == b'\n').count();
-        self.rest = rest;
-    }
-
-    fn word(&mut self) -> Option<Word<'a>> {
-        let is_end = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | ':' | '/');
-        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end.max(1).min(self.rest.len()));
-        self.rest = rest;
-        (!word.is_empty()).then_some((self.line, word))
     }
 }

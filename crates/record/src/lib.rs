@@ -1,10 +1,19 @@
 //! The record world: the actions of each rank, as data. Schedules can be exported, read back, and run in any world.
 
+mod draft;
+mod form;
 mod goal;
-mod program;
+mod goal_binary;
+mod json;
+mod packed;
 mod recorder;
 mod schedule;
+mod words;
 
-pub use goal::{from_goal, to_goal};
+pub use draft::{Action, Draft, Wait};
+pub use form::Form;
+pub use goal::Costs;
+pub use json::{from_json, in_words};
 pub use recorder::record;
-pub use schedule::{Action, Schedule, Task, in_words};
+pub use schedule::{Builder, Schedule};
+pub use words::in_words_of_system;

@@ -1,14 +1,14 @@
 //! Recording a program: every verb becomes a task that waits for the tasks before it on its branch.
 
+use std::ops::Range;
+
 use hocket_core::{
-    AnyProgram, At, Buffer, Call, Error, Features, Moment, Moments, Outcome, Progress, Received, Result, Source, Span,
-    Step, World, budget, check_ranks, run,
+    AnyProgram, At, Buffer, Call, Error, Features, Moment, Moments, Outcome, Progress, Received, Result, Side, Source,
+    Span, Step, World, check_ranks, run,
 };
 
-use crate::schedule::{Action, Schedule, Task};
-
-/// Tasks between two looks at how much memory they take.
-pub(crate) const TASKS_PER_LOOK: usize = 1 << 18;
+use crate::draft::{Action, Draft, Wait};
+use crate::schedule::{Builder, Schedule};
 
 /// Records the actions of `program` in `call`.
 ///
@@ -16,64 +16,63 @@ pub(crate) const TASKS_PER_LOOK: usize = 1 << 18;
 /// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
 /// that do not match; or more tasks than there is memory for.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
-    check_ranks(program, call.ranks, size_of::<Vec<Task>>() + size_of::<usize>())?;
+    check_ranks(program, call.ranks, size_of::<Range<usize>>() + size_of::<usize>())?;
     let recorder = run(program, call, Recorder::new(call.ranks));
     if let Some(failure) = recorder.failure {
         return Err(failure);
     }
-    let mut schedule = Schedule {
-        format: Schedule::FORMAT,
-        element_bytes: call.element_bytes,
-        scratch: recorder.scratch,
-        ranks: recorder.ranks,
-    };
-    fit_receives(&mut schedule)?;
-    Ok(schedule)
+    let schedule = recorder.builder.schedule(recorder.scratch, call.element_bytes);
+    if schedule.is_balanced() { Ok(schedule) } else { fitted(&schedule) }
 }
 
-/// Cuts each receive to the length of its message, which the receiving program need not know in advance.
-fn fit_receives(schedule: &mut Schedule) -> Result<()> {
+/// The schedule with each receive cut to the length of its message, which the receiving program need not know in advance.
+fn fitted(schedule: &Schedule) -> Result<Schedule> {
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
-    for (rank, tasks) in schedule.ranks.iter().enumerate() {
-        for (number, task) in tasks.iter().enumerate() {
-            match task.action {
-                Action::Send { to, tag, data } => sends.push(((rank as u32, to, tag), number as u32, data.len)),
-                Action::Recv { from, tag, .. } => receives.push(((from, rank as u32, tag), number as u32)),
-                _ => {}
-            }
-        }
-    }
+    schedule.each_action(|rank, number, action| match *action {
+        Action::Send { to, tag, data } => sends.push(((rank as u32, to, tag), number as u32, data.len)),
+        Action::Recv { from: Source::Rank(from), tag, .. } => receives.push(((from, rank as u32, tag), number as u32)),
+        _ => {}
+    });
     sends.sort_unstable();
     receives.sort_unstable();
-    let (mut sends, mut unfit) = (sends.into_iter().peekable(), Vec::new());
-    for ((from, rank, tag), number) in receives {
+    let mut sends = sends.into_iter().peekable();
+    let length = |((from, rank, tag), number)| {
         let pair = (from, rank, tag);
         while sends.next_if(|(sent, ..)| *sent < pair).is_some() {}
-        let len = sends.next_if(|(sent, ..)| *sent == pair).map(|(.., len)| len);
-        let Action::Recv { into, .. } = &mut schedule.ranks[rank as usize][number as usize].action else { continue };
-        match len {
-            Some(len) if len <= into.len => into.len = len,
-            _ => unfit.push((rank, number, from, *into)),
+        ((rank, number), sends.next_if(|(sent, ..)| *sent == pair).map(|(.., len)| len))
+    };
+    let mut lengths: Vec<_> = receives.into_iter().map(length).collect();
+    lengths.sort_unstable();
+    let mut lengths = lengths.into_iter();
+    let (mut builder, mut draft) = (Builder::default(), Draft::default());
+    for rank in 0..schedule.ranks() {
+        schedule.unpack(rank, &mut draft);
+        for (number, action) in draft.actions.iter_mut().enumerate() {
+            let Action::Recv { from: Source::Rank(from), into, .. } = action else { continue };
+            match lengths.next() {
+                Some((_, Some(len))) if len <= into.len => into.len = len,
+                _ => {
+                    let text = format!("no message of rank {from} fits this receive of {into}");
+                    return Err(Error::new(text).at(format!("rank {rank}, task {number}")));
+                }
+            }
         }
+        builder.set(rank, &draft)?;
     }
-    match unfit.into_iter().min_by_key(|(rank, number, ..)| (*rank, *number)) {
-        None => Ok(()),
-        Some((rank, number, from, into)) => {
-            let text = format!("rank {rank}, task {number}: no message of rank {from} fits this receive of {into}");
-            Err(Error::new(text))
-        }
-    }
+    let scratch = (0..schedule.ranks()).map(|rank| schedule.scratch(rank)).collect();
+    Ok(builder.schedule(scratch, schedule.element_bytes()))
 }
 
 /// The recorded actions of ranks: each rank runs to its end before the next one begins.
 struct Recorder {
-    ranks: Vec<Vec<Task>>,
+    builder: Builder,
+    ranks: usize,
     scratch: Vec<usize>,
     /// The rank that runs, if any has begun.
     running: Option<usize>,
     has_ended: bool,
-    /// Tasks noted since the latest look at the memory.
-    unseen_tasks: usize,
+    /// The tasks of the rank that runs.
+    draft: Draft,
     groups: Groups,
     failure: Option<Error>,
 }
@@ -81,11 +80,12 @@ struct Recorder {
 impl Recorder {
     fn new(ranks: usize) -> Self {
         Self {
-            ranks: vec![Vec::new(); ranks],
+            builder: Builder::default(),
+            ranks,
             scratch: vec![0; ranks],
             running: None,
             has_ended: true,
-            unseen_tasks: 0,
+            draft: Draft::default(),
             groups: Groups::default(),
             failure: None,
         }
@@ -95,7 +95,7 @@ impl Recorder {
     fn task(&mut self, rank: usize, step: &Step) -> Option<Action> {
         Some(match *step {
             Step::Send { to, data, options } => Action::Send { to: to as u32, tag: options.tag, data },
-            Step::Recv { from: Source::Rank(from), into, tag } => Action::Recv { from, tag, into },
+            Step::Recv { from: from @ Source::Rank(_), into, tag } => Action::Recv { from, tag, into },
             Step::Recv { from: Source::Any, .. } => {
                 self.refuse(
                     rank,
@@ -103,7 +103,9 @@ impl Recorder {
                 );
                 return None;
             }
-            Step::Combine { source, target, side } => Action::combine(source, target, side),
+            Step::Combine { source, target, side } => {
+                Action::Combine { source, target, is_source_left: side == Side::Left }
+            }
             Step::Copy { source, target } if source == target => return None,
             Step::Copy { source, target } => Action::Copy { source, target },
             Step::Compute { time_s } => Action::Compute { time_s },
@@ -125,14 +127,10 @@ impl World for Recorder {
         if let Some(rank) = self.running.filter(|_| !self.has_ended) {
             self.refuse(rank, "never ends");
         }
-        if self.unseen_tasks >= TASKS_PER_LOOK {
-            self.unseen_tasks = 0;
-            self.failure = self.failure.take().or_else(|| budget::look().err());
-        }
         let next = self.running.map_or(0, |rank| rank + 1);
         self.running = Some(next);
         self.has_ended = false;
-        (self.failure.is_none() && next < self.ranks.len()).then_some(next)
+        (self.failure.is_none() && next < self.ranks).then_some(next)
     }
 
     fn issue(&mut self, at: At, step: &Step) -> Progress {
@@ -144,11 +142,10 @@ impl World for Recorder {
         let now = match self.task(at.rank, step) {
             None => at.now,
             Some(action) => {
-                let tasks = &mut self.ranks[at.rank];
-                let after = self.groups.tasks(at.now);
-                tasks.push(Task { action, after, after_start: Vec::new() });
-                self.unseen_tasks += 1;
-                Groups::one(tasks.len() as u32 - 1)
+                let task = self.draft.push(action);
+                let others = self.groups.tasks(at.now);
+                self.draft.waits.extend(others.iter().map(|other| Wait { task, is_for_start: false, other: *other }));
+                Groups::one(task)
             }
         };
         Progress::Done((now, Received { source, len }))
@@ -168,8 +165,11 @@ impl World for Recorder {
 
     fn end(&mut self, rank: usize, _: Moment) {
         self.has_ended = true;
-        self.ranks[rank].shrink_to_fit();
-        self.groups.0.clear();
+        if let Err(error) = self.builder.set(rank, &self.draft) {
+            self.failure.get_or_insert(error);
+        }
+        self.draft.clear();
+        self.groups.lists.clear();
     }
 
     fn moments(&mut self) -> &mut dyn Moments {
@@ -181,42 +181,46 @@ impl World for Recorder {
     }
 }
 
-/// The tasks that a branch's next task waits for. The first word of a moment says whether there are none, one, or
-/// several; the second is the number of the one task, or of the list of tasks here.
+/// The tasks that a branch's next task waits for. The first word of a moment is how many; the second is where their
+/// numbers begin here, or the number of the only one.
 #[derive(Default)]
-struct Groups(Vec<Vec<u32>>);
+struct Groups {
+    lists: Vec<u32>,
+    /// The only task of the moment that was looked at last.
+    only: [u32; 1],
+}
 
 impl Groups {
-    const ONE: u64 = 1;
-    const SEVERAL: u64 = 2;
-
     fn one(task: u32) -> Moment {
-        Moment::of([Self::ONE, u64::from(task)])
+        Moment::of([1, task.into()])
     }
 
-    fn tasks(&self, moment: Moment) -> Vec<u32> {
+    fn tasks(&mut self, moment: Moment) -> &[u32] {
         match moment.words() {
-            [Self::ONE, task] => vec![task as u32],
-            [Self::SEVERAL, list] => self.0[list as usize].clone(),
-            _ => Vec::new(),
+            [1, task] => {
+                self.only = [task as u32];
+                &self.only
+            }
+            [count, start] => &self.lists[start as usize..][..count as usize],
         }
     }
 }
 
 impl Moments for Groups {
     fn later(&mut self, one: Moment, other: Moment) -> Moment {
-        let mut tasks = self.tasks(one);
+        if one == other {
+            return one;
+        }
+        let mut tasks = self.tasks(one).to_vec();
         tasks.extend(self.tasks(other));
         tasks.sort_unstable();
         tasks.dedup();
-        match tasks[..] {
-            [] => Moment::default(),
-            [task] => Self::one(task),
-            _ => {
-                self.0.push(tasks);
-                Moment::of([Self::SEVERAL, self.0.len() as u64 - 1])
-            }
+        if let [task] = tasks[..] {
+            return Self::one(task);
         }
+        let start = self.lists.len();
+        self.lists.extend(&tasks);
+        Moment::of([tasks.len() as u64, start as u64])
     }
 }
 
@@ -240,8 +244,8 @@ mod tests {
         let received = issue(start, Step::Recv { from: Source::Rank(0), into: span, tag: 0 });
         let joined = world.moments().later(sent, received);
         world.issue(At { rank: 0, now: joined }, &Step::Compute { time_s: 1.0 });
-        let after: Vec<_> = world.ranks[0].iter().map(|task| task.after.as_slice()).collect();
-        assert_eq!(after, [&[][..], &[], &[0, 1]]);
+        let waits: Vec<_> = world.draft.waits.iter().map(|wait| (wait.task, wait.other)).collect();
+        assert_eq!(waits, [(2, 0), (2, 1)]);
     }
 
     #[test]

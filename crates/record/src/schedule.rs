@@ -1,205 +1,204 @@
 //! Static schedules: tasks and their dependencies.
 
-use hocket_core::{Buffer, Error, Result, Side, Span, Tag};
+use std::ops::Range;
+
+use hocket_core::{Call, Error, Program, Rank, Result, Source, budget};
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
+
+use crate::draft::{Action, Draft};
+use crate::packed::{Packed, Packer};
 
 /// The tasks of every rank. As a program it runs in any world, see [`hocket_core::Program`].
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Version of this format.
-    pub format: u32,
-    /// Size of an element, in bytes.
-    pub element_bytes: usize,
+    element_bytes: usize,
     /// Elements of working memory of each rank.
-    pub scratch: Vec<usize>,
-    /// The tasks of each rank, every task behind those it waits for.
-    pub ranks: Vec<Vec<Task>>,
+    scratch: Vec<usize>,
+    /// Where the tasks of each rank are.
+    ranks: Vec<Range<usize>>,
+    bytes: Vec<u8>,
+    tasks: u64,
+    /// A sum over all messages, added for the send and taken away for the receive: 0 if each send meets a receive of its
+    /// length.
+    balance: u64,
 }
 
-/// One task of a rank.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Task {
-    /// The action of the task.
-    pub action: Action,
-    /// Earlier tasks of the rank that must have ended.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub after: Vec<u32>,
-    /// Earlier tasks of the rank that must have started.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub after_start: Vec<u32>,
+/// Bytes of tasks between two looks at how much memory they take.
+const BYTES_PER_LOOK: usize = 1 << 20;
+
+/// Puts a schedule together, rank by rank.
+#[derive(Default)]
+pub struct Builder {
+    packer: Packer,
+    ranks: Vec<Range<usize>>,
+    bytes: Vec<u8>,
+    tasks: u64,
+    balance: u64,
+    /// The length of `bytes` at the latest look at memory.
+    seen_bytes: usize,
 }
 
-/// The action of a task.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-#[allow(missing_docs)]
-pub enum Action {
-    Send {
-        to: u32,
-        tag: Tag,
-        #[serde(with = "Piece")]
-        data: Span,
-    },
-    Recv {
-        from: u32,
-        tag: Tag,
-        #[serde(with = "Piece")]
-        into: Span,
-    },
-    /// target = source ∘ target if `is_source_left`, else target ∘ source.
-    Combine {
-        #[serde(with = "Piece")]
-        source: Span,
-        #[serde(with = "Piece")]
-        target: Span,
-        is_source_left: bool,
-    },
-    Copy {
-        #[serde(with = "Piece")]
-        source: Span,
-        #[serde(with = "Piece")]
-        target: Span,
-    },
-    Compute {
-        time_s: f64,
-    },
-}
-
-impl Action {
-    pub(crate) fn combine(source: Span, target: Span, side: Side) -> Self {
-        Self::Combine { source, target, is_source_left: side == Side::Left }
-    }
-}
-
-/// The written form of a [`Span`].
-#[derive(Deserialize, Serialize)]
-#[serde(remote = "Span", deny_unknown_fields)]
-struct Piece {
-    #[serde(with = "BufferName")]
-    buffer: Buffer,
-    offset: usize,
-    len: usize,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(remote = "Buffer", rename_all = "snake_case")]
-enum BufferName {
-    Input,
-    Result,
-    Scratch,
-}
-
-impl Task {
-    /// The pieces of buffers that the action touches.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = &Span> {
-        let spans = match &self.action {
-            Action::Send { data: one, .. } | Action::Recv { into: one, .. } => [Some(one), None],
-            Action::Combine { source, target, .. } | Action::Copy { source, target } => [Some(source), Some(target)],
-            Action::Compute { .. } => [None, None],
-        };
-        spans.into_iter().flatten()
-    }
-}
-
-impl Schedule {
-    /// The version that this program writes and reads.
-    pub const FORMAT: u32 = 1;
-
-    /// Reads the JSON that [`Schedule`] is written as; `file` is the name that messages give.
+impl Builder {
+    /// Gives the tasks of a rank that has none as yet. They must be sorted.
     ///
     /// # Errors
-    /// Not JSON, another format, or a schedule that makes no sense: file, line, and the expected value.
-    pub fn from_json(text: &str, file: &str) -> Result<Self> {
-        let place = |e: &serde_json::Error| format!("{file}:{}:{}", e.line(), e.column());
-        let schedule: Self = serde_json::from_str(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;
-        schedule.check().map_err(|e| e.at(file))?;
-        Ok(schedule)
-    }
-
-    /// Checks that peers and tasks exist, that tasks wait for earlier ones only, and that lengths fit.
-    ///
-    /// # Errors
-    /// The first task that does not make sense.
-    pub fn check(&self) -> Result<()> {
-        if self.format != Self::FORMAT {
-            return Err(Error::new(format!("format: got {}, expected {}", self.format, Self::FORMAT)));
+    /// Tasks of one rank that take more than 2 GiB, or of all ranks that take more memory than there is.
+    pub fn set(&mut self, rank: usize, tasks: &Draft) -> Result<()> {
+        let start = self.bytes.len();
+        self.packer.pack(tasks, &mut self.bytes).map_err(|e| e.at(format!("rank {rank}")))?;
+        if self.ranks.len() <= rank {
+            self.ranks.resize(rank + 1, 0..0);
         }
-        if self.ranks.is_empty() || self.element_bytes == 0 || self.scratch.len() != self.ranks.len() {
-            return Err(Error::new("expected at least one rank, elements of at least 1 B, and scratch for every rank"));
-        }
-        for (rank, tasks) in self.ranks.iter().enumerate() {
-            for (number, task) in tasks.iter().enumerate() {
-                self.check_task(rank, number, task).map_err(|e| e.at(format!("rank {rank}, task {number}")))?;
-            }
-        }
-        self.check_messages()
-    }
-
-    /// Checks that the longest message of each pair and tag fits its longest receive: else it is truncated, whichever
-    /// receive it meets. The run finds messages that meet no receive at all.
-    fn check_messages(&self) -> Result<()> {
-        let mut room = FxHashMap::default();
-        let tasks = || self.ranks.iter().enumerate().flat_map(|(rank, tasks)| tasks.iter().map(move |t| (rank, t)));
-        for (rank, task) in tasks() {
-            if let Action::Recv { from, tag, into } = &task.action {
-                let most = room.entry((*from as usize, rank, *tag)).or_insert(0);
-                *most = into.len.max(*most);
-            }
-        }
-        for (rank, task) in tasks() {
-            let Action::Send { to, tag, data } = &task.action else { continue };
-            let Some(most) = room.get(&(rank, *to as usize, *tag)) else { continue };
-            if data.len > *most {
-                let (sent, most) = (data.len * self.element_bytes, most * self.element_bytes);
-                return Err(Error::new(format!(
-                    "rank {rank} sends {sent} B to rank {to} (tag {tag}), which receives at most {most} B: truncated"
-                )));
-            }
+        self.ranks[rank] = start..self.bytes.len();
+        self.tasks += tasks.actions.len() as u64;
+        self.balance = tasks.actions.iter().map(|action| action.balance(rank)).fold(self.balance, u64::wrapping_add);
+        if self.bytes.len() - self.seen_bytes >= BYTES_PER_LOOK {
+            self.seen_bytes = self.bytes.len();
+            budget::look()?;
         }
         Ok(())
     }
 
-    fn check_task(&self, rank: usize, number: usize, task: &Task) -> Result<()> {
-        if let Some(late) = task.after.iter().chain(&task.after_start).find(|other| **other as usize >= number) {
-            return Err(Error::new(format!("waits for task {late}, expected an earlier one")));
-        }
-        let most = usize::MAX / self.element_bytes / 2;
-        if task.spans().any(|span| span.offset > most || span.len > most) {
-            return Err(Error::new("a span beyond any memory"));
-        }
-        let room = self.scratch[rank];
-        if let Some(span) = task.spans().find(|s| s.buffer == Buffer::Scratch && s.offset + s.len > room) {
-            return Err(Error::new(format!("{span}, expected a span of the rank's scratch of {room} elements")));
-        }
-        match &task.action {
-            Action::Compute { time_s } if !(time_s.is_finite() && *time_s >= 0.0) => {
-                Err(Error::new(format!("computes for {time_s} s, expected a time")))
+    /// The schedule of ranks with so much working memory each, and elements of so many bytes.
+    pub fn schedule(self, scratch: Vec<usize>, element_bytes: usize) -> Schedule {
+        let Self { mut ranks, mut bytes, tasks, balance, .. } = self;
+        ranks.resize(scratch.len(), 0..0);
+        bytes.shrink_to_fit();
+        Schedule { element_bytes, scratch, ranks, bytes, tasks, balance }
+    }
+}
+
+impl Action {
+    /// What the action of a rank adds to [`Schedule::balance`].
+    fn balance(&self, rank: usize) -> u64 {
+        let mixed = |from: u32, to: u32, tag: u32, len: usize| {
+            let pair = (u64::from(from) << 32 | u64::from(to)) ^ u64::from(tag).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let message = mix(pair).wrapping_add(len as u64);
+            mix(message)
+        };
+        match *self {
+            Self::Send { to, tag, data } => mixed(rank as u32, to, tag, data.len),
+            Self::Recv { from: Source::Rank(from), tag, into } => {
+                mixed(from, rank as u32, tag, into.len).wrapping_neg()
             }
-            Action::Combine { source, target, .. } | Action::Copy { source, target } if source.len != target.len => {
-                Err(Error::new(format!("{} elements into {}, expected spans of one length", source.len, target.len)))
-            }
-            Action::Send { to: peer, .. } | Action::Recv { from: peer, .. } if *peer as usize >= self.ranks.len() => {
-                Err(Error::new(format!("peer {peer}, expected a rank below {}", self.ranks.len())))
-            }
-            _ => Ok(()),
+            Self::Recv { from: Source::Any, .. } => 1,
+            Self::Combine { .. } | Self::Copy { .. } | Self::Compute { .. } => 0,
         }
     }
 }
 
-/// The error in JSON text, in the words of JSON and without the place.
-pub fn in_words(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
-    let Some((got, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };
-    let expected = match expected {
-        "u32" | "u64" | "usize" => "a whole number, not negative",
-        "f64" => "a number",
-        "a sequence" => "a list",
-        _ if expected.contains("struct") || expected.contains("enum") => "an object",
-        _ => expected,
-    };
-    format!("{got}, expected {expected}")
+/// The finisher of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+fn mix(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}
+
+impl PartialEq for Schedule {
+    fn eq(&self, other: &Self) -> bool {
+        let sizes = |one: &Self| (one.element_bytes, one.ranks.len(), one.tasks);
+        let all = || 0..self.ranks.len();
+        sizes(self) == sizes(other)
+            && self.scratch == other.scratch
+            && all().all(|rank| self.packed(rank).0 == other.packed(rank).0)
+    }
+}
+
+impl Schedule {
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// Size of an element, in bytes.
+    pub fn element_bytes(&self) -> usize {
+        self.element_bytes
+    }
+
+    /// Elements of working memory of a rank.
+    pub fn scratch(&self, rank: usize) -> usize {
+        self.scratch[rank]
+    }
+
+    /// Number of tasks of all ranks together.
+    pub fn task_count(&self) -> u64 {
+        self.tasks
+    }
+
+    /// Memory that the tasks take, in bytes.
+    pub fn task_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The tasks of a rank, each behind those it waits for.
+    pub fn tasks(&self, rank: usize) -> Draft {
+        let mut draft = Draft::default();
+        self.unpack(rank, &mut draft);
+        draft
+    }
+
+    /// Replaces the content of `draft` by the tasks of a rank.
+    pub fn unpack(&self, rank: usize, draft: &mut Draft) {
+        self.packed(rank).unpack(draft);
+    }
+
+    fn packed(&self, rank: usize) -> Packed<'_> {
+        Packed(&self.bytes[self.ranks[rank].clone()])
+    }
+
+    /// Whether each message certainly meets a receive of its length.
+    pub(crate) fn is_balanced(&self) -> bool {
+        self.balance == 0
+    }
+
+    /// Calls `each` with every action: its rank, its number, and what it does.
+    pub(crate) fn each_action(&self, mut each: impl FnMut(usize, usize, &Action)) {
+        let mut draft = Draft::default();
+        for rank in 0..self.ranks() {
+            self.unpack(rank, &mut draft);
+            draft.actions.iter().enumerate().for_each(|(number, action)| each(rank, number, action));
+        }
+    }
+
+    /// Checks that the longest message of each pair and tag fits its longest receive: else it is truncated, whichever
+    /// receive it meets. The run finds messages that meet no receive at all.
+    ///
+    /// # Errors
+    /// The first message that does not fit.
+    pub fn check_messages(&self) -> Result<()> {
+        if self.is_balanced() {
+            return Ok(());
+        }
+        budget::check(
+            "the messages of this schedule",
+            self.tasks as f64 * size_of::<((Source, usize, u32), usize)>() as f64,
+        )?;
+        let mut room = FxHashMap::default();
+        self.each_action(|rank, _, action| {
+            if let Action::Recv { from, tag, into } = action {
+                let most = room.entry((*from, rank, *tag)).or_insert(0);
+                *most = into.len.max(*most);
+            }
+        });
+        let mut truncated = Ok(());
+        self.each_action(|rank, _, action| {
+            let Action::Send { to, tag, data } = action else { return };
+            let known = |from| room.get(&(from, *to as usize, *tag)).copied();
+            let Some(most) = known(Source::Rank(rank as u32)).max(known(Source::Any)) else { return };
+            if data.len > most && truncated.is_ok() {
+                let (sent, most) = (data.len * self.element_bytes, most * self.element_bytes);
+                truncated = Err(Error::new(format!(
+                    "rank {rank} sends {sent} B to rank {to} (tag {tag}), which receives at most {most} B: truncated"
+                )));
+            }
+        });
+        truncated
+    }
+}
+
+impl Program for Schedule {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
+        r.scratch(self.scratch[r.rank()]);
+        r.graph(self.packed(r.rank())).await;
+    }
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
 import click
 
@@ -24,6 +24,7 @@ from hocket.cli.output import print_json
 from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.requests import complete
+from hocket.schedule import Form
 from hocket.schedule import record as record_call
 from hocket.version import version
 
@@ -35,7 +36,7 @@ __all__ = ["record"]
 @ranks_option(required=True)
 @size_option
 @call_options
-@click.option("--format", "form", type=click.Choice(["goal", "json"]), default="goal", show_default=True)
+@click.option("--format", "form", type=click.Choice(get_args(Form)), default="goal", show_default=True)
 @output_option
 @click.option(
     "--machine",
@@ -49,22 +50,23 @@ def record(
     ranks: int,
     size: int | None,
     call_options: CallOptions,
-    form: Literal["goal", "json"],
+    form: Form,
     output: str | None,
     machine: Machine | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
 ) -> None:
-    """Record what every rank does in a call, as GOAL text for simulators or as JSON."""
+    """Record what every rank does in a call, as GOAL for simulators or as JSON."""
     algorithm = chosen(names, algorithms)
     size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")
     call = call_options.call([algorithm], ranks=ranks, size_bytes=size_bytes)
+    if as_json and form == "goal_binary":
+        raise click.UsageError("--json: got --format goal_binary, which is no text, expected goal or json")
     schedule = record_call(algorithm, call)
-    text = schedule.as_json() if form == "json" else schedule.as_goal(machine=machine)
     if output is not None and files.is_stdout(output):
         output = None
     if output is not None:
-        files.write(output, text)
+        schedule.save(output, format=form, machine=machine)
     if as_json:
         print_json(
             {
@@ -75,11 +77,11 @@ def record(
                 "parameters": complete(algorithm, call.parameters, element_bytes=call.element_bytes),
                 "format": form,
                 "output": output,
-                "schedule": schedule.data if form == "json" else text,
+                "schedule": schedule.data if form == "json" else schedule.as_goal(machine=machine),
                 "version": version(),
             }
         )
     elif output is None:
-        click.echo(text, nl=False)
+        click.echo(schedule.as_bytes(form, machine=machine), nl=False)
     else:
         click.echo(f"{algorithm.label}, {ranks} ranks: {output}")

@@ -66,6 +66,21 @@ def endless(r, c):
     assert "the work: needs at least " in ran.stderr and ran.stderr.count("\n") == 1
 
 
+def test_a_schedule_is_refused_while_it_is_read(tmp_path: Path) -> None:
+    tasks = "\n".join(f"l{number}: calc 1" for number in range(1 << 21))
+    (tmp_path / "long.goal").write_text(f"num_ranks 1\nrank 0 {{\n{tasks}\n}}\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "hocket", "simulate", "schedule", tmp_path / "long.goal"],
+        env={**os.environ, "HOCKET_MEMORY": "100MiB"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "the work: needs at least " in ran.stderr and ran.stderr.count("\n") == 1
+
+
 def test_scratch_is_refused_where_it_would_hold_data(
     bad_input: Callable[..., str], hocket_command: Callable[..., Ran], program_file: Callable[[str], Path]
 ) -> None:

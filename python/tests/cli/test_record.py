@@ -20,6 +20,17 @@ def test_json_goes_to_stdout(hocket_command: Callable[..., Ran]) -> None:
     assert len(json.loads(hocket_command(f"{LINE} --format json").out)["ranks"]) == 4
 
 
+def test_binary_goal_is_written_and_simulated(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    for form in ["goal", "goal_binary"]:
+        hocket_command(f"{LINE} --format {form} -o", tmp_path / form)
+    text, binary = (hocket_command("simulate schedule", tmp_path / form).out for form in ["goal", "goal_binary"])
+    assert binary == text.replace("schedule goal", "schedule goal_binary")
+
+
+def test_binary_goal_is_no_text(bad_input: Callable[..., str]) -> None:
+    assert "--json: got --format goal_binary, which is no text" in bad_input(f"{LINE} --format goal_binary --json")
+
+
 def test_a_file_is_written_at_once(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     path = tmp_path / "ring.goal"
     assert hocket_command(f"{LINE} -o", path).out == f"allreduce/ring, 4 ranks: {path}\n"

@@ -5,7 +5,7 @@ use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Program, Rank};
 use hocket_machine::Machine;
 use hocket_memory::operator;
-use hocket_record::{Schedule, from_goal, record, to_goal};
+use hocket_record::{Costs, Form, Schedule, record};
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 
 /// The schedule of an algorithm; none when its shape depends on timing.
@@ -61,18 +61,23 @@ fn a_schedule_gives_the_results_of_its_program() {
 }
 
 #[test]
-fn goal_and_json_give_the_schedule_back() {
+fn all_forms_give_the_schedule_back() {
     // 1 GB/s: reducing 8 B takes 8 ns, a whole number, so that GOAL loses nothing of the times.
     let platform = platform("1 GB/s");
     let options = Options { engine: Engine::Events, ..Options::default() };
     for entry in CATALOGUE {
         for call in accepted(entry) {
             let Some(schedule) = recorded(entry, &call) else { continue };
-            let json = serde_json::to_string(&schedule).unwrap();
-            assert_eq!(Schedule::from_json(&json, "x.json").unwrap(), schedule);
+            let costs = Costs { reduce_s_per_byte: platform.node.reduce_s_per_byte, copy_s_per_byte: 0.0 };
+            let again = |form, file| {
+                let mut bytes = Vec::new();
+                schedule.write(form, costs, &mut bytes).unwrap();
+                Schedule::read(bytes.as_slice(), file).unwrap()
+            };
+            assert_eq!(again(Form::Json, "x.json"), schedule);
+            let goal = again(Form::Goal, "x.goal");
+            assert_eq!(again(Form::GoalBinary, "x.bin"), goal);
 
-            let text = to_goal(&schedule, platform.node.reduce_s_per_byte, 0.0).unwrap();
-            let goal = from_goal(&text, "x.goal").unwrap();
             let bytes = Call { element_bytes: 1, ..call.clone() };
             let again = hocket_simulate::simulate(&goal, &bytes, &platform, options).unwrap();
             let program = simulate(entry, &call, &platform, options).unwrap();

@@ -2,9 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use hocket_core::{Buffer, Call, Collective, Program, Rank, Span, Winner};
+use hocket_core::{Buffer, Call, Collective, Program, Rank, Source, Span, Winner};
 use hocket_machine::Machine;
-use hocket_record::{Action, Schedule, Task};
+use hocket_record::{Action, Builder, Draft, Schedule, Wait};
 use hocket_simulate::{Engine, Many, Options, Outcome, Platform, Trials, simulate, simulate_trials};
 use proptest::prelude::*;
 
@@ -386,12 +386,12 @@ fn a_rank_that_never_waits_can_be_interrupted() {
 fn schedules() -> impl Strategy<Value = Schedule> {
     let message = (0..4_usize, 0..4_usize, 0..3_usize, 0..3_u32, any::<[u8; 2]>(), any::<bool>());
     prop::collection::vec(message, 1..14).prop_map(|messages| {
-        let mut ranks: Vec<Vec<Task>> = vec![Vec::new(); 4];
+        let mut ranks = vec![Draft::default(); 4];
         let mut push = |rank: usize, action: Action, waits: u8| {
-            let tasks = &mut ranks[rank];
-            let recent = (0..tasks.len() as u32).rev().take(8).enumerate();
-            let after = recent.filter(|(bit, _)| waits >> bit & 1 == 1).map(|(_, task)| task).collect();
-            tasks.push(Task { action, after, after_start: Vec::new() });
+            let task = ranks[rank].push(action);
+            let recent = (0..task).rev().take(8).enumerate();
+            let others = recent.filter(|(bit, _)| waits >> bit & 1 == 1).map(|(_, other)| other);
+            ranks[rank].waits.extend(others.map(|other| Wait { task, is_for_start: false, other }));
         };
         for (from, to, thousands, tag, [sender_waits, receiver_waits], computes) in messages {
             let span = Span::new(Buffer::Scratch, 1000 * thousands);
@@ -399,9 +399,14 @@ fn schedules() -> impl Strategy<Value = Schedule> {
                 push(from, Action::Compute { time_s: 1e-6 * f64::from(tag + 1) }, receiver_waits);
             }
             push(from, Action::Send { to: to as u32, tag: tag / 2, data: span }, sender_waits);
-            push(to, Action::Recv { from: from as u32, tag: tag / 2, into: span }, receiver_waits);
+            push(to, Action::Recv { from: Source::Rank(from as u32), tag: tag / 2, into: span }, receiver_waits);
         }
-        Schedule { format: Schedule::FORMAT, element_bytes: 1, scratch: vec![0; 4], ranks }
+        let mut builder = Builder::default();
+        for (rank, draft) in ranks.iter_mut().enumerate() {
+            draft.sort().unwrap();
+            builder.set(rank, draft).unwrap();
+        }
+        builder.schedule(vec![0; 4], 1)
     })
 }
 

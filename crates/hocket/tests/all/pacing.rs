@@ -140,7 +140,7 @@ fn pairings_and_barriers_that_there_are_not_are_refused_in_one_line() {
 
 /// To whom a rank sends, in order, and how many elements.
 fn sends(schedule: &Schedule, rank: usize) -> Vec<(usize, usize)> {
-    let sends = schedule.ranks[rank].iter().filter_map(|task| match task.action {
+    let sends = schedule.tasks(rank).actions.into_iter().filter_map(|action| match action {
         Action::Send { to, data, .. } => Some((to as usize, data.len)),
         _ => None,
     });

@@ -21,8 +21,8 @@ fn accepted(collective: Collective, name: &str, sizes: [usize; 3], root: usize) 
 /// What is sent from whom to whom.
 fn messages(collective: Collective, name: &str, call: &Call) -> Vec<(usize, usize, Span)> {
     let schedule = record(find(collective, name).unwrap().program(), call).unwrap();
-    let sends = schedule.ranks.iter().enumerate().flat_map(|(rank, tasks)| {
-        tasks.iter().filter_map(move |task| match task.action {
+    let sends = (0..call.ranks).flat_map(|rank| {
+        schedule.tasks(rank).actions.into_iter().filter_map(move |action| match action {
             Action::Send { to, data, .. } => Some((rank, to as usize, data)),
             _ => None,
         })

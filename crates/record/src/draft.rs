@@ -1,0 +1,142 @@
+//! The tasks of one rank while they are put together or taken apart.
+
+use hocket_core::{Buffer, Error, Result, Source, Span, Tag};
+
+/// The action of a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Action {
+    Send {
+        to: u32,
+        tag: Tag,
+        data: Span,
+    },
+    Recv {
+        from: Source,
+        tag: Tag,
+        into: Span,
+    },
+    /// target = source ∘ target if `is_source_left`, else target ∘ source.
+    Combine {
+        source: Span,
+        target: Span,
+        is_source_left: bool,
+    },
+    Copy {
+        source: Span,
+        target: Span,
+    },
+    Compute {
+        time_s: f64,
+    },
+}
+
+impl Action {
+    /// The pieces of buffers that the action touches.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
+        let spans = match *self {
+            Self::Send { data: one, .. } | Self::Recv { into: one, .. } => [Some(one), None],
+            Self::Combine { source, target, .. } | Self::Copy { source, target } => [Some(source), Some(target)],
+            Self::Compute { .. } => [None, None],
+        };
+        spans.into_iter().flatten()
+    }
+}
+
+/// What a task waits for: the start or the end of an earlier task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wait {
+    /// The number of the task that waits.
+    pub task: u32,
+    /// Whether it waits for the other's start only.
+    pub is_for_start: bool,
+    /// The number of the other task.
+    pub other: u32,
+}
+
+/// The tasks of one rank: what they do, and what they wait for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// The action of each task.
+    pub actions: Vec<Action>,
+    /// What the tasks wait for.
+    pub waits: Vec<Wait>,
+}
+
+impl Draft {
+    /// Adds a task that waits for nothing as yet. Returns its number.
+    pub fn push(&mut self, action: Action) -> u32 {
+        self.actions.push(action);
+        self.actions.len() as u32 - 1
+    }
+
+    /// Elements of scratch that the tasks need.
+    pub(crate) fn scratch(&self) -> usize {
+        let spans = self.actions.iter().flat_map(Action::spans).filter(|span| span.buffer == Buffer::Scratch);
+        spans.map(|span| span.offset + span.len).max().unwrap_or(0)
+    }
+
+    /// Removes all tasks.
+    pub fn clear(&mut self) {
+        self.actions.clear();
+        self.waits.clear();
+    }
+
+    /// Puts every task behind those that it waits for, and the waits into the order of the tasks. Tasks that do not depend
+    /// on each other keep their order.
+    ///
+    /// # Errors
+    /// Tasks that wait for each other in a circle.
+    pub fn sort(&mut self) -> Result<()> {
+        if self.waits.iter().any(|wait| wait.other >= wait.task) {
+            let places = self.places()?;
+            let mut actions: Vec<_> = places.iter().zip(&self.actions).collect();
+            actions.sort_unstable_by_key(|(place, _)| **place);
+            self.actions = actions.into_iter().map(|(_, action)| *action).collect();
+            let moved = |task: u32| places[task as usize];
+            self.waits.iter_mut().for_each(|w| *w = Wait { task: moved(w.task), other: moved(w.other), ..*w });
+        }
+        if !self.waits.is_sorted() {
+            self.waits.sort_unstable();
+        }
+        Ok(())
+    }
+
+    /// The place of each task in an order in which none waits for a later one.
+    fn places(&self) -> Result<Vec<u32>> {
+        let tasks = self.actions.len();
+        let mut missing = vec![0; tasks];
+        let mut followers = vec![Vec::new(); tasks];
+        for wait in &self.waits {
+            missing[wait.task as usize] += 1;
+            followers[wait.other as usize].push(wait.task as usize);
+        }
+        let mut ready: std::collections::BTreeSet<_> = (0..tasks).filter(|task| missing[*task] == 0).collect();
+        let mut places = vec![0; tasks];
+        let mut placed = 0;
+        while let Some(task) = ready.pop_first() {
+            places[task] = placed;
+            placed += 1;
+            for follower in &followers[task] {
+                missing[*follower] -= 1;
+                if missing[*follower] == 0 {
+                    ready.insert(*follower);
+                }
+            }
+        }
+        if (placed as usize) < tasks {
+            return Err(Error::new("tasks of this rank require each other in a circle"));
+        }
+        Ok(places)
+    }
+
+    /// Each action, and what it waits for. The waits must be in the order of the tasks.
+    pub fn tasks(&self) -> impl Iterator<Item = (&Action, &[Wait])> {
+        let mut waits = self.waits.as_slice();
+        self.actions.iter().zip(0..).map(move |(action, task)| {
+            let (own, others) = waits.split_at(waits.partition_point(|wait| wait.task <= task));
+            waits = others;
+            (action, own)
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! The written forms of schedules.
+
+use std::io::{self, BufWriter, Read, Write};
+
+use hocket_core::Result;
+use serde::Deserialize;
+
+use crate::goal::{Costs, from_goal, to_goal};
+use crate::goal_binary::{MAGIC, from_goal_binary, to_goal_binary};
+use crate::json::{from_json, to_json};
+use crate::schedule::Schedule;
+use crate::words::unreadable;
+
+/// A written form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// GOAL text.
+    Goal,
+    /// GOAL's binary form.
+    GoalBinary,
+    /// Hocket's own form.
+    Json,
+}
+
+impl Schedule {
+    /// Reads a file: JSON if its name ends in .json, else GOAL, whose binary form tells itself apart.
+    ///
+    /// # Errors
+    /// What is not in the form: file, line, and the expected text.
+    pub fn read(mut stream: impl Read, file: &str) -> Result<Self> {
+        if file.ends_with(".json") {
+            return from_json(io::BufReader::new(stream), file);
+        }
+        let mut start = Vec::new();
+        let magic = MAGIC.to_le_bytes();
+        stream.by_ref().take(magic.len() as u64).read_to_end(&mut start).map_err(|e| unreadable(e).at(file))?;
+        if start == magic { from_goal_binary(stream, file) } else { from_goal(start.chain(stream), file) }
+    }
+
+    /// Writes the schedule; in GOAL, reductions and copies cost as given.
+    ///
+    /// # Errors
+    /// A calculation that takes longer than GOAL can say, or those of `out`.
+    pub fn write(&self, form: Form, costs: Costs, out: impl Write) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 16, out);
+        match form {
+            Form::Goal => to_goal(self, costs, &mut out)?,
+            Form::GoalBinary => to_goal_binary(self, costs, &mut out)?,
+            Form::Json => to_json(self, &mut out)?,
+        }
+        out.flush()
+    }
+}

@@ -1,0 +1,255 @@
+//! Hocket's own form of schedules, which keeps everything.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+
+use hocket_core::{Buffer, Error, Result, Source, Span, Tag};
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::draft::{Action, Draft, Wait};
+use crate::schedule::{Builder, Schedule};
+
+/// The version that this program writes and reads.
+const FORMAT: u32 = 1;
+
+/// Writes a schedule as JSON, rank by rank.
+///
+/// # Errors
+/// Those of `out`.
+pub fn to_json(schedule: &Schedule, mut out: impl Write) -> io::Result<()> {
+    let scratch: Vec<_> = (0..schedule.ranks()).map(|rank| schedule.scratch(rank)).collect();
+    write!(out, "{{\"format\":{FORMAT},\"element_bytes\":{},\"scratch\":", schedule.element_bytes())?;
+    serde_json::to_writer(&mut out, &scratch)?;
+    out.write_all(b",\"ranks\":[")?;
+    let mut draft = Draft::default();
+    for rank in 0..schedule.ranks() {
+        schedule.unpack(rank, &mut draft);
+        let tasks: Vec<_> = draft.tasks().map(|(action, waits)| Task::new(*action, waits)).collect();
+        out.write_all(if rank == 0 { b"" } else { b"," })?;
+        serde_json::to_writer(&mut out, &tasks)?;
+    }
+    out.write_all(b"]}\n")
+}
+
+/// Reads the JSON that [`to_json`] writes; `file` is the name that messages give.
+///
+/// # Errors
+/// Not JSON, another format, or a schedule that makes no sense: file, line, and the expected value.
+pub fn from_json(text: impl Read, file: &str) -> Result<Schedule> {
+    let place = |e: &serde_json::Error| match e.line() {
+        0 => file.to_owned(),
+        line => format!("{file}:{line}:{}", e.column()),
+    };
+    let form: Form = serde_json::from_reader(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;
+    form.schedule().map_err(|e| e.at(file))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    format: u32,
+    element_bytes: usize,
+    scratch: Vec<usize>,
+    ranks: Ranks,
+}
+
+impl Form {
+    fn schedule(self) -> Result<Schedule> {
+        let Self { format, element_bytes, scratch, ranks: Ranks { builder, count } } = self;
+        if format != FORMAT {
+            return Err(Error::new(format!("format: got {format}, expected {FORMAT}")));
+        }
+        if count == 0 || element_bytes == 0 || scratch.len() != count {
+            return Err(Error::new("expected at least one rank, elements of at least 1 B, and scratch for every rank"));
+        }
+        let schedule = builder.schedule(scratch, element_bytes);
+        let mut checked = Ok(());
+        schedule.each_action(|rank, task, action| {
+            if checked.is_ok() {
+                checked = check(action, &schedule, rank).map_err(|e| e.at(format!("rank {rank}, task {task}")));
+            }
+        });
+        checked?;
+        schedule.check_messages()?;
+        Ok(schedule)
+    }
+}
+
+/// Checks what an action of `rank` needs of the rest of the schedule.
+fn check(action: &Action, schedule: &Schedule, rank: usize) -> Result<()> {
+    let most = usize::MAX / schedule.element_bytes() / 2;
+    if action.spans().any(|span| span.offset > most || span.len > most) {
+        return Err(Error::new("a span beyond any memory"));
+    }
+    let room = schedule.scratch(rank);
+    if let Some(span) = action.spans().find(|s| s.buffer == Buffer::Scratch && s.offset + s.len > room) {
+        return Err(Error::new(format!("{span}, expected a span of the rank's scratch of {room} elements")));
+    }
+    match action {
+        Action::Send { to: peer, .. } | Action::Recv { from: Source::Rank(peer), .. }
+            if *peer as usize >= schedule.ranks() =>
+        {
+            Err(Error::new(format!("peer {peer}, expected a rank below {}", schedule.ranks())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The tasks of all ranks, packed as they are read.
+struct Ranks {
+    builder: Builder,
+    count: usize,
+}
+
+impl<'de> Deserialize<'de> for Ranks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_seq(Self { builder: Builder::default(), count: 0 })
+    }
+}
+
+impl<'de> Visitor<'de> for Ranks {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut ranks: A) -> std::result::Result<Self, A::Error> {
+        while let Some(tasks) = ranks.next_element::<Vec<Task>>()? {
+            let draft = draft(self.count, tasks);
+            draft.and_then(|draft| self.builder.set(self.count, &draft)).map_err(de::Error::custom)?;
+            self.count += 1;
+        }
+        Ok(self)
+    }
+}
+
+fn draft(rank: usize, tasks: Vec<Task>) -> Result<Draft> {
+    let mut draft = Draft::default();
+    for Task { action, after, after_start } in tasks {
+        let task = draft.actions.len() as u32;
+        let refused = |why| Err(Error::new(why).at(format!("rank {rank}, task {task}")));
+        if let Some(late) = after.iter().chain(&after_start).find(|other| **other >= task) {
+            return refused(format!("waits for task {late}, expected an earlier one"));
+        }
+        match action {
+            Action::Compute { time_s } if !(time_s.is_finite() && time_s >= 0.0) => {
+                return refused(format!("computes for {time_s} s, expected a time"));
+            }
+            Action::Combine { source, target, .. } | Action::Copy { source, target } if source.len != target.len => {
+                return refused(format!("{} elements into {}, expected spans of one length", source.len, target.len));
+            }
+            _ => {}
+        }
+        draft.push(action);
+        draft.waits.extend(after.into_iter().map(|other| Wait { task, is_for_start: false, other }));
+        draft.waits.extend(after_start.into_iter().map(|other| Wait { task, is_for_start: true, other }));
+    }
+    draft.sort()?;
+    Ok(draft)
+}
+
+/// The written form of a task.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Task {
+    #[serde(with = "ActionForm")]
+    action: Action,
+    /// Earlier tasks of the rank that must have ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after: Vec<u32>,
+    /// Earlier tasks of the rank that must have started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after_start: Vec<u32>,
+}
+
+impl Task {
+    fn new(action: Action, waits: &[Wait]) -> Self {
+        let (ends, starts) = waits.split_at(waits.partition_point(|wait| !wait.is_for_start));
+        let others = |waits: &[Wait]| waits.iter().map(|wait| wait.other).collect();
+        Self { action, after: others(ends), after_start: others(starts) }
+    }
+}
+
+/// The written form of an [`Action`].
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Action", rename_all = "snake_case", deny_unknown_fields)]
+enum ActionForm {
+    Send {
+        to: u32,
+        tag: Tag,
+        #[serde(with = "Piece")]
+        data: Span,
+    },
+    Recv {
+        #[serde(with = "Sender")]
+        from: Source,
+        tag: Tag,
+        #[serde(with = "Piece")]
+        into: Span,
+    },
+    Combine {
+        #[serde(with = "Piece")]
+        source: Span,
+        #[serde(with = "Piece")]
+        target: Span,
+        is_source_left: bool,
+    },
+    Copy {
+        #[serde(with = "Piece")]
+        source: Span,
+        #[serde(with = "Piece")]
+        target: Span,
+    },
+    Compute {
+        time_s: f64,
+    },
+}
+
+/// The written form of a [`Source`]: the number of a rank, or null for any.
+struct Sender;
+
+impl Sender {
+    fn serialize<S: Serializer>(from: &Source, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let rank = if let Source::Rank(rank) = from { Some(rank) } else { None };
+        rank.serialize(serializer)
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Source, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Source::Any, Source::Rank))
+    }
+}
+
+/// The written form of a [`Span`].
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Span", deny_unknown_fields)]
+struct Piece {
+    #[serde(with = "BufferName")]
+    buffer: Buffer,
+    offset: usize,
+    len: usize,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Buffer", rename_all = "snake_case")]
+enum BufferName {
+    Input,
+    Result,
+    Scratch,
+}
+
+/// The error in JSON text, in the words of JSON and without the place.
+pub fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+    let Some((got, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };
+    let expected = match expected {
+        "u32" | "u64" | "usize" => "a whole number, not negative",
+        "f64" => "a number",
+        "a sequence" => "a list",
+        _ if expected.contains("struct") || expected.contains("enum") => "an object",
+        _ => expected,
+    };
+    format!("{got}, expected {expected}")
+}
