@@ -27,7 +27,7 @@ from hocket.simulation import (
 )
 from hocket.sweeps import Grid, Row, Table, sweep
 from hocket.topology import Topology
-from hocket.verification import Verdict, verify, verify_all
+from hocket.verification import Verdict, verify, verify_all, verify_schedule
 
 __all__ = [
     "Algorithm",
@@ -76,4 +76,5 @@ __all__ = [
     "trace_schedule",
     "verify",
     "verify_all",
+    "verify_schedule",
 ]

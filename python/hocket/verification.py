@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
-from hocket.checks import function, mapping, several, shown, whole
+from hocket.checks import function, instance, mapping, several, shown, whole
 from hocket.library import Algorithm, Parameter, as_algorithm
 from hocket.parallel import do_all, ignore
 from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, worded
+from hocket.schedule import Schedule
 
-__all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all"]
+__all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all", "verify_schedule"]
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,22 @@ def verify_all(
     return verdict
 
 
+def verify_schedule(schedule: Schedule) -> Verdict:
+    """Check the messages of a schedule, with eager and with rendezvous sends.
+
+    Are all messages received, has every receive room for its message, and does every rank reach its end? Receives from
+    any source take messages in all orders, or in a sample of many orders.
+
+    What its result should be a schedule does not say; `verify` checks the algorithm that it was recorded from.
+
+    Raises:
+        Error: Not a schedule.
+    """
+    instance("schedule", schedule, Schedule, "hocket.Schedule")
+    answer = json.loads(_native.verify_schedule(schedule.name, schedule.content))
+    return Verdict((_finding("schedule", schedule.name, schedule.content.ranks, answer),))
+
+
 @dataclass(frozen=True)
 class _Task:
     algorithm: Algorithm
@@ -201,16 +219,14 @@ def _check(task: _Task) -> Finding:
         return refusal(algorithm, Call(**call))
 
     answer = ask(_native.verify, request, algorithm, refuses)
+    counterexamples = [_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]]
+    return _finding(algorithm.collective, algorithm.name, task.ranks, {**answer, "counterexamples": counterexamples})
+
+
+def _finding(collective: str, algorithm: str, ranks: int, answer: Mapping[str, Any]) -> Finding:
+    counterexamples = tuple(answer["counterexamples"])
     return Finding(
-        collective=algorithm.collective,
-        algorithm=algorithm.name,
-        ranks=task.ranks,
-        checked=answer["checked"],
-        exploration=answer["exploration"],
-        orders=answer["orders"],
-        overtaking=answer["overtaking"],
-        counterexamples=tuple(_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]),
-        refused=answer["refused"],
+        **{**answer, "counterexamples": counterexamples}, collective=collective, algorithm=algorithm, ranks=ranks
     )
 
 

@@ -8,19 +8,19 @@ mod result;
 mod runnable;
 mod schedule;
 mod topology;
+mod verification;
 mod watch;
 mod wire;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket::cases::{self, Wanted};
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::segments::Pipeline;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Collective, Unit, budget, units};
+use hocket_core::{Collective, Unit, budget, units};
 use hocket_machine::Machine;
 use hocket_memory::Operator;
 use hocket_simulate::{Options, Platform};
@@ -298,83 +298,6 @@ fn accept(request: &str) -> PyResult<String> {
     write(&call.parameters.into_iter().collect::<BTreeMap<_, _>>())
 }
 
-/// What to verify.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct VerifyRequest {
-    collective: String,
-    algorithm: String,
-    ranks: usize,
-    /// Of each parameter, the values to be tried.
-    parameters: BTreeMap<String, Vec<u64>>,
-    count: Option<usize>,
-    root: Option<usize>,
-    element_bytes: usize,
-}
-
-fn call_json(call: &Call) -> Value {
-    let counts: Vec<_> = (0..call.ranks).map(|i| call.count(i)).collect();
-    let count = if counts.iter().all(|count| *count == counts[0]) { json!(counts[0]) } else { json!(counts) };
-    json!({
-        "count": count,
-        "root": call.root,
-        "element_bytes": call.element_bytes,
-        "in_place": call.in_place,
-        "commutative": call.commutative,
-        "parameters": call.parameters.iter().copied().collect::<BTreeMap<_, _>>(),
-    })
-}
-
-/// Verifies an algorithm at one number of ranks. `refuses` gives the precondition of one written in Python: a sentence,
-/// or None, for a call given by keywords.
-#[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None))]
-fn verify(py: Python<'_>, request: &str, program: Option<Py<PyAny>>, refuses: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: VerifyRequest = read(request)?;
-    let collective = request::collective(&request.collective).map_err(raise)?;
-    if request.ranks == 0 || request.ranks > 1 << 16 {
-        return Err(Error::new_err(format!("ranks: got {}, expected 1 to 65536", request.ranks)));
-    }
-    let wanted = Wanted { count: request.count, root: request.root, element_bytes: Some(request.element_bytes) };
-    wanted.check(collective, request.ranks).map_err(raise)?;
-    let runnable = Runnable::new(collective, &request.algorithm, program)?;
-    let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
-    let ranks = request.ranks;
-    let report = py.detach(move || {
-        let calls = cases::combinations(values).into_iter().flat_map(|parameters| {
-            let calls = cases::calls_to_verify(collective, ranks, wanted);
-            calls.map(move |call| Call { parameters: parameters.clone(), ..call })
-        });
-        runnable.verify(calls, refuses.as_ref())
-    })?;
-    let counterexample = report.counterexample.map(|(call, found)| {
-        json!({
-            "collective": request.collective,
-            "algorithm": request.algorithm,
-            "ranks": request.ranks,
-            "call": call_json(&call),
-            "kind": found.kind.name(),
-            "protocol": if found.is_rendezvous { "rendezvous" } else { "eager" },
-            "at_ranks": found.ranks,
-            "step": found.step,
-            "span": found.span,
-            "expected": found.expected,
-            "got": found.got,
-            "details": found.details,
-            "message": found.to_string(),
-        })
-    });
-    write(&json!({
-        "ok": counterexample.is_none(),
-        "checked": report.checked,
-        "refused": report.refused,
-        "exploration": report.exploration.name(),
-        "orders": report.orders,
-        "overtaking": report.overtaking,
-        "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
-    }))
-}
-
 /// Runs an algorithm on real data, one byte string per rank.
 #[pyfunction]
 #[pyo3(signature = (request, data_type, operator, inputs, program = None))]
@@ -440,7 +363,7 @@ mod _native {
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules,
         collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, run, run_with,
-        simulate, simulate_step, steps, verify, version,
+        simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;
@@ -450,6 +373,8 @@ mod _native {
     use crate::schedule::{PythonSchedule, record, simulate_schedule};
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
+    #[pymodule_export]
+    use crate::verification::{verify, verify_schedule};
     #[pymodule_export]
     use crate::wire::Error;
 }

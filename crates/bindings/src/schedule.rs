@@ -36,6 +36,11 @@ impl PythonSchedule {
         Self(Arc::new(schedule))
     }
 
+    /// The schedule itself.
+    pub fn content(&self) -> Arc<Schedule> {
+        self.0.clone()
+    }
+
     fn written<W: Write>(
         &self,
         py: Python<'_>,
@@ -113,6 +118,12 @@ fn check(operations: f64, bytes_of_each: f64) -> PyResult<()> {
 
 #[pymethods]
 impl PythonSchedule {
+    /// Number of ranks.
+    #[getter]
+    fn ranks(&self) -> usize {
+        self.0.ranks()
+    }
+
     /// Reads a file in any of the forms.
     #[staticmethod]
     fn load(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
@@ -179,7 +190,7 @@ pub fn simulate_schedule(
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: SimulateRequest<ScheduleRequest> = read(request)?;
-    let schedule = schedule.get().0.clone();
+    let schedule = schedule.get().content();
     let platform = request.machine.platform().map_err(raise)?;
     let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
     budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES).map_err(raise)?;

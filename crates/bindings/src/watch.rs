@@ -52,8 +52,13 @@ impl Watch {
         if self.is_time(&self.latest_look) { budget::look() } else { Ok(()) }
     }
 
+    /// Why the work was to stop, if it was.
+    pub fn reason(self) -> Option<PyErr> {
+        self.why.into_inner()
+    }
+
     /// Why the work that ended with `error` did: what was seen here, if anything.
-    pub fn why(&self, error: PyErr) -> PyErr {
-        self.why.take().unwrap_or(error)
+    pub fn why(self, error: PyErr) -> PyErr {
+        self.reason().unwrap_or(error)
     }
 }

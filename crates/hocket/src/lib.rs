@@ -8,7 +8,7 @@ mod verification;
 
 pub use price::{Predicted, messages, predict};
 pub use surroundings::surroundings;
-pub use verification::{Report, verify, verify_calls};
+pub use verification::{Report, verify, verify_calls, verify_schedule};
 
 use hocket_algorithms::{Entry, demand};
 use hocket_core::{Call, Result};

@@ -1,8 +1,10 @@
-//! Verifying an algorithm at one number of ranks: every root, several counts, in place, both kinds of operators.
+//! Verifying an algorithm at one number of ranks (every root, several counts, in place, both kinds of operators), or a
+//! schedule.
 
 use hocket_algorithms::Entry;
-use hocket_core::{AnyProgram, Call, Result};
-use hocket_verify::{Counterexample, Exploration, Limits};
+use hocket_core::{AnyProgram, Call, Collective, Result, Source};
+use hocket_record::{Action, Schedule, Unordered};
+use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict, verify_messages};
 
 use crate::cases::{self, Wanted};
 
@@ -73,4 +75,37 @@ pub fn verify_calls(
         report.refused = None;
     }
     report
+}
+
+/// Verifies the messages of a schedule, up to the first counterexample; see [`verify_messages`]. What its data should be a
+/// schedule does not say.
+pub fn verify_schedule(schedule: &Schedule, limits: Limits, is_interrupted: &dyn Fn() -> bool) -> Verdict {
+    let call = Call { element_bytes: schedule.element_bytes(), ..Call::new(Collective::Barrier, schedule.ranks(), 0) };
+    let verdict = verify_messages(schedule, &call, limits, is_interrupted);
+    let counterexample = verdict.counterexample.or_else(|| Some(ambiguity(schedule, schedule.unordered()?)));
+    Verdict { counterexample, ..verdict }
+}
+
+fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Counterexample {
+    let actions = schedule.tasks(rank).actions;
+    let in_words = |action: Action| {
+        let bytes = |len: usize| len * schedule.element_bytes();
+        match action {
+            Action::Send { to, tag, data } => format!("send {} B to rank {to} (tag {tag})", bytes(data.len)),
+            Action::Recv { from: Source::Rank(from), tag, into } => {
+                format!("recv {} B from rank {from} (tag {tag})", bytes(into.len))
+            }
+            _ => "recv from any rank".to_owned(),
+        }
+    };
+    Counterexample {
+        kind: Kind::AmbiguousOrder,
+        is_rendezvous: false,
+        ranks: vec![rank],
+        step: None,
+        span: None,
+        expected: "messages of one pair with one tag one after another, or of one length".to_owned(),
+        got: "both under way at the same time".to_owned(),
+        details: tasks.map(|task| format!("task {task}: {}", in_words(actions[task as usize]))).to_vec(),
+    }
 }

@@ -9,6 +9,7 @@ mod check;
 mod choices;
 mod expression;
 mod finding;
+mod messages;
 mod set;
 mod world;
 
@@ -19,37 +20,57 @@ pub use world::check_room;
 use choices::Choices;
 use expression::Arena;
 use hocket_core::{AnyProgram, Call, run};
+use messages::Messages;
 use world::Symbolic;
 
 /// Runs `program` symbolically and judges it, up to the first counterexample. The call must be valid, see
 /// [`Call::check`].
 pub fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict {
-    let mut exploration = Exploration::Deterministic;
-    let (mut overtaking, mut orders, mut decisions) = (0, 0, 0);
     let mut arena = Arena::new(call.commutative);
+    let mut results = [None, None];
+    let mut overtaking = 0;
+    let verdict = explore(limits, |is_rendezvous, choices| {
+        let world = run(program, call, Symbolic::new(call, is_rendezvous, &mut arena, choices));
+        overtaking = overtaking.max(world.overtaking());
+        world.finding().or_else(|| check::results(&world, &mut results[usize::from(is_rendezvous)]))
+    });
+    Verdict { overtaking, ..verdict }
+}
+
+/// Runs a program for its messages only, up to the first counterexample: a deadlock, a message that is left over, or one
+/// that is longer than its receive. Of the call, only the number of ranks and the size of elements count. When
+/// `is_interrupted` says so, the verdict means nothing.
+pub fn verify_messages(
+    program: &dyn AnyProgram,
+    call: &Call,
+    limits: Limits,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Verdict {
+    explore(limits, |is_rendezvous, choices| {
+        run(program, call, Messages::new(call, is_rendezvous, choices, is_interrupted)).finding()
+    })
+}
+
+/// Tries orders of messages, with eager and with rendezvous sends, up to the first counterexample.
+fn explore(limits: Limits, mut run: impl FnMut(bool, &mut Choices) -> Option<Counterexample>) -> Verdict {
+    let exploration = Exploration::Deterministic;
+    let mut verdict = Verdict { counterexample: None, exploration, orders: 0, decisions: 0, overtaking: 0 };
     for is_rendezvous in [false, true] {
         let mut choices = Choices::new(limits);
-        let mut results = None;
         loop {
-            let world = run(program, call, Symbolic::new(call, is_rendezvous, &mut arena, &mut choices));
-            orders += 1;
-            overtaking = overtaking.max(world.overtaking());
-            let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
-            if let Some(counterexample) = counterexample {
-                return Verdict {
-                    counterexample: Some(counterexample),
-                    exploration: choices.exploration(),
-                    orders,
-                    decisions: decisions + choices.decisions(),
-                    overtaking,
-                };
+            verdict.counterexample = run(is_rendezvous, &mut choices);
+            verdict.orders += 1;
+            if verdict.counterexample.is_some() {
+                verdict.exploration = choices.exploration();
+                verdict.decisions += choices.decisions();
+                return verdict;
             }
             if !choices.advance() {
                 break;
             }
         }
-        decisions += choices.decisions();
-        exploration = exploration.max(choices.exploration());
+        verdict.decisions += choices.decisions();
+        verdict.exploration = verdict.exploration.max(choices.exploration());
     }
-    Verdict { counterexample: None, exploration, orders, decisions, overtaking }
+    verdict
 }

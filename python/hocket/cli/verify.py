@@ -22,8 +22,9 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.library import Algorithm, algorithms_named, is_collective
 from hocket.parallel import workers
+from hocket.schedule import Schedule
 from hocket.units import format_count, format_ranks, format_value, parse_count
-from hocket.verification import Finding, Verdict, verify_all
+from hocket.verification import Finding, Verdict, verify_all, verify_schedule
 from hocket.version import version
 
 __all__ = ["verify"]
@@ -34,7 +35,7 @@ _WRONG = 1
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM]")
+@click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM] | schedule FILE")
 @click.option("--all", "is_all", is_flag=True, help="Check every algorithm.")
 @rank_counts_option
 @click.option(
@@ -64,10 +65,16 @@ def verify(
 ) -> int:
     """Check an algorithm, or all of a collective, at every root, count and operator for each rank count.
 
+    `hocket verify schedule FILE` checks the messages of a schedule instead.
+
     A parameter that is not given has its default, and the other values that it says to try.
 
     The exit status is 0 if all is right and 1 if there is a counterexample.
     """
+    if names[:1] == ("schedule",):
+        if (is_all, ranks, count, root, element, param) != (False, None, None, None, 1, ()):
+            raise click.UsageError("a schedule is a call already, expected no option but --json")
+        return _verify_schedule(names[1:], as_json)
     chosen_ones = _chosen(names, is_all, algorithms)
     rank_counts = ranks or _RANKS
     with workers(jobs) as executor, progress("verifying", len(chosen_ones) * len(rank_counts)) as on_done:
@@ -88,6 +95,20 @@ def verify(
     return 0 if verdict.ok else _WRONG
 
 
+def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
+    if len(files) != 1:
+        raise click.UsageError(f"got {len(files)} files, expected schedule FILE")
+    verdict = verify_schedule(Schedule.load(files[0]))
+    (finding,) = verdict.findings
+    if as_json:
+        print_json(_entry(verdict))
+    else:
+        click.echo(_line(f"schedule {finding.algorithm}", verdict.findings, f"{finding.ranks} ranks"))
+        for counterexample in verdict.counterexamples:
+            click.echo(f"\n{counterexample['message'].rstrip()}")
+    return 0 if verdict.ok else _WRONG
+
+
 def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, ...]) -> tuple[Algorithm, ...]:
     if is_all and names:
         raise click.UsageError("got --all and a name, expected one of them")
@@ -95,8 +116,6 @@ def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         return algorithms
     if not names:
         raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
-    if names[0] == "schedule":
-        raise click.UsageError("a schedule does not say what its result should be, expected the algorithm it is of")
     if len(names) == 1 and is_collective(names[0]):
         return algorithms_named(names[0], (), among=algorithms)
     return (chosen(names, algorithms),)
@@ -132,15 +151,20 @@ def _print_algorithm(findings: tuple[Finding, ...]) -> None:
     refused = [finding.ranks for finding in findings if finding.refused]
     checked = [finding.ranks for finding in findings if not finding.refused]
     calls = sum(finding.checked for finding in findings)
-    result = click.style("WRONG", fg="red", bold=True) if wrong else click.style("ok", fg="green")
     where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
+    line = _line(findings[0].label, findings, f"{where}, {format_count(calls, 'call')}")
+    click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
+
+
+def _line(label: str, findings: tuple[Finding, ...], where: str) -> str:
+    is_wrong = any(finding.counterexamples for finding in findings)
+    result = click.style("WRONG", fg="red", bold=True) if is_wrong else click.style("ok", fg="green")
     overtaking = max(finding.overtaking for finding in findings)
     exploration = _exploration(findings)
-    line = f"{findings[0].label}: {result}, {where}, {format_count(calls, 'call')}, {exploration}"
+    line = f"{label}: {result}, {where}, {exploration}"
     if exploration != "deterministic":
         line += f", {format_count(sum(finding.orders for finding in findings), 'order')} of messages"
-    line += f", {format_count(overtaking, 'overtaking message')}" if overtaking else ""
-    click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
+    return line + (f", {format_count(overtaking, 'overtaking message')}" if overtaking else "")
 
 
 def _describe(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import hocket
 from hocket.examples import ring_allreduce
 from tests.conftest import Ran
@@ -109,8 +111,43 @@ def test_what_is_no_count_root_or_element_is_bad_input(bad_input: Callable[..., 
     assert "expected at most 16777216 elements" in bad_input("verify broadcast chain --ranks 4 --count 999999999999")
 
 
-def test_a_schedule_cannot_be_verified(bad_input: Callable[..., str]) -> None:
-    assert "a schedule does not say what its result should be" in bad_input("verify schedule ring.goal")
+RECEIVED_TWICE = "num_ranks 2 rank 0 { a: recv 8b from 1 b: send 8b to 1 b requires a } rank 1 { "
+SCHEDULES = {
+    "deadlock": f"{RECEIVED_TWICE} a: recv 8b from 0 b: send 8b to 0 b requires a }}",
+    "deadlock (rendezvous sends)": "num_ranks 2 rank 0 { a: send 8b to 1 b: recv 8b from 1 b requires a } "
+    "rank 1 { a: send 8b to 0 b: recv 8b from 0 b requires a }",
+    "left-over message": "num_ranks 2 rank 0 { send 8b to 1 }",
+    "message longer than its receive": "num_ranks 2 rank 0 { a: send 8b to 1 b: send 4b to 1 b requires a } "
+    "rank 1 { a: recv 4b from 0 b: recv 8b from 0 b requires a }",
+    "order of messages depends on timing": "num_ranks 2 rank 0 { send 8b to 1 c: calc 1 d: send 9b to 1 d requires c } "
+    "rank 1 { a: recv 8b from 0 b: recv 9b from 0 b requires a }",
+    # Rank 0 takes the message of rank 2 first, and then waits for another one.
+    "exhaustive, 2 orders of messages": "num_ranks 3 rank 0 { a: recv 8b from -1 b: recv 8b from 2 b requires a } "
+    "rank 1 { send 8b to 0 } rank 2 { send 8b to 0 }",
+}
+
+
+@pytest.mark.parametrize(("found", "text"), SCHEDULES.items(), ids=SCHEDULES)
+def test_what_is_wrong_with_a_schedule_is_found(
+    hocket_command: Callable[..., Ran], tmp_path: Path, found: str, text: str
+) -> None:
+    (tmp_path / "wrong.goal").write_text(text)
+    ran = hocket_command("verify schedule", tmp_path / "wrong.goal")
+    assert ran.status == 1
+    assert ran.out.startswith("schedule wrong.goal: WRONG, ") and found in ran.out
+    told = hocket_command("verify schedule", tmp_path / "wrong.goal", "--json").json
+    assert (told["ok"], len(told["counterexamples"])) == (False, 1)
+
+
+def test_a_recorded_schedule_is_right(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    hocket_command("record allreduce ring --ranks 7 --size 1000B -o", tmp_path / "ring.goal")
+    ran = hocket_command("verify schedule", tmp_path / "ring.goal")
+    assert (ran.status, ran.out) == (0, "schedule ring.goal: ok, 7 ranks, deterministic\n")
+
+
+def test_a_schedule_is_verified_without_further_options(bad_input: Callable[..., str]) -> None:
+    assert "a schedule is a call already" in bad_input("verify schedule ring.goal --ranks 4")
+    assert "got 0 files, expected schedule FILE" in bad_input("verify schedule")
 
 
 def test_orders_of_messages_are_told(hocket_command: Callable[..., Ran]) -> None:

@@ -1,12 +1,13 @@
 //! Every algorithm of the catalogue as a schedule: run again, it does the same.
 
-use hocket::{cases, simulate};
+use hocket::{cases, simulate, verify_schedule};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Program, Rank};
 use hocket_machine::Machine;
 use hocket_memory::operator;
 use hocket_record::{Costs, Form, Schedule, record};
 use hocket_simulate::{Engine, Options, Outcome, Platform};
+use hocket_verify::{Exploration, Limits};
 
 /// The schedule of an algorithm; none when its shape depends on timing.
 fn recorded(entry: &Entry, call: &Call) -> Option<Schedule> {
@@ -84,6 +85,18 @@ fn all_forms_give_the_schedule_back() {
             let same = |a: &Outcome, b: &Outcome| (a.time_s() - b.time_s()).abs() <= 1e-12 * b.time_s();
             assert!(same(&again, &program), "{entry} took {} as GOAL, not {}", again.time_s(), program.time_s());
             assert_eq!((again.messages, again.message_bytes), (program.messages, program.message_bytes));
+        }
+    }
+}
+
+#[test]
+fn a_schedule_of_the_catalogue_is_right() {
+    for entry in CATALOGUE {
+        for call in accepted(entry) {
+            let Some(schedule) = recorded(entry, &call) else { continue };
+            let verdict = verify_schedule(&schedule, Limits::default(), &|| false);
+            assert_eq!(verdict.counterexample, None, "{entry} in {call:?}");
+            assert_eq!(verdict.exploration, Exploration::Deterministic);
         }
     }
 }

@@ -1,0 +1,128 @@
+//! Verification: requests, and verdicts as Python has them.
+
+use std::collections::BTreeMap;
+
+use hocket::cases::{self, Wanted};
+use hocket_core::Call;
+use hocket_verify::{Counterexample, Limits};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::request;
+use crate::runnable::{self, Runnable};
+use crate::schedule::PythonSchedule;
+use crate::watch::Watch;
+use crate::wire::{Error, raise, read, write};
+
+/// What to verify.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VerifyRequest {
+    collective: String,
+    algorithm: String,
+    ranks: usize,
+    /// Of each parameter, the values to be tried.
+    parameters: BTreeMap<String, Vec<u64>>,
+    count: Option<usize>,
+    root: Option<usize>,
+    element_bytes: usize,
+}
+
+fn call_json(call: &Call) -> Value {
+    let counts: Vec<_> = (0..call.ranks).map(|i| call.count(i)).collect();
+    let count = if counts.iter().all(|count| *count == counts[0]) { json!(counts[0]) } else { json!(counts) };
+    json!({
+        "count": count,
+        "root": call.root,
+        "element_bytes": call.element_bytes,
+        "in_place": call.in_place,
+        "commutative": call.commutative,
+        "parameters": call.parameters.iter().copied().collect::<BTreeMap<_, _>>(),
+    })
+}
+
+/// Verifies an algorithm at one number of ranks. `refuses` gives the precondition of one written in Python: a sentence,
+/// or None, for a call given by keywords.
+#[pyfunction]
+#[pyo3(signature = (request, program = None, refuses = None))]
+pub fn verify(
+    py: Python<'_>,
+    request: &str,
+    program: Option<Py<PyAny>>,
+    refuses: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let request: VerifyRequest = read(request)?;
+    let collective = request::collective(&request.collective).map_err(raise)?;
+    if request.ranks == 0 || request.ranks > 1 << 16 {
+        return Err(Error::new_err(format!("ranks: got {}, expected 1 to 65536", request.ranks)));
+    }
+    let wanted = Wanted { count: request.count, root: request.root, element_bytes: Some(request.element_bytes) };
+    wanted.check(collective, request.ranks).map_err(raise)?;
+    let runnable = Runnable::new(collective, &request.algorithm, program)?;
+    let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
+    let ranks = request.ranks;
+    let report = py.detach(move || {
+        let calls = cases::combinations(values).into_iter().flat_map(|parameters| {
+            let calls = cases::calls_to_verify(collective, ranks, wanted);
+            calls.map(move |call| Call { parameters: parameters.clone(), ..call })
+        });
+        runnable.verify(calls, refuses.as_ref())
+    })?;
+    let counterexample = report.counterexample.map(|(call, found)| {
+        let (collective, algorithm) = (&request.collective, &request.algorithm);
+        let place = json!({"collective": collective, "algorithm": algorithm, "ranks": ranks, "call": call_json(&call)});
+        with_finding(place, &found)
+    });
+    write(&json!({
+        "checked": report.checked,
+        "refused": report.refused,
+        "exploration": report.exploration.name(),
+        "orders": report.orders,
+        "overtaking": report.overtaking,
+        "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
+    }))
+}
+
+/// Verifies the messages of a schedule of this name.
+#[pyfunction]
+pub fn verify_schedule(py: Python<'_>, name: &str, schedule: &Bound<'_, PythonSchedule>) -> PyResult<String> {
+    let schedule = schedule.get().content();
+    let verdict = py.detach(|| {
+        let watch = Watch::default();
+        let verdict = hocket::verify_schedule(&schedule, Limits::default(), &|| watch.says_stop());
+        watch.reason().map_or(Ok(verdict), Err)
+    })?;
+    let counterexample = verdict.counterexample.map(|found| {
+        let (algorithm, ranks) = (name, schedule.ranks());
+        with_finding(json!({"collective": "schedule", "algorithm": algorithm, "ranks": ranks, "call": null}), &found)
+    });
+    write(&json!({
+        "checked": 1,
+        "refused": null,
+        "exploration": verdict.exploration.name(),
+        "orders": verdict.orders,
+        "overtaking": 0,
+        "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
+    }))
+}
+
+/// A counterexample: where it is, and what it shows.
+fn with_finding(place: Value, found: &Counterexample) -> Value {
+    let mut entry = place;
+    let finding = json!({
+        "kind": found.kind.name(),
+        "protocol": if found.is_rendezvous { "rendezvous" } else { "eager" },
+        "at_ranks": found.ranks,
+        "step": found.step,
+        "span": found.span,
+        "expected": found.expected,
+        "got": found.got,
+        "details": found.details,
+        "message": found.to_string(),
+    });
+    if let (Value::Object(entry), Value::Object(finding)) = (&mut entry, finding) {
+        entry.extend(finding);
+    }
+    entry
+}

@@ -1,0 +1,310 @@
+//! The messages of a program that has no data: are they all received, and does every rank reach its end?
+
+use std::collections::BTreeMap;
+
+use hocket_core::matching::{Mailboxes, Slots};
+use hocket_core::{At, Buffer, Call, Outcome, Progress, ReadyRanks, Received, Source, Span, Step, Tag, World};
+use rustc_hash::FxHashMap;
+
+use crate::choices::Choices;
+use crate::finding::{Counterexample, Kind};
+
+/// One run of a program: one protocol, one order of messages.
+pub struct Messages<'a> {
+    call: &'a Call,
+    is_rendezvous: bool,
+    choices: &'a mut Choices,
+    mailboxes: Mailboxes<Message, Receive>,
+    slots: Slots<Received>,
+    /// What waits, by slot.
+    waiting: FxHashMap<u32, Waiting>,
+    /// For each rank that has any, the receives to which the order of messages assigns a message: from any source, or posted
+    /// behind such a receive, which may take the message that they would take.
+    undecided: BTreeMap<usize, Vec<Undecided>>,
+    ready: ReadyRanks,
+    has_ended: Vec<bool>,
+    finding: Option<Counterexample>,
+    resumes: u32,
+    is_interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Resumptions of ranks between two looks at whether the user wants to stop.
+const RESUMES_PER_LOOK: u32 = 1 << 16;
+
+struct Message {
+    len: usize,
+    /// The slot of a rendezvous send that waits for the receive.
+    sender: Option<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Receive {
+    slot: u32,
+    room: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Waiting {
+    rank: usize,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Send { to: usize, tag: Tag, len: usize },
+    Recv { from: Source, tag: Tag, room: usize },
+}
+
+struct Undecided {
+    source: Source,
+    tag: Tag,
+    receive: Receive,
+}
+
+impl Undecided {
+    fn accepts(&self, from: u32, tag: Tag) -> bool {
+        self.tag == tag && self.source.accepts(from)
+    }
+}
+
+impl<'a> Messages<'a> {
+    pub fn new(
+        call: &'a Call,
+        is_rendezvous: bool,
+        choices: &'a mut Choices,
+        is_interrupted: &'a dyn Fn() -> bool,
+    ) -> Self {
+        Self {
+            call,
+            is_rendezvous,
+            choices,
+            mailboxes: Mailboxes::new(call.ranks),
+            slots: Slots::default(),
+            waiting: FxHashMap::default(),
+            undecided: BTreeMap::new(),
+            ready: ReadyRanks::all(call.ranks),
+            has_ended: vec![false; call.ranks],
+            finding: None,
+            resumes: 0,
+            is_interrupted,
+        }
+    }
+
+    pub fn finding(self) -> Option<Counterexample> {
+        self.finding
+    }
+
+    fn wait(&mut self, rank: usize, what: What) -> u32 {
+        let slot = self.slots.open();
+        self.waiting.insert(slot, Waiting { rank, what });
+        slot
+    }
+
+    fn finish(&mut self, slot: u32, received: Received) {
+        if let Some(Waiting { rank, .. }) = self.waiting.remove(&slot) {
+            self.slots.fill(slot, received);
+            self.ready.push(rank);
+        }
+    }
+
+    fn send(&mut self, rank: usize, to: usize, len: usize, tag: Tag) -> Progress {
+        let sender = self.is_rendezvous.then(|| self.wait(rank, What::Send { to, tag, len }));
+        let message = Message { len, sender };
+        match self.mailboxes.take_receive(to, rank as u32, tag) {
+            Some(receive) => self.transfer((rank, to), tag, receive, message),
+            None => drop(self.mailboxes.hold(to, rank as u32, tag, message)),
+        }
+        sender.map_or(done(rank), Progress::Waits)
+    }
+
+    fn receive(&mut self, rank: usize, source: Source, room: usize, tag: Tag) -> Progress {
+        let slot = self.wait(rank, What::Recv { from: source, tag, room });
+        let receive = Receive { slot, room };
+        let is_behind = |from: u32| {
+            self.undecided.get(&rank).is_some_and(|earlier| earlier.iter().any(|one| one.accepts(from, tag)))
+        };
+        match source {
+            Source::Rank(from) if !is_behind(from) => match self.mailboxes.take_message(rank, source, tag) {
+                Some((from, message)) => self.transfer((from as usize, rank), tag, receive, message),
+                None => self.mailboxes.wait(rank, source, tag, receive),
+            },
+            _ => self.undecided.entry(rank).or_default().push(Undecided { source, tag, receive }),
+        }
+        Progress::Waits(slot)
+    }
+
+    /// A message meets its receive.
+    fn transfer(&mut self, (from, to): (usize, usize), tag: Tag, receive: Receive, message: Message) {
+        let (len, room) = (message.len, receive.room);
+        if len > room {
+            let text = |len| bytes(self.call, len);
+            self.report(Counterexample {
+                expected: format!("messages of at most {} from rank {from} (tag {tag})", text(room)),
+                got: format!("a message of {}", text(len)),
+                ..self.counterexample(Kind::Truncation, vec![to, from])
+            });
+        }
+        self.finish(receive.slot, Received { source: from as u32, len });
+        if let Some(sender) = message.sender {
+            self.finish(sender, Received { source: to as u32, len });
+        }
+    }
+
+    /// Gives one undecided receive a message. Returns true if there was one that can have one.
+    fn decide(&mut self) -> bool {
+        let mut alternatives = Vec::new();
+        for (rank, receives) in &self.undecided {
+            for (index, receive) in receives.iter().enumerate() {
+                let held = self.mailboxes.unexpected(*rank).map(|(from, tag, _)| (from, tag));
+                let wanted = held.filter(|(from, tag)| receive.accepts(*from, *tag));
+                let is_first = |(from, tag): &(u32, Tag)| !receives[..index].iter().any(|one| one.accepts(*from, *tag));
+                let mut senders: Vec<_> = wanted.filter(is_first).map(|(from, _)| from).collect();
+                senders.sort_unstable();
+                senders.dedup();
+                alternatives.extend(senders.into_iter().map(|from| (*rank, index, from)));
+            }
+        }
+        let choice = match alternatives.len() {
+            0 => return false,
+            1 => 0,
+            several => self.choices.decide(several),
+        };
+        let (rank, index, from) = alternatives[choice];
+        let Some(receives) = self.undecided.get_mut(&rank) else { return false };
+        let Undecided { tag, receive, .. } = receives.remove(index);
+        if let Some((_, message)) = self.mailboxes.take_message(rank, Source::Rank(from), tag) {
+            self.transfer((from as usize, rank), tag, receive, message);
+        }
+        true
+    }
+
+    fn report(&mut self, counterexample: Counterexample) {
+        self.finding.get_or_insert(counterexample);
+    }
+
+    fn counterexample(&self, kind: Kind, ranks: Vec<usize>) -> Counterexample {
+        let (expected, got) = (String::new(), String::new());
+        Counterexample {
+            kind,
+            is_rendezvous: self.is_rendezvous,
+            ranks,
+            step: None,
+            span: None,
+            expected,
+            got,
+            details: Vec::new(),
+        }
+    }
+
+    /// No rank can go on: because all programs have ended, or because some never will.
+    fn conclude(&mut self) {
+        let stuck = self.has_ended.iter().filter(|has_ended| !**has_ended).count();
+        if stuck > 0 {
+            return self.report(self.deadlock(stuck));
+        }
+        let oldest = |rank: usize| Some((rank, self.mailboxes.oldest(rank)?));
+        let Some((rank, (from, tag, message))) = (0..self.call.ranks).find_map(oldest) else { return };
+        let got = format!("a message of {} from rank {from} (tag {tag}) left over", bytes(self.call, message.len));
+        let found = self.counterexample(Kind::LeftOverMessage, vec![rank, from as usize]);
+        self.report(Counterexample { expected: "every message to be received".to_owned(), got, ..found });
+    }
+
+    /// The first circle of ranks that wait for each other, or the first rank that waits for nobody in particular.
+    fn deadlock(&self, stuck: usize) -> Counterexample {
+        const MOST: usize = 8;
+        let mut waits = BTreeMap::new();
+        for (slot, Waiting { rank, what }) in &self.waiting {
+            let earliest = waits.entry(*rank).or_insert((*slot, *what));
+            *earliest = if *slot < earliest.0 { (*slot, *what) } else { *earliest };
+        }
+        let peer = |rank: usize| match waits.get(&rank)?.1 {
+            What::Send { to, .. } => Some(to),
+            What::Recv { from: Source::Rank(from), .. } => Some(from as usize),
+            What::Recv { from: Source::Any, .. } => None,
+        };
+        let mut chain: Vec<_> = waits.keys().take(1).copied().collect();
+        while let Some(next) = chain.last().and_then(|rank| peer(*rank)).filter(|next| waits.contains_key(next)) {
+            if let Some(start) = chain.iter().position(|rank| *rank == next) {
+                chain.drain(..start);
+                break;
+            }
+            chain.push(next);
+        }
+        let line = |rank: &usize| Some(format!("rank {rank} waits: {}", self.in_words(waits.get(rank)?.1)));
+        let details = chain.iter().take(MOST).filter_map(line).collect();
+        Counterexample {
+            expected: "every rank to reach its end".to_owned(),
+            got: format!("{stuck} of {} ranks waiting for ever", self.call.ranks),
+            details,
+            ..self.counterexample(Kind::Deadlock, chain)
+        }
+    }
+
+    fn in_words(&self, what: What) -> String {
+        match what {
+            What::Send { to, tag, len } => format!("send {} to rank {to} (tag {tag})", bytes(self.call, len)),
+            What::Recv { from: Source::Rank(from), tag, room } => {
+                format!("recv {} from rank {from} (tag {tag})", bytes(self.call, room))
+            }
+            What::Recv { from: Source::Any, tag, room } => {
+                format!("recv {} from any rank (tag {tag})", bytes(self.call, room))
+            }
+        }
+    }
+}
+
+fn bytes(call: &Call, len: usize) -> String {
+    format!("{} B", len * call.element_bytes)
+}
+
+fn done(rank: usize) -> Progress {
+    Progress::Done((Default::default(), Received { source: rank as u32, len: 0 }))
+}
+
+impl World for Messages<'_> {
+    fn next(&mut self) -> Option<usize> {
+        self.resumes += 1;
+        if self.resumes.is_multiple_of(RESUMES_PER_LOOK) && (self.is_interrupted)() {
+            return None;
+        }
+        while self.finding.is_none() {
+            if let Some(rank) = self.ready.pop() {
+                return Some(rank);
+            }
+            if !self.decide() {
+                self.conclude();
+                break;
+            }
+        }
+        None
+    }
+
+    fn issue(&mut self, at: At, step: &Step) -> Progress {
+        match *step {
+            Step::Send { to, data, options } => self.send(at.rank, to, data.len, options.tag),
+            Step::Recv { from, into, tag } => self.receive(at.rank, from, into.len, tag),
+            _ => done(at.rank),
+        }
+    }
+
+    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome> {
+        Some((at.now, self.slots.take(ticket)?))
+    }
+
+    fn withdraw(&mut self, rank: usize, ticket: u32) {
+        self.slots.abandon(ticket);
+        self.waiting.remove(&ticket);
+        self.mailboxes.withdraw(rank, |receive| receive.slot == ticket);
+        if let Some(receives) = self.undecided.get_mut(&rank) {
+            receives.retain(|one| one.receive.slot != ticket);
+        }
+    }
+
+    fn scratch(&mut self, _: usize, len: usize) -> Span {
+        Span::new(Buffer::Scratch, len)
+    }
+
+    fn end(&mut self, rank: usize, _: hocket_core::Moment) {
+        self.has_ended[rank] = true;
+    }
+}
