@@ -82,6 +82,7 @@ def record(
             }
         )
     elif output is None:
-        click.echo(schedule.as_bytes(form, machine=machine), nl=False)
+        content = schedule.as_bytes(form, machine=machine)
+        click.echo(content if form == "goal_binary" else content.decode(), nl=False)
     else:
         click.echo(f"{algorithm.label}, {ranks} ranks: {output}")
