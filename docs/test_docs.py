@@ -3,16 +3,19 @@
 In a page, a `code-block` with a caption is a file of that name, and so is a block whose first line is a comment of
 that name. A `console` block is a session: after each `$ ` a command and what it prints, where `...` stands for
 anything. `>>> ` begins a session of Python. A `diff` removes and keeps lines that are there. A block behind a line
-`% not run: ...` is left out. Each page runs in an empty folder.
+`% not run: ...` is left out. Each page runs in an empty folder, where the
+programs beside the interpreter are found.
 """
 
 import contextlib
 import doctest
 import io
 import json
+import os
 import re
 import runpy
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +61,7 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Run a page, from its top to its end."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     names: dict[str, object] = {}
     status = 0
     for block in blocks(page):
