@@ -46,10 +46,16 @@ docs: setup
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees \
 		--builder html docs docs/_build/html
 
-# How fast it is: a few minutes.
-bench: setup
+# How fast it is, by itself and beside other simulators: some ten minutes.
+bench: setup benchmarks/.venv-simgrid/installed
 	cargo bench -p hocket
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/peers.py
+
+# SimGrid compiles for a quarter of an hour, and needs cmake, g++ and boost's headers; without it, others are compared.
+benchmarks/.venv-simgrid/installed: benchmarks/simgrid-constraints.txt
+	$(PYTHON) -m venv $(@D)
+	-PIP_CONSTRAINT=$< $(@D)/bin/python -m pip install --quiet simgrid && touch $@
 
 # Newer versions of what pyproject.toml asks for; needs uv.
 lock:

@@ -1,4 +1,4 @@
-"""How fast Hocket simulates, against its own targets and, when it is installed, against SimGrid in the same run.
+"""How fast Hocket simulates, against its own targets. `peers.py` compares it with other simulators.
 
     .venv/bin/python benchmarks/speed.py [--quick] [--json]
 
@@ -12,22 +12,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
-
-HERE = Path(__file__).parent
-SIMGRID_PYTHON = HERE / ".venv-simgrid" / "bin" / "python"
-SIMGRID_HOWTO = (
-    "SimGrid is not installed: apt-get install cmake g++ libboost-dev, then "
-    "python3 -m venv benchmarks/.venv-simgrid && "
-    "PIP_CONSTRAINT=benchmarks/simgrid-constraints.txt benchmarks/.venv-simgrid/bin/pip install simgrid"
-)
 
 HOCKNEY = """name = "benchmark"
 [network]
@@ -209,37 +199,6 @@ def broadcast(ranks: int, repetitions: int) -> Cost:
     return process_cost([*command, "--ranks", str(ranks), "--size", "8B"], repetitions)
 
 
-def has_simgrid() -> bool:
-    """Whether SimGrid runs where it should be installed."""
-    return (
-        SIMGRID_PYTHON.exists()
-        and subprocess.run([SIMGRID_PYTHON, HERE / "simgrid_allreduce.py", "2", "8"], capture_output=True).returncode
-        == 0
-    )
-
-
-def against_simgrid(ranks: int, size: str, machine: str, torus: list[str], repetitions: int) -> tuple[Cost, Cost]:
-    """Measure recursive doubling end to end: Hocket, then SimGrid, on a cluster or on a torus of these sizes."""
-    command = [sys.executable, "-m", "hocket", "simulate", "allreduce", "recursive_doubling"]
-    ours = process_cost([*command, "--ranks", str(ranks), "--size", f"{size}B", "--machine", machine], repetitions)
-    script = [str(SIMGRID_PYTHON), str(HERE / "simgrid_allreduce.py"), str(ranks), size, *torus]
-    return ours, process_cost(script, repetitions)
-
-
-def peer_cases(quick: bool) -> list[tuple[int, list[str]]]:
-    """Return numbers of ranks, and the sizes of a torus where there is one."""
-    without = [1 << 8, 1 << 10] if quick else [1 << 8, 1 << 10, 1 << 12]
-    return [*((ranks, []) for ranks in without), (256, ["4", "8", "8"]), (1024, ["8", "8", "16"])]
-
-
-def links_file(torus: list[str]) -> str:
-    """Write a machine whose links are shared fairly, as SimGrid's are, and return its path."""
-    sizes = f'dims = [{", ".join(torus)}]\nsharing = "fair"'
-    path = Path(tempfile.gettempdir()) / f"hocket-benchmark-{'x'.join(torus)}.toml"
-    path.write_text(LINKS.replace("dims = [16, 16, 16]", sizes))
-    return str(path)
-
-
 def print_speeds(console: Console, speeds: list[Speed]) -> None:
     """Print the engine's speed beside its targets."""
     table = Table("simulation", "messages", "user time", "M messages/s", "target", "met", title="engine, one core")
@@ -279,21 +238,6 @@ def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
         f"binomial broadcast, {ranks} ranks, end to end: {whole.wall_s:.2f} s, {peak} (target 2 s, 1 GB at 2^20)"
     )
 
-    peers = [] if has_simgrid() else None
-    if peers is None:
-        console.print(SIMGRID_HOWTO)
-    for peer_ranks, torus in () if peers is None else peer_cases(quick):
-        where, size = ("cluster", "8") if not torus else (links_file(torus), "65536")
-        ours, theirs = against_simgrid(peer_ranks, size, where, torus, min(repetitions, 3))
-        messages = peer_ranks * (peer_ranks.bit_length() - 1)
-        ratio = theirs.user_s / ours.user_s
-        network = f"torus {' x '.join(torus)}" if torus else "no contention"
-        facts = {"ranks": peer_ranks, "network": network, "size_bytes": int(size), "messages": messages}
-        peers.append({**facts, "hocket": asdict(ours), "simgrid": asdict(theirs)})
-        console.print(
-            f"recursive doubling {size} B, P = {peer_ranks}, {network}, end to end, user time: "
-            f"Hocket {ours.user_s:.2f} s, SimGrid {theirs.user_s:.2f} s: {ratio:.1f} times"
-        )
     if as_json:
         click.echo(
             json.dumps(
@@ -302,7 +246,6 @@ def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
                     "trials": trials,
                     "broadcast": asdict(whole),
                     "hops_per_s": hops,
-                    "simgrid": peers,
                 }
             )
         )

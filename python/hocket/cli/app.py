@@ -50,7 +50,7 @@ _SUMMARIES = {
     "list": "List the algorithms, of one COLLECTIVE or of all.",
     "machines": "List the machines that come with Hocket, or print the file of one, to be copied and changed.",
     "mpi": "Run algorithms of the catalogue inside real MPI programs.",
-    "record": "Record what every rank does in a call, as GOAL text for simulators or as JSON.",
+    "record": "Record what every rank does in a call, as GOAL for simulators or as JSON.",
     "replay": "Replay the TRACE of an MPI program on a machine: when is the last rank done?",
     "show": "Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.",
     "simulate": "Simulate a call of an algorithm on a machine: when does the last rank end?",
