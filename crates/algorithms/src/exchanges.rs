@@ -1,8 +1,14 @@
-//! The best number of redundant exchanges: `T=auto`. The jitter page of the docs derives the formulas.
+//! The best number of redundant exchanges: `T=auto`.
+//!
+//! A few seeded trials of the equations of the redundant butterfly (see the jitter page of the docs) give the time for all T
+//! at once: the state after exchange T is the same however many follow.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket_core::{Call, Result};
+use hocket_core::{Call, Result, later_s};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use crate::automatic::{Automatic, Decide, Surroundings};
 use crate::redundancy::EXCHANGES;
@@ -10,25 +16,27 @@ use crate::redundancy::EXCHANGES;
 /// The T of the least expected time on a machine with Poisson noise; 0 without noise.
 pub const AUTOMATIC: Automatic = Automatic { parameter: EXCHANGES.name, on };
 
-/// Durations of noise, at most, by which a result is expected to be late.
-const MOST_DURATIONS: u32 = 6;
-/// From here on a result is late for certain, so that powers need not be larger.
-const MOST_HAZARD: f64 = 4.0;
-const MOST_CLASSES: u64 = 64;
+/// Exchanges of ranks in all trials together, about: a tenth of a second.
+const MOST_UPDATES: usize = 1 << 25;
+const LEAST_TRIALS: usize = 16;
+const MOST_TRIALS: usize = 1000;
 
 fn on(surroundings: &Surroundings) -> Result<Decide> {
     let Some(noise) = surroundings.noise.clone()? else { return Ok(Arc::new(|_| 0)) };
     let messages = surroundings.messages.clone()?;
+    let known = Mutex::new(HashMap::new());
     Ok(Arc::new(move |call: &Call| {
+        let steps = call.ranks.ilog2();
         let transfer_s = (messages.transfer_s)(call.size_bytes());
         let exchanges = Exchanges {
-            steps: call.ranks.ilog2(),
+            steps,
             transfer_s,
             overhead_s: messages.overhead_s,
             duration_s: noise.duration_s,
             hit: -(-transfer_s / noise.interval_s).exp_m1(),
         };
-        exchanges.best().into()
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry((steps, transfer_s.to_bits())).or_insert_with(|| exchanges.best())
     }))
 }
 
@@ -47,82 +55,93 @@ struct Exchanges {
 }
 
 impl Exchanges {
-    /// The T of the least expected time.
-    fn best(&self) -> u32 {
+    /// The T of the least mean time.
+    fn best(&self) -> u64 {
         if self.overhead_s == 0.0 {
-            return self.steps;
+            return self.steps.into();
         }
-        let by_time = |a: &u32, b: &u32| self.expected_s(*a).total_cmp(&self.expected_s(*b));
-        (0..=self.steps).min_by(by_time).unwrap_or(0)
+        let updates = (2 * self.steps as usize) << self.steps;
+        let trials = (MOST_UPDATES / updates.max(1)).clamp(LEAST_TRIALS, MOST_TRIALS);
+        let mut sums_s = vec![0.0; self.steps as usize + 1];
+        let mut ranks = Ranks { times_s: vec![0.0; 1 << self.steps], next_s: vec![0.0; 1 << self.steps] };
+        for trial in 0..trials {
+            self.add_trial(trial as u64, &mut ranks, &mut sums_s);
+        }
+        let times_s = (0..).zip(&sums_s);
+        times_s.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(exchanges, _)| exchanges)
     }
 
-    /// f(T): the expected time beyond that without noise and without redundant exchanges.
-    fn expected_s(&self, exchanges: u32) -> f64 {
-        let late_s = self.duration_s * (1..=MOST_DURATIONS).map(|m| self.late(m, exchanges)).sum::<f64>();
-        if exchanges == 0 {
-            return late_s;
+    /// Adds to each sum the time with so many redundant exchanges.
+    fn add_trial(&self, trial: u64, ranks: &mut Ranks, sums_s: &mut [f64]) {
+        let mut hits = Hits { random: ChaCha8Rng::seed_from_u64(trial), missed_ln: libm::log1p(-self.hit) };
+        let [plain_s, late_s] = [self.transfer_s, self.transfer_s + self.duration_s];
+        ranks.times_s.fill(0.0);
+        for step in 0..self.steps {
+            let own = |own_s: f64, other_s: f64, transfer_s: f64| later_s(own_s, other_s) + transfer_s;
+            ranks.meet(step, &mut hits, [plain_s, late_s], own);
         }
-        let steps = f64::from(self.steps);
-        let any_hit = -(-steps.exp2() * self.hit * steps).exp_m1();
-        f64::from(exchanges) * self.overhead_s + any_hit * (self.transfer_s - self.overhead_s).max(0.0) + late_s
+        sums_s[0] += ranks.latest_s();
+        for (exchange, sum_s) in (0..).zip(&mut sums_s[1..]) {
+            let copy = |own_s: f64, other_s: f64, transfer_s: f64| {
+                let (sent_s, copied_s) = (own_s + self.overhead_s, other_s + transfer_s);
+                if copied_s < sent_s { copied_s } else { sent_s }
+            };
+            ranks.meet(exchange, &mut hits, [plain_s, late_s], copy);
+            *sum_s += ranks.latest_s();
+        }
     }
+}
 
-    /// P(N_T >= m).
-    fn late(&self, durations: u32, exchanges: u32) -> f64 {
-        if exchanges == 0 {
-            let fewest = (1..=durations).map(|m| self.paths(m)).fold(f64::INFINITY, f64::min);
-            return -(-fewest).exp_m1();
-        }
-        if durations == 1 {
-            return self.all_classes(exchanges, self.steps, 1);
-        }
-        let left = self.steps.saturating_sub(exchanges).max(1);
-        let classes = 1 << exchanges;
-        -(-(classes as f64) * f64::from(left * left) * power(self.hazard(self.steps, durations), classes)).exp_m1()
-    }
+/// The times of all ranks.
+struct Ranks {
+    times_s: Vec<f64>,
+    /// Room for the times after an exchange.
+    next_s: Vec<f64>,
+}
 
-    /// The mean number of paths from the first step to the last with so many hits.
-    fn paths(&self, hits: u32) -> f64 {
-        let (ranks, p) = (f64::from(self.steps).exp2(), self.hit);
-        if hits == 1 {
-            return ranks * p * f64::from(self.steps);
-        }
-        let with_gap = |g: u32| {
-            let places = f64::from(self.steps - g) * binomial(g - 1, hits - 2);
-            places * p.powf(f64::from(hits)) * f64::from(g).exp2()
-        };
-        ranks * (hits - 1..self.steps).map(with_gap).sum::<f64>()
-    }
-
-    /// phi_T: the probability that all ranks of one of so many classes, with so many steps, are held up.
-    fn all_classes(&self, exchanges: u32, steps: u32, classes: u64) -> f64 {
-        if exchanges == 0 || steps == 0 {
-            let cases = (classes as f64 * f64::from(steps.max(1))).powf(1.0 / classes as f64);
-            return -(-cases * self.hazard(steps, 1)).exp_m1();
-        }
-        let not_first = (-f64::from(steps - 1).exp2() * self.hit).exp();
-        (1.0 - not_first * (1.0 - self.all_classes(exchanges - 1, steps - 1, 2 * classes))).powi(2)
-    }
-
-    /// h: a rank is not held up by so many durations, after so many steps, with probability exp(-h).
-    fn hazard(&self, steps: u32, durations: u32) -> f64 {
-        let mut at_least = vec![0.0; durations as usize + 1];
-        at_least[0] = 1.0;
-        for _ in 0..steps {
-            let worse: Vec<f64> = at_least.iter().map(|x: &f64| 1.0 - (1.0 - x).powi(2)).collect();
-            for m in 1..at_least.len() {
-                at_least[m] = worse[m] + self.hit * (worse[m - 1] - worse[m]);
+impl Ranks {
+    /// Each rank meets the rank whose number differs in this bit, after transfers of these lengths: without a hit, and with
+    /// one. `after` gives a rank's time after its own, that of the other rank, and the length of the transfer.
+    fn meet(&mut self, bit: u32, hits: &mut Hits, transfers_s: [f64; 2], after: impl Fn(f64, f64, f64) -> f64) {
+        let Self { times_s, next_s } = self;
+        let [plain_s, late_s] = transfers_s;
+        let half = 1 << bit;
+        for (now, next) in times_s.chunks_exact(2 * half).zip(next_s.chunks_exact_mut(2 * half)) {
+            let (lower, upper) = now.split_at(half);
+            let (next_lower, next_upper) = next.split_at_mut(half);
+            for rank in 0..half {
+                next_lower[rank] = after(lower[rank], upper[rank], plain_s);
+                next_upper[rank] = after(upper[rank], lower[rank], plain_s);
             }
         }
-        -(-at_least[durations as usize].min(1.0 - 1e-12)).ln_1p()
+        hits.each(times_s.len(), |rank| next_s[rank] = after(times_s[rank], times_s[rank ^ half], late_s));
+        std::mem::swap(times_s, next_s);
+    }
+
+    fn latest_s(&self) -> f64 {
+        self.times_s.iter().copied().fold(0.0, later_s)
     }
 }
 
-fn power(hazard: f64, classes: u64) -> f64 {
-    hazard.min(MOST_HAZARD).powf(classes.min(MOST_CLASSES) as f64)
+/// Which transfers noise hits.
+struct Hits {
+    random: ChaCha8Rng,
+    /// The logarithm of the probability that a transfer is not hit.
+    missed_ln: f64,
 }
 
-/// In how many ways k of n can be chosen.
-fn binomial(n: u32, k: u32) -> f64 {
-    (0..k).fold(1.0, |ways, i| ways * f64::from(n - i) / f64::from(i + 1))
+impl Hits {
+    /// Calls `hit` with those of so many transfers that are hit. The gaps between them are geometrically distributed.
+    fn each(&mut self, transfers: usize, mut hit: impl FnMut(usize)) {
+        let mut next = self.gap();
+        while next < transfers {
+            hit(next);
+            next = next.saturating_add(1).saturating_add(self.gap());
+        }
+    }
+
+    fn gap(&mut self) -> usize {
+        let uniform = ((self.random.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53);
+        (libm::log(uniform) / self.missed_ln) as usize
+    }
 }

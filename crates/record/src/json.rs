@@ -12,6 +12,9 @@ use crate::schedule::{Builder, Schedule};
 
 /// The version that this program writes and reads.
 const FORMAT: u32 = 1;
+/// More elements than any buffer has.
+const MOST_ELEMENTS: usize = 1 << 53;
+const BEYOND_MEMORY: &str = "a span beyond any memory";
 
 /// Writes a schedule as JSON, rank by rank.
 ///
@@ -80,7 +83,7 @@ impl Form {
 fn check(action: &Action, schedule: &Schedule, rank: usize) -> Result<()> {
     let most = usize::MAX / schedule.element_bytes() / 2;
     if action.spans().any(|span| span.offset > most || span.len > most) {
-        return Err(Error::new("a span beyond any memory"));
+        return Err(Error::new(BEYOND_MEMORY));
     }
     let room = schedule.scratch(rank);
     if let Some(span) = action.spans().find(|s| s.buffer == Buffer::Scratch && s.offset + s.len > room) {
@@ -132,6 +135,9 @@ fn draft(rank: usize, tasks: Vec<Task>) -> Result<Draft> {
         let refused = |why| Err(Error::new(why).at(format!("rank {rank}, task {task}")));
         if let Some(late) = after.iter().chain(&after_start).find(|other| **other >= task) {
             return refused(format!("waits for task {late}, expected an earlier one"));
+        }
+        if action.spans().any(|span| span.offset.max(span.len) > MOST_ELEMENTS) {
+            return refused(BEYOND_MEMORY.to_owned());
         }
         match action {
             Action::Compute { time_s } if !(time_s.is_finite() && time_s >= 0.0) => {

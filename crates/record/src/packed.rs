@@ -327,6 +327,36 @@ impl Cursor<'_> {
             each(Place { number: next.number + further, at: next.at + distance });
         }
     }
+
+    /// From the followers of the task at `place`: the task after it.
+    fn end(mut self, head: Head, place: Place) -> Place {
+        for part in [Head::STARTS, Head::ENDS] {
+            if head.has(part) {
+                self.skip_list();
+            }
+        }
+        Place { number: place.number + 1, at: self.at as u32 }
+    }
+
+    /// From the followers of a task: calls `each` with those of its start.
+    fn starts(mut self, head: Head, next: Place, each: impl FnMut(Place)) {
+        if head.has(Head::STARTS) {
+            self.list(next, each);
+        }
+    }
+
+    /// From the followers of a task: calls `each` with those of its end.
+    fn ends(mut self, head: Head, next: Place, mut each: impl FnMut(Place)) {
+        if head.has(Head::NEXT) {
+            return each(next);
+        }
+        if head.has(Head::STARTS) {
+            self.skip_list();
+        }
+        if head.has(Head::ENDS) {
+            self.list(next, each);
+        }
+    }
 }
 
 /// A task: its number, and where it begins.
@@ -373,37 +403,6 @@ impl Packed<'_> {
         let (head, _) = cursor.head();
         cursor.skip_action(head);
         (head, cursor)
-    }
-}
-
-/// Where the followers of a task are.
-impl Cursor<'_> {
-    /// The task after `place`.
-    fn end(mut self, head: Head, place: Place) -> Place {
-        for part in [Head::STARTS, Head::ENDS] {
-            if head.has(part) {
-                self.skip_list();
-            }
-        }
-        Place { number: place.number + 1, at: self.at as u32 }
-    }
-
-    fn starts(mut self, head: Head, next: Place, each: impl FnMut(Place)) {
-        if head.has(Head::STARTS) {
-            self.list(next, each);
-        }
-    }
-
-    fn ends(mut self, head: Head, next: Place, mut each: impl FnMut(Place)) {
-        if head.has(Head::NEXT) {
-            return each(next);
-        }
-        if head.has(Head::STARTS) {
-            self.skip_list();
-        }
-        if head.has(Head::ENDS) {
-            self.list(next, each);
-        }
     }
 }
 

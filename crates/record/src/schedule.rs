@@ -125,11 +125,6 @@ impl Schedule {
         self.tasks
     }
 
-    /// Memory that the tasks take, in bytes.
-    pub fn task_bytes(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// The tasks of a rank, each behind those it waits for.
     pub fn tasks(&self, rank: usize) -> Draft {
         let mut draft = Draft::default();

@@ -169,6 +169,10 @@ fn a_schedule_that_makes_no_sense_is_refused() {
             "x.json: rank 0, task 0: peer 1, expected a rank below 1",
         ),
         (
+            "{\"action\":{\"send\":{\"to\":0,\"tag\":0,\"data\":{\"buffer\":\"input\",\"offset\":9223372036854775808,\"len\":1}}}}",
+            "x.json:1:155: rank 0, task 0: a span beyond any memory",
+        ),
+        (
             "{\"action\":{\"copy\":{\"source\":{\"buffer\":\"input\",\"offset\":0,\"len\":8},\
              \"target\":{\"buffer\":\"result\",\"offset\":0,\"len\":9}}}}",
             "x.json:1:172: rank 0, task 0: 8 elements into 9, expected spans of one length",
