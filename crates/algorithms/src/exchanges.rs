@@ -19,7 +19,7 @@ pub const AUTOMATIC: Automatic = Automatic { parameter: EXCHANGES.name, on };
 /// Exchanges of ranks in all trials together, about: a tenth of a second.
 const MOST_UPDATES: usize = 1 << 25;
 const LEAST_TRIALS: usize = 16;
-const MOST_TRIALS: usize = 1000;
+const MOST_TRIALS: usize = 100_000;
 
 fn on(surroundings: &Surroundings) -> Result<Decide> {
     let Some(noise) = surroundings.noise.clone()? else { return Ok(Arc::new(|_| 0)) };
