@@ -20,8 +20,8 @@ use crate::plan::{Kind, Plan, Step};
 pub struct Tape<'a> {
     noise: &'a Noise,
     nodes: RefCell<Vec<Node>>,
-    /// The source of the draws, for each passage through noise.
-    draws: RefCell<Vec<u64>>,
+    /// The sources of the draws, for each passage through the noise of processors, and of the network.
+    sources: RefCell<[Vec<u64>; 2]>,
     lengths_s: RefCell<Vec<f64>>,
     length_numbers: RefCell<FxHashMap<u64, u32>>,
     /// Operations noted recently, to be found again.
@@ -111,7 +111,7 @@ impl<'a> Tape<'a> {
         Self {
             noise,
             nodes: RefCell::new(vec![start]),
-            draws: RefCell::default(),
+            sources: RefCell::default(),
             lengths_s: RefCell::default(),
             length_numbers: RefCell::default(),
             recent: RefCell::new(vec![(start, START); RECENT]),
@@ -130,7 +130,7 @@ impl<'a> Tape<'a> {
 
     /// The plan that computes these nodes.
     pub fn plan(self, ends: &[u32]) -> Plan {
-        compile(&self.nodes.into_inner(), &self.draws.into_inner(), self.lengths_s.into_inner(), ends)
+        compile(&self.nodes.into_inner(), self.sources.into_inner(), self.lengths_s.into_inner(), ends)
     }
 
     fn push(&self, node: Node) -> u32 {
@@ -344,11 +344,12 @@ impl<'t> Timing for Recording<'t> {
     fn pass(&self, passage: Passage, start: Symbol<'t>) -> Symbol<'t> {
         let tape = self.0;
         let Some(model) = tape.noise.on(passage.resource) else { return start.plus(passage.length_s) };
-        tape.draws.borrow_mut().push(model.draw(passage.victim, passage.origin, passage.position));
         let kind = match passage.resource {
             Resource::Processor => Kind::Compute,
             Resource::Network => Kind::Transfer,
         };
+        let source = model.draw(passage.victim, passage.origin, passage.position);
+        tape.sources.borrow_mut()[usize::from(kind == Kind::Transfer)].push(source);
         start.at(tape.push(Node { kind, a: start.node, b: tape.length(passage.length_s) }))
     }
 }
@@ -402,7 +403,7 @@ impl Moments for Recording<'_> {
 }
 
 /// Drops the nodes that no end needs, and gives every value a place that is free again after its last use.
-fn compile(nodes: &[Node], draws: &[u64], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
+fn compile(nodes: &[Node], sources: [Vec<u64>; 2], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
     const UNUSED: u32 = u32::MAX;
     let mut last_use = vec![UNUSED; nodes.len()];
     for end in ends {
@@ -422,9 +423,10 @@ fn compile(nodes: &[Node], draws: &[u64], lengths_s: Vec<f64>, ends: &[u32]) -> 
 
     let mut places = Places { of: vec![0; nodes.len()], free: Vec::new(), count: 1 };
     let mut plan = Plan { lengths_s, ..Plan::default() };
-    let mut draws = draws.iter();
+    let mut sources = sources.map(Vec::into_iter);
     for (number, node) in nodes.iter().enumerate().skip(1) {
-        let draw = node.kind.draws().then(|| draws.next().copied().unwrap_or_default());
+        let side = node.kind.side();
+        let source = side.and_then(|side| sources[side].next());
         if last_use[number] == UNUSED {
             continue;
         }
@@ -436,7 +438,9 @@ fn compile(nodes: &[Node], draws: &[u64], lengths_s: Vec<f64>, ends: &[u32]) -> 
         let out = places.take();
         places.of[number] = out;
         plan.steps.push(Step { kind: node.kind, a, b, out });
-        plan.draws.extend(draw);
+        if let Some(side) = side {
+            plan.sources[side].extend(source);
+        }
     }
     plan.places = places.count as usize;
     plan.ends = ends.iter().map(|end| places.of[*end as usize]).collect();

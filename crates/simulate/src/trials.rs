@@ -12,7 +12,7 @@ use hocket_machine::Noise;
 use crate::clock::Trial;
 use crate::dataflow::{self, Failure, Order};
 use crate::network::{self, Network};
-use crate::plan::{Ends, LANES, Plan};
+use crate::plan::{Ends, LANES, Memory, Plan};
 use crate::tape::{Recording, Symbol, Tape, Winners};
 use crate::{Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
 
@@ -165,13 +165,13 @@ impl Repeated<'_> {
         let found = Mutex::new(Vec::new());
         let (noise, seed) = (self.noise, self.trials.seed);
         let work = || {
-            let mut places = Vec::new();
+            let mut memory = Memory::default();
             loop {
                 let group = next.fetch_add(1, Ordering::Relaxed);
                 if group >= groups.end {
                     return;
                 }
-                let Some(ends) = plan.evaluate(noise, seed, group * lanes, &mut places, &stop) else { return };
+                let Some(ends) = plan.evaluate(noise, seed, group * lanes, &mut memory, &stop) else { return };
                 found.lock().unwrap_or_else(PoisonError::into_inner).push((group, ends));
             }
         };
