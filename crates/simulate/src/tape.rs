@@ -217,7 +217,7 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     let Node { kind, a, b } = nodes[node as usize];
     match kind {
         Kind::Start => false,
-        Kind::Later => reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
+        Kind::Later => a == target || reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
         Kind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
         Kind::Plus => reaches(nodes, a, target, steps),
         Kind::Compute | Kind::Transfer => {
