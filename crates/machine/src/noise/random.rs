@@ -212,6 +212,17 @@ mod tests {
         assert_eq!(distinct.len(), wide.len());
     }
 
+    #[test]
+    fn the_first_gaps_of_many_sources_are_those_of_each() {
+        let draws = |who| Draws { key: [3, 4], who, first_trial: 64, ranks: 1, known: &[], first_gap: None };
+        let sources = std::array::from_fn(|number| scramble(number as u64));
+        for (who, first_gap) in sources.into_iter().zip(draws(0).first_gaps(sources)) {
+            assert_eq!(first_gap, draws(who).gap(0));
+            let known = Draws { first_gap: Some(first_gap), ..draws(who) };
+            assert_eq!(known.hits::<GROUP>(0.03), draws(who).hits::<GROUP>(0.03));
+        }
+    }
+
     /// The number of hits of n draws is within 5 standard deviations of n p, on every lane, for rare and for common ones;
     /// and a lane's hit does not depend on how many lanes are asked for.
     #[test]
