@@ -172,6 +172,7 @@ impl Trial<'_> {
             first_trial: self.trial,
             ranks: self.ranks,
             known: &[],
+            first_gap: None,
         };
         let operation = Operation { length_s, weight: model.weight(length_s) };
         let mut end_s = [end_s];

@@ -161,6 +161,17 @@ impl<C: Copy> Pairs<C> {
     }
 }
 
+/// What is known of the messages that ranks issued before, to check their order.
+enum Issued<C> {
+    /// Under [`Order::OfRanks`], where times are numbers: [`State`] has the latest.
+    InStates,
+    /// Under [`Order::OfRanks`], where times are symbols: the latest send and the latest receive of each rank. Those before
+    /// were issued before them.
+    Latest(Vec<[Option<C>; 2]>),
+    /// Under [`Order::OfPairs`].
+    OfPairs(Pairs<C>),
+}
+
 type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
 
 type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>, <T as Timing>::Clock>;
@@ -182,8 +193,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     operations: u32,
     is_interrupted: &'a dyn Fn() -> bool,
     simultaneous: HashMap<(Direction, usize), Simultaneous>,
-    /// Under [`Order::OfPairs`]: the latest message of each pair with each tag.
-    pairs: Option<Pairs<T::Clock>>,
+    issued: Issued<T::Clock>,
     /// The use of ports, which tells if messages would have to wait for one.
     sending: Usage<T::Clock>,
     receiving: Usage<T::Clock>,
@@ -196,6 +206,7 @@ enum Direction {
 }
 
 const COMPETING: &str = "branches of one rank compete for its processor";
+const OUT_OF_ORDER: &str = "branches of one rank do not start their messages in the order of time";
 const WAITING_FOR_PORTS: &str = "a node may have more messages to send or to receive at a time than ports";
 
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
@@ -216,7 +227,11 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             operations: 0,
             is_interrupted: options.is_interrupted,
             simultaneous: HashMap::new(),
-            pairs: (order == Order::OfPairs).then(|| Pairs::new(call.ranks)),
+            issued: match order {
+                Order::OfPairs => Issued::OfPairs(Pairs::new(call.ranks)),
+                Order::OfRanks if T::HAS_MOMENTS => Issued::Latest(vec![[None; 2]; call.ranks]),
+                Order::OfRanks => Issued::InStates,
+            },
             sending: Usage::new(call.ranks, network.ports(), start),
             receiving: Usage::new(call.ranks, network.ports(), start),
             timing,
@@ -278,12 +293,21 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// that of time; two messages issued at one time must differ in peer or tag.
     #[inline(always)]
     fn keep_order(&mut self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
-        if let Some(pairs) = &mut self.pairs {
-            let earlier = pairs.replace(rank, direction, peer, tag, time);
-            if earlier.is_some_and(|earlier| !time.is_issued_after(earlier)) {
-                self.refuse("the order of messages of one pair with one tag depends on timing");
+        let is_later = |earlier: Option<T::Clock>| earlier.is_none_or(|earlier| time.is_issued_after(earlier));
+        match &mut self.issued {
+            Issued::InStates => (),
+            Issued::Latest(latest) => {
+                if !is_later(latest[rank][direction as usize].replace(time)) {
+                    self.fail(Failure::Unordered(OUT_OF_ORDER.to_owned()));
+                }
+                return;
             }
-            return;
+            Issued::OfPairs(pairs) => {
+                if !is_later(pairs.replace(rank, direction, peer, tag, time)) {
+                    self.refuse("the order of messages of one pair with one tag depends on timing");
+                }
+                return;
+            }
         }
         let state = &mut self.ranks[rank];
         let latest = match direction {
@@ -308,8 +332,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         (time_s, peer, tag): (f64, u32, Tag),
     ) {
         if time_s < latest_s {
-            let why = "branches of one rank do not start their messages in the order of time";
-            return self.fail(Failure::Unordered(why.to_owned()));
+            return self.fail(Failure::Unordered(OUT_OF_ORDER.to_owned()));
         }
         let known = self.simultaneous.entry(whose).or_default();
         if known.time_s != time_s || known.peers.is_empty() {

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hocket_machine::Noise;
-use hocket_machine::noise::{self, Draws, Model, Operation, Resource};
+use hocket_machine::noise::{self, Draws, Model, Operation, Resource, SOURCES, Words};
+use hocket_machine::{Noise, NoiseModel};
 use multiversion::multiversion;
 
 /// Trials evaluated side by side.
@@ -33,9 +33,13 @@ impl Kind {
         matches!(self, Self::Plus | Self::Compute | Self::Transfer)
     }
 
-    /// Whether the step meets noise.
-    pub fn draws(self) -> bool {
-        matches!(self, Self::Compute | Self::Transfer)
+    /// Which noise the step meets: 0 for that of processors, 1 for that of the network.
+    pub fn side(self) -> Option<usize> {
+        match self {
+            Self::Compute => Some(0),
+            Self::Transfer => Some(1),
+            Self::Start | Self::Later | Self::Earlier | Self::Plus => None,
+        }
     }
 }
 
@@ -52,8 +56,8 @@ pub struct Step {
 #[derive(Debug, Default, PartialEq)]
 pub struct Plan {
     pub steps: Vec<Step>,
-    /// The source of the draws, for each step that meets noise.
-    pub draws: Vec<u64>,
+    /// The sources of the draws, for each step that meets the noise of processors, and of the network.
+    pub sources: [Vec<u64>; 2],
     pub lengths_s: Vec<f64>,
     /// Number of places; the first holds the common start.
     pub places: usize,
@@ -99,39 +103,47 @@ impl Ends {
 /// Steps between two looks at whether to stop.
 const STEPS_PER_LOOK: usize = 1 << 14;
 
-/// The clocks of [`LANES`] trials.
-pub type Lanes = [f64; LANES];
+/// The clocks of [`LANES`] trials, in whole cache lines: numbers that lie across two are twice as slow.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Lanes([f64; LANES]);
+
+impl Lanes {
+    const START: Self = Self([0.0; LANES]);
+}
+
+/// Memory that is reused from one evaluation to the next.
+#[derive(Default)]
+pub struct Memory {
+    places: Vec<Lanes>,
+    /// The first words of the noise of all ranks, for [`Draws::known`], of processors and of the network.
+    known: [Vec<Words>; 2],
+}
 
 impl Plan {
-    /// Evaluates the trials `first_trial..first_trial + LANES`, in places that are reused from one call to the next.
-    /// Returns none if it was stopped.
+    /// Evaluates the trials `first_trial..first_trial + LANES`. Returns none if it was stopped.
     pub fn evaluate(
         &self,
         noise: &Noise,
         seed: u64,
         first_trial: u64,
-        places: &mut Vec<Lanes>,
+        Memory { places, known }: &mut Memory,
         stop: &AtomicBool,
     ) -> Option<[Ends; LANES]> {
-        places.resize(self.places, [0.0; LANES]);
-        places[0] = [0.0; LANES];
-        let known = [Resource::Processor, Resource::Network].map(|resource| {
-            let draws = self.draws(seed, resource, first_trial);
-            let is_of_rank = noise.on(resource).is_some_and(Model::is_of_rank);
-            if is_of_rank { draws.of_ranks() } else { Vec::new() }
-        });
-        let side = |resource, known| Side {
-            model: noise.on(resource),
-            draws: Draws { known, ..self.draws(seed, resource, first_trial) },
-            operations: self.operations(noise, resource),
+        places.resize(self.places, Lanes::START);
+        places[0] = Lanes::START;
+        let side = |number, resource, known| {
+            let key = Noise::key(seed, resource);
+            let draws = Draws { key, who: 0, first_trial, ranks: self.ends.len(), known: &[], first_gap: None };
+            self.side(noise.on(resource), number, draws, known)
         };
-        let sides = [side(Resource::Processor, &known[0]), side(Resource::Network, &known[1])];
-        let mut draws = self.draws.as_slice();
+        let [of_processors, of_network] = known;
+        let mut sides = [side(0, Resource::Processor, of_processors), side(1, Resource::Network, of_network)];
         for steps in self.steps.chunks(STEPS_PER_LOOK) {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            draws = run(steps, draws, &self.lengths_s, &sides, places);
+            run(steps, &self.lengths_s, &mut sides, places);
         }
         Some(self.ends_of(places))
     }
@@ -140,66 +152,101 @@ impl Plan {
     fn ends_of(&self, places: &[Lanes]) -> [Ends; LANES] {
         let mut all = [Ends::NONE; LANES];
         for place in &self.ends {
-            for (ends, time_s) in all.iter_mut().zip(&places[*place as usize]) {
+            for (ends, time_s) in all.iter_mut().zip(&places[*place as usize].0) {
                 *ends = ends.and(*time_s);
             }
         }
         all.map(|ends| ends.of_ranks(self.ends.len()))
     }
 
-    fn draws(&self, seed: u64, resource: Resource, first_trial: u64) -> Draws<'static> {
-        Draws { key: Noise::key(seed, resource), who: 0, first_trial, ranks: self.ends.len(), known: &[] }
-    }
-
-    fn operations(&self, noise: &Noise, resource: Resource) -> Vec<Operation> {
-        let weight = |length_s: f64| noise.on(resource).map_or(0.0, |model| model.weight(length_s));
-        self.lengths_s.iter().map(|length_s| Operation { length_s: *length_s, weight: weight(*length_s) }).collect()
+    fn side<'a>(
+        &'a self,
+        model: Option<&'a NoiseModel>,
+        number: usize,
+        draws: Draws<'a>,
+        known: &'a mut Vec<Words>,
+    ) -> Side<'a> {
+        if model.is_some_and(Model::is_of_rank) {
+            known.resize(draws.ranks, Words::default());
+            fill_words(&draws, known);
+        }
+        let weight = |length_s: f64| model.map_or(0.0, |model| model.weight(length_s));
+        let operation = |length_s: &f64| Operation { length_s: *length_s, weight: weight(*length_s) };
+        Side {
+            model,
+            draws: Draws { known, ..draws },
+            operations: self.lengths_s.iter().map(operation).collect(),
+            sources: &self.sources[number],
+            next: 0,
+            first_gaps: [0.0; SOURCES],
+        }
     }
 }
 
-/// One kind of noise, and its operations for each length.
+/// One kind of noise, its operations for each length, and the sources of its draws.
 struct Side<'a> {
-    model: Option<&'a hocket_machine::NoiseModel>,
+    model: Option<&'a NoiseModel>,
     draws: Draws<'a>,
     operations: Vec<Operation>,
+    sources: &'a [u64],
+    /// The number of the source of the next draws.
+    next: usize,
+    /// The first gaps of that source and its neighbours, where operations draw for themselves.
+    first_gaps: [f64; SOURCES],
+}
+
+impl<'a> Side<'a> {
+    /// The draws of the next step that meets this noise.
+    #[inline(always)]
+    fn next_draws(&mut self, model: &NoiseModel) -> Draws<'a> {
+        let (number, place) = (self.next, self.next % SOURCES);
+        self.next += 1;
+        if model.is_of_rank() {
+            return Draws { who: self.sources[number], ..self.draws };
+        }
+        if place == 0 {
+            let mut sources = [0; SOURCES];
+            let rest = &self.sources[number..];
+            let known = rest.len().min(SOURCES);
+            sources[..known].copy_from_slice(&rest[..known]);
+            self.first_gaps = self.draws.first_gaps(sources);
+        }
+        Draws { who: self.sources[number], first_gap: Some(self.first_gaps[place]), ..self.draws }
+    }
+}
+
+/// The first words of the noise of all ranks, for [`Draws::known`].
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn fill_words<'d>(draws: &Draws<'d>, known: &mut [Words]) {
+    for (who, words) in known.iter_mut().enumerate() {
+        words.0 = Draws { who: who as u64, ..*draws }.words(0);
+    }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn run<'d, 's>(
-    steps: &[Step],
-    mut draws: &'d [u64],
-    lengths_s: &[f64],
-    sides: &[Side<'s>; 2],
-    places: &mut [Lanes],
-) -> &'d [u64] {
+fn run<'s>(steps: &[Step], lengths_s: &[f64], sides: &mut [Side<'s>; 2], places: &mut [Lanes]) {
     for step in steps {
         let Step { kind, a, b, out } = *step;
         let (a, b, out) = (a as usize, b as usize, out as usize);
         match kind {
-            Kind::Start => places[out] = [0.0; LANES],
+            Kind::Start => places[out] = Lanes::START,
             Kind::Later => zip(places, a, b, out, |a, b| if a > b { a } else { b }),
             Kind::Earlier => zip(places, a, b, out, |a, b| if a < b { a } else { b }),
             Kind::Plus => zip(places, a, a, out, |a, _| a + lengths_s[b]),
             Kind::Compute | Kind::Transfer => {
-                let side = &sides[usize::from(kind == Kind::Transfer)];
-                let (who, rest) = draws.split_first().expect("a draw for each step that meets noise");
-                draws = rest;
+                let side = &mut sides[usize::from(kind == Kind::Transfer)];
                 let operation = side.operations[b];
-                let (mut start_s, mut end_s) = ([0.0; LANES], [0.0; LANES]);
-                for (i, from_s) in places[a].iter().enumerate() {
-                    start_s[i] = *from_s;
-                    end_s[i] = *from_s + operation.length_s;
+                let Lanes(start_s) = places[a];
+                let Lanes(end_s) = &mut places[out];
+                for (end_s, start_s) in end_s.iter_mut().zip(&start_s) {
+                    *end_s = start_s + operation.length_s;
                 }
                 if let Some(model) = side.model {
-                    model.delay(operation, &Draws { who: *who, ..side.draws }, &start_s, &mut end_s);
-                }
-                for (i, to_s) in places[out].iter_mut().enumerate() {
-                    *to_s = end_s[i];
+                    model.delay(operation, &side.next_draws(model), &start_s, end_s);
                 }
             }
         }
     }
-    draws
 }
 
 #[inline(always)]
@@ -207,8 +254,8 @@ fn zip(places: &mut [Lanes], a: usize, b: usize, out: usize, f: impl Fn(f64, f64
     for i in (0..LANES).step_by(8) {
         let mut found = [0.0; 8];
         for (j, found) in found.iter_mut().enumerate() {
-            *found = f(places[a][i + j], places[b][i + j]);
+            *found = f(places[a].0[i + j], places[b].0[i + j]);
         }
-        places[out][i..i + 8].copy_from_slice(&found);
+        places[out].0[i..i + 8].copy_from_slice(&found);
     }
 }

@@ -20,8 +20,8 @@ use crate::plan::{Kind, Plan, Step};
 pub struct Tape<'a> {
     noise: &'a Noise,
     nodes: RefCell<Vec<Node>>,
-    /// The source of the draws, for each passage through noise.
-    draws: RefCell<Vec<u64>>,
+    /// The sources of the draws, for each passage through the noise of processors, and of the network.
+    sources: RefCell<[Vec<u64>; 2]>,
     lengths_s: RefCell<Vec<f64>>,
     length_numbers: RefCell<FxHashMap<u64, u32>>,
     /// Operations noted recently, to be found again.
@@ -111,7 +111,7 @@ impl<'a> Tape<'a> {
         Self {
             noise,
             nodes: RefCell::new(vec![start]),
-            draws: RefCell::default(),
+            sources: RefCell::default(),
             lengths_s: RefCell::default(),
             length_numbers: RefCell::default(),
             recent: RefCell::new(vec![(start, START); RECENT]),
@@ -130,7 +130,7 @@ impl<'a> Tape<'a> {
 
     /// The plan that computes these nodes.
     pub fn plan(self, ends: &[u32]) -> Plan {
-        compile(&self.nodes.into_inner(), &self.draws.into_inner(), self.lengths_s.into_inner(), ends)
+        compile(self.nodes.into_inner(), self.sources.into_inner(), self.lengths_s.into_inner(), ends)
     }
 
     fn push(&self, node: Node) -> u32 {
@@ -217,7 +217,7 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     let Node { kind, a, b } = nodes[node as usize];
     match kind {
         Kind::Start => false,
-        Kind::Later => reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
+        Kind::Later => a == target || reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
         Kind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
         Kind::Plus => reaches(nodes, a, target, steps),
         Kind::Compute | Kind::Transfer => {
@@ -226,70 +226,86 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     }
 }
 
-/// A clock whose value is a node of a tape.
+/// A clock whose value is a node of a tape: node and branch are in one word of a moment, base, step and race in the other.
 #[derive(Clone, Copy)]
 pub struct Symbol<'t> {
     tape: &'t Tape<'t>,
-    node: u32,
-    /// The number of the place from which the steps of the strand are counted.
-    base: u32,
-    strand: Strand,
-    is_racing: bool,
+    moment: Moment,
 }
 
 impl<'t> Symbol<'t> {
-    /// The symbol that a moment stands for: node and branch are in one word, step, race and base in the other.
-    fn of(tape: &'t Tape<'t>, moment: Moment) -> Self {
-        let [first, second] = moment.words();
-        let strand = Strand { branch: (first >> 32) as u32, step: second as u32 >> 1 };
-        Self { tape, node: first as u32, base: (second >> 32) as u32, strand, is_racing: second & 1 == 1 }
-    }
-
-    fn moment(self) -> Moment {
-        let Self { node, base, strand: Strand { branch, step }, is_racing, .. } = self;
+    fn new(tape: &'t Tape<'t>, node: u32, strand: Strand, base: u32, is_racing: bool) -> Self {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        Moment::of([pair(branch, node), pair(base, step << 1 | u32::from(is_racing))])
+        let moment = Moment::of([pair(strand.branch, node), pair(base, strand.step << 1 | u32::from(is_racing))]);
+        Self { tape, moment }
     }
 
     /// The node of the symbol.
     pub fn node(self) -> u32 {
-        self.node
+        self.moment.words()[0] as u32
+    }
+
+    /// The number of the place from which the steps of the strand are counted.
+    fn base(self) -> u32 {
+        (self.moment.words()[1] >> 32) as u32
+    }
+
+    fn strand(self) -> Strand {
+        let [first, second] = self.moment.words();
+        Strand { branch: (first >> 32) as u32, step: second as u32 >> 1 }
+    }
+
+    fn is_racing(self) -> bool {
+        self.moment.words()[1] & 1 == 1
     }
 
     fn at(self, node: u32) -> Self {
-        Self { node, ..self }
+        let [first, second] = self.moment.words();
+        Self { moment: Moment::of([first >> 32 << 32 | u64::from(node), second]), ..self }
+    }
+
+    /// The same time one step later.
+    fn next(self) -> Self {
+        let [first, second] = self.moment.words();
+        Self { moment: Moment::of([first, second + 2]), ..self }
+    }
+
+    fn racing(self, is_racing: bool) -> Self {
+        let [first, second] = self.moment.words();
+        Self { moment: Moment::of([first, second & !1 | u64::from(is_racing)]), ..self }
     }
 
     fn place(self) -> Position {
-        Position(self.tape.bases.borrow()[self.base as usize].0.wrapping_add(u64::from(self.strand.step)))
+        Position(self.tape.bases.borrow()[self.base() as usize].0.wrapping_add(u64::from(self.strand().step)))
     }
 
     /// The same time on this strand, and at this place.
     fn placed(self, strand: Strand, place: Position) -> Self {
         let bases = &mut *self.tape.bases.borrow_mut();
         bases.push(Position(place.0.wrapping_sub(u64::from(strand.step))));
-        Self { strand, base: bases.len() as u32 - 1, ..self }
+        Self::new(self.tape, self.node(), strand, bases.len() as u32 - 1, self.is_racing())
     }
 }
 
 impl Clock for Symbol<'_> {
     fn max(self, other: Self) -> Self {
-        self.at(self.tape.later(self.node, other.node))
+        self.at(self.tape.later(self.node(), other.node()))
     }
 
     fn plus(self, seconds: f64) -> Self {
         if seconds == 0.0 {
             return self;
         }
-        self.at(self.tape.find_or_push(Node { kind: Kind::Plus, a: self.node, b: self.tape.length(seconds) }))
+        self.at(self.tape.find_or_push(Node { kind: Kind::Plus, a: self.node(), b: self.tape.length(seconds) }))
     }
 
     fn order(self, other: Self) -> Option<Ordering> {
-        if self.node == other.node {
+        let (own, its) = (self.node(), other.node());
+        if own == its {
             Some(Ordering::Equal)
-        } else if self.tape.is_after(self.node, other.node, PROOF) {
+        } else if self.tape.is_after(own, its, PROOF) {
             Some(Ordering::Greater)
-        } else if self.tape.is_after(other.node, self.node, PROOF) {
+        } else if self.tape.is_after(its, own, PROOF) {
             Some(Ordering::Less)
         } else {
             None
@@ -298,8 +314,8 @@ impl Clock for Symbol<'_> {
 
     fn is_issued_after(self, other: Self) -> bool {
         let (nodes, lengths_s) = (&*self.tape.nodes.borrow(), &*self.tape.lengths_s.borrow());
-        other.strand.is_before(self.strand, &self.tape.branches.borrow())
-            || exceeds(nodes, lengths_s, self.node, other.node, &mut { PROOF })
+        other.strand().is_before(self.strand(), &self.tape.branches.borrow())
+            || exceeds(nodes, lengths_s, self.node(), other.node(), &mut { PROOF })
     }
 
     fn position(self) -> u64 {
@@ -316,7 +332,7 @@ pub struct Recording<'t>(pub &'t Tape<'t>);
 
 impl<'t> Recording<'t> {
     fn symbol(&self, moment: Moment) -> Symbol<'t> {
-        Symbol::of(self.0, moment)
+        Symbol { tape: self.0, moment }
     }
 }
 
@@ -333,8 +349,7 @@ impl<'t> Timing for Recording<'t> {
     }
 
     fn after(&self, start: Moment, end: Symbol<'t>) -> Moment {
-        let start = self.symbol(start);
-        Symbol { strand: start.strand.next(), ..start.at(end.node) }.moment()
+        self.symbol(start).next().at(end.node()).moment
     }
 
     fn moments(&mut self) -> &mut dyn Moments {
@@ -344,19 +359,20 @@ impl<'t> Timing for Recording<'t> {
     fn pass(&self, passage: Passage, start: Symbol<'t>) -> Symbol<'t> {
         let tape = self.0;
         let Some(model) = tape.noise.on(passage.resource) else { return start.plus(passage.length_s) };
-        tape.draws.borrow_mut().push(model.draw(passage.victim, passage.origin, passage.position));
         let kind = match passage.resource {
             Resource::Processor => Kind::Compute,
             Resource::Network => Kind::Transfer,
         };
-        start.at(tape.push(Node { kind, a: start.node, b: tape.length(passage.length_s) }))
+        let source = model.draw(passage.victim, passage.origin, passage.position);
+        tape.sources.borrow_mut()[usize::from(kind == Kind::Transfer)].push(source);
+        start.at(tape.push(Node { kind, a: start.node(), b: tape.length(passage.length_s) }))
     }
 }
 
 impl Moments for Recording<'_> {
     fn later(&mut self, one: Moment, other: Moment) -> Moment {
         let (one, other) = (self.symbol(one), self.symbol(other));
-        one.max(other).placed(one.strand, one.place().joined(other.place())).moment()
+        one.max(other).placed(one.strand(), one.place().joined(other.place())).moment
     }
 
     fn is_before(&mut self, _: Moment, _: Moment) -> bool {
@@ -373,90 +389,111 @@ impl Moments for Recording<'_> {
         let start = self.symbol(start);
         let strand = {
             let branches = &mut *self.0.branches.borrow_mut();
-            let depth = branches[start.strand.branch as usize].depth + 1;
-            branches.push(Branch { from: start.strand, depth, is_race: start.is_racing });
+            let from = start.strand();
+            let depth = branches[from.branch as usize].depth + 1;
+            branches.push(Branch { from, depth, is_race: start.is_racing() });
             Strand { branch: (branches.len() - 1) as u32, step: 0 }
         };
-        Symbol { is_racing: false, ..start.placed(strand, start.place().branch(index)) }.moment()
+        start.racing(false).placed(strand, start.place().branch(index)).moment
     }
 
     fn after_join(&mut self, start: Moment, end: Moment) -> Moment {
         let (start, end) = (self.symbol(start), self.symbol(end));
-        Symbol { is_racing: start.is_racing, ..end.placed(start.strand.next(), end.place()) }.moment()
+        end.racing(start.is_racing()).placed(start.strand().next(), end.place()).moment
     }
 
     fn racing(&mut self, now: Moment) -> Moment {
-        Symbol { is_racing: true, ..self.symbol(now) }.moment()
+        self.symbol(now).racing(true).moment
     }
 
     fn after_first(&mut self, now: Moment, winner: Moment) -> Moment {
         let (now, winner) = (self.symbol(now), self.symbol(winner));
-        Symbol { strand: now.strand.next(), ..now.max(winner) }.moment()
+        now.max(winner).next().moment
     }
 
     fn decided(&mut self, earlier: Moment, later: Moment) -> (Moment, Moment) {
         let (earlier, later) = (self.symbol(earlier), self.symbol(later));
-        let (first, last) = (self.0.earlier(earlier.node, later.node), self.0.later(earlier.node, later.node));
-        (earlier.at(first).moment(), later.at(last).moment())
+        let (first, last) = (self.0.earlier(earlier.node(), later.node()), self.0.later(earlier.node(), later.node()));
+        (earlier.at(first).moment, later.at(last).moment)
     }
 }
 
 /// Drops the nodes that no end needs, and gives every value a place that is free again after its last use.
-fn compile(nodes: &[Node], draws: &[u64], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
-    const UNUSED: u32 = u32::MAX;
-    let mut last_use = vec![UNUSED; nodes.len()];
-    for end in ends {
-        last_use[*end as usize] = nodes.len() as u32;
-    }
-    for (number, node) in nodes.iter().enumerate().rev() {
-        if last_use[number] == UNUSED {
+fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
+    let marks = marks(&nodes, ends);
+    let mut places = Places { free: Vec::new(), count: 1 };
+    let mut steps = Vec::with_capacity(marks.iter().filter(|mark| **mark & NEEDED != 0).count());
+    // Sources that were met, and those of them that are kept, in front of the others.
+    let (mut met, mut kept) = ([0; 2], [0; 2]);
+    for number in 1..nodes.len() {
+        let (node, mark) = (nodes[number], marks[number]);
+        if let Some(side) = node.kind.side() {
+            sources[side][kept[side]] = sources[side][met[side]];
+            met[side] += 1;
+            kept[side] += usize::from(mark & NEEDED != 0);
+        }
+        if mark & NEEDED == 0 {
             continue;
         }
-        for input in node.inputs() {
-            if last_use[input as usize] == UNUSED {
-                last_use[input as usize] = number as u32;
+        // A node that has become a step has its place where its first operand was.
+        let place = |node: u32| nodes[node as usize].a;
+        let (a, b) = (place(node.a), if node.kind.has_length() { node.b } else { place(node.b) });
+        places.free.extend((mark & LAST_OF_A != 0).then_some(a));
+        places.free.extend((mark & LAST_OF_B != 0).then_some(b));
+        let out = places.take();
+        steps.push(Step { kind: node.kind, a, b, out });
+        nodes[number].a = out;
+    }
+    for (sources, kept) in sources.iter_mut().zip(kept) {
+        sources.truncate(kept);
+    }
+    let ends = ends.iter().map(|end| nodes[*end as usize].a).collect();
+    Plan { steps, sources, lengths_s, places: places.count as usize, ends }
+}
+
+/// An end needs the value of the node.
+const NEEDED: u8 = 1;
+/// Nothing needs the first operand any more.
+const LAST_OF_A: u8 = 2;
+/// Nothing needs the second operand any more.
+const LAST_OF_B: u8 = 4;
+
+/// For each node, which of these hold.
+fn marks(nodes: &[Node], ends: &[u32]) -> Vec<u8> {
+    let mut marks = vec![0; nodes.len()];
+    marks[START as usize] = NEEDED;
+    for end in ends {
+        marks[*end as usize] = NEEDED;
+    }
+    for (number, node) in nodes.iter().enumerate().rev() {
+        if marks[number] & NEEDED == 0 {
+            continue;
+        }
+        let [a, b] = node.inputs();
+        for (input, last) in [(a, LAST_OF_A), (b, LAST_OF_B)] {
+            if let Some(input) = input
+                && marks[input as usize] & NEEDED == 0
+            {
+                marks[input as usize] |= NEEDED;
+                marks[number] |= last;
             }
         }
     }
-    last_use[START as usize] = nodes.len() as u32;
-
-    let mut places = Places { of: vec![0; nodes.len()], free: Vec::new(), count: 1 };
-    let mut plan = Plan { lengths_s, ..Plan::default() };
-    let mut draws = draws.iter();
-    for (number, node) in nodes.iter().enumerate().skip(1) {
-        let draw = node.kind.draws().then(|| draws.next().copied().unwrap_or_default());
-        if last_use[number] == UNUSED {
-            continue;
-        }
-        let place = |node: u32| places.of[node as usize];
-        let (a, b) = (place(node.a), if node.kind.has_length() { node.b } else { place(node.b) });
-        for input in node.inputs().filter(|input| last_use[*input as usize] == number as u32) {
-            places.free.push(places.of[input as usize]);
-        }
-        let out = places.take();
-        places.of[number] = out;
-        plan.steps.push(Step { kind: node.kind, a, b, out });
-        plan.draws.extend(draw);
-    }
-    plan.places = places.count as usize;
-    plan.ends = ends.iter().map(|end| places.of[*end as usize]).collect();
-    plan
+    marks
 }
 
 impl Node {
-    fn inputs(&self) -> impl Iterator<Item = u32> {
-        let (first, second) = match self.kind {
-            Kind::Start => (None, None),
-            Kind::Later | Kind::Earlier => (Some(self.a), (self.a != self.b).then_some(self.b)),
-            Kind::Plus | Kind::Compute | Kind::Transfer => (Some(self.a), None),
-        };
-        first.into_iter().chain(second)
+    fn inputs(&self) -> [Option<u32>; 2] {
+        match self.kind {
+            Kind::Start => [None, None],
+            Kind::Later | Kind::Earlier => [Some(self.a), Some(self.b)],
+            Kind::Plus | Kind::Compute | Kind::Transfer => [Some(self.a), None],
+        }
     }
 }
 
 /// The places of values while a plan is evaluated.
 struct Places {
-    of: Vec<u32>,
     free: Vec<u32>,
     count: u32,
 }

@@ -12,7 +12,7 @@ use hocket_machine::Noise;
 use crate::clock::Trial;
 use crate::dataflow::{self, Failure, Order};
 use crate::network::{self, Network};
-use crate::plan::{Ends, LANES, Plan};
+use crate::plan::{Ends, LANES, Memory, Plan};
 use crate::tape::{Recording, Symbol, Tape, Winners};
 use crate::{Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
 
@@ -137,18 +137,29 @@ impl Repeated<'_> {
     /// Writes the plan of the program; if it uses `first` and little is known of it, once more with each kind of other
     /// winners.
     fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, Outcome), Failure> {
+        match self.plan_in(Order::OfRanks, network, winners) {
+            Err(Failure::Unordered(_)) => self.plan_in(Order::OfPairs, network, winners),
+            other => other,
+        }
+    }
+
+    fn plan_in<N: Network>(
+        &self,
+        order: Order,
+        network: &N,
+        winners: Winners,
+    ) -> std::result::Result<(Plan, Outcome), Failure> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
         let timing = Recording(&tape);
-        let (ends, mut first) =
-            dataflow::run(self.program, self.call, network, timing, self.node, Order::OfPairs, options)?;
+        let (ends, mut first) = dataflow::run(self.program, self.call, network, timing, self.node, order, options)?;
         first.rank_times_s.clear();
         let ends: Vec<_> = ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();
         let plan = tape.plan(&ends);
         if has_first && winners == Winners::First && !self.options.winners_are_alike {
             for others in [Winners::Second, Winners::Mixed] {
-                if self.plan(network, others)?.0 != plan {
+                if self.plan_in(order, network, others)?.0 != plan {
                     let why = "what the program does after a first depends on which branch ended earlier";
                     return Err(Failure::Inapplicable(why.to_owned()));
                 }
@@ -165,13 +176,13 @@ impl Repeated<'_> {
         let found = Mutex::new(Vec::new());
         let (noise, seed) = (self.noise, self.trials.seed);
         let work = || {
-            let mut places = Vec::new();
+            let mut memory = Memory::default();
             loop {
                 let group = next.fetch_add(1, Ordering::Relaxed);
                 if group >= groups.end {
                     return;
                 }
-                let Some(ends) = plan.evaluate(noise, seed, group * lanes, &mut places, &stop) else { return };
+                let Some(ends) = plan.evaluate(noise, seed, group * lanes, &mut memory, &stop) else { return };
                 found.lock().unwrap_or_else(PoisonError::into_inner).push((group, ends));
             }
         };

@@ -13,7 +13,7 @@
 
 mod random;
 
-pub use random::{Draws, GROUP};
+pub use random::{Draws, GROUP, SOURCES, Words};
 
 use hocket_core::Result;
 

@@ -8,8 +8,13 @@ pub const GROUP: usize = 32;
 /// Blocks made side by side.
 const BLOCKS: usize = 8;
 
+/// A word for each trial of a group, in whole cache lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
+pub struct Words(pub [u32; GROUP]);
+
 /// The draws of one operation, or of one rank's noise, in `L` successive trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draws<'a> {
     /// The seed, and which noise of the machine draws.
     pub key: [u32; 2],
@@ -20,8 +25,13 @@ pub struct Draws<'a> {
     /// Number of ranks.
     pub ranks: usize,
     /// The words with index 0 of the first of those who draw, if they are known already.
-    pub known: &'a [[u32; GROUP]],
+    pub known: &'a [Words],
+    /// The number that the first gap is made of, if it is known already: that of [`Draws::first_gaps`].
+    pub first_gap: Option<f64>,
 }
+
+/// Sources whose first gaps are made side by side.
+pub const SOURCES: usize = 16;
 
 /// Up to this probability the trials that something happens in are found by the gaps between them.
 const RARE: f64 = 0.125;
@@ -40,11 +50,6 @@ impl Draws<'_> {
         numbers
     }
 
-    /// The first words of all ranks, for [`Draws::known`].
-    pub fn of_ranks(&self) -> Vec<[u32; GROUP]> {
-        (0..self.ranks as u64).map(|who| Draws { who, ..*self }.words(0)).collect()
-    }
-
     /// In which trials something happens that has this probability: a bit for each.
     #[inline(always)]
     pub fn hits<const L: usize>(&self, chance: f64) -> u32 {
@@ -61,7 +66,7 @@ impl Draws<'_> {
         for _ in 0..GROUP.ilog2() {
             none *= none;
         }
-        let first = self.gap(0);
+        let first = self.first_gap.unwrap_or_else(|| self.gap(0));
         if first <= none {
             return 0;
         }
@@ -88,9 +93,27 @@ impl Draws<'_> {
     /// The number that a gap is made of, uniform in (0, 1) in steps of 2^-53; the same for the whole group.
     #[inline(always)]
     fn gap(&self, number: u32) -> f64 {
-        let [[a], [b], ..] = self.blocks::<1>((self.first_trial / GROUP as u64) as u32, GAPS + number);
-        let word = u64::from(a) << 32 | u64::from(b);
-        ((word >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)
+        let [gap] = self.gaps([self.who], number);
+        gap
+    }
+
+    /// The numbers that the first gaps of these sources are made of, whatever the source of these draws.
+    #[inline(always)]
+    pub fn first_gaps(&self, sources: [u64; SOURCES]) -> [f64; SOURCES] {
+        self.gaps(sources, 0)
+    }
+
+    #[inline(always)]
+    fn gaps<const N: usize>(&self, sources: [u64; N], number: u32) -> [f64; N] {
+        let group = (self.first_trial / GROUP as u64) as u32;
+        let halves = [sources.map(|who| who as u32), sources.map(|who| (who >> 32) as u32)];
+        let [a, b, ..] = philox([[group; N], halves[0], halves[1], [GAPS + number; N]], self.key);
+        let mut gaps = [0.0; N];
+        for n in 0..N {
+            let word = u64::from(a[n]) << 32 | u64::from(b[n]);
+            gaps[n] = ((word >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64);
+        }
+        gaps
     }
 
     /// The `index`-th word of each trial. Trial t takes word (t mod 32) / 8 of block 8 (t / 32) + t mod 8.
@@ -101,7 +124,7 @@ impl Draws<'_> {
         let first_lane = (self.first_trial % GROUP as u64) as usize;
         let mut words = [0; L];
         if index == 0
-            && let Some(known) = self.known.get(self.who as usize)
+            && let Some(Words(known)) = self.known.get(self.who as usize)
         {
             words.copy_from_slice(&known[first_lane..first_lane + L]);
             return words;
@@ -170,7 +193,14 @@ mod tests {
 
     #[test]
     fn a_draw_does_not_depend_on_the_number_of_lanes() {
-        let draws = |first_trial| Draws { key: [7, 9], who: 0x1234_5678_9abc, first_trial, ranks: 1, known: &[] };
+        let draws = |first_trial| Draws {
+            key: [7, 9],
+            who: 0x1234_5678_9abc,
+            first_trial,
+            ranks: 1,
+            known: &[],
+            first_gap: None,
+        };
         let wide: Vec<_> = (0..4).flat_map(|group| draws(32 * group).words::<32>(3)).collect();
         let middle: Vec<_> = (0..16).flat_map(|group| draws(8 * group).words::<8>(3)).collect();
         let single: Vec<_> = (0..128).flat_map(|trial| draws(trial).words::<1>(3)).collect();
@@ -182,6 +212,17 @@ mod tests {
         assert_eq!(distinct.len(), wide.len());
     }
 
+    #[test]
+    fn the_first_gaps_of_many_sources_are_those_of_each() {
+        let draws = |who| Draws { key: [3, 4], who, first_trial: 64, ranks: 1, known: &[], first_gap: None };
+        let sources = std::array::from_fn(|number| scramble(number as u64));
+        for (who, first_gap) in sources.into_iter().zip(draws(0).first_gaps(sources)) {
+            assert_eq!(first_gap, draws(who).gap(0));
+            let known = Draws { first_gap: Some(first_gap), ..draws(who) };
+            assert_eq!(known.hits::<GROUP>(0.03), draws(who).hits::<GROUP>(0.03));
+        }
+    }
+
     /// The number of hits of n draws is within 5 standard deviations of n p, on every lane, for rare and for common ones;
     /// and a lane's hit does not depend on how many lanes are asked for.
     #[test]
@@ -190,7 +231,8 @@ mod tests {
             let mut hits = [0; GROUP];
             let groups = 200_000;
             for who in 0..groups {
-                let draws = |first_trial| Draws { key: [1, 2], who, first_trial, ranks: 1, known: &[] };
+                let draws =
+                    |first_trial| Draws { key: [1, 2], who, first_trial, ranks: 1, known: &[], first_gap: None };
                 let mask = draws(64).hits::<GROUP>(chance);
                 let narrow = (0..4).fold(0, |all, part| all | draws(64 + 8 * part).hits::<8>(chance) << (8 * part));
                 assert_eq!(mask, narrow);
