@@ -7,6 +7,7 @@ import pytest
 import hocket
 from hocket.automatic import automatic_values
 from hocket.models.trinaryx3 import best_segment_bytes
+from hocket.studies import jitter
 
 QUIET = """
 name = "quiet"
@@ -63,6 +64,20 @@ def test_exchanges_are_as_many_as_noise_and_their_cost_ask_for(collective: str) 
     assert exchanges(QUIET.replace("[network]", '[network]\nsend_overhead = "1 us"') + NOISE, 4096) in (3, 4)
     loggp = 'name = "loggp"\n[network]\nmodel = "loggp"\nL = "1 us"\no = "50 ns"\nG = "1 ns/B"\n'
     assert exchanges(loggp + NOISE) == 2
+
+
+@pytest.mark.parametrize(("ratio", "share"), [(0.01, 1.0), (0.1, 0.1), (0.3, 0.1), (1.0, 1.0)])
+def test_the_number_of_exchanges_is_nearly_the_best(ratio: float, share: float) -> None:
+    transfer_s, duration_s = ratio * 1e-4, 1e-4
+    where = jitter.machine(
+        jitter.Setting(transfer_s - 8e-9, 8, 100 * duration_s, duration_s), send_overhead_s=share * transfer_s
+    )
+
+    def mean_s(exchanges: int | str) -> float:
+        call = hocket.Call(ranks=256, size_bytes=8, parameters={"T": exchanges})
+        return hocket.simulate(jitter.ALGORITHM, call, machine=where, trials=hocket.Trials(1000)).time_s.mean
+
+    assert mean_s("auto") <= 1.03 * min(map(mean_s, range(9)))
 
 
 @pytest.mark.parametrize(
