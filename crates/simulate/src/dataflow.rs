@@ -206,7 +206,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             ranks: (0..call.ranks).map(|_| State::new(network.idle(start))).collect(),
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),
-            ready: ReadyRanks::all(call.ranks),
+            ready: ReadyRanks::called(call.ranks),
             element_bytes: call.element_bytes,
             running: usize::MAX,
             deferred: None,
@@ -454,6 +454,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             let request = self.network.request(now);
             let message = Message { len, start: request, time: request, rendezvous: Some(slot) };
             self.mailboxes.hold(to, rank as u32, tag, message);
+            self.ready.call(to);
             return Begun::Waits(slot);
         }
         let departure = match &posted {
@@ -476,6 +477,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             None => {
                 let message = Message { len, start: departure.start, time: arrival, rendezvous: None };
                 self.mailboxes.hold(to, rank as u32, tag, message);
+                self.ready.call(to);
             }
         }
         Begun::Done((departure.sender_done, received))
