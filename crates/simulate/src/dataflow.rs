@@ -98,10 +98,8 @@ struct Deferred<C> {
     received: Received,
 }
 
-struct State<B, C> {
+struct State<B> {
     busy: B,
-    /// The time at which the node met its latest operation, and the resumption that issued it; 0 for an arrival.
-    latest: Option<(C, u32)>,
     sends: Latest,
     receives: Latest,
 }
@@ -118,9 +116,9 @@ impl Latest {
     const NONE: Self = Self { time_s: f64::NEG_INFINITY, peer: 0, tag: 0 };
 }
 
-impl<B, C> State<B, C> {
+impl<B> State<B> {
     fn new(busy: B) -> Self {
-        Self { busy, latest: None, sends: Latest::NONE, receives: Latest::NONE }
+        Self { busy, sends: Latest::NONE, receives: Latest::NONE }
     }
 }
 
@@ -163,12 +161,15 @@ impl<C: Copy> Pairs<C> {
 
 type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
 
-type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>, <T as Timing>::Clock>;
+type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>>;
 
 pub struct Dataflow<'a, N: Network, T: Timing> {
     network: &'a N,
     timing: T,
     ranks: Vec<StateOf<N, T>>,
+    /// Where nodes keep state: the time at which each met its latest operation, and the resumption that issued it; 0 for an
+    /// arrival.
+    latest: Vec<Option<(T::Clock, u32)>>,
     mailboxes: Mail<T::Clock>,
     outcomes: Slots<Arrival<T::Clock>>,
     ready: ReadyRanks,
@@ -204,6 +205,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         Self {
             network,
             ranks: (0..call.ranks).map(|_| State::new(network.idle(start))).collect(),
+            latest: vec![None; if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),
             ready: ReadyRanks::called(call.ranks),
@@ -252,7 +254,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             let resume = self.resumes;
-            let is_after = self.ranks[rank].latest.is_none_or(|(latest, latest_resume)| match time.order(latest) {
+            let is_after = self.latest[rank].is_none_or(|(latest, latest_resume)| match time.order(latest) {
                 Some(Ordering::Greater) => true,
                 Some(Ordering::Equal) => resume == latest_resume,
                 Some(Ordering::Less) | None => false,
@@ -260,17 +262,17 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             if !is_after {
                 self.refuse(COMPETING);
             }
-            self.ranks[rank].latest = Some((time, resume));
+            self.latest[rank] = Some((time, resume));
         }
     }
 
     /// Notes that the node meets an arrived message at `time`, after those issued at that time and before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            if self.ranks[rank].latest.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
+            if self.latest[rank].is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
                 self.refuse(COMPETING);
             }
-            self.ranks[rank].latest = Some((time, 0));
+            self.latest[rank] = Some((time, 0));
         }
     }
 
