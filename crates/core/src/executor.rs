@@ -48,7 +48,8 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
     unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
 }
 
-/// Few ranks, in this many blocks of memory: one. All of them begin at once, each at the place of its number.
+/// So many ranks are few: all of them are ready from the start, and their programs lie in one block of memory, in the order of
+/// their numbers. Of more ranks a program is made when the rank begins, and its memory is taken again when it has ended.
 pub(crate) const FEW: usize = 1 << 16;
 
 /// Values that stay where they are until they are dropped. The slots of dropped ones are taken again, the latest first:
@@ -62,22 +63,22 @@ pub(crate) struct PinnedSlots<T> {
 }
 
 impl<T> PinnedSlots<T> {
-    /// These values, or none, each in the slot of its number; no more than [`FEW`] slots are ever in use.
+    /// These values, [`FEW`] at most, each in the slot of its number.
     pub fn few(values: impl ExactSizeIterator<Item = T>) -> Self {
         Self { first: values.map(Some).collect(), others: Vec::new(), free: Vec::new() }
     }
 
-    /// None.
+    /// No values as yet.
     pub fn none() -> Self {
         Self { first: Vec::with_capacity(FEW), others: Vec::new(), free: Vec::new() }
     }
 
-    /// A slot that is empty.
+    /// An empty slot.
     pub fn vacant(&mut self) -> u32 {
         if let Some(slot) = self.free.pop() {
             return slot;
         }
-        if self.first.len() < FEW {
+        if self.first.len() < self.first.capacity().min(FEW) {
             self.first.push(None);
             return (self.first.len() - 1) as u32;
         }
@@ -295,5 +296,78 @@ impl Called {
         self.begun[self.cursor] |= bit;
         words[self.cursor] = bit;
         Some(self.cursor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More than few, and no multiple of 64.
+    const MANY: usize = FEW + 100;
+
+    #[test]
+    fn each_of_many_ranks_begins_once_when_it_is_called_or_in_the_order_of_numbers() {
+        let mut ready = ReadyRanks::called(MANY);
+        assert_eq!(ready.pop(), Some(0));
+        ready.call(MANY - 1);
+        ready.call(0);
+        ready.call(2);
+        assert_eq!([ready.pop(), ready.pop(), ready.pop()], [Some(2), Some(MANY - 1), Some(1)]);
+        ready.call(2);
+        ready.push(2);
+        ready.push(2);
+        assert_eq!([ready.pop(), ready.pop()], [Some(2), Some(3)]);
+        assert!((4..MANY - 1).eq(std::iter::from_fn(|| ready.pop())));
+    }
+
+    #[test]
+    fn of_many_ranks_the_64_neighbours_go_on_of_which_one_became_ready_last() {
+        let mut ready = ReadyRanks::called(MANY);
+        while ready.pop().is_some() {}
+        [70, 5, 1000, 64, 6].into_iter().for_each(|rank| ready.push(rank));
+        let next = std::array::from_fn(|_| ready.pop());
+        assert_eq!(next, [Some(1000), Some(5), Some(6), Some(64), Some(70), None]);
+    }
+
+    #[test]
+    fn few_ranks_are_ready_from_the_start() {
+        let mut ready = ReadyRanks::called(FEW);
+        ready.call(7);
+        let mut ranks: Vec<_> = std::iter::from_fn(|| ready.pop()).collect();
+        ranks.sort_unstable();
+        assert!((0..FEW).eq(ranks));
+    }
+
+    #[test]
+    fn values_stay_where_they_are_and_slots_are_taken_again() {
+        let mut slots = PinnedSlots::none();
+        let address = |slots: &mut PinnedSlots<u32>, slot: u32| std::ptr::from_ref(&*slots.get(slot)).addr();
+        let places: Vec<_> = (0..3 * FEW as u32)
+            .map(|value| {
+                let slot = slots.vacant();
+                slots.fill(slot, value);
+                (slot, address(&mut slots, slot))
+            })
+            .collect();
+        for (value, (slot, place)) in places.iter().enumerate() {
+            assert_eq!((*slots.get(*slot), address(&mut slots, *slot)), (Some(value as u32), *place));
+        }
+        let (last, _) = places[2 * FEW + 1];
+        slots.get(last).set(None);
+        slots.free(last);
+        assert_eq!([slots.vacant(), slots.vacant()], [last, 3 * FEW as u32]);
+    }
+
+    #[test]
+    fn values_that_are_there_from_the_start_stay_where_they_are() {
+        let mut slots = PinnedSlots::few([1, 2].into_iter());
+        let place = std::ptr::from_ref(&*slots.get(1)).addr();
+        for value in 0..100 {
+            let slot = slots.vacant();
+            slots.fill(slot, value);
+            assert_eq!(*slots.get(slot), Some(value));
+        }
+        assert_eq!((*slots.get(1), std::ptr::from_ref(&*slots.get(1)).addr()), (Some(2), place));
     }
 }

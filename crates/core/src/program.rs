@@ -156,13 +156,16 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
     }
 }
 
-/// Refuses so many ranks if there is no memory for their programs and for the `kept_bytes` that a world keeps of each.
+/// Refuses a call if there is no memory for the programs of its ranks and for the `kept_bytes` that a world keeps of each.
+/// Programs of many ranks count where all of them are under way at one time in any case.
 ///
 /// # Errors
 /// As [`budget::check`].
-pub fn check_ranks(program: &dyn AnyProgram, ranks: usize, kept_bytes: usize) -> Result<()> {
-    let each_bytes = kept_bytes + program.bytes_of_a_rank() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
-    budget::check(format_args!("{ranks} ranks"), ranks as f64 * each_bytes as f64)
+pub fn check_ranks(program: &dyn AnyProgram, call: &Call, kept_bytes: usize) -> Result<()> {
+    let are_at_once = call.ranks <= FEW || call.waits_for_all();
+    let program_bytes = program.bytes_of_a_rank() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
+    let each_bytes = kept_bytes + if are_at_once { program_bytes } else { size_of::<u32>() };
+    budget::check(format_args!("{} ranks", call.ranks), call.ranks as f64 * each_bytes as f64)
 }
 
 /// Runs `program` on all ranks of `world`, as long as any can go on. Returns the world with its notes; the world has

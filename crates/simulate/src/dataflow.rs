@@ -64,8 +64,9 @@ pub fn run<N: Network, T: Timing>(
     if N::MESSAGES_MEET {
         return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
     }
-    let kept = size_of::<StateOf<N, T>>() + kept_bytes::<T::Clock>();
-    check_ranks(program, call.ranks, kept).map_err(Failure::Other)?;
+    let ports_bytes = 2 * network.ports().unwrap_or(0) * size_of::<T::Clock>();
+    let kept = size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
+    check_ranks(program, call, kept).map_err(Failure::Other)?;
     let dataflow = Dataflow::new(call, network, timing, order, options);
     let world = InTime::new(call, dataflow, node, network.post_s(), &options);
     let (dataflow, ends, outcome) = hocket_core::run(program, call, world).into_outcome("dataflow");

@@ -161,9 +161,9 @@ impl Trace {
     }
 }
 
-/// Bytes that are kept for each rank, besides those that the clockwork keeps.
+/// Bytes that are kept for each rank, besides those that the clockwork keeps, and those of a rank that asks for scratch.
 pub fn kept_bytes<C>() -> usize {
-    size_of::<usize>() + size_of::<C>() + size_of::<Stage>()
+    size_of::<C>() + size_of::<Stage>()
 }
 
 impl<C: Clockwork> InTime<C> {
