@@ -255,7 +255,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             let resume = self.resumes;
-            let is_after = self.latest[rank].is_none_or(|(latest, latest_resume)| match time.order(latest) {
+            let earlier = self.latest[rank].replace((time, resume));
+            let is_after = earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
                 Some(Ordering::Greater) => true,
                 Some(Ordering::Equal) => resume == latest_resume,
                 Some(Ordering::Less) | None => false,
@@ -263,17 +264,16 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             if !is_after {
                 self.refuse(COMPETING);
             }
-            self.latest[rank] = Some((time, resume));
         }
     }
 
     /// Notes that the node meets an arrived message at `time`, after those issued at that time and before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            if self.latest[rank].is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
+            let earlier = self.latest[rank].replace((time, 0));
+            if earlier.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
                 self.refuse(COMPETING);
             }
-            self.latest[rank] = Some((time, 0));
         }
     }
 
