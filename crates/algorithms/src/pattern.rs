@@ -168,16 +168,22 @@ impl Fold {
     /// Combines the vectors of the ranks that sit out into those of their neighbours. The virtual rank that this rank
     /// acts as; none if it sits out, and then `result` already holds the end result.
     pub async fn enter(&self, r: &Rank<'_>, result: Span, scratch: Span) -> Option<usize> {
+        if r.rank() >= 2 * self.pairs {
+            return Some(self.virtual_rank(r.rank()));
+        }
+        // In a box, so that the program of a rank that is not paired, as all of 2^K ranks, is no larger for it.
+        Box::pin(self.enter_in_pairs(r, result, scratch)).await
+    }
+
+    async fn enter_in_pairs(&self, r: &Rank<'_>, result: Span, scratch: Span) -> Option<usize> {
         let rank = r.rank();
         if self.sits_out(rank) {
             r.send(rank + 1, result).await;
             r.recv(rank + 1, result).await;
             return None;
         }
-        if self.speaks_for_two(rank) {
-            r.recv(rank - 1, scratch).await;
-            r.reduce(rank - 1, scratch, result).await;
-        }
+        r.recv(rank - 1, scratch).await;
+        r.reduce(rank - 1, scratch, result).await;
         Some(self.virtual_rank(rank))
     }
 

@@ -269,6 +269,17 @@ impl Call {
         }
     }
 
+    /// Whether no rank has its result before all ranks have begun.
+    pub fn waits_for_all(&self) -> bool {
+        match self.collective {
+            Collective::Barrier => true,
+            Collective::Allgather | Collective::Allreduce | Collective::Alltoall | Collective::ReduceScatter => {
+                matches!(self.counts, Counts::Equal(count) if count > 0)
+            }
+            _ => false,
+        }
+    }
+
     /// Elements of block `block`.
     #[inline]
     pub fn count(&self, block: usize) -> usize {

@@ -48,14 +48,104 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
     unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
 }
 
+/// So many ranks are few: all of them are ready from the start, and their programs lie in one block of memory, in the order of
+/// their numbers. Of more ranks a program is made when the rank begins, and its memory is taken again when it has ended.
+pub(crate) const FEW: usize = 1 << 16;
+
+/// Values that stay where they are until they are dropped. The slots of dropped ones are taken again, the latest first:
+/// its memory is in the cache.
+pub(crate) struct PinnedSlots<T> {
+    /// The first slots, which never grow beyond their capacity.
+    first: Vec<Option<T>>,
+    /// The others in blocks, none of which grows beyond its capacity of [`FEW`].
+    others: Vec<Vec<Option<T>>>,
+    free: Vec<u32>,
+}
+
+impl<T> PinnedSlots<T> {
+    /// These values, [`FEW`] at most, each in the slot of its number.
+    pub fn few(values: impl ExactSizeIterator<Item = T>) -> Self {
+        Self { first: values.map(Some).collect(), others: Vec::new(), free: Vec::new() }
+    }
+
+    /// No values as yet.
+    pub fn none() -> Self {
+        Self { first: Vec::with_capacity(FEW), others: Vec::new(), free: Vec::new() }
+    }
+
+    /// An empty slot.
+    pub fn vacant(&mut self) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            return slot;
+        }
+        if self.first.len() < self.first.capacity().min(FEW) {
+            self.first.push(None);
+            return (self.first.len() - 1) as u32;
+        }
+        if self.others.last().is_none_or(|block| block.len() == FEW) {
+            self.others.push(Vec::with_capacity(FEW));
+        }
+        let blocks = self.others.len();
+        let block = &mut self.others[blocks - 1];
+        block.push(None);
+        (blocks * FEW + block.len() - 1) as u32
+    }
+
+    /// What is in this slot.
+    #[inline(always)]
+    fn slot(&mut self, slot: u32) -> &mut Option<T> {
+        let slot = slot as usize;
+        match self.first.get_mut(slot) {
+            Some(value) => value,
+            None => &mut self.others[slot / FEW - 1][slot % FEW],
+        }
+    }
+
+    /// Puts a value into a slot, which is empty.
+    pub fn fill(&mut self, slot: u32, value: T) {
+        let place = self.slot(slot);
+        if place.is_none() {
+            *place = Some(value);
+        }
+    }
+
+    /// What is in this slot.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub fn get(&mut self, slot: u32) -> Pin<&mut Option<T>> {
+        // SAFETY: a value is only moved into its slot, before it is pinned here: no block grows beyond its capacity, so that
+        // values stay where they are; only empty slots are filled; and nothing gives access to a value but this.
+        unsafe { Pin::new_unchecked(self.slot(slot)) }
+    }
+
+    /// The slot, which is empty, may be filled again.
+    pub fn free(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+}
+
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
 /// then the next 64; likewise with blocks of 64^2 ranks, and so on. A sweep uses memory that is close together.
+///
+/// Of many ranks ([`Self::called`]) the 64 neighbours are next of which one became ready last: with those that it goes on to
+/// wake they are in the cache, however far apart their numbers are.
 pub struct ReadyRanks {
     /// Bit i says that rank i is ready.
     words: Box<[u64]>,
     /// Bit i of level 0 says that word i is not zero; bit i of level k + 1, that word i of level k is not.
     levels: Vec<Box<[u64]>>,
     /// The rank after which a sweep goes on.
+    cursor: usize,
+    called: Option<Called>,
+}
+
+/// What is known of many ranks, instead of levels.
+struct Called {
+    /// The words that are not zero, in the order in which they became so, and some that no longer are.
+    woken: Vec<u32>,
+    /// Bit i says that rank i has begun, or is about to.
+    begun: Box<[u64]>,
+    /// All ranks of the words before have begun.
     cursor: usize,
 }
 
@@ -74,7 +164,7 @@ impl ReadyRanks {
             levels.push(words(bits));
             bits = bits.div_ceil(64);
         }
-        Self { words: first, levels, cursor: 0 }
+        Self { words: first, levels, cursor: 0, called: None }
     }
 
     /// All of `ranks` ranks.
@@ -82,6 +172,37 @@ impl ReadyRanks {
         let mut ready = Self::none(ranks);
         (0..ranks).for_each(|rank| ready.push(rank));
         ready
+    }
+
+    /// All of `ranks` ranks. If they are many, none of them begins before it is called, or no other can go on: where few
+    /// need to, few have begun and not ended.
+    pub fn called(ranks: usize) -> Self {
+        if ranks <= FEW {
+            return Self::all(ranks);
+        }
+        let mut begun = vec![0; ranks.div_ceil(64)].into_boxed_slice();
+        if let Some(last) = begun.last_mut() {
+            *last = if ranks.is_multiple_of(64) { 0 } else { u64::MAX << (ranks % 64) };
+        }
+        let called = Called { woken: Vec::new(), begun, cursor: 0 };
+        Self {
+            words: vec![0; ranks.div_ceil(64)].into_boxed_slice(),
+            levels: Vec::new(),
+            cursor: 0,
+            called: Some(called),
+        }
+    }
+
+    /// There is something to do for `rank`, which begins if it has not.
+    #[inline]
+    pub fn call(&mut self, rank: usize) {
+        if let Some(called) = &mut self.called {
+            let (word, bit) = (&mut called.begun[rank / 64], 1 << (rank % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                self.push(rank);
+            }
+        }
     }
 
     /// `rank` can go on.
@@ -95,6 +216,9 @@ impl ReadyRanks {
 
     /// Word `at` is no longer zero.
     fn note(&mut self, mut at: usize) {
+        if let Some(called) = &mut self.called {
+            called.woken.push(at as u32);
+        }
         for level in &mut self.levels {
             let word = &mut level[at / 64];
             if std::mem::replace(word, *word | 1 << (at % 64)) != 0 {
@@ -135,7 +259,10 @@ impl ReadyRanks {
     }
 
     /// The word that a sweep goes on with after word `at`, which is zero.
-    fn next_word(&self, mut at: usize) -> Option<usize> {
+    fn next_word(&mut self, mut at: usize) -> Option<usize> {
+        if let Some(called) = &mut self.called {
+            return called.next_word(&mut self.words);
+        }
         for (height, level) in self.levels.iter().enumerate() {
             let word = level[at / 64];
             if word != 0 {
@@ -151,5 +278,96 @@ impl ReadyRanks {
     /// The lowest word that is not zero below bit `at` of the level of this height.
     fn lowest_below(&self, height: usize, at: usize) -> usize {
         self.levels[..height].iter().rev().fold(at, |at, level| at * 64 + level[at].trailing_zeros() as usize)
+    }
+}
+
+impl Called {
+    /// The word that became not zero last; or one that is no longer, now that its first rank that has not begun is ready.
+    fn next_word(&mut self, words: &mut [u64]) -> Option<usize> {
+        while let Some(at) = self.woken.pop() {
+            if words[at as usize] != 0 {
+                return Some(at as usize);
+            }
+        }
+        while *self.begun.get(self.cursor)? == u64::MAX {
+            self.cursor += 1;
+        }
+        let bit = 1 << self.begun[self.cursor].trailing_ones();
+        self.begun[self.cursor] |= bit;
+        words[self.cursor] = bit;
+        Some(self.cursor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More than few, and no multiple of 64.
+    const MANY: usize = FEW + 100;
+
+    #[test]
+    fn each_of_many_ranks_begins_once_when_it_is_called_or_in_the_order_of_numbers() {
+        let mut ready = ReadyRanks::called(MANY);
+        assert_eq!(ready.pop(), Some(0));
+        ready.call(MANY - 1);
+        ready.call(0);
+        ready.call(2);
+        assert_eq!([ready.pop(), ready.pop(), ready.pop()], [Some(2), Some(MANY - 1), Some(1)]);
+        ready.call(2);
+        ready.push(2);
+        ready.push(2);
+        assert_eq!([ready.pop(), ready.pop()], [Some(2), Some(3)]);
+        assert!((4..MANY - 1).eq(std::iter::from_fn(|| ready.pop())));
+    }
+
+    #[test]
+    fn of_many_ranks_the_64_neighbours_go_on_of_which_one_became_ready_last() {
+        let mut ready = ReadyRanks::called(MANY);
+        while ready.pop().is_some() {}
+        [70, 5, 1000, 64, 6].into_iter().for_each(|rank| ready.push(rank));
+        let next = std::array::from_fn(|_| ready.pop());
+        assert_eq!(next, [Some(1000), Some(5), Some(6), Some(64), Some(70), None]);
+    }
+
+    #[test]
+    fn few_ranks_are_ready_from_the_start() {
+        let mut ready = ReadyRanks::called(FEW);
+        ready.call(7);
+        let mut ranks: Vec<_> = std::iter::from_fn(|| ready.pop()).collect();
+        ranks.sort_unstable();
+        assert!((0..FEW).eq(ranks));
+    }
+
+    #[test]
+    fn values_stay_where_they_are_and_slots_are_taken_again() {
+        let mut slots = PinnedSlots::none();
+        let address = |slots: &mut PinnedSlots<u32>, slot: u32| std::ptr::from_ref(&*slots.get(slot)).addr();
+        let places: Vec<_> = (0..3 * FEW as u32)
+            .map(|value| {
+                let slot = slots.vacant();
+                slots.fill(slot, value);
+                (slot, address(&mut slots, slot))
+            })
+            .collect();
+        for (value, (slot, place)) in places.iter().enumerate() {
+            assert_eq!((*slots.get(*slot), address(&mut slots, *slot)), (Some(value as u32), *place));
+        }
+        let (last, _) = places[2 * FEW + 1];
+        slots.get(last).set(None);
+        slots.free(last);
+        assert_eq!([slots.vacant(), slots.vacant()], [last, 3 * FEW as u32]);
+    }
+
+    #[test]
+    fn values_that_are_there_from_the_start_stay_where_they_are() {
+        let mut slots = PinnedSlots::few([1, 2].into_iter());
+        let place = std::ptr::from_ref(&*slots.get(1)).addr();
+        for value in 0..100 {
+            let slot = slots.vacant();
+            slots.fill(slot, value);
+            assert_eq!(*slots.get(slot), Some(value));
+        }
+        assert_eq!((*slots.get(1), std::ptr::from_ref(&*slots.get(1)).addr()), (Some(2), place));
     }
 }

@@ -12,6 +12,9 @@ pub struct Mailboxes<M, R> {
 }
 
 impl<M, R> Mailboxes<M, R> {
+    /// Bytes of a rank for which nothing waits.
+    pub const BYTES_OF_A_RANK: usize = size_of::<u32>() + size_of::<(u32, u32)>();
+
     /// Empty mailboxes of ranks `0..ranks`.
     pub fn new(ranks: usize) -> Self {
         Self { unexpected: Queues::new(ranks), posted: Lists::new(ranks) }

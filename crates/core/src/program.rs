@@ -5,11 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use crate::executor::{Again, nth};
-use crate::rank::Rank;
-use crate::seat::{Ground, Seat};
+use crate::executor::{Again, FEW, PinnedSlots};
+use crate::rank::{Rank, Ranks};
+use crate::seat::{Ground, Seat, Seats};
 use crate::world::World;
-use crate::{Call, Result, budget};
+use crate::{Call, Moment, Result, budget};
 
 /// The steps of all ranks in one collective call.
 pub trait Program {
@@ -21,8 +21,8 @@ pub trait Program {
 pub trait AnyProgram {
     /// The memory that the program of one rank takes, in bytes.
     fn bytes_of_a_rank(&self) -> usize;
-    /// The programs of these ranks, none of them started.
-    fn on<'a>(&'a self, ranks: &'a [Rank<'a>], call: &'a Call) -> Box<dyn Fleet + 'a>;
+    /// The programs of all ranks of a world, none of them started.
+    fn on<'a>(&'a self, ranks: &'a Ranks<'a>, call: &'a Call) -> Box<dyn Fleet + 'a>;
     /// The program of one rank, as a part of another program.
     fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
     /// The program of one rank of its world, for the same call again and again.
@@ -31,8 +31,9 @@ pub trait AnyProgram {
 
 /// The programs of all ranks, each resumed by its number.
 pub trait Fleet {
-    /// Resumes `rank` until it waits again or ends. Returns true if it has ended now. No effect on an ended rank.
-    fn resume(&mut self, rank: usize) -> bool;
+    /// Resumes `rank`, which is started by that if it has not been, until it waits again or ends. Returns the moment of its
+    /// end if it has ended now. No effect on an ended rank.
+    fn resume(&mut self, rank: usize) -> Option<Moment>;
 }
 
 /// A program that can be started anew without allocating memory.
@@ -59,9 +60,13 @@ impl<P: Program> AnyProgram for P {
         bytes(|r, c| self.run(r, c))
     }
 
-    fn on<'a>(&'a self, ranks: &'a [Rank<'a>], call: &'a Call) -> Box<dyn Fleet + 'a> {
-        let programs: Box<[_]> = ranks.iter().map(|r| Some(self.run(r, call))).collect();
-        Box::new(Programs { programs: Box::into_pin(programs), again: Again::default() })
+    fn on<'a>(&'a self, ranks: &'a Ranks<'a>, call: &'a Call) -> Box<dyn Fleet + 'a> {
+        let (make, again) = (move |r| self.run(r, call), Again::default());
+        if ranks.size() <= FEW {
+            let slots = PinnedSlots::few((0..ranks.size()).map(|rank| make(ranks.seated(rank, rank))));
+            return Box::new(Programs { make, ranks, slots, places: Vec::new(), again });
+        }
+        Box::new(Programs { make, ranks, slots: PinnedSlots::none(), places: vec![NEW; ranks.size()], again })
     }
 
     fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
@@ -81,14 +86,48 @@ impl<P: Program> AnyProgram for P {
     }
 }
 
-struct Programs<F> {
-    programs: Pin<Box<[Option<F>]>>,
+/// The programs of all ranks. Of many ranks, those that have begun and not ended: others take the memory of a number.
+struct Programs<'a, M, F> {
+    make: M,
+    ranks: &'a Ranks<'a>,
+    slots: PinnedSlots<F>,
+    /// For each of many ranks, the slot of its program, or one of the numbers below. Each of few is in the slot of its number.
+    places: Vec<u32>,
     again: Again,
 }
 
-impl<F: Future<Output = ()>> Fleet for Programs<F> {
-    fn resume(&mut self, rank: usize) -> bool {
-        resume(nth(self.programs.as_mut(), rank), &self.again)
+/// In place of a slot: the rank has not begun.
+const NEW: u32 = u32::MAX;
+/// In place of a slot: the rank has ended.
+const ENDED: u32 = u32::MAX - 1;
+
+impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Fleet for Programs<'a, M, F> {
+    fn resume(&mut self, rank: usize) -> Option<Moment> {
+        let slot = if self.places.is_empty() { rank as u32 } else { self.slot_of(rank)? };
+        if !resume(self.slots.get(slot), &self.again) {
+            return None;
+        }
+        if !self.places.is_empty() {
+            self.slots.free(slot);
+            self.places[rank] = ENDED;
+        }
+        Some(self.ranks.moment(slot as usize))
+    }
+}
+
+impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Programs<'a, M, F> {
+    /// The slot of one of many ranks, which begins if it has not; none if it has ended.
+    fn slot_of(&mut self, rank: usize) -> Option<u32> {
+        match self.places[rank] {
+            ENDED => None,
+            NEW => {
+                let slot = self.slots.vacant();
+                self.slots.fill(slot, (self.make)(self.ranks.seated(slot as usize, rank)));
+                self.places[rank] = slot;
+                Some(slot)
+            }
+            slot => Some(slot),
+        }
     }
 }
 
@@ -117,13 +156,16 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
     }
 }
 
-/// Refuses so many ranks if there is no memory for their programs and for the `kept_bytes` that a world keeps of each.
+/// Refuses a call if there is no memory for the programs of its ranks and for the `kept_bytes` that a world keeps of each.
+/// Programs of many ranks count where all of them are under way at one time in any case.
 ///
 /// # Errors
 /// As [`budget::check`].
-pub fn check_ranks(program: &dyn AnyProgram, ranks: usize, kept_bytes: usize) -> Result<()> {
-    let each_bytes = kept_bytes + program.bytes_of_a_rank() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
-    budget::check(format_args!("{ranks} ranks"), ranks as f64 * each_bytes as f64)
+pub fn check_ranks(program: &dyn AnyProgram, call: &Call, kept_bytes: usize) -> Result<()> {
+    let are_at_once = call.ranks <= FEW || call.waits_for_all();
+    let program_bytes = program.bytes_of_a_rank() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
+    let each_bytes = kept_bytes + if are_at_once { program_bytes } else { size_of::<u32>() };
+    budget::check(format_args!("{} ranks", call.ranks), call.ranks as f64 * each_bytes as f64)
 }
 
 /// Runs `program` on all ranks of `world`, as long as any can go on. Returns the world with its notes; the world has
@@ -132,13 +174,13 @@ pub fn run<W: World>(program: &dyn AnyProgram, call: &Call, world: W) -> W {
     let world = RefCell::new(world);
     {
         let ground = Ground::new(&world, call.ranks);
-        let seats: Vec<_> = (0..call.ranks).map(|rank| Seat::new(&ground, rank)).collect();
-        let ranks: Vec<_> = seats.iter().map(Rank::new).collect();
+        let seats = Seats::new(&ground);
+        let ranks = Ranks::new(&seats);
         let mut programs = program.on(&ranks, call);
         loop {
             let Some(rank) = world.borrow_mut().next() else { break };
-            if programs.resume(rank) {
-                world.borrow_mut().end(rank, seats[rank].moment());
+            if let Some(end) = programs.resume(rank) {
+                world.borrow_mut().end(rank, end);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::seat::{Ground, Pair, Seat, State};
+use crate::seat::{Blocks, Ground, Pair, Seat, Seats, State};
 use crate::step::{Received, SendRecv, Step};
 use crate::world::World;
 use crate::{Moment, Moments, Path, Result, Span};
@@ -64,7 +64,7 @@ impl<'r> Rank<'r> {
     /// This rank's number, `0..size`.
     #[inline]
     pub fn rank(&self) -> usize {
-        self.view.map_or(self.seat.rank, |view| view.rank())
+        self.view.map_or(self.seat.rank.get(), |view| view.rank())
     }
 
     /// Number of ranks.
@@ -77,7 +77,7 @@ impl<'r> Rank<'r> {
     pub fn scratch(&self, len: usize) -> Span {
         match self.view {
             Some(view) => view.scratch(len),
-            None => self.world().scratch(self.seat.rank, len),
+            None => self.world().scratch(self.seat.rank.get(), len),
         }
     }
 
@@ -100,7 +100,7 @@ impl<'r> Rank<'r> {
     pub fn complete(&self) {
         match self.view {
             Some(view) => view.complete(),
-            None => self.world().complete(self.seat.rank, self.moment()),
+            None => self.world().complete(self.seat.rank.get(), self.moment()),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'r> Rank<'r> {
     }
 
     pub(crate) fn withdraw(&self, ticket: u32) {
-        self.world().withdraw(self.seat.rank, ticket);
+        self.world().withdraw(self.seat.rank.get(), ticket);
     }
 
     // The facts about the running branch that combinators need.
@@ -238,21 +238,21 @@ impl<'r> Rank<'r> {
     }
 
     pub(crate) fn can_go_on(&self, path: Path) -> bool {
-        self.world().can_go_on(self.seat.rank, path)
+        self.world().can_go_on(self.seat.rank.get(), path)
     }
 
     pub(crate) fn wake(&self, path: Path) {
-        self.world().wake(self.seat.rank, path);
+        self.world().wake(self.seat.rank.get(), path);
     }
 
     /// Whether a `first` can tell its winner, given which of its branches have ended.
     pub(crate) fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
-        self.world().race(self.seat.rank);
+        self.world().race(self.seat.rank.get());
         if self.ground().features.first_waits_for_both { a_ended && b_ended } else { a_ended || b_ended }
     }
 
     pub(crate) fn drop_ended(&self) {
-        self.world().drop_ended(self.seat.rank);
+        self.world().drop_ended(self.seat.rank.get());
     }
 
     #[inline]
@@ -289,5 +289,36 @@ impl<'r> Rank<'r> {
 
     pub(crate) fn decided(&self, earlier: Moment, later: Moment) -> (Moment, Moment) {
         self.ordered(|| (earlier, later), |order| order.decided(earlier, later))
+    }
+}
+
+/// The ranks on their seats.
+pub struct Ranks<'r> {
+    seats: &'r Seats<'r>,
+    blocks: Blocks<Rank<'r>>,
+}
+
+impl<'r> Ranks<'r> {
+    /// None has begun.
+    pub fn new(seats: &'r Seats<'r>) -> Self {
+        Self { seats, blocks: Blocks::new(seats.size()) }
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> usize {
+        self.seats.size()
+    }
+
+    /// `rank` takes the seat at this place, at the beginning of its program.
+    #[inline]
+    pub(crate) fn seated(&'r self, place: usize, rank: usize) -> &'r Rank<'r> {
+        self.seats.get(place).give(rank);
+        self.blocks.get(place, |place| Rank::new(self.seats.get(place)))
+    }
+
+    /// The moment that the rank on this seat has reached.
+    #[inline]
+    pub(crate) fn moment(&self, place: usize) -> Moment {
+        self.seats.get(place).moment()
     }
 }

@@ -1,7 +1,8 @@
 //! A rank's way into its world, whatever the world's type.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 
+use crate::executor::FEW;
 use crate::step::{Received, SendRecv, Step};
 use crate::world::{At, Features, Progress, World};
 use crate::{Moment, Path};
@@ -52,7 +53,7 @@ impl<W: World> Host for RefCell<W> {
 
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State {
         let now = seat.moment.get();
-        match self.borrow_mut().take(At { rank: seat.rank, now }, ticket) {
+        match self.borrow_mut().take(At { rank: seat.rank.get(), now }, ticket) {
             Some((moment, received)) => {
                 seat.moment.set(moment);
                 seat.ground.received.set(received);
@@ -69,7 +70,7 @@ impl<W: World> Host for RefCell<W> {
 
 #[inline(always)]
 fn issue<W: World>(world: &mut W, seat: &Seat<'_>, moment: &mut Moment, step: &Step) -> State {
-    match world.issue(At { rank: seat.rank, now: *moment }, step) {
+    match world.issue(At { rank: seat.rank.get(), now: *moment }, step) {
         Progress::Done((end, received)) => {
             *moment = end;
             seat.ground.received.set(received);
@@ -100,7 +101,7 @@ impl<'w> Ground<'w> {
 /// One rank's place in its world: its progress.
 pub struct Seat<'w> {
     pub(crate) ground: &'w Ground<'w>,
-    pub(crate) rank: usize,
+    pub(crate) rank: Cell<usize>,
     pub(crate) moment: Cell<Moment>,
     pub(crate) path: Cell<Path>,
 }
@@ -108,11 +109,65 @@ pub struct Seat<'w> {
 impl<'w> Seat<'w> {
     /// `rank`, at the beginning of its program.
     pub fn new(ground: &'w Ground<'w>, rank: usize) -> Self {
-        Self { ground, rank, moment: Cell::default(), path: Cell::new(ground.features.path) }
+        Self { ground, rank: Cell::new(rank), moment: Cell::default(), path: Cell::new(ground.features.path) }
     }
 
     /// The moment that the running branch has reached.
     pub fn moment(&self) -> Moment {
         self.moment.get()
+    }
+}
+
+/// Places that stay where they are, made a block at a time when they are first asked for.
+pub(crate) struct Blocks<T> {
+    blocks: Box<[OnceCell<Box<[T]>>]>,
+    places: usize,
+}
+
+impl<T> Blocks<T> {
+    pub fn new(places: usize) -> Self {
+        Self { blocks: (0..places.div_ceil(FEW)).map(|_| OnceCell::new()).collect(), places }
+    }
+
+    #[inline]
+    pub fn get(&self, place: usize, make: impl Fn(usize) -> T) -> &T {
+        let all = || {
+            let first = place - place % FEW;
+            (first..(first + FEW).min(self.places)).map(make).collect()
+        };
+        &self.blocks[place / FEW].get_or_init(all)[place % FEW]
+    }
+}
+
+/// The places of the ranks that have begun and not ended.
+pub struct Seats<'w> {
+    ground: &'w Ground<'w>,
+    blocks: Blocks<Seat<'w>>,
+}
+
+impl<'w> Seats<'w> {
+    /// Enough for all ranks.
+    pub fn new(ground: &'w Ground<'w>) -> Self {
+        Self { ground, blocks: Blocks::new(ground.size) }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.ground.size
+    }
+
+    /// The seat at this place.
+    #[inline]
+    pub(crate) fn get(&self, place: usize) -> &Seat<'w> {
+        self.blocks.get(place, |_| Seat::new(self.ground, 0))
+    }
+}
+
+impl Seat<'_> {
+    /// Gives the seat to `rank`, at the beginning of its program.
+    #[inline]
+    pub(crate) fn give(&self, rank: usize) {
+        self.rank.set(rank);
+        self.moment.set(Moment::default());
+        self.path.set(self.ground.features.path);
     }
 }

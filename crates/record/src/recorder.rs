@@ -16,7 +16,7 @@ use crate::schedule::{Builder, Schedule};
 /// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
 /// that do not match; or more tasks than there is memory for.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
-    check_ranks(program, call.ranks, size_of::<Range<usize>>() + size_of::<usize>())?;
+    check_ranks(program, call, size_of::<Range<usize>>() + size_of::<usize>())?;
     let recorder = run(program, call, Recorder::new(call.ranks));
     if let Some(failure) = recorder.failure {
         return Err(failure);

@@ -64,8 +64,9 @@ pub fn run<N: Network, T: Timing>(
     if N::MESSAGES_MEET {
         return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
     }
-    let kept = size_of::<StateOf<N, T>>() + kept_bytes::<T::Clock>();
-    check_ranks(program, call.ranks, kept).map_err(Failure::Other)?;
+    let ports_bytes = 2 * network.ports().unwrap_or(0) * size_of::<T::Clock>();
+    let kept = size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
+    check_ranks(program, call, kept).map_err(Failure::Other)?;
     let dataflow = Dataflow::new(call, network, timing, order, options);
     let world = InTime::new(call, dataflow, node, network.post_s(), &options);
     let (dataflow, ends, outcome) = hocket_core::run(program, call, world).into_outcome("dataflow");
@@ -98,10 +99,8 @@ struct Deferred<C> {
     received: Received,
 }
 
-struct State<B, C> {
+struct State<B> {
     busy: B,
-    /// The time at which the node met its latest operation, and the resumption that issued it; 0 for an arrival.
-    latest: Option<(C, u32)>,
     sends: Latest,
     receives: Latest,
 }
@@ -118,9 +117,9 @@ impl Latest {
     const NONE: Self = Self { time_s: f64::NEG_INFINITY, peer: 0, tag: 0 };
 }
 
-impl<B, C> State<B, C> {
+impl<B> State<B> {
     fn new(busy: B) -> Self {
-        Self { busy, latest: None, sends: Latest::NONE, receives: Latest::NONE }
+        Self { busy, sends: Latest::NONE, receives: Latest::NONE }
     }
 }
 
@@ -174,12 +173,15 @@ enum Issued<C> {
 
 type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
 
-type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>, <T as Timing>::Clock>;
+type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>>;
 
 pub struct Dataflow<'a, N: Network, T: Timing> {
     network: &'a N,
     timing: T,
     ranks: Vec<StateOf<N, T>>,
+    /// Where nodes keep state: the time at which each met its latest operation, and the resumption that issued it; 0 for an
+    /// arrival.
+    latest: Vec<Option<(T::Clock, u32)>>,
     mailboxes: Mail<T::Clock>,
     outcomes: Slots<Arrival<T::Clock>>,
     ready: ReadyRanks,
@@ -215,9 +217,10 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         Self {
             network,
             ranks: (0..call.ranks).map(|_| State::new(network.idle(start))).collect(),
+            latest: vec![None; if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),
-            ready: ReadyRanks::all(call.ranks),
+            ready: ReadyRanks::called(call.ranks),
             element_bytes: call.element_bytes,
             running: usize::MAX,
             deferred: None,
@@ -267,7 +270,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             let resume = self.resumes;
-            let is_after = self.ranks[rank].latest.is_none_or(|(latest, latest_resume)| match time.order(latest) {
+            let earlier = self.latest[rank].replace((time, resume));
+            let is_after = earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
                 Some(Ordering::Greater) => true,
                 Some(Ordering::Equal) => resume == latest_resume,
                 Some(Ordering::Less) | None => false,
@@ -275,17 +279,16 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             if !is_after {
                 self.refuse(COMPETING);
             }
-            self.ranks[rank].latest = Some((time, resume));
         }
     }
 
     /// Notes that the node meets an arrived message at `time`, after those issued at that time and before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            if self.ranks[rank].latest.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
+            let earlier = self.latest[rank].replace((time, 0));
+            if earlier.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
                 self.refuse(COMPETING);
             }
-            self.ranks[rank].latest = Some((time, 0));
         }
     }
 
@@ -477,6 +480,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             let request = self.network.request(now);
             let message = Message { len, start: request, time: request, rendezvous: Some(slot) };
             self.mailboxes.hold(to, rank as u32, tag, message);
+            self.ready.call(to);
             return Begun::Waits(slot);
         }
         let departure = match &posted {
@@ -499,6 +503,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             None => {
                 let message = Message { len, start: departure.start, time: arrival, rendezvous: None };
                 self.mailboxes.hold(to, rank as u32, tag, message);
+                self.ready.call(to);
             }
         }
         Begun::Done((departure.sender_done, received))

@@ -36,7 +36,7 @@ pub fn run<N: Network>(
         shared.fabric().check(call.ranks)?;
     }
     let kept = size_of::<N::Node<Placed>>() + size_of::<Woken>() + kept_bytes::<Placed>();
-    check_ranks(program, call.ranks, kept)?;
+    check_ranks(program, call, kept)?;
     let events = Events::new(call, network, trial, options.is_interrupted);
     let world = InTime::new(call, events, node, network.post_s(), &options);
     let (mut events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");

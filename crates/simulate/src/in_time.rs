@@ -132,10 +132,19 @@ pub struct InTime<C: Clockwork> {
     message_bytes: u64,
     /// Elements of scratch of each rank.
     scratch: Vec<usize>,
-    /// When the result of each rank was complete.
-    ends: Vec<Option<C::Clock>>,
-    has_ended: Vec<bool>,
+    /// When the result of each rank was complete, as far as ranks are complete.
+    ends: Vec<C::Clock>,
+    stages: Vec<Stage>,
     trace: Option<Trace>,
+}
+
+/// How far the program of a rank is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// Its result is complete.
+    Complete,
+    Ended,
 }
 
 /// The operations of ranks, and the steps that wait.
@@ -152,9 +161,9 @@ impl Trace {
     }
 }
 
-/// Bytes that are kept for each rank, besides those that the clockwork keeps.
+/// Bytes that are kept for each rank, besides those that the clockwork keeps, and those of a rank that asks for scratch.
 pub fn kept_bytes<C>() -> usize {
-    size_of::<usize>() + size_of::<Option<C>>() + size_of::<bool>()
+    size_of::<C>() + size_of::<Stage>()
 }
 
 impl<C: Clockwork> InTime<C> {
@@ -164,12 +173,12 @@ impl<C: Clockwork> InTime<C> {
             element_bytes: call.element_bytes,
             post_s,
             has_circuits: clockwork.features().circuits.is_some(),
+            ends: vec![clockwork.time(Moment::default()); call.ranks],
             clockwork,
             messages: 0,
             message_bytes: 0,
             scratch: vec![0; call.ranks],
-            ends: vec![None; call.ranks],
-            has_ended: vec![false; call.ranks],
+            stages: vec![Stage::Running; call.ranks],
             trace: options.trace.then(Trace::default),
         }
     }
@@ -178,7 +187,8 @@ impl<C: Clockwork> InTime<C> {
     pub fn into_outcome(self, engine: &'static str) -> (C, Vec<C::Clock>, Outcome) {
         let mut trace = self.trace.unwrap_or_default().records;
         Record::sort(&mut trace);
-        let ends: Vec<_> = self.ends.into_iter().flatten().collect();
+        let (mut ends, mut stages) = (self.ends, self.stages.into_iter());
+        ends.retain(|_| stages.next() != Some(Stage::Running));
         let outcome = Outcome {
             engine,
             rank_times_s: ends.iter().map(|end| end.seconds()).collect(),
@@ -273,7 +283,7 @@ impl<C: Clockwork> World for InTime<C> {
     fn next(&mut self) -> Option<usize> {
         let next = self.clockwork.next();
         if next.is_none() {
-            self.clockwork.conclude(self.has_ended.iter().position(|has_ended| !has_ended));
+            self.clockwork.conclude(self.stages.iter().position(|stage| *stage != Stage::Ended));
         }
         next
     }
@@ -335,13 +345,15 @@ impl<C: Clockwork> World for InTime<C> {
     }
 
     fn complete(&mut self, rank: usize, now: Moment) {
-        self.ends[rank] = Some(self.clockwork.time(now));
+        self.ends[rank] = self.clockwork.time(now);
+        self.stages[rank] = Stage::Complete;
     }
 
     fn end(&mut self, rank: usize, now: Moment) {
-        self.has_ended[rank] = true;
-        let clockwork = &self.clockwork;
-        self.ends[rank].get_or_insert_with(|| clockwork.time(now));
+        if self.stages[rank] == Stage::Running {
+            self.ends[rank] = self.clockwork.time(now);
+        }
+        self.stages[rank] = Stage::Ended;
     }
 
     fn time_s(&self, now: Moment) -> Option<f64> {

@@ -30,6 +30,7 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("simulate broadcast binomial --ranks 67108864 --size 8B", "67108864 ranks"),
         ("simulate broadcast binomial --ranks 67108864 --size 8B --engine events", "67108864 ranks"),
+        ("simulate allreduce recursive_doubling --ranks 8388608 --size 8B", "8388608 ranks"),
         ("record alltoall linear --ranks 1000000 --size 8B", "1999998000000 operations"),
         ("simulate alltoall linear --ranks 3000 --size 8B --timeline out.json", "17994000 operations"),
         ("simulate barrier dissemination --ranks 4 --machine jitter-paper --trials 1000000000", "1000000000 trials"),
@@ -40,6 +41,13 @@ def test_what_cannot_fit_is_refused_before_it_begins(bad_input: Callable[..., st
     message = bad_input(line)
     assert message.startswith(f"{what}: needs at least ")
     assert message.endswith(" of memory, expected at most the 2.0 GiB that HOCKET_MEMORY allows")
+
+
+def test_ranks_that_end_before_others_begin_need_not_fit_together(
+    hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOCKET_MEMORY", "400MiB")
+    assert hocket_command("simulate broadcast binomial --ranks 1048576 --size 8B").status == 0
 
 
 @pytest.mark.parametrize("line", ["simulate {} --size 8B --machine eager.toml", "record {} --size 8B -o out.goal"])

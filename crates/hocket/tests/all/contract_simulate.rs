@@ -1,8 +1,8 @@
 //! Every algorithm of the catalogue in virtual time, against its own formulas, and one engine against the other.
 
 use hocket::{cases, predict, simulate};
-use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::Call;
+use hocket_algorithms::{CATALOGUE, Entry, find};
+use hocket_core::{Call, Collective};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 
@@ -78,6 +78,31 @@ fn engines_agree_to_the_last_bit() {
         }
         assert!(compared > 0, "dataflow never applied to {:?}", platform.network);
     }
+}
+
+/// Beyond 65,536 ranks, where dataflow makes programs as ranks begin and takes them back as they end.
+#[test]
+fn engines_agree_on_many_ranks() {
+    const RANKS: usize = (1 << 16) + 100;
+    let names = [
+        (Collective::Broadcast, "binomial"),
+        (Collective::Reduce, "binomial"),
+        (Collective::Scatter, "linear"),
+        (Collective::Barrier, "dissemination"),
+    ];
+    let mut compared = 0;
+    for (collective, name) in names {
+        let (entry, root) = (find(collective, name).unwrap(), if collective.has_root() { RANKS / 3 } else { 0 });
+        let call = entry.accept(&Call { root, ..Call::new(collective, RANKS, 8) }, &[]).unwrap();
+        for platform in [hockney("eager", "1"), hockney("rendezvous", "1"), loggp()] {
+            let [dataflow, events] = [Engine::Dataflow, Engine::Events]
+                .map(|engine| simulate(entry, &call, &platform, Options { engine, ..Options::default() }));
+            let Ok(dataflow) = dataflow else { continue };
+            compared += 1;
+            assert!(Outcome { engine: "events", ..dataflow } == events.unwrap(), "{entry} on {:?}", platform.network);
+        }
+    }
+    assert!(compared >= 2 * names.len(), "dataflow applied in {compared} cases");
 }
 
 #[test]
