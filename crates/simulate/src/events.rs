@@ -227,7 +227,7 @@ impl Agenda {
         Self { now_s: 0.0, added: Default::default(), occupied: 0, queue: Timetable::new(), sequence: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn at(&mut self, time_s: f64, action: Action) {
         let kind = action.kind();
         if time_s == self.now_s {
@@ -295,46 +295,47 @@ impl Agenda {
 /// Messages on their way, by number.
 #[derive(Default)]
 struct Flights {
-    flying: Vec<Option<Flying>>,
+    flying: Vec<Flying>,
     free: Vec<u32>,
 }
 
 impl Flights {
+    #[inline(always)]
     fn add(&mut self, flying: Flying) -> u32 {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.flying.push(None);
-            (self.flying.len() - 1) as u32
-        });
-        self.flying[number as usize] = Some(flying);
+        let number = self.free.pop().unwrap_or(self.flying.len() as u32);
+        match self.flying.get_mut(number as usize) {
+            Some(place) => *place = flying,
+            None => self.flying.push(flying),
+        }
         number
     }
 
+    #[inline(always)]
     fn get(&self, number: u32) -> &Flying {
-        self.flying[number as usize].as_ref().expect(ON_ITS_WAY)
+        &self.flying[number as usize]
     }
 
+    #[inline(always)]
     fn get_mut(&mut self, number: u32) -> &mut Flying {
-        self.flying[number as usize].as_mut().expect(ON_ITS_WAY)
+        &mut self.flying[number as usize]
     }
 
-    /// The message has been sent, or has arrived; after both, its number is free for another message.
-    fn pass(&mut self, number: u32) -> Flying {
-        let flying = self.get_mut(number);
+    /// The message has been sent, or has arrived; after both, its number is free for another message, from the next one on.
+    #[inline(always)]
+    fn pass(&mut self, number: u32) -> &Flying {
+        let flying = &mut self.flying[number as usize];
         flying.milestones_left -= 1;
-        let passed = *flying;
-        if passed.milestones_left == 0 {
-            self.remove(number);
+        if flying.milestones_left == 0 {
+            self.free.push(number);
         }
-        passed
+        flying
     }
 
     fn remove(&mut self, number: u32) -> Flying {
         self.free.push(number);
-        self.flying[number as usize].take().expect(ON_ITS_WAY)
+        self.flying[number as usize]
     }
 }
-
-const ON_ITS_WAY: &str = "asked for as long as it is on its way";
 
 impl<'a, N: Network> Events<'a, N> {
     pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
@@ -369,10 +370,12 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
+    #[inline(always)]
     fn bytes(&self, len: usize) -> f64 {
         bytes(len, self.element_bytes)
     }
 
+    #[inline(always)]
     fn at(&mut self, time_s: f64, action: Action) {
         self.agenda.at(time_s, action);
     }
@@ -403,11 +406,13 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// The time of the next event in the network; infinite when there is none.
+    #[inline(always)]
     fn network_s(&self) -> f64 {
         self.traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.next_s())
     }
 
     /// The next rank that can go on, unless something happens before.
+    #[inline(always)]
     fn next_ready(&mut self) -> Option<usize> {
         if self.is_completing {
             let now_s = self.agenda.now_s;
@@ -446,7 +451,7 @@ impl<'a, N: Network> Events<'a, N> {
         let now_s = self.agenda.now_s;
         match action {
             Action::Complete { rank, slot, from, len } => self.complete(rank, slot, (from, len)),
-            Action::Leave { flight } => self.leave(flight),
+            Action::Leave { flight } => self.leave(flight, self.flights.get(flight).envelope),
             Action::Advance => self.advance(),
             Action::Arrive { flight } => self.arrive(flight, now_s),
             Action::Sent { flight } => self.leave_port(flight, now_s),
@@ -469,6 +474,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// An operation of `rank` is done now, as all operations whose events are at the present time.
+    #[inline(always)]
     fn complete(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let received = Received { source: from, len };
         let waiting = self.outcomes.fill(slot, (Placed::at(self.agenda.now_s), received));
@@ -478,6 +484,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// An operation of `rank` is done now, after all events of the present time that let ranks continue.
+    #[inline(always)]
     fn complete_in_turn(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         if self.agenda.first_kind() == Some(COMPLETING) {
             self.at(self.agenda.now_s, Action::Complete { rank, slot, from, len });
@@ -516,7 +523,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message has left its sender, and releases its sending port.
     fn leave_port(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = self.flights.pass(flight);
+        let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = *self.flights.pass(flight);
         if let Some(slot) = sender_slot {
             self.complete(from, slot, (from, len));
         }
@@ -527,6 +534,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// A message leaves its sender at `now_s` or as soon after as it can.
+    #[inline(always)]
     fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
         if self.queues.is_some() {
             return self.ask(now_s, sender_slot, envelope);
@@ -550,7 +558,7 @@ impl<'a, N: Network> Events<'a, N> {
         // Nothing happens before messages leave that are sent now, except where programs meet circuits.
         if self.running.is_some() && left_s == self.agenda.now_s && self.circuits.is_none() && !self.agenda.has(LEAVING)
         {
-            self.leave(flight);
+            self.leave(flight, envelope);
         } else {
             self.at(left_s, Action::Leave { flight });
         }
@@ -585,9 +593,10 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// A message enters the network, where it meets others.
-    fn leave(&mut self, flight: u32) {
+    #[inline(always)]
+    fn leave(&mut self, flight: u32, envelope: Envelope) {
         let now_s = self.agenda.now_s;
-        let Envelope { from, to, len, gap_packets, .. } = self.flights.get(flight).envelope;
+        let Envelope { from, to, len, gap_packets, .. } = envelope;
         let bytes = self.bytes(len);
         let (Some(traffic), Some(shared)) = (&mut self.traffic, self.network.shared()) else { return };
         let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank as usize));
@@ -612,14 +621,14 @@ impl<'a, N: Network> Events<'a, N> {
         for (flight, milestone) in progress.drain(..) {
             match milestone {
                 Milestone::Sent => {
-                    let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = self.flights.pass(flight);
+                    let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = *self.flights.pass(flight);
                     if let Some(slot) = sender_slot {
                         self.complete_in_turn(from, slot, (from, len));
                     }
                 }
                 Milestone::Arrived => {
-                    let Flying { envelope, left_s, .. } = *self.flights.get(flight);
-                    let Envelope { from, to, position, .. } = envelope;
+                    let Flying { envelope: Envelope { from, to, position, .. }, left_s, .. } =
+                        *self.flights.get(flight);
                     let passage = Passage::transfer(from as usize, position, to as usize, now_s - left_s);
                     self.at(self.trial.delayed_s(passage, left_s, now_s), Action::Arrive { flight });
                 }
@@ -683,8 +692,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message that met others has arrived: it is delivered if its receive is posted, and else waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope, receiver_slot, place, .. } = self.flights.pass(flight);
-        let Envelope { from, to, len, .. } = envelope;
+        let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
         if let Some(queues) = &mut self.queues {
             queues.received(to);
             self.decide_later(now_s);
@@ -707,6 +715,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// Binds a message to its receive at `now`, when the later of the two became known.
+    #[inline(always)]
     fn bind(&mut self, now: f64, receiver_slot: u32, message: &Message) {
         let Message { envelope, time_s, state } = *message;
         let Envelope { from, to, len, .. } = envelope;
@@ -725,6 +734,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// The message waits for a receive.
+    #[inline(always)]
     fn hold(&mut self, tag: Tag, message: Message) {
         let (Envelope { from, to, .. }, state) = (message.envelope, message.state);
         let place = self.mailboxes.hold(to as usize, from, tag, message);
