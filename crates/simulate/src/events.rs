@@ -6,7 +6,7 @@
 //! time of its own: its events at a time come after the messages that leave then, and before all others; circuits and
 //! ports are assigned when everything else at that time has happened.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
@@ -18,7 +18,7 @@ use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Sending, kept_bytes};
 use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Switching, Traffic};
 use crate::ports::{Asking, Queues};
-use crate::timetable::{self, Timetable};
+use crate::timetable::{Event, Timetable};
 use crate::{Node, Options, Outcome, bytes, interrupted};
 
 /// Events, or ranks and messages that begin, between two looks at whether the user wants to stop.
@@ -46,8 +46,8 @@ pub fn run<N: Network>(
     }
 }
 
-/// Something that happens at a time.
-type Event = timetable::Event<Action>;
+/// Events of the network, at most, between two looks at the agenda.
+const ADVANCES_AT_ONCE: u64 = 1 << 10;
 
 /// Bits of an event's key below its kind: its sequence number.
 const SEQUENCE_BITS: u32 = 61;
@@ -75,16 +75,23 @@ enum Action {
 
 impl Action {
     /// Of events at one time, those that let a rank continue come before messages.
+    #[inline]
     fn kind(&self) -> u64 {
         match self {
-            Self::Leave { .. } => 0,
-            Self::Advance => 1,
-            Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } => 2,
+            Self::Leave { .. } => LEAVING,
+            Self::Advance => ADVANCING,
+            Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } => COMPLETING,
             Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => 3,
-            Self::Decide => 4,
+            Self::Decide => DECIDING,
         }
     }
 }
+
+const LEAVING: u64 = 0;
+const ADVANCING: u64 = 1;
+const COMPLETING: u64 = 2;
+const DECIDING: u64 = 4;
+const KINDS: usize = 5;
 
 /// The facts about a message before it leaves.
 #[derive(Clone, Copy)]
@@ -184,7 +191,9 @@ pub struct Events<'a, N: Network> {
     begun: usize,
     running: Option<usize>,
     ready: ReadyRanks,
-    now_s: f64,
+    /// True if operations are done that count as events of the present time: their ranks go on after all events of that
+    /// kind.
+    is_completing: bool,
     /// Events, ranks and messages that began, and the looks at whether the user wants to stop.
     steps: u64,
     looks: u64,
@@ -206,61 +215,130 @@ pub struct Events<'a, N: Network> {
 
 /// The events to come, in their order.
 struct Agenda {
+    now_s: f64,
+    /// Events that were added for this very time since it came, kind by kind.
+    added: [VecDeque<Action>; KINDS],
+    /// A bit for each kind: whether any of these are left.
+    occupied: u8,
+    /// The other events.
     queue: Timetable<Action>,
     sequence: u64,
 }
 
 impl Agenda {
+    fn new() -> Self {
+        Self { now_s: 0.0, added: Default::default(), occupied: 0, queue: Timetable::new(), sequence: 0 }
+    }
+
+    #[inline(always)]
     fn at(&mut self, time_s: f64, action: Action) {
-        let key = action.kind() << SEQUENCE_BITS | self.sequence;
+        let kind = action.kind();
+        if time_s == self.now_s {
+            self.added[kind as usize].push_back(action);
+            self.occupied |= 1 << kind;
+            return;
+        }
+        let key = kind << SEQUENCE_BITS | self.sequence;
         self.sequence += 1;
         self.queue.push(Event { time_s, key, what: action });
+    }
+
+    /// Whether events of this kind have been added for the present time.
+    #[inline]
+    fn has(&self, kind: u64) -> bool {
+        self.occupied & (1 << kind) != 0
+    }
+
+    /// The kind of the next event, if it is at the present time.
+    #[inline]
+    fn first_kind(&mut self) -> Option<u64> {
+        self.first_kind_at(self.now_s)
+    }
+
+    /// The kind of the next event, if it is at that time and all other events are no earlier.
+    #[inline]
+    fn first_kind_at(&mut self, time_s: f64) -> Option<u64> {
+        let waited = self.queue.first_key_at(time_s).map(|key| key >> SEQUENCE_BITS);
+        let added = (self.occupied != 0).then(|| self.occupied.trailing_zeros().into());
+        waited.into_iter().chain(added).min()
+    }
+
+    /// The time of the next event; infinite when there is none.
+    #[inline]
+    fn first_s(&self) -> f64 {
+        if self.occupied != 0 { self.now_s } else { self.queue.first_s() }
+    }
+
+    /// Takes the next event, and advances to its time.
+    fn pop(&mut self) -> Option<Action> {
+        if let Some(kind) = self.first_kind() {
+            return self.pop_kind(kind);
+        }
+        let event = self.queue.pop_until(f64::INFINITY)?;
+        self.now_s = event.time_s;
+        Some(event.what)
+    }
+
+    /// Takes the next event, which is at the present time and of this kind: those that were added before that time came
+    /// are first.
+    #[inline]
+    fn pop_kind(&mut self, kind: u64) -> Option<Action> {
+        if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> SEQUENCE_BITS == kind) {
+            return self.queue.pop_until(self.now_s).map(|event| event.what);
+        }
+        let added = &mut self.added[kind as usize];
+        let action = added.pop_front();
+        if added.is_empty() {
+            self.occupied &= !(1 << kind);
+        }
+        action
     }
 }
 
 /// Messages on their way, by number.
 #[derive(Default)]
 struct Flights {
-    flying: Vec<Option<Flying>>,
+    flying: Vec<Flying>,
     free: Vec<u32>,
 }
 
 impl Flights {
+    #[inline(always)]
     fn add(&mut self, flying: Flying) -> u32 {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.flying.push(None);
-            (self.flying.len() - 1) as u32
-        });
-        self.flying[number as usize] = Some(flying);
+        let number = self.free.pop().unwrap_or(self.flying.len() as u32);
+        match self.flying.get_mut(number as usize) {
+            Some(place) => *place = flying,
+            None => self.flying.push(flying),
+        }
         number
     }
 
+    #[inline(always)]
     fn get(&self, number: u32) -> &Flying {
-        self.flying[number as usize].as_ref().expect(ON_ITS_WAY)
+        &self.flying[number as usize]
     }
 
+    #[inline(always)]
     fn get_mut(&mut self, number: u32) -> &mut Flying {
-        self.flying[number as usize].as_mut().expect(ON_ITS_WAY)
+        &mut self.flying[number as usize]
     }
 
-    /// The message has been sent, or has arrived; after both, its number is free for another message.
-    fn pass(&mut self, number: u32) -> Flying {
-        let flying = self.get_mut(number);
+    /// The message has been sent, or has arrived; after both, its number is free for another message, from the next one on.
+    #[inline(always)]
+    fn pass(&mut self, number: u32) -> &Flying {
+        let flying = &mut self.flying[number as usize];
         flying.milestones_left -= 1;
-        let passed = *flying;
-        if passed.milestones_left == 0 {
-            self.remove(number);
+        if flying.milestones_left == 0 {
+            self.free.push(number);
         }
-        passed
+        flying
     }
 
     fn remove(&mut self, number: u32) -> Flying {
         self.free.push(number);
-        self.flying[number as usize].take().expect(ON_ITS_WAY)
+        self.flying[number as usize]
     }
 }
-
-const ON_ITS_WAY: &str = "asked for as long as it is on its way";
 
 impl<'a, N: Network> Events<'a, N> {
     pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
@@ -276,12 +354,12 @@ impl<'a, N: Network> Events<'a, N> {
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),
             woken: vec![Woken::NONE; call.ranks],
-            agenda: Agenda { queue: Timetable::new(), sequence: 0 },
+            agenda: Agenda::new(),
             has_taken_from_any: false,
             begun: 0,
             running: None,
             ready: ReadyRanks::none(call.ranks),
-            now_s: 0.0,
+            is_completing: false,
             steps: 0,
             looks: 0,
             is_interrupted,
@@ -295,10 +373,12 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
+    #[inline(always)]
     fn bytes(&self, len: usize) -> f64 {
         bytes(len, self.element_bytes)
     }
 
+    #[inline(always)]
     fn at(&mut self, time_s: f64, action: Action) {
         self.agenda.at(time_s, action);
     }
@@ -315,19 +395,36 @@ impl<'a, N: Network> Events<'a, N> {
         self.failure.is_none()
     }
 
-    /// The next event: in the queue, or in the network.
-    fn next_event(&mut self) -> Option<Event> {
-        let queue = &mut self.agenda.queue;
-        let time_s = self.traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.next_s());
-        let advance = Event { time_s, key: Action::Advance.kind() << SEQUENCE_BITS, what: Action::Advance };
-        let is_first = time_s < queue.first_s() || queue.first_key_at(time_s).is_some_and(|key| advance.key < key);
-        if is_first && time_s.is_finite() { Some(advance) } else { queue.pop_until(f64::INFINITY) }
+    /// The next event: on the agenda, or in the network.
+    fn next_event(&mut self) -> Option<Action> {
+        let time_s = self.network_s();
+        let agenda_s = self.agenda.first_s();
+        let is_first = time_s < agenda_s
+            || time_s == agenda_s && self.agenda.first_kind_at(time_s).is_some_and(|kind| kind > ADVANCING);
+        if is_first && time_s.is_finite() {
+            self.agenda.now_s = time_s;
+            return Some(Action::Advance);
+        }
+        self.agenda.pop()
     }
 
-    /// Whether the next event is of the same time and kind.
-    fn has_another_like(&mut self, event: &Event) -> bool {
-        let next = self.agenda.queue.first_key_at(event.time_s);
-        next.is_some_and(|key| key >> SEQUENCE_BITS == event.what.kind())
+    /// The time of the next event in the network; infinite when there is none.
+    #[inline(always)]
+    fn network_s(&self) -> f64 {
+        self.traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.next_s())
+    }
+
+    /// The next rank that can go on, unless something happens before.
+    #[inline(always)]
+    fn next_ready(&mut self) -> Option<usize> {
+        if self.is_completing {
+            let now_s = self.agenda.now_s;
+            if self.network_s() == now_s || self.agenda.first_kind().is_some_and(|kind| kind <= COMPLETING) {
+                return None;
+            }
+            self.is_completing = false;
+        }
+        self.ready.pop()
     }
 
     /// The next rank whose program has not begun.
@@ -338,42 +435,65 @@ impl<'a, N: Network> Events<'a, N> {
         Some(rank)
     }
 
-    /// Applies an event, and all others of its kind at its time: ranks continue when all of these have happened.
-    fn happen_with_others(&mut self, event: Event) {
-        let mut next = Some(event);
-        while let Some(event) = next {
-            self.now_s = event.time_s;
+    /// Applies an event, and the others of its kind at its time that come next.
+    fn happen_with_others(&mut self, action: Action) {
+        let kind = action.kind();
+        let mut next = Some(action);
+        while let Some(action) = next {
             self.steps += 1;
-            self.happen(&event);
-            next = if self.has_another_like(&event) { self.next_event() } else { None };
+            self.happen(action);
+            let comes_next = if self.is_completing { kind <= COMPLETING } else { kind != DECIDING };
+            let has_another = comes_next && self.agenda.first_kind() == Some(kind);
+            next = if has_another { self.agenda.pop_kind(kind) } else { None };
         }
+        self.is_completing &= kind != COMPLETING;
     }
 
     /// Applies the effects of one event.
-    fn happen(&mut self, event: &Event) {
-        match event.what {
-            Action::Complete { rank, slot, from, len } => self.complete(event.time_s, rank, slot, (from, len)),
-            Action::Leave { flight } => self.leave(flight, event.time_s),
-            Action::Advance => self.advance(event.time_s),
-            Action::Arrive { flight } => self.arrive(flight, event.time_s),
-            Action::Sent { flight } => self.leave_port(flight, event.time_s),
-            Action::Inject { flight } => self.inject_granted(flight, event.time_s),
-            Action::Deliver { rank, slot, from, len } => {
-                let (now, bytes) = (Placed::at(event.time_s), self.bytes(len));
-                let end = self.network.accept(&mut self.nodes[rank as usize], now, bytes);
-                self.at(end.time_s, Action::Complete { rank, slot, from, len });
-            }
-            Action::Probe { rank } => self.match_arrived(rank as usize, event.time_s),
-            Action::Decide => self.decide(event.time_s),
+    fn happen(&mut self, action: Action) {
+        let now_s = self.agenda.now_s;
+        match action {
+            Action::Complete { rank, slot, from, len } => self.complete(rank, slot, (from, len)),
+            Action::Leave { flight } => self.leave(flight, self.flights.get(flight).envelope),
+            Action::Advance => self.advance(),
+            Action::Arrive { flight } => self.arrive(flight, now_s),
+            Action::Sent { flight } => self.leave_port(flight, now_s),
+            Action::Inject { flight } => self.inject_granted(flight, now_s),
+            Action::Deliver { rank, slot, from, len } => self.deliver(rank, slot, (from, len)),
+            Action::Probe { rank } => self.match_arrived(rank as usize, now_s),
+            Action::Decide => self.decide(now_s),
         }
     }
 
-    /// An operation of `rank` is done.
-    fn complete(&mut self, now_s: f64, rank: u32, slot: u32, (from, len): (u32, usize)) {
+    /// A message is there for its receive.
+    fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
+        let (now_s, bytes) = (self.agenda.now_s, self.bytes(len));
+        let end = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), bytes);
+        if end.time_s == now_s {
+            self.complete(rank, slot, (from, len));
+        } else {
+            self.at(end.time_s, Action::Complete { rank, slot, from, len });
+        }
+    }
+
+    /// An operation of `rank` is done now, as all operations whose events are at the present time.
+    #[inline(always)]
+    fn complete(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let received = Received { source: from, len };
-        let waiting = self.outcomes.fill(slot, (Placed::at(now_s), received));
+        let waiting = self.outcomes.fill(slot, (Placed::at(self.agenda.now_s), received));
         waiting.into_iter().for_each(|path| self.wake(rank as usize, path));
         self.ready.push(rank as usize);
+        self.is_completing = true;
+    }
+
+    /// An operation of `rank` is done now, after all events of the present time that let ranks continue.
+    #[inline(always)]
+    fn complete_in_turn(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
+        if self.agenda.first_kind() == Some(COMPLETING) {
+            self.at(self.agenda.now_s, Action::Complete { rank, slot, from, len });
+        } else {
+            self.complete(rank, slot, (from, len));
+        }
     }
 
     /// A message that could leave its sender at `now_s` asks for ports.
@@ -406,9 +526,9 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message has left its sender, and releases its sending port.
     fn leave_port(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = self.flights.pass(flight);
+        let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = *self.flights.pass(flight);
         if let Some(slot) = sender_slot {
-            self.complete(now_s, from, slot, (from, len));
+            self.complete(from, slot, (from, len));
         }
         if let Some(queues) = &mut self.queues {
             queues.sent(from);
@@ -417,6 +537,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// A message leaves its sender at `now_s` or as soon after as it can.
+    #[inline(always)]
     fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
         if self.queues.is_some() {
             return self.ask(now_s, sender_slot, envelope);
@@ -437,7 +558,13 @@ impl<'a, N: Network> Events<'a, N> {
         }
         let sender_slot = (!is_posted).then_some(sender_slot);
         let flight = self.flights.add(Flying::new(envelope, left_s, sender_slot, None));
-        self.at(left_s, Action::Leave { flight });
+        // Nothing happens before messages leave that are sent now, except where programs meet circuits.
+        if self.running.is_some() && left_s == self.agenda.now_s && self.circuits.is_none() && !self.agenda.has(LEAVING)
+        {
+            self.leave(flight, envelope);
+        } else {
+            self.at(left_s, Action::Leave { flight });
+        }
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
 
@@ -469,8 +596,10 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// A message enters the network, where it meets others.
-    fn leave(&mut self, flight: u32, now_s: f64) {
-        let Envelope { from, to, len, gap_packets, .. } = self.flights.get(flight).envelope;
+    #[inline(always)]
+    fn leave(&mut self, flight: u32, envelope: Envelope) {
+        let now_s = self.agenda.now_s;
+        let Envelope { from, to, len, gap_packets, .. } = envelope;
         let bytes = self.bytes(len);
         let (Some(traffic), Some(shared)) = (&mut self.traffic, self.network.shared()) else { return };
         let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank as usize));
@@ -479,12 +608,21 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// Advances the network to its next event.
-    fn advance(&mut self, now_s: f64) {
+    /// Advances the network to its next event, and on as long as that concerns nobody else.
+    fn advance(&mut self) {
         let mut progress = std::mem::take(&mut self.progress);
         if let Some(traffic) = &mut self.traffic {
-            traffic.advance(&mut progress);
+            let most = if self.circuits.is_none() { ADVANCES_AT_ONCE } else { 1 };
+            for _ in 0..most {
+                self.agenda.now_s = traffic.next_s();
+                traffic.advance(&mut progress);
+                self.steps += 1;
+                if !progress.is_empty() || traffic.next_s() >= self.agenda.first_s() {
+                    break;
+                }
+            }
         }
+        let now_s = self.agenda.now_s;
         self.report(now_s, progress);
         self.decide_later(now_s);
     }
@@ -494,14 +632,14 @@ impl<'a, N: Network> Events<'a, N> {
         for (flight, milestone) in progress.drain(..) {
             match milestone {
                 Milestone::Sent => {
-                    let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = self.flights.pass(flight);
+                    let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = *self.flights.pass(flight);
                     if let Some(slot) = sender_slot {
-                        self.at(now_s, Action::Complete { rank: from, slot, from, len });
+                        self.complete_in_turn(from, slot, (from, len));
                     }
                 }
                 Milestone::Arrived => {
-                    let Flying { envelope, left_s, .. } = *self.flights.get(flight);
-                    let Envelope { from, to, position, .. } = envelope;
+                    let Flying { envelope: Envelope { from, to, position, .. }, left_s, .. } =
+                        *self.flights.get(flight);
                     let passage = Passage::transfer(from as usize, position, to as usize, now_s - left_s);
                     self.at(self.trial.delayed_s(passage, left_s, now_s), Action::Arrive { flight });
                 }
@@ -509,7 +647,7 @@ impl<'a, N: Network> Events<'a, N> {
                     let Flying { envelope, sender_slot, .. } = self.flights.remove(flight);
                     let Envelope { from: rank, to, .. } = envelope;
                     if let Some(slot) = sender_slot {
-                        self.at(now_s, Action::Complete { rank, slot, from: to, len: is_open.into() });
+                        self.complete_in_turn(rank, slot, (to, is_open.into()));
                     }
                 }
             }
@@ -557,15 +695,15 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// No event is left: a rank that waits for a circuit continues without one.
-    fn give_way(&mut self, time_s: f64) -> Option<Event> {
-        self.with_circuits(|circuits| circuits.give_way(time_s)).filter(|has_refused| *has_refused)?;
-        Some(Event { time_s, key: Action::Decide.kind() << SEQUENCE_BITS, what: Action::Decide })
+    fn give_way(&mut self) -> Option<Action> {
+        let now_s = self.agenda.now_s;
+        let has_refused = self.with_circuits(|circuits| circuits.give_way(now_s)) == Some(true);
+        has_refused.then_some(Action::Decide)
     }
 
     /// A message that met others has arrived: it is delivered if its receive is posted, and else waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope, receiver_slot, place, .. } = self.flights.pass(flight);
-        let Envelope { from, to, len, .. } = envelope;
+        let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
         if let Some(queues) = &mut self.queues {
             queues.received(to);
             self.decide_later(now_s);
@@ -588,6 +726,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// Binds a message to its receive at `now`, when the later of the two became known.
+    #[inline(always)]
     fn bind(&mut self, now: f64, receiver_slot: u32, message: &Message) {
         let Message { envelope, time_s, state } = *message;
         let Envelope { from, to, len, .. } = envelope;
@@ -606,6 +745,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// The message waits for a receive.
+    #[inline(always)]
     fn hold(&mut self, tag: Tag, message: Message) {
         let (Envelope { from, to, .. }, state) = (message.envelope, message.state);
         let place = self.mailboxes.hold(to as usize, from, tag, message);
@@ -673,11 +813,11 @@ impl<N: Network> Clockwork for Events<'_, N> {
             self.woken[rank] = Woken::NONE;
         }
         while self.goes_on() {
-            self.running = self.next_to_begin().or_else(|| self.ready.pop());
+            self.running = self.next_to_begin().or_else(|| self.next_ready());
             if self.running.is_some() {
                 return self.running;
             }
-            let event = self.next_event().or_else(|| self.give_way(self.now_s))?;
+            let event = self.next_event().or_else(|| self.give_way())?;
             self.happen_with_others(event);
         }
         None

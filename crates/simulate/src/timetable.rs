@@ -75,6 +75,7 @@ impl<T> Timetable<T> {
     }
 
     /// Adds an event, no earlier than the last one taken.
+    #[inline]
     pub fn push(&mut self, event: Event<T>) {
         match event.time_s.to_bits() ^ self.now {
             0 => self.added.push(Added { key: event.key, what: event.what }),
@@ -82,6 +83,7 @@ impl<T> Timetable<T> {
         }
     }
 
+    #[inline]
     fn keep(&mut self, event: Event<T>, difference: u64) {
         let bit = difference.ilog2();
         let later = &mut self.later[bit as usize];
@@ -91,20 +93,24 @@ impl<T> Timetable<T> {
     }
 
     /// The time of the next event; infinite when there is none.
+    #[inline]
     pub fn first_s(&self) -> f64 {
         if self.is_over() { self.first_later_s() } else { f64::from_bits(self.now) }
     }
 
     /// Whether all events of the present time have been taken.
+    #[inline]
     fn is_over(&self) -> bool {
         self.due.is_empty() && self.added.is_empty()
     }
 
+    #[inline]
     fn first_later_s(&self) -> f64 {
         self.later.get(self.occupied.trailing_zeros() as usize).map_or(f64::INFINITY, |later| later.first_s)
     }
 
     /// The key of the next event, if it is at that time; events added from now on are no earlier.
+    #[inline]
     pub fn first_key_at(&mut self, time_s: f64) -> Option<u64> {
         if self.is_over() && self.first_later_s() == time_s {
             self.come();
@@ -114,12 +120,14 @@ impl<T> Timetable<T> {
     }
 
     /// The key of the next event of the present time.
+    #[inline]
     fn first_key(&self) -> Option<u64> {
         let (due, added) = (self.due.last().map(|due| due.key), self.added.peek().map(|added| added.key));
         due.into_iter().chain(added).min()
     }
 
     /// Whether an event certainly comes before all others: of two in the future, by its time alone.
+    #[inline]
     pub fn is_before_all(&self, time_s: f64, key: u64) -> bool {
         match self.first_key() {
             Some(first) => time_s == f64::from_bits(self.now) && key < first,
@@ -128,6 +136,7 @@ impl<T> Timetable<T> {
     }
 
     /// Takes the next event, unless it is later than that time.
+    #[inline]
     pub fn pop_until(&mut self, time_s: f64) -> Option<Event<T>> {
         if self.first_s() > time_s {
             return None;

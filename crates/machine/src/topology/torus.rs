@@ -89,9 +89,12 @@ impl Topology for Torus {
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
         let mut node = from;
+        // The numbers of the nodes among those that have the same coordinates along the axes so far.
+        let (mut from, mut to) = (from, to);
         for (number, axis) in self.grid.axes().enumerate() {
-            let mut at = axis.coordinate(from);
-            let (steps, is_plus) = self.shortest(axis.size, at, axis.coordinate(to));
+            let (mut at, end) = (from % axis.size, to % axis.size);
+            (from, to) = (from / axis.size, to / axis.size);
+            let (steps, is_plus) = self.shortest(axis.size, at, end);
             let mut channel = 0;
             for _ in 0..steps {
                 let next = axis.next(at, is_plus);

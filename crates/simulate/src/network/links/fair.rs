@@ -22,6 +22,8 @@ pub struct Fair<'a> {
     injected: u64,
     nodes: Vec<Node>,
     links: Vec<Link>,
+    /// Room for the messages whose shares change.
+    changed: Vec<u32>,
 }
 
 /// The events of messages; at one time and for one message in this order.
@@ -89,6 +91,7 @@ impl<'a> Fair<'a> {
             injected: 0,
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
+            changed: Vec::new(),
         }
     }
 
@@ -223,15 +226,30 @@ impl<'a> Fair<'a> {
 
     /// Gives new rates where messages have started or ended.
     fn share(&mut self, now_s: f64) {
-        let connected = self.shares.fill().len();
-        for place in 0..connected {
-            let (index, share) = self.shares.connected(place);
-            if share != self.messages[index as usize].share {
-                self.settle(index, now_s);
-                self.messages[index as usize].share = share;
-                self.expect(index);
-            }
+        if !self.shares.is_touched() {
+            return;
         }
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.extend_from_slice(self.shares.fill());
+        changed.retain(|index| self.shares.share(*index) != self.messages[*index as usize].share);
+        changed.sort_unstable_by_key(|index| self.messages[*index as usize].share.bottleneck);
+        if !changed.is_sorted_by(|a, b| self.have_waited_alike(*a, *b)) {
+            self.shares.sort_as_connected(&mut changed);
+        }
+        for index in changed.drain(..) {
+            self.settle(index, now_s);
+            self.messages[index as usize].share = self.shares.share(index);
+            self.expect(index);
+        }
+        self.changed = changed;
+        self.shares.settle();
+    }
+
+    /// Whether the sum of a link's waiting is the same whichever of two messages is settled first.
+    fn have_waited_alike(&self, a: u32, b: u32) -> bool {
+        let [a, b] = [a, b].map(|index| &self.messages[index as usize]);
+        let is_one_sum = a.share.bottleneck.is_some() && a.share.bottleneck == b.share.bottleneck;
+        !is_one_sum || (a.share.rate == b.share.rate && a.since_s == b.since_s)
     }
 
     /// Whether the event is an end that will not happen then, because rates have changed.

@@ -3,45 +3,63 @@
 //! Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2, progressive filling: all rates
 //! grow together until a link is full; the messages on it stay at that rate, and the others go on.
 //!
-//! A start or an end changes only the rates of messages that are connected with it by links that they share: these
-//! alone are filled anew, in O(h log l) for h hops and l links of theirs.
+//! A link looks at its *level*, the rate that is left to each of its messages that still grow, when the rates have reached
+//! the level that it saw last, 1 / n at first: if the level has risen since, it looks again at that one, and else it is full.
+//! At one rate links look in the order of their numbers. So when a link is full, and at which rate, follows from the
+//! *stops* of its messages by other links. A start or an end changes that for the links of one message, and these for the
+//! messages that they stop: in the order of the filling, only what changes is computed anew.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The messages on each link, and their rates.
 pub struct Shares {
+    /// For each link its messages, and the number of the link among the hops of each.
+    users: Vec<Vec<(u32, u32)>>,
     links: Vec<Link>,
     messages: Vec<Message>,
-    /// Links on which messages have come or gone since the last filling, and then the links connected with them.
+    /// When each message stops to grow.
+    stops: Vec<Stop>,
+    /// Links on which messages have come or gone since the last filling.
     touched: Vec<u32>,
-    /// The messages that are connected with these.
-    connected: Vec<u32>,
-    /// Number of the filling: links and messages that bear it have been seen.
+    /// Links whose messages will change, by the place in the filling.
+    changing: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The messages that have stopped elsewhere than before in the last filling.
+    changed: Vec<u32>,
+    /// Room for links to look at, and for the stops of a link's messages.
+    affected: Vec<u32>,
+    arriving: Vec<Stop>,
+    /// Number of the filling, and of the looks: what bears it has been seen.
     filling: u64,
-    /// Links by the rate that each could give to each of its messages that still grow.
-    fullest: BinaryHeap<Reverse<(u64, u32)>>,
+    look: u64,
 }
 
-#[derive(Clone, Default)]
+/// The place in the filling at which a link is full, and the rate of the messages that it stops there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stop {
+    /// The rate up to which all rates have grown, as an integer of the same order.
+    level: u64,
+    link: u32,
+    rate: f64,
+}
+
+impl Stop {
+    /// After all links.
+    const NEVER: Self = Self { level: u64::MAX, link: u32::MAX, rate: 1.0 };
+
+    fn place(&self) -> (u64, u32) {
+        (self.level, self.link)
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Link {
-    /// Messages, and the number of this link among their hops.
-    messages: Vec<(u32, u32)>,
-    filling: u64,
-    /// The part of the bandwidth that is left to messages that still grow, and how many these are.
-    left: f64,
-    growing: usize,
-}
-
-impl Link {
-    /// The rate that each message that still grows can have, as an integer of the same order.
-    fn level(&self) -> u64 {
-        self.share().to_bits()
-    }
-
-    fn share(&self) -> f64 {
-        self.left.max(0.0) / self.growing as f64
-    }
+    /// The place at which it is full; and the one that is to replace it, if the link is among those that change.
+    full: Stop,
+    next: Stop,
+    /// The place at which it changes.
+    changes: Option<(u64, u32)>,
+    look: u64,
 }
 
 #[derive(Clone, Default)]
@@ -49,7 +67,8 @@ struct Message {
     /// The links of the route, and the place of this message in each of their lists.
     hops: Vec<(u32, u32)>,
     filling: u64,
-    share: Option<Share>,
+    /// The place among the messages in the order of their connection.
+    number: u32,
 }
 
 /// The share of a message.
@@ -68,13 +87,19 @@ impl Share {
 impl Shares {
     /// Links without messages.
     pub fn new(links: usize) -> Self {
+        let idle = Link { full: Stop::NEVER, next: Stop::NEVER, changes: None, look: 0 };
         Self {
-            links: vec![Link::default(); links],
+            users: vec![Vec::new(); links],
+            links: vec![idle; links],
             messages: Vec::new(),
+            stops: Vec::new(),
             touched: Vec::new(),
-            connected: Vec::new(),
+            changing: BinaryHeap::new(),
+            changed: Vec::new(),
+            affected: Vec::new(),
+            arriving: Vec::new(),
             filling: 0,
-            fullest: BinaryHeap::new(),
+            look: 0,
         }
     }
 
@@ -82,11 +107,13 @@ impl Shares {
     pub fn add(&mut self, message: u32, route: impl Iterator<Item = u32>) {
         if self.messages.len() <= message as usize {
             self.messages.resize_with(message as usize + 1, Message::default);
+            self.stops.resize(message as usize + 1, Stop::NEVER);
         }
+        self.stops[message as usize] = Stop::NEVER;
         let hops = &mut self.messages[message as usize].hops;
         hops.clear();
         for link in route {
-            let users = &mut self.links[link as usize].messages;
+            let users = &mut self.users[link as usize];
             users.push((message, hops.len() as u32));
             hops.push((link, users.len() as u32 - 1));
             self.touched.push(link);
@@ -97,7 +124,7 @@ impl Shares {
     pub fn remove(&mut self, message: u32) {
         let hops = std::mem::take(&mut self.messages[message as usize].hops);
         for (link, place) in &hops {
-            let users = &mut self.links[*link as usize].messages;
+            let users = &mut self.users[*link as usize];
             users.swap_remove(*place as usize);
             if let Some((moved, hop)) = users.get(*place as usize) {
                 self.messages[*moved as usize].hops[*hop as usize].1 = *place;
@@ -109,87 +136,148 @@ impl Shares {
 
     /// Messages on a link.
     pub fn users(&self, link: u32) -> usize {
-        self.links[link as usize].messages.len()
+        self.users[link as usize].len()
     }
 
     /// The share of a message from the last filling.
     pub fn share(&self, message: u32) -> Share {
-        self.messages[message as usize].share.unwrap_or(Share::FULL)
+        let Stop { link, rate, .. } = self.stops[message as usize];
+        Share { rate, bottleneck: (link != Stop::NEVER.link).then_some(link) }
     }
 
-    /// One of the messages that the last filling was about, and its share.
-    pub fn connected(&self, place: usize) -> (u32, Share) {
-        let message = self.connected[place];
-        (message, self.share(message))
+    /// Messages have come or gone since the last filling.
+    pub fn is_touched(&self) -> bool {
+        !self.touched.is_empty()
     }
 
-    /// Gives new shares to the messages that are connected with those that have come or gone. Returns these messages.
+    /// Gives new shares to the messages that are concerned by those that have come or gone. Returns these messages, in no
+    /// particular order.
     pub fn fill(&mut self) -> &[u32] {
-        self.connect();
-        while let Some(Reverse((level, link))) = self.fullest.pop() {
-            let Link { growing, .. } = self.links[link as usize];
-            if growing == 0 {
-                continue;
-            }
-            let now = self.links[link as usize].level();
-            if now > level {
-                self.fullest.push(Reverse((now, link)));
-            } else {
-                self.stop(link);
+        self.filling += 1;
+        self.changed.clear();
+        self.affected.clear();
+        self.affected.extend_from_slice(&self.touched);
+        self.look_at_affected();
+        while let Some(Reverse((level, link))) = self.changing.pop() {
+            if self.links[link as usize].changes == Some((level, link)) {
+                self.change(link);
+                self.look_at_affected();
             }
         }
-        self.touched.clear();
-        &self.connected
+        &self.changed
     }
 
-    /// Finds the links and messages that are connected with those touched, and empties them. A link with one message
-    /// never sets its rate.
-    fn connect(&mut self) {
+    /// Sorts messages in the order in which they are found from those that have come or gone: by link, by message on the
+    /// link, and by hop of the message.
+    pub fn sort_as_connected(&mut self, found: &mut [u32]) {
         self.filling += 1;
-        self.connected.clear();
-        let mut next = 0;
-        while let Some(index) = self.touched.get(next).copied() {
+        self.look += 1;
+        let Self { users, links, messages, affected, touched, filling, look, .. } = self;
+        let mut is_new = |link: &u32| std::mem::replace(&mut links[*link as usize].look, *look) != *look;
+        affected.clear();
+        affected.extend(touched.iter().copied().filter(&mut is_new));
+        let (mut next, mut number) = (0, 0);
+        while let Some(link) = affected.get(next).copied() {
             next += 1;
-            let link = &mut self.links[index as usize];
-            if link.filling == self.filling {
-                continue;
-            }
-            (link.filling, link.left, link.growing) = (self.filling, 1.0, link.messages.len());
-            if link.growing > 1 {
-                self.fullest.push(Reverse((link.level(), index)));
-            }
-            for (user, _) in &link.messages {
-                let message = &mut self.messages[*user as usize];
-                if message.filling < self.filling {
-                    (message.filling, message.share) = (self.filling, None);
-                    self.connected.push(*user);
-                    self.touched.extend(message.hops.iter().map(|hop| hop.0));
+            for (user, _) in &users[link as usize] {
+                let message = &mut messages[*user as usize];
+                if std::mem::replace(&mut message.filling, *filling) < *filling {
+                    message.number = number;
+                    number += 1;
+                    affected.extend(message.hops.iter().map(|hop| hop.0).filter(&mut is_new));
                 }
             }
         }
+        found.sort_unstable_by_key(|message| messages[*message as usize].number);
     }
 
-    /// The link is full: its messages that still grow stay at their rate.
-    fn stop(&mut self, full: u32) {
-        let share = Share { rate: self.links[full as usize].share(), bottleneck: Some(full) };
-        for place in 0..self.users(full) {
-            let (user, _) = self.links[full as usize].messages[place];
-            let message = &mut self.messages[user as usize];
-            if message.share.is_some() {
+    /// Forgets what has come or gone up to the last filling.
+    pub fn settle(&mut self) {
+        self.touched.clear();
+    }
+
+    /// Computes when the affected links are full.
+    fn look_at_affected(&mut self) {
+        self.look += 1;
+        let mut affected = std::mem::take(&mut self.affected);
+        for link in affected.drain(..) {
+            if std::mem::replace(&mut self.links[link as usize].look, self.look) == self.look {
                 continue;
             }
-            message.share = Some(share);
-            for (link, _) in &message.hops {
-                let link = &mut self.links[*link as usize];
-                link.left -= share.rate;
-                link.growing -= 1;
+            let next = self.next_full(link);
+            let found = &mut self.links[link as usize];
+            found.next = next;
+            let place = found.full.place().min(next.place());
+            let is_late = |(user, _): &(u32, u32)| self.stops[*user as usize].place() > next.place();
+            let changes = found.full != next || self.users[link as usize].iter().any(is_late);
+            let place = (place.0, link);
+            let before = std::mem::replace(&mut found.changes, changes.then_some(place));
+            if changes && before != Some(place) {
+                self.changing.push(Reverse(place));
             }
+        }
+        self.affected = affected;
+    }
+
+    /// The place at which a link is full, as its messages are stopped by other links. A link with one message never is.
+    fn next_full(&mut self, link: u32) -> Stop {
+        let users = &self.users[link as usize];
+        if users.len() < 2 {
+            return Stop::NEVER;
+        }
+        let arriving = &mut self.arriving;
+        arriving.clear();
+        for (user, _) in users {
+            let stop = self.stops[*user as usize];
+            if stop.link != link && stop.link != Stop::NEVER.link {
+                arriving.push(stop);
+            }
+        }
+        arriving.sort_unstable_by_key(Stop::place);
+        let (mut left, mut growing) = (1.0_f64, users.len() as u32);
+        let mut arriving = arriving.iter().peekable();
+        let share = |left: f64, growing: u32| left.max(0.0) / f64::from(growing);
+        let mut level = share(left, growing).to_bits();
+        loop {
+            while let Some(stop) = arriving.next_if(|stop| stop.place() < (level, link)) {
+                left -= stop.rate;
+                growing -= 1;
+            }
+            let rate = share(left, growing);
+            if growing == 0 {
+                return Stop::NEVER;
+            }
+            if rate.to_bits() <= level {
+                return Stop { level, link, rate };
+            }
+            level = rate.to_bits();
+        }
+    }
+
+    /// The link is full elsewhere than before: so its messages that grow up to there stop there.
+    fn change(&mut self, link: u32) {
+        let Link { next, .. } = self.links[link as usize];
+        self.links[link as usize].full = next;
+        self.links[link as usize].changes = None;
+        for (user, _) in &self.users[link as usize] {
+            let stop = &mut self.stops[*user as usize];
+            if *stop == next || (stop.link != link && stop.place() <= next.place()) {
+                continue;
+            }
+            *stop = next;
+            let message = &mut self.messages[*user as usize];
+            if std::mem::replace(&mut message.filling, self.filling) < self.filling {
+                self.changed.push(*user);
+            }
+            self.affected.extend(message.hops.iter().map(|hop| hop.0).filter(|other| *other != link));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -201,8 +289,34 @@ mod tests {
         for (message, route) in (0..).zip(routes) {
             shares.add(message, route.iter().copied());
             shares.fill();
+            shares.settle();
         }
         shares
+    }
+
+    /// The shares of messages on these routes, by filling all links from the beginning.
+    fn filled_at_once(routes: &[Vec<u32>]) -> Vec<Share> {
+        let on = |link: u32| (0..routes.len()).filter(move |message| routes[*message].contains(&link));
+        let level = |(left, growing): (f64, usize)| left.max(0.0) / growing as f64;
+        let mut links: Vec<_> = (0..LINKS as u32).map(|link| (1.0, on(link).count())).collect();
+        let shared = (0..LINKS as u32).filter(|link| links[*link as usize].1 > 1);
+        let mut looks: BTreeSet<_> = shared.map(|link| (level(links[link as usize]).to_bits(), link)).collect();
+        let mut shares = vec![None; routes.len()];
+        while let Some((last, link)) = looks.pop_first() {
+            let rate = level(links[link as usize]);
+            if links[link as usize].1 > 0 && rate.to_bits() > last {
+                looks.insert((rate.to_bits(), link));
+            } else if links[link as usize].1 > 0 {
+                for message in on(link).filter(|message| shares[*message].is_none()).collect::<Vec<_>>() {
+                    shares[message] = Some(Share { rate, bottleneck: Some(link) });
+                    for hop in &routes[message] {
+                        links[*hop as usize].0 -= rate;
+                        links[*hop as usize].1 -= 1;
+                    }
+                }
+            }
+        }
+        shares.into_iter().map(|share| share.unwrap_or(Share::FULL)).collect()
     }
 
     fn rates(routes: &[Vec<u32>]) -> Vec<f64> {
@@ -226,17 +340,26 @@ mod tests {
     fn what_goes_leaves_its_part() {
         let mut shares = filled(&[vec![0, 1], vec![1, 2], vec![2]]);
         shares.remove(0);
-        assert_eq!(shares.fill(), [1, 2]);
+        assert_eq!(shares.fill(), [1]);
         assert_eq!(shares.share(1), Share { rate: 0.5, bottleneck: Some(2) });
     }
 
     #[test]
-    fn what_is_not_connected_is_not_filled_anew() {
-        let mut shares = filled(&[vec![0, 1], vec![2, 3]]);
-        shares.add(2, [1, 4].into_iter());
-        let mut connected = shares.fill().to_vec();
-        connected.sort_unstable();
-        assert_eq!(connected, [0, 2]);
+    fn only_what_changes_is_computed_anew() {
+        // Links 0 and 1 are full, and stay so: a message that comes to link 2 gets what theirs leave of it.
+        let mut shares = filled(&[vec![0], vec![0], vec![0, 2], vec![1], vec![1], vec![1, 2]]);
+        shares.add(6, [2].into_iter());
+        assert_eq!(shares.fill(), [6]);
+        assert_eq!(shares.share(6), Share { rate: 1.0 - 1.0 / 3.0 - 1.0 / 3.0, bottleneck: Some(2) });
+    }
+
+    #[test]
+    fn messages_are_sorted_from_those_that_have_come() {
+        let mut shares = filled(&[vec![0, 1], vec![2, 3], vec![1, 2]]);
+        shares.add(3, [3].into_iter());
+        let mut found = [0, 1, 2, 3];
+        shares.sort_as_connected(&mut found);
+        assert_eq!(found, [1, 3, 2, 0]);
     }
 
     /// Messages on up to three different links, some of which go again.
@@ -246,6 +369,27 @@ mod tests {
     }
 
     proptest! {
+        /// What is computed anew, some changes at a time, is the same to the last bit as if all were.
+        #[test]
+        fn changes_add_up_to_a_whole_filling(routes in routes(), at_once in 1..4_usize) {
+            let (mut shares, mut present) = (Shares::new(LINKS), Vec::<(u32, Vec<u32>)>::new());
+            for (number, (route, goes)) in (0..).zip(routes) {
+                shares.add(number, route.iter().copied());
+                present.push((number, route));
+                if goes {
+                    let (gone, _) = present.remove(number as usize / 2 % present.len());
+                    shares.remove(gone);
+                }
+                if (number as usize + 1).is_multiple_of(at_once) {
+                    shares.fill();
+                    shares.settle();
+                    let (numbers, routes): (Vec<_>, Vec<_>) = present.iter().cloned().unzip();
+                    let found: Vec<_> = numbers.iter().map(|number| shares.share(*number)).collect();
+                    prop_assert_eq!(found, filled_at_once(&routes));
+                }
+            }
+        }
+
         /// Bertsekas and Gallager, section 6.5.2: rates are max-min fair if and only if no link has more than it can carry
         /// and each message has a full link on which no message is faster.
         #[test]
@@ -257,6 +401,7 @@ mod tests {
             for message in gone {
                 shares.remove(message);
                 shares.fill();
+                shares.settle();
             }
             let users = |link: u32| stay.iter().filter(move |i| all[**i as usize].contains(&link));
             let rate = |message: &u32| shares.share(*message).rate;

@@ -14,7 +14,7 @@ pub(super) struct Calendar {
     today: u64,
     /// Today's events, the latest first.
     open: Vec<Event>,
-    days: Vec<Vec<Event>>,
+    days: Box<[Vec<Event>; DAYS]>,
     /// A bit for each day: whether it has events.
     occupied: [u64; DAYS / 64],
     others: BinaryHeap<Event>,
@@ -33,7 +33,7 @@ impl Calendar {
             days_per_s: 1.0 / day_s,
             today: 0,
             open: Vec::new(),
-            days: vec![Vec::new(); DAYS],
+            days: Box::new(std::array::from_fn(|_| Vec::new())),
             occupied: [0; DAYS / 64],
             others: BinaryHeap::new(),
         }

@@ -45,6 +45,8 @@ pub(super) struct Routers<'a> {
     /// From a packet's start over a link until it may leave the next router, in seconds.
     hop_s: f64,
     credit_s: f64,
+    /// Packets that a buffer holds.
+    depth: usize,
     happening: Vec<u32>,
     /// Outputs that try to serve an input now.
     trying: Vec<u32>,
@@ -64,8 +66,9 @@ pub(super) struct Input {
     pub step: u32,
     /// The part behind the input, as in [`Wiring::feeders`].
     feeder: u32,
-    /// The slot of a buffer's first packet.
+    /// The slot of a buffer's first packet, and the one that the next packet will take.
     first: u16,
+    vacant: u16,
     /// Packets in a buffer.
     packets: u16,
     /// Whether its first packet wants an output.
@@ -128,6 +131,7 @@ impl<'a> Routers<'a> {
             full,
             hop_s: nearest(network.link_latency_s + network.router_latency_s),
             credit_s: nearest(network.credit_latency_s),
+            depth: network.buffer_packets,
             happening: Vec::new(),
             trying: Vec::new(),
             due: Vec::new(),
@@ -221,11 +225,14 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// The slot of a buffer that is so many behind the first packet's.
-    fn slot(&self, buffer: usize, behind: usize) -> usize {
-        let depth = self.network.buffer_packets;
-        let place = usize::from(self.inputs[buffer].first) + behind;
-        buffer * depth + if place < depth { place } else { place - depth }
+    /// A slot of a buffer.
+    fn slot(&self, buffer: usize, place: u16) -> usize {
+        buffer * self.depth + usize::from(place)
+    }
+
+    /// The slot after this one, all around the buffer.
+    fn after(&self, place: u16) -> u16 {
+        if usize::from(place) + 1 < self.depth { place + 1 } else { 0 }
     }
 
     /// The time from which there is room at the end of a step; infinite while that is not known.
@@ -235,11 +242,11 @@ impl<'a> Routers<'a> {
             return 0.0;
         }
         let buffer = (self.outputs[output].buffer + self.wiring.channel(step)) as usize;
-        let packets = usize::from(self.inputs[buffer].packets);
-        if packets == self.network.buffer_packets {
+        let Input { packets, vacant, .. } = self.inputs[buffer];
+        if usize::from(packets) == self.depth {
             return f64::INFINITY;
         }
-        self.slots[self.slot(buffer, packets)].time_s
+        self.slots[self.slot(buffer, vacant)].time_s
     }
 
     /// The input that a free output serves now; if there is none, it tries again when one is known to be ready.
@@ -317,7 +324,7 @@ impl<'a> Routers<'a> {
 
     /// The first packet of a buffer, and where its present step is.
     fn first_of_buffer(&self, buffer: usize) -> (u32, u32) {
-        let Slot { packet, at, .. } = self.slots[self.slot(buffer, 0)];
+        let Slot { packet, at, .. } = self.slots[self.slot(buffer, self.inputs[buffer].first)];
         (packet, at)
     }
 
@@ -350,19 +357,20 @@ impl<'a> Routers<'a> {
 
     /// The first packet of a buffer is gone at `end_s`.
     fn leave_buffer(&mut self, buffer: usize, end_s: f64) {
-        let (depth, slot) = (self.network.buffer_packets, self.slot(buffer, 0));
+        let Input { first, .. } = self.inputs[buffer];
+        let (slot, next) = (self.slot(buffer, first), self.after(first));
         let room_s = end_s + self.credit_s;
         self.slots[slot].time_s = room_s;
         let left = &mut self.inputs[buffer];
         left.free_s = end_s;
-        left.first = if usize::from(left.first) + 1 < depth { left.first + 1 } else { 0 };
+        left.first = next;
         left.packets -= 1;
         let (packets, link) = (usize::from(left.packets), left.feeder as usize);
-        if packets + 1 == depth && self.outputs[link].wanted > 0 {
+        if packets + 1 == self.depth && self.outputs[link].wanted > 0 {
             self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
         if packets > 0 {
-            let Slot { time_s, at, .. } = self.slots[self.slot(buffer, 0)];
+            let Slot { time_s, at, .. } = self.slots[self.slot(buffer, next)];
             self.request(buffer, at, time_s.max(end_s));
         }
     }
@@ -379,12 +387,12 @@ impl<'a> Routers<'a> {
     /// A packet is on its way into a buffer.
     fn enter_buffer(&mut self, buffer: usize, packet: u32, at: u32) {
         let ready_s = self.now_s + self.hop_s;
-        let packets = usize::from(self.inputs[buffer].packets);
-        let slot = self.slot(buffer, packets);
+        let Input { packets, vacant, free_s, .. } = self.inputs[buffer];
+        let (slot, next) = (self.slot(buffer, vacant), self.after(vacant));
         self.slots[slot] = Slot { time_s: ready_s, packet, at };
-        self.inputs[buffer].packets += 1;
+        (self.inputs[buffer].packets, self.inputs[buffer].vacant) = (packets + 1, next);
         if packets == 0 {
-            self.request(buffer, at, ready_s.max(self.inputs[buffer].free_s));
+            self.request(buffer, at, ready_s.max(free_s));
         }
     }
 
@@ -425,9 +433,9 @@ impl<'a> Routers<'a> {
         let first = (start + wanting.trailing_zeros()) as usize;
         let input = self.inputs.get(first)?;
         let next = (buffer + self.wiring.channel(input.step)) as usize;
-        let at = self.slots[self.slot(first, 0)].at;
+        let at = self.slots[self.slot(first, input.first)].at;
         let after = self.wiring.output(*self.messages.steps.get(at as usize + 1)?);
-        Some(self.slots[self.slot(next, 0)].at.wrapping_add(self.outputs[after].turn))
+        Some(self.slots[self.slot(next, self.inputs[next].first)].at.wrapping_add(self.outputs[after].turn))
     }
 
     /// An output that serves no input although it could.
@@ -441,7 +449,7 @@ impl<'a> Routers<'a> {
 
 impl Input {
     fn new(feeder: u32) -> Self {
-        Self { free_s: 0.0, ready_s: 0.0, step: 0, feeder, first: 0, packets: 0, wants: false }
+        Self { free_s: 0.0, ready_s: 0.0, step: 0, feeder, first: 0, vacant: 0, packets: 0, wants: false }
     }
 }
 
@@ -471,16 +479,26 @@ fn first_in_turn(
     turn: usize,
     mut will_do: impl FnMut(usize) -> bool,
 ) -> Option<usize> {
-    let (mut number, from) = if turn < words * 64 { (turn / 64, u64::MAX << (turn % 64)) } else { (0, u64::MAX) };
-    for step in 0..=words {
-        let mask = if step == 0 { from } else if step == words { !from } else { u64::MAX };
-        let mut left = word(number) & mask;
+    let mut first_of = |number: usize, mut left: u64| {
         while left != 0 {
             let place = number * 64 + left.trailing_zeros() as usize;
             if will_do(place) {
                 return Some(place);
             }
             left &= left - 1;
+        }
+        None
+    };
+    if words == 1 {
+        let (all, from) = (word(0), u64::MAX.checked_shl(turn as u32).unwrap_or(0));
+        return first_of(0, all & from).or_else(|| first_of(0, all & !from));
+    }
+    let (mut number, from) = if turn < words * 64 { (turn / 64, u64::MAX << (turn % 64)) } else { (0, u64::MAX) };
+    for step in 0..=words {
+        let mask = if step == 0 { from } else if step == words { !from } else { u64::MAX };
+        let found = first_of(number, word(number) & mask);
+        if found.is_some() {
+            return found;
         }
         number = if number + 1 < words { number + 1 } else { 0 };
     }
