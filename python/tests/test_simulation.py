@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import hocket
 from tests.conftest import refusals_rejected
 
-# Messages of Trinaryx3 wait for a port together but for the rounding of their times: the order decides how long all take.
+# Messages of Trinaryx3 wait for a port at one time but for rounding: the order decides how long all take.
 MONOTONE = [algorithm for algorithm in hocket.catalogue() if "trinaryx3" not in algorithm.name]
 QUIET = [name for name in hocket.presets() if hocket.Machine.load(name).model == "hockney"]
 
