@@ -17,7 +17,7 @@ use super::messages::nearest;
 /// How much a message changes the gap, in packet times, if all of its packets are late rather than none.
 const STEP: f64 = 0.2;
 /// The share of late packets with which a gap stays as it is.
-const LATE_SHARE: f64 = 1.0 / 3.0;
+const LATE_SHARE: f64 = 0.2;
 /// The part of the difference to the gap of an arriving message that its receiver takes over.
 const MIXED: f64 = 0.5;
 /// The widest gap, in packet times.
