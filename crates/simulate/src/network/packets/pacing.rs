@@ -5,12 +5,16 @@
 //! was held up on its way for longer than the message's packets are apart: then the next one was on its way before it was
 //! through. When the last packet of a message is acknowledged, the sender widens its gap by [`STEP`] times what the share
 //! of late packets is above [`LATE_SHARE`], or narrows it by what the share is below. Messages of one packet say nothing
-//! about gaps. The last packet of a message carries the gap that the message was sent with, and the receiver goes
+//! about gaps. The last packet of a message carries the gap that its sender had when it began, and the receiver goes
 //! [`MIXED`] of the way from its own gap to that one, so that all nodes come to have the same.
+//!
+//! Gaps are for exchanges in steps, in which a node that is held up holds up the others. A port that takes on message after
+//! message without a pause is not in one: after [`STREAM`] of them it neither leaves gaps nor learns, until it pauses.
 //!
 //! Acknowledgements go back over as many links as the packet, and neither wait nor take room.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::messages::nearest;
 
@@ -20,6 +24,8 @@ const STEP: f64 = 0.2;
 const LATE_SHARE: f64 = 0.2;
 /// The part of the difference to the gap of an arriving message that its receiver takes over.
 const MIXED: f64 = 0.5;
+/// How many messages without a pause before them make a stream.
+const STREAM: u32 = 6;
 /// The widest gap, in packet times.
 const MOST_PACKETS: f64 = 64.0;
 
@@ -27,9 +33,20 @@ const MOST_PACKETS: f64 = 64.0;
 pub(super) struct AdaptivePacing {
     packet_s: f64,
     hop_s: f64,
+    ports_per_node: usize,
+    ports: Vec<Port>,
     interfaces: Vec<Interface>,
     /// By the number of the message.
     messages: Vec<Paced>,
+}
+
+/// A port of a node, and what it does apart from messages of one packet.
+#[derive(Clone)]
+struct Port {
+    /// When it is done with the last packet that it sent.
+    free_s: f64,
+    /// Messages that it has taken on one after another without a pause.
+    in_a_row: u32,
 }
 
 /// The gap of a node, which outlasts its messages.
@@ -45,15 +62,18 @@ pub(super) struct Interface {
 pub(super) enum News {
     /// All packets of a message of its own are acknowledged: the share that was late.
     Acknowledged(f64),
-    /// A message has arrived: the gap that it was sent with.
+    /// A message has arrived: the gap that its sender had.
     Carried(f64),
 }
 
 /// A message under way.
 #[derive(Clone, Default)]
 struct Paced {
-    from: u32,
+    from: usize,
+    /// The gap of its node when it left.
     gap_packets: f64,
+    is_of_stream: bool,
+    /// From the start of a packet to that of the next.
     period_s: f64,
     /// Packets that have left.
     packets: u32,
@@ -65,24 +85,42 @@ struct Paced {
 
 impl AdaptivePacing {
     /// Interfaces without gaps, where a full packet takes `packet_s` over a link, and its head `hop_s` to the next router.
-    pub fn new(nodes: usize, packet_s: f64, hop_s: f64) -> Self {
-        Self { packet_s, hop_s, interfaces: vec![Interface::default(); nodes], messages: Vec::new() }
+    pub fn new(nodes: usize, ports_per_node: usize, packet_s: f64, hop_s: f64) -> Self {
+        let ports = vec![Port { free_s: f64::NEG_INFINITY, in_a_row: 0 }; nodes * ports_per_node];
+        let interfaces = vec![Interface::default(); nodes];
+        Self { packet_s, hop_s, ports_per_node, ports, interfaces, messages: Vec::new() }
     }
 
-    /// A packet of a message leaves its node. Returns the time from its start to that of the next, in seconds, which is
-    /// at least the one that the message asks for.
-    pub fn leave(&mut self, now_s: f64, message: u32, from: usize, asked_s: f64) -> f64 {
+    /// A packet of a message leaves a port, which it occupies from when it was ready until the end of `port_s`. Returns the
+    /// time from its start to that of the next, in seconds, which is at least the one that the message asks for.
+    pub fn leave(
+        &mut self,
+        now_s: f64,
+        message: u32,
+        port: usize,
+        is_last: bool,
+        port_s: Range<f64>,
+        asked_s: f64,
+    ) -> f64 {
         let number = message as usize;
         if self.messages.len() <= number {
             self.messages.resize(number + 1, Paced::default());
         }
-        let paced = &mut self.messages[number];
+        let (paced, sending) = (&mut self.messages[number], &mut self.ports[port]);
         if paced.packets == 0 {
-            paced.from = from as u32;
-            paced.gap_packets = self.interfaces[from].gap_packets(now_s);
-            paced.period_s = nearest((1.0 + paced.gap_packets) * self.packet_s).max(asked_s);
+            paced.from = port / self.ports_per_node;
+            if !is_last {
+                sending.in_a_row = if port_s.start > sending.free_s { 0 } else { sending.in_a_row + 1 };
+            }
+            paced.is_of_stream = sending.in_a_row >= STREAM;
+            paced.gap_packets = self.interfaces[paced.from].gap_packets(now_s);
+            let own_gap_packets = if paced.is_of_stream { 0.0 } else { paced.gap_packets };
+            paced.period_s = nearest((1.0 + own_gap_packets) * self.packet_s).max(asked_s);
         }
         paced.packets += 1;
+        if paced.packets > 1 {
+            sending.free_s = port_s.end;
+        }
         paced.left_s.push_back(now_s);
         paced.period_s
     }
@@ -94,12 +132,12 @@ impl AdaptivePacing {
         let left_s = paced.left_s.pop_front().expect("a packet that arrives has left");
         paced.late += u32::from(now_s - left_s - way_s > paced.period_s);
         if is_last {
-            let Paced { from, gap_packets, packets, late, .. } = *paced;
+            let Paced { from, gap_packets, is_of_stream, packets, late, .. } = *paced;
             (paced.packets, paced.late) = (0, 0);
             self.interfaces[to].learn(end_s, News::Carried(gap_packets));
-            if packets > 1 {
+            if packets > 1 && !is_of_stream {
                 let share = f64::from(late) / f64::from(packets);
-                self.interfaces[from as usize].learn(end_s + way_s, News::Acknowledged(share));
+                self.interfaces[from].learn(end_s + way_s, News::Acknowledged(share));
             }
         }
     }

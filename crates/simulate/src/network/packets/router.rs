@@ -121,7 +121,7 @@ impl<'a> Routers<'a> {
             wanting_more: vec![0; wiring.outputs() * (wiring.words - 1)],
             ejections_free_s: vec![0.0; ports],
             sending: vec![NOBODY; ports],
-            pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, full.link_s, hop_s)),
+            pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
@@ -270,7 +270,7 @@ impl<'a> Routers<'a> {
     /// An output serves an input: its first packet goes on.
     fn serve(&mut self, output: usize, input: usize) {
         self.withdraw(output, input);
-        let Input { step, feeder, .. } = self.inputs[input];
+        let Input { step, feeder, ready_s, .. } = self.inputs[input];
         let port = (feeder as usize).checked_sub(self.outputs.len());
         let (packet, at) = match port {
             None => self.first_of_buffer(input),
@@ -291,7 +291,7 @@ impl<'a> Routers<'a> {
             None => self.leave_buffer(input, end_s),
             Some(port) => {
                 let end_s = end_s.max(self.now_s + pace.injection_s);
-                self.leave_port(port, end_s, is_last);
+                self.leave_port(port, ready_s, end_s, is_last);
             }
         }
         if is_link {
@@ -377,14 +377,14 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A packet of a port's message leaves, the last one until `end_s`.
-    fn leave_port(&mut self, port: usize, end_s: f64, is_last: bool) {
+    /// A packet of a port's message that was ready since `ready_s` leaves, the last one until `end_s`.
+    fn leave_port(&mut self, port: usize, ready_s: f64, end_s: f64, is_last: bool) {
         let number = self.sending[port];
         let message = self.messages.get_mut(number);
         message.packets_left -= 1;
         let asked_s = message.period_s;
-        let node = port / self.wiring.ports;
-        let period_s = self.pacing.as_mut().map_or(asked_s, |own| own.leave(self.now_s, number, node, asked_s));
+        let leave = |own: &mut AdaptivePacing| own.leave(self.now_s, number, port, is_last, ready_s..end_s, asked_s);
+        let period_s = self.pacing.as_mut().map_or(asked_s, leave);
         let next_s = if is_last { end_s } else { self.now_s + period_s };
         self.calendar.push(next_s, (self.outputs.len() + port) as u32);
     }

@@ -235,18 +235,24 @@ fn adaptive_gaps_follow_what_was_late_and_what_arrived() {
     assert_eq!([1.0, 1.5, 2.5].map(|now_s| interface.gap_packets(now_s)), [0.0, 4.0, 2.0]);
 }
 
-/// Messages that meet no others are never late; where four share each link of a ring, they wait less.
+/// 40 rounds in which all nodes of a ring of 16 send so far to the right, as far apart in time.
+fn rounds(distance: usize, apart_us: f64) -> Vec<(f64, Flight)> {
+    let message = |id: u32| flight(id, id as usize % 16, (id as usize + distance) % 16, 8_000.0);
+    (0..16 * 40).map(|id| (f64::from(id / 16) * apart_us * US, message(id))).collect()
+}
+
+/// Messages that meet no others are never late; where four share each link of a ring, they wait less, unless they follow
+/// each other without a pause, so that no gaps are left after the first.
 #[test]
-fn adaptive_pacing_leaves_messages_alone_that_meet_no_others() {
-    let [fixed, adaptive] = ["dims = [16]\nbuffer = 2", "dims = [16]\nbuffer = 2\npacing = \"adaptive\""].map(packets);
-    let shifts = |distance| -> Vec<_> {
-        (0..16 * 60).map(|id| flight(id, id as usize % 16, (id as usize + distance) % 16, 8_000.0)).collect()
-    };
-    let [alone, met] = [1, 4].map(shifts);
-    assert_eq!(run_at_once(&adaptive, &alone), run_at_once(&fixed, &alone));
-    let waiting_s = |network| run_at_once(network, &met).links.iter().map(|link| link.waiting_s).sum::<f64>();
-    let (adaptive_s, fixed_s) = (waiting_s(&adaptive), waiting_s(&fixed));
+fn adaptive_pacing_is_for_messages_that_meet_others_in_steps() {
+    let [fixed, adaptive] = ["", "\npacing = \"adaptive\""].map(|keys| packets(&format!("dims = [16]\nbuffer = 2{keys}")));
+    assert_eq!(run(&adaptive, &rounds(1, 100.0)), run(&fixed, &rounds(1, 100.0)));
+    let both = |apart_us| [&adaptive, &fixed].map(|network| run(network, &rounds(4, apart_us)));
+    let waiting_s = |log: &Log| log.links.iter().map(|link| link.waiting_s).sum::<f64>();
+    let [adaptive_s, fixed_s] = both(100.0).map(|log| waiting_s(&log));
     assert!(adaptive_s < 0.95 * fixed_s, "{adaptive_s} {fixed_s}");
+    let [adaptive_s, fixed_s] = both(0.0).map(|log| log.end_s());
+    assert!(adaptive_s < 1.005 * fixed_s, "{adaptive_s} {fixed_s}");
 }
 
 fn full_ring(nodes: usize) -> Vec<Flight> {
