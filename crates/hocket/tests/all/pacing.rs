@@ -15,10 +15,18 @@ fn platform(network: &str) -> Platform {
 
 /// Packets of 1000 B take 1 us.
 fn torus(dims: &str) -> Platform {
-    platform(&format!(
+    platform(&torus_keys(dims))
+}
+
+fn adaptive_torus(dims: &str) -> Platform {
+    platform(&format!("{}\npacing = \"adaptive\"", torus_keys(dims)))
+}
+
+fn torus_keys(dims: &str) -> String {
+    format!(
         "model = \"packets\"\ntopology = \"torus\"\ndims = {dims}\nbuffer = 2\nlink_bandwidth = \"1 GB/s\"\n\
          link_latency = \"100 ns\"\npacket = \"1000 B\""
-    ))
+    )
 }
 
 /// One of the algorithms for alltoall, in blocks of so many packets.
@@ -201,14 +209,43 @@ fn pacing_is_faster_on_a_torus_of_16_by_16() {
     assert!(share_s < unpaced_s / 1.4, "{share_s} {unpaced_s}");
 }
 
-/// Gaps, barriers and adaptive ports change when packets travel, not where: every link carries each message once that is
+/// The time of an exchange with barriers on 16 x 16 nodes, messages of 8 packets.
+fn exchange_s(platform: &Platform, gap: &str) -> f64 {
+    let (entry, call) = accepted("pairwise_exchange", 256, 8, &[("barrier", 1)]);
+    let (call, _) = pace(entry, &call, platform, Gap::parse(gap).unwrap()).unwrap();
+    simulate(entry, &call, platform, Options::default()).unwrap().time_s()
+}
+
+#[test]
+fn adaptive_pacing_gains_what_computed_gaps_gain() {
+    let torus = torus("[16, 16]");
+    let (unpaced_s, auto_s) = (exchange_s(&torus, "0"), exchange_s(&torus, "auto"));
+    let adaptive_s = exchange_s(&adaptive_torus("[16, 16]"), "0");
+    assert!(adaptive_s < 1.02 * auto_s, "{adaptive_s} {auto_s}");
+    assert!(adaptive_s < unpaced_s / 1.2, "{adaptive_s} {unpaced_s}");
+}
+
+#[test]
+fn adaptive_pacing_costs_nothing_where_messages_do_not_meet() {
+    let crossbar = |keys: &str| {
+        platform(&format!(
+            "model = \"packets\"\ntopology = \"crossbar\"\nnodes = 16\nlink_bandwidth = \"1 GB/s\"\n\
+             packet = \"1000 B\"\nlink_latency = \"100 ns\"\n{keys}"
+        ))
+    };
+    let [fixed, adaptive] = ["", "pacing = \"adaptive\""].map(crossbar);
+    for entry in CATALOGUE.iter().filter(|entry| entry.collective == Collective::Alltoall) {
+        let call = entry.accept(&Call::new(Collective::Alltoall, 16, 20_000), &[]).unwrap();
+        let time_s = |platform| simulate(entry, &call, platform, Options::default()).unwrap().time_s();
+        assert_eq!(time_s(&adaptive), time_s(&fixed), "{entry}");
+    }
+}
+
+/// Gaps, barriers and adaptive interfaces change when packets travel, not where: every link carries each message once that is
 /// routed over it.
 #[test]
 fn links_carry_the_same_bytes_however_packets_are_paced() {
-    let adaptive = platform(
-        "model = \"packets\"\ntopology = \"torus\"\ndims = [4, 3]\nbuffer = 2\nlink_bandwidth = \"1 GB/s\"\n\
-         link_latency = \"100 ns\"\npacket = \"1000 B\"\npacing = \"adaptive\"",
-    );
+    let adaptive = adaptive_torus("[4, 3]");
     for name in ["pairwise_exchange", "linear"] {
         let (entry, call) = accepted(name, 12, 5, &[]);
         let expected = routed_bytes(&adaptive, 12, 5000.0);

@@ -33,8 +33,8 @@
 //! - *Injection.* A node sends `ports` messages at a time, and others wait in order. The first packet of a message asks
 //!   for its output when a port takes it on; each one after it no sooner than (1 + gap) `packet` / `link_bandwidth`,
 //!   and `packet` / `injection_bandwidth`, after the one before it started. The gap is that of the message (pacing);
-//!   with `pacing` = "adaptive" it is the port's own gap where that is wider: half of the gap before, plus the time for
-//!   which the last packet waited to leave. A packet crosses the first link at the link's bandwidth; an
+//!   with `pacing` = "adaptive" it is the node's own gap where that is wider, which follows from how many packets were
+//!   held up on their way, and from the gaps of other nodes. A packet crosses the first link at the link's bandwidth; an
 //!   `injection_bandwidth` below that spaces packets, and one above it changes nothing. A port is free again, and the
 //!   message *sent*, when the last packet has left, for which a slow port may need longer than the packet travels.
 //! - *Ejection.* A node takes in `ports` packets at a time, of whatever messages, each from one input. Taking in b bytes
@@ -95,7 +95,7 @@ pub struct Packets {
     pub link_latency_s: f64,
     /// `router_latency`: from a head's arrival over a link until it may leave the router, in seconds; 0 when absent.
     pub router_latency_s: f64,
-    /// `pacing`: whether ports widen the gaps of their messages when packets are held up, "adaptive", or leave them as
+    /// `pacing`: whether nodes widen the gaps of their messages when packets are held up, "adaptive", or leave them as
     /// the messages ask, "message", the default.
     pub is_adaptive: bool,
     /// `credit_latency`: from room in a buffer until the router before can use it, in seconds; `link_latency` when

@@ -7,7 +7,7 @@ use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
 use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
-use super::pacing::AdaptiveGap;
+use super::pacing::AdaptivePacing;
 use super::wiring::Wiring;
 
 /// Days of the calendar that a packet takes over a link.
@@ -35,8 +35,7 @@ pub(super) struct Routers<'a> {
     ejections_free_s: Vec<f64>,
     /// The message of each port.
     sending: Vec<u32>,
-    /// The gap of each port, where pacing is adaptive.
-    gaps: Vec<AdaptiveGap>,
+    pacing: Option<AdaptivePacing>,
     /// For each node, the first and the last message that wait for a port.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
@@ -115,6 +114,7 @@ impl<'a> Routers<'a> {
         let wiring = Wiring::new(network);
         let ports = wiring.port_inputs.len();
         let full = Pace::of(network, network.packet_bytes);
+        let hop_s = nearest(network.link_latency_s + network.router_latency_s);
         Self {
             network,
             messages: Messages::new(),
@@ -124,12 +124,12 @@ impl<'a> Routers<'a> {
             wanting_more: vec![0; wiring.outputs() * (wiring.words - 1)],
             ejections_free_s: vec![0.0; ports],
             sending: vec![NOBODY; ports],
-            gaps: vec![AdaptiveGap::default(); if network.is_adaptive { ports } else { 0 }],
+            pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
             full,
-            hop_s: nearest(network.link_latency_s + network.router_latency_s),
+            hop_s,
             credit_s: nearest(network.credit_latency_s),
             depth: network.buffer_packets,
             happening: Vec::new(),
@@ -298,15 +298,25 @@ impl<'a> Routers<'a> {
             None => self.leave_buffer(input, end_s),
             Some(port) => {
                 let end_s = end_s.max(self.now_s + pace.injection_s);
-                self.leave_port(port, self.now_s - ready_s, end_s, is_last);
+                self.leave_port(port, ready_s, end_s, is_last);
             }
         }
         if is_link {
             let buffer = self.outputs[output].buffer + self.wiring.channel(step);
             self.enter_buffer(buffer as usize, packet, at + 1);
-        } else if is_last {
-            let arrival = self.outputs.len() + self.sending.len() + (packet & !LAST) as usize;
-            self.calendar.push(end_s, arrival as u32);
+        } else {
+            self.arrive(output - self.wiring.links, packet & !LAST, at, is_last, end_s);
+        }
+    }
+
+    /// A packet whose last step is at `at` is taken in by its node until `end_s`.
+    fn arrive(&mut self, node: usize, message: u32, at: u32, is_last: bool, end_s: f64) {
+        if let Some(pacing) = &mut self.pacing {
+            let hops = at - self.messages.get(message).route;
+            pacing.arrive(self.now_s, message, node, hops, is_last, end_s);
+        }
+        if is_last {
+            self.calendar.push(end_s, (self.outputs.len() + self.sending.len()) as u32 + message);
         }
     }
 
@@ -375,12 +385,15 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A packet of a port's message leaves after it has waited for `waited_s`, the last one until `end_s`.
-    fn leave_port(&mut self, port: usize, waited_s: f64, end_s: f64, is_last: bool) {
-        let own_s = self.gaps.get_mut(port).map_or(0.0, |gap| gap.period_s(waited_s, self.full.link_s));
-        let message = self.messages.get_mut(self.sending[port]);
+    /// A packet of a port's message that was ready since `ready_s` leaves, the last one until `end_s`.
+    fn leave_port(&mut self, port: usize, ready_s: f64, end_s: f64, is_last: bool) {
+        let number = self.sending[port];
+        let message = self.messages.get_mut(number);
         message.packets_left -= 1;
-        let next_s = if is_last { end_s } else { self.now_s + message.period_s.max(own_s) };
+        let asked_s = message.period_s;
+        let leave = |own: &mut AdaptivePacing| own.leave(self.now_s, number, port, is_last, ready_s..end_s, asked_s);
+        let period_s = self.pacing.as_mut().map_or(asked_s, leave);
+        let next_s = if is_last { end_s } else { self.now_s + period_s };
         self.calendar.push(next_s, (self.outputs.len() + port) as u32);
     }
 

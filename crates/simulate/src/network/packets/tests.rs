@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
-use super::pacing::AdaptiveGap;
+use super::pacing::{Interface, News};
 use super::reference::{Order, arrivals};
 use super::router::Routers;
 
@@ -208,32 +208,51 @@ fn pacing_takes_waiting_away() {
     assert!(end_s < 270.0 * US, "{end_s}");
 }
 
-/// Of waits of 3 packet times, and then none, as the rule says: 3, 3 / 2 + 3 = 4.5, then 2.25, 1.125; a wait of 1 every time
-/// leads to a gap of 2, and none is wider than 64.
+/// A fifth of late packets leaves a gap as it is; beyond, and below, it changes by a fifth of the difference. A receiver goes
+/// half of the way to the gap that a message carries. Nothing is known before its time, and no gap is wider than 64.
 #[test]
-fn adaptive_gaps_widen_by_what_packets_waited_and_are_halved() {
-    let mut gap = AdaptiveGap::default();
-    let periods_us = [3.0, 3.0, 0.0, 0.0].map(|waited| gap.period_s(waited * US, US) / US);
-    for (period_us, expected) in periods_us.into_iter().zip([4.0, 5.5, 3.25, 2.125]) {
-        assert!((period_us - expected).abs() < 1e-6, "{period_us}, not {expected}");
-    }
-    let settled_us = |waited_us: f64| {
-        let mut gap = AdaptiveGap::default();
-        (0..60).fold(0.0, |_, _| gap.period_s(waited_us * US, US) / US)
+fn adaptive_gaps_follow_what_was_late_and_what_arrived() {
+    let after = |news: &[News]| {
+        let mut interface = Interface::default();
+        news.iter().for_each(|news| interface.learn(0.0, *news));
+        interface.gap_packets(1.0)
     };
-    assert!((settled_us(1.0) - 3.0).abs() < 1e-6);
-    assert!((settled_us(100.0) - 65.0).abs() < 1e-6);
+    let (carried, late) = (News::Carried, News::Acknowledged);
+    for (news, expected) in [
+        (vec![late(1.0)], 0.16),
+        (vec![carried(8.0)], 4.0),
+        (vec![carried(8.0), carried(0.0)], 2.0),
+        (vec![carried(8.0), late(0.2)], 4.0),
+        (vec![carried(8.0), late(0.0)], 3.96),
+        (vec![late(0.0)], 0.0),
+        (vec![late(1.0); 1000], 64.0),
+    ] {
+        assert!((after(&news) - expected).abs() < 1e-9, "{}, not {expected}", after(&news));
+    }
+    let mut interface = Interface::default();
+    interface.learn(2.0, carried(0.0));
+    interface.learn(1.0, carried(8.0));
+    assert_eq!([1.0, 1.5, 2.5].map(|now_s| interface.gap_packets(now_s)), [0.0, 4.0, 2.0]);
 }
 
-/// A message that meets no other never waits; two that share a link do, and each then leaves room for the other.
+/// 40 rounds in which all nodes of a ring of 16 send so far to the right, as far apart in time.
+fn rounds(distance: usize, apart_us: f64) -> Vec<(f64, Flight)> {
+    let message = |id: u32| flight(id, id as usize % 16, (id as usize + distance) % 16, 8_000.0);
+    (0..16 * 40).map(|id| (f64::from(id / 16) * apart_us * US, message(id))).collect()
+}
+
+/// Messages that meet no others are never late; where four share each link of a ring, they wait less, unless they follow
+/// each other without a pause, so that no gaps are left after the first.
 #[test]
-fn adaptive_pacing_leaves_a_message_alone_that_meets_no_other() {
-    let [fixed, adaptive] = ["dims = [8]", "dims = [8]\npacing = \"adaptive\""].map(packets);
-    let alone = [flight(0, 0, 3, 20_000.0)];
-    assert_eq!(run_at_once(&adaptive, &alone), run_at_once(&fixed, &alone));
-    let two = [flight(0, 0, 2, 20_000.0), flight(1, 1, 3, 20_000.0)];
-    let waiting_s = |network| run_at_once(network, &two).links.iter().map(|link| link.waiting_s).sum::<f64>();
-    assert!(waiting_s(&adaptive) < waiting_s(&fixed));
+fn adaptive_pacing_is_for_messages_that_meet_others_in_steps() {
+    let [fixed, adaptive] = ["", "\npacing = \"adaptive\""].map(|keys| packets(&format!("dims = [16]\nbuffer = 2{keys}")));
+    assert_eq!(run(&adaptive, &rounds(1, 100.0)), run(&fixed, &rounds(1, 100.0)));
+    let both = |apart_us| [&adaptive, &fixed].map(|network| run(network, &rounds(4, apart_us)));
+    let waiting_s = |log: &Log| log.links.iter().map(|link| link.waiting_s).sum::<f64>();
+    let [adaptive_s, fixed_s] = both(100.0).map(|log| waiting_s(&log));
+    assert!(adaptive_s < 0.95 * fixed_s, "{adaptive_s} {fixed_s}");
+    let [adaptive_s, fixed_s] = both(0.0).map(|log| log.end_s());
+    assert!(adaptive_s < 1.005 * fixed_s, "{adaptive_s} {fixed_s}");
 }
 
 fn full_ring(nodes: usize) -> Vec<Flight> {
