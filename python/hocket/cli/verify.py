@@ -103,7 +103,7 @@ def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         print_json(_entry(verdict))
     else:
-        click.echo(_line(f"schedule {finding.algorithm}", verdict.findings, f"{finding.ranks} ranks"))
+        click.echo(_line(f"schedule {finding.algorithm}", verdict.findings, format_count(finding.ranks, "rank")))
         for counterexample in verdict.counterexamples:
             click.echo(f"\n{counterexample['message'].rstrip()}")
     return 0 if verdict.ok else _WRONG
