@@ -408,6 +408,13 @@ impl<'a, N: Network> Events<'a, N> {
         self.agenda.pop()
     }
 
+    /// Whether something happens in the network now. Times that have grown beyond all numbers are those of no event there.
+    #[inline(always)]
+    fn network_acts_now(&self) -> bool {
+        let now_s = self.agenda.now_s;
+        self.network_s() == now_s && now_s.is_finite()
+    }
+
     /// The time of the next event in the network; infinite when there is none.
     #[inline(always)]
     fn network_s(&self) -> f64 {
@@ -418,8 +425,7 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn next_ready(&mut self) -> Option<usize> {
         if self.is_completing {
-            let now_s = self.agenda.now_s;
-            if self.network_s() == now_s || self.agenda.first_kind().is_some_and(|kind| kind <= COMPLETING) {
+            if self.network_acts_now() || self.agenda.first_kind().is_some_and(|kind| kind <= COMPLETING) {
                 return None;
             }
             self.is_completing = false;
