@@ -226,13 +226,13 @@ impl<'r, F: Future> JoinAll<'r, F> {
     fn advance(&mut self, start: Moment, cx: &mut Context<'_>) -> bool {
         let (here, count) = (self.rank.path(), self.branches.len());
         let tells_apart = self.has_begun && here.has_branches();
-        for index in self.first..count {
-            if tells_apart && !self.rank.can_go_on(here.branch(index, count)) {
-                continue;
-            }
+        let next = |from| if tells_apart { self.rank.next_to_go_on(here, from, count) } else { from };
+        let mut index = next(self.first);
+        while index < count {
             let branch = nth(self.branches.as_mut(), index);
             let has_ended = !branch.has_ended() && branch.advance(self.rank, start, (index, count), cx);
             self.ended += usize::from(has_ended);
+            index = next(index + 1);
         }
         self.has_begun = true;
         while self.branches.get(self.first).is_some_and(Branch::has_ended) {

@@ -1,29 +1,47 @@
 //! Matching of messages and receives, by MPI's rules: by source and tag, in order, earliest first.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use crate::{Source, Tag};
 
 /// Each rank's messages that no receive has asked for yet, and receives that no message has come for yet.
 ///
-/// `M` is a world's message, `R` its receive. A rank costs 12 bytes; waiting entries lie in two pools, whose places are
+/// `M` is a world's message, `R` its receive. A rank costs 8 bytes; waiting entries lie in two pools, whose places are
 /// reused at once, so that a million ranks stay in the cache.
 pub struct Mailboxes<M, R> {
     unexpected: Queues<M>,
-    posted: Lists<(Source, Tag, R)>,
+    posted: Queues<R>,
+    /// Whether there ever was a receive that takes messages of any sender.
+    has_taken_from_any: bool,
 }
+
+/// The sender of a receive that takes messages of any.
+const ANY: u32 = u32::MAX;
 
 impl<M, R> Mailboxes<M, R> {
     /// Bytes of a rank for which nothing waits.
-    pub const BYTES_OF_A_RANK: usize = size_of::<u32>() + size_of::<(u32, u32)>();
+    pub const BYTES_OF_A_RANK: usize = 2 * size_of::<u32>();
 
     /// Empty mailboxes of ranks `0..ranks`.
     pub fn new(ranks: usize) -> Self {
-        Self { unexpected: Queues::new(ranks), posted: Lists::new(ranks) }
+        Self { unexpected: Queues::new(ranks), posted: Queues::new(ranks), has_taken_from_any: false }
     }
 
     /// Takes the earliest receive waiting at `rank` that accepts a message `from` with `tag`.
     #[inline(always)]
     pub fn take_receive(&mut self, rank: usize, from: u32, tag: Tag) -> Option<R> {
-        self.posted.take_first(rank, |(source, wanted, _)| *wanted == tag && source.accepts(from)).map(|found| found.2)
+        if self.has_taken_from_any && self.is_any_first(rank, from, tag) {
+            return self.posted.take_first(rank, ANY, tag);
+        }
+        self.posted.take_first(rank, from, tag)
+    }
+
+    /// Whether a receive from any sender is the earliest that accepts such a message.
+    #[cold]
+    fn is_any_first(&self, rank: usize, from: u32, tag: Tag) -> bool {
+        let accepts = |head: &Node<R>| head.tag == tag && (head.from == from || head.from == ANY);
+        self.posted.oldest(rank, accepts).is_some_and(|head| head.from == ANY)
     }
 
     /// Lets the message wait at `rank` for a receive. Returns the place of the message while it waits.
@@ -34,173 +52,137 @@ impl<M, R> Mailboxes<M, R> {
 
     /// The message that waits at this place.
     pub fn held(&mut self, place: u32) -> Option<&mut M> {
-        self.unexpected.get_mut(place)
+        self.unexpected.pool.get_mut(place as usize)?.entry.as_mut()
     }
 
     /// Takes the earliest message waiting at `rank` that a receive from `source` with `tag` accepts, and its sender.
     #[inline(always)]
     pub fn take_message(&mut self, rank: usize, source: Source, tag: Tag) -> Option<(u32, M)> {
-        self.unexpected.take_first(rank, source, tag)
+        let from = match source {
+            Source::Rank(from) => from,
+            Source::Any => self.unexpected.oldest(rank, |head| head.tag == tag)?.from,
+        };
+        self.unexpected.take_first(rank, from, tag).map(|message| (from, message))
     }
 
     /// Lets the receive wait at `rank` for a message.
     #[inline(always)]
     pub fn wait(&mut self, rank: usize, source: Source, tag: Tag, receive: R) {
-        self.posted.push(rank, (source, tag, receive));
+        let from = match source {
+            Source::Rank(from) => from,
+            Source::Any => {
+                self.has_taken_from_any = true;
+                ANY
+            }
+        };
+        self.posted.push(rank, from, tag, receive);
     }
 
-    /// The receives that wait at `rank`, in the order in which they were posted.
-    pub fn posted(&self, rank: usize) -> impl Iterator<Item = &(Source, Tag, R)> {
-        self.posted.iter(rank)
+    /// Whether a receive waits at `rank`.
+    #[inline]
+    pub fn is_waiting(&self, rank: usize) -> bool {
+        self.posted.heads[rank] != NIL
+    }
+
+    /// Sources and tags of the receives that wait at `rank`, each pair once, that of the earliest receive first.
+    pub fn wanted(&self, rank: usize) -> Vec<(Source, Tag)> {
+        let mut heads: Vec<_> = self.posted.queues(rank).map(|(_, head)| head).collect();
+        heads.sort_unstable_by_key(|head| head.number);
+        let source = |from| if from == ANY { Source::Any } else { Source::Rank(from) };
+        heads.into_iter().map(|head| (source(head.from), head.tag)).collect()
+    }
+
+    /// Whether both a message of this sender and tag and a receive that accepts it wait at `rank`.
+    pub fn is_between(&self, rank: usize, from: u32, tag: Tag) -> bool {
+        let is_there = |from| self.posted.find(rank, from, tag).head.is_some();
+        (is_there(from) || is_there(ANY)) && self.unexpected.find(rank, from, tag).head.is_some()
     }
 
     /// The messages that wait at `rank`, those of one sender and tag in the order in which they came: sender, tag, message.
     pub fn unexpected(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
-        self.unexpected.all(rank).filter_map(Node::held)
+        self.unexpected.all(rank).filter_map(Node::kept)
     }
 
     /// The message that has waited longest at `rank`.
     pub fn oldest(&self, rank: usize) -> Option<(u32, Tag, &M)> {
-        self.unexpected.queues(rank).min_by_key(|head| head.number)?.held()
+        self.unexpected.oldest(rank, |_| true)?.kept()
     }
 
     /// Takes back the receive waiting at `rank` that `is_withdrawn` picks.
-    pub fn withdraw(&mut self, rank: usize, mut is_withdrawn: impl FnMut(&R) -> bool) {
-        self.posted.take_first(rank, |(_, _, receive)| is_withdrawn(receive));
+    pub fn withdraw(&mut self, rank: usize, is_withdrawn: impl Fn(&R) -> bool) {
+        self.posted.take_any(rank, is_withdrawn);
     }
 }
 
-/// One queue per rank, their entries linked in a common pool.
-struct Lists<T> {
-    ends: Vec<(u32, u32)>,
-    pool: Vec<(Option<T>, u32)>,
-    free: u32,
-}
-
-/// The end of a list.
-const NIL: u32 = u32::MAX;
-
-impl<T> Lists<T> {
-    fn new(ranks: usize) -> Self {
-        Self { ends: vec![(NIL, NIL); ranks], pool: Vec::new(), free: NIL }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, rank: usize, entry: T) {
-        let node = self.place(entry);
-        let (head, tail) = &mut self.ends[rank];
-        match std::mem::replace(tail, node) {
-            NIL => *head = node,
-            last => self.pool[last as usize].1 = node,
-        }
-    }
-
-    /// Puts an entry somewhere in the pool.
-    #[inline(always)]
-    fn place(&mut self, entry: T) -> u32 {
-        let node = self.free;
-        match self.pool.get_mut(node as usize) {
-            Some(place) => {
-                self.free = place.1;
-                *place = (Some(entry), NIL);
-                node
-            }
-            None => {
-                self.pool.push((Some(entry), NIL));
-                (self.pool.len() - 1) as u32
-            }
-        }
-    }
-
-    fn iter(&self, rank: usize) -> impl Iterator<Item = &T> {
-        let node = |at: u32| self.pool.get(at as usize);
-        std::iter::successors(node(self.ends[rank].0), move |(_, next)| node(*next))
-            .filter_map(|(entry, _)| entry.as_ref())
-    }
-
-    #[inline(always)]
-    fn take_first(&mut self, rank: usize, mut is_wanted: impl FnMut(&T) -> bool) -> Option<T> {
-        let (mut before, mut at) = (NIL, self.ends[rank].0);
-        while at != NIL {
-            let (entry, next) = &self.pool[at as usize];
-            if entry.as_ref().is_some_and(&mut is_wanted) {
-                return self.unlink(rank, before, at);
-            }
-            (before, at) = (at, *next);
-        }
-        None
-    }
-
-    #[inline(always)]
-    fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<T> {
-        let (entry, next) = &mut self.pool[at as usize];
-        let entry = entry.take();
-        let next = std::mem::replace(next, self.free);
-        self.free = at;
-        let (head, tail) = &mut self.ends[rank];
-        if *tail == at {
-            *tail = before;
-        }
-        match before {
-            NIL => *head = next,
-            _ => self.pool[before as usize].1 = next,
-        }
-        entry
-    }
-}
-
-/// For each rank, one queue of messages for each sender and tag that occurs.
+/// For each rank, one queue of entries for each sender and tag that occurs.
 ///
 /// ```text
 /// rank ─▶ oldest of sender 3, tag 0 ─▶ oldest of sender 7, tag 1 ─▶ ..
 ///             ▼                            ▼
 ///         next of these                next of these
 /// ```
-struct Queues<M> {
+struct Queues<T> {
     heads: Vec<u32>,
-    pool: Vec<Node<M>>,
+    pool: Vec<Node<T>>,
     free: u32,
     pushed: u64,
+    /// The oldest of each queue that its rank got when it had [`MOST_LISTED`] others, by rank, sender and tag.
+    others: BTreeMap<(u32, u32, Tag), u32>,
 }
 
-struct Node<M> {
-    message: Option<M>,
-    /// Number of messages pushed before.
+struct Node<T> {
+    entry: Option<T>,
+    /// Number of entries pushed before.
     number: u64,
     from: u32,
     tag: Tag,
-    /// The next message of this sender and tag.
+    /// The next entry of this sender and tag.
     behind: u32,
-    /// In the oldest message of a queue: the youngest, and the oldest of the next queue. In a free node: the next one.
+    /// In the oldest entry of a queue: the youngest, and the oldest of the next queue. In a free node: the next one.
     last: u32,
     next: u32,
 }
 
-impl<M> Queues<M> {
+/// The end of a list.
+const NIL: u32 = u32::MAX;
+/// Queues of a rank that are listed and searched one by one.
+const MOST_LISTED: u32 = 16;
+
+/// Where the search for a queue ended.
+struct Found {
+    /// The queue before, or the last one that was searched.
+    before: u32,
+    /// The oldest entry of the queue.
+    head: Option<u32>,
+    /// Number of queues that were searched.
+    searched: u32,
+}
+
+impl<T> Queues<T> {
     fn new(ranks: usize) -> Self {
-        Self { heads: vec![NIL; ranks], pool: Vec::new(), free: NIL, pushed: 0 }
+        Self { heads: vec![NIL; ranks], pool: Vec::new(), free: NIL, pushed: 0, others: BTreeMap::new() }
     }
 
     #[inline(always)]
-    fn push(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
-        let place = self.place(from, tag, message);
-        let (before, found) = self.find(rank, |node| node.from == from && node.tag == tag);
-        match (before, found) {
-            (_, Some(head)) => {
+    fn push(&mut self, rank: usize, from: u32, tag: Tag, entry: T) -> u32 {
+        let place = self.place(from, tag, entry);
+        match self.find(rank, from, tag) {
+            Found { head: Some(head), .. } => {
                 let last = std::mem::replace(&mut self.pool[head as usize].last, place);
                 self.pool[last as usize].behind = place;
             }
-            (NIL, None) => self.heads[rank] = place,
-            (before, None) => self.pool[before as usize].next = place,
+            Found { before: NIL, .. } => self.heads[rank] = place,
+            Found { searched: MOST_LISTED, .. } => drop(self.others.insert((rank as u32, from, tag), place)),
+            Found { before, .. } => self.pool[before as usize].next = place,
         }
         place
     }
 
-    /// Puts a message somewhere in the pool, as a queue of its own.
+    /// Puts an entry somewhere in the pool, as a queue of its own.
     #[inline(always)]
-    fn place(&mut self, from: u32, tag: Tag, message: M) -> u32 {
+    fn place(&mut self, from: u32, tag: Tag, entry: T) -> u32 {
         let place = if self.free == NIL { self.pool.len() as u32 } else { self.free };
-        let node = Node { message: Some(message), number: self.pushed, from, tag, behind: NIL, last: place, next: NIL };
+        let node = Node { entry: Some(entry), number: self.pushed, from, tag, behind: NIL, last: place, next: NIL };
         self.pushed += 1;
         match self.pool.get_mut(place as usize) {
             Some(vacant) => {
@@ -212,72 +194,104 @@ impl<M> Queues<M> {
         place
     }
 
-    fn get_mut(&mut self, place: u32) -> Option<&mut M> {
-        self.pool.get_mut(place as usize)?.message.as_mut()
-    }
-
-    /// The first queue that `is_wanted` picks by its oldest message, and the queue before it; or none, and the last queue.
     #[inline(always)]
-    fn find(&self, rank: usize, is_wanted: impl Fn(&Node<M>) -> bool) -> (u32, Option<u32>) {
-        let (mut before, mut at) = (NIL, self.heads[rank]);
+    fn find(&self, rank: usize, from: u32, tag: Tag) -> Found {
+        let (mut before, mut at, mut searched) = (NIL, self.heads[rank], 0);
         while let Some(node) = self.pool.get(at as usize) {
-            if is_wanted(node) {
-                return (before, Some(at));
+            if node.from == from && node.tag == tag {
+                return Found { before, head: Some(at), searched };
             }
-            (before, at) = (at, node.next);
+            (before, at, searched) = (at, node.next, searched + 1);
         }
-        (before, None)
+        let head = if self.others.is_empty() { None } else { self.others.get(&(rank as u32, from, tag)).copied() };
+        Found { before, head, searched }
     }
 
+    /// Takes the oldest entry of this sender and tag.
     #[inline(always)]
-    fn take_first(&mut self, rank: usize, source: Source, tag: Tag) -> Option<(u32, M)> {
-        let from = match source {
-            Source::Rank(from) => from,
-            Source::Any => {
-                let heads = self.queues(rank).filter(|head| head.tag == tag);
-                heads.min_by_key(|head| head.number)?.from
-            }
-        };
-        let (before, found) = self.find(rank, |node| node.from == from && node.tag == tag);
-        self.unlink(rank, before, found?).map(|message| (from, message))
+    fn take_first(&mut self, rank: usize, from: u32, tag: Tag) -> Option<T> {
+        let Found { before, head, .. } = self.find(rank, from, tag);
+        self.unlink(rank, before, head?)
     }
 
-    /// Takes the oldest message of a queue; the one behind it takes its place.
+    /// Takes the oldest entry of a queue; the one behind it takes its place.
     #[inline(always)]
-    fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<M> {
+    fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<T> {
         let node = &mut self.pool[at as usize];
-        let message = node.message.take();
+        let entry = node.entry.take();
         let (behind, last, mut next) = (node.behind, node.last, node.next);
         node.next = std::mem::replace(&mut self.free, at);
         if let Some(head) = self.pool.get_mut(behind as usize) {
             (head.last, head.next) = (last, next);
             next = behind;
         }
+        if !self.others.is_empty() && self.unlink_other(rank, at, behind) {
+            return entry;
+        }
         match self.pool.get_mut(before as usize) {
             Some(before) => before.next = next,
             None => self.heads[rank] = next,
         }
-        message
+        entry
     }
 
-    fn chain(&self, first: u32, next: impl Fn(&Node<M>) -> u32) -> impl Iterator<Item = &Node<M>> {
-        std::iter::successors(self.pool.get(first as usize), move |node| self.pool.get(next(node) as usize))
+    /// The entry behind takes the place of the oldest one, if the queue is not a listed one.
+    fn unlink_other(&mut self, rank: usize, at: u32, behind: u32) -> bool {
+        let Node { from, tag, .. } = self.pool[at as usize];
+        let Entry::Occupied(mut queue) = self.others.entry((rank as u32, from, tag)) else { return false };
+        match behind {
+            NIL => drop(queue.remove()),
+            behind => drop(queue.insert(behind)),
+        }
+        true
     }
 
-    /// The oldest message of each queue.
-    fn queues(&self, rank: usize) -> impl Iterator<Item = &Node<M>> {
-        self.chain(self.heads[rank], |node| node.next)
+    /// Takes the entry that `is_wanted` picks.
+    fn take_any(&mut self, rank: usize, is_wanted: impl Fn(&T) -> bool) -> Option<T> {
+        let is_wanted = |node: &Node<T>| node.entry.as_ref().is_some_and(&is_wanted);
+        let queue = |head| self.chain(head, |node| node.behind);
+        let (head, place) =
+            self.queues(rank).find_map(|(head, _)| Some((head, queue(head).find(|(_, node)| is_wanted(node))?.0)))?;
+        let Some((before, _)) = queue(head).take_while(|(at, _)| *at != place).last() else {
+            let Node { from, tag, .. } = self.pool[head as usize];
+            return self.take_first(rank, from, tag);
+        };
+        let node = &mut self.pool[place as usize];
+        let (entry, behind) = (node.entry.take(), node.behind);
+        node.next = std::mem::replace(&mut self.free, place);
+        self.pool[before as usize].behind = behind;
+        if behind == NIL {
+            self.pool[head as usize].last = before;
+        }
+        entry
     }
 
-    /// All messages of a rank, queue by queue.
-    fn all(&self, rank: usize) -> impl Iterator<Item = &Node<M>> {
-        self.queues(rank).flat_map(|head| std::iter::once(head).chain(self.chain(head.behind, |node| node.behind)))
+    fn chain(&self, first: u32, next: impl Fn(&Node<T>) -> u32) -> impl Iterator<Item = (u32, &Node<T>)> {
+        let node = |place: u32| self.pool.get(place as usize).map(|node| (place, node));
+        std::iter::successors(node(first), move |(_, at)| node(next(at)))
+    }
+
+    /// The oldest entry of each queue, and its place.
+    fn queues(&self, rank: usize) -> impl Iterator<Item = (u32, &Node<T>)> {
+        let listed = self.chain(self.heads[rank], |node| node.next);
+        let others = self.others.range((rank as u32, 0, 0)..=(rank as u32, u32::MAX, Tag::MAX));
+        listed.chain(others.map(|(_, head)| (*head, &self.pool[*head as usize])))
+    }
+
+    /// The oldest entry of the queues that `is_wanted` picks by their oldest.
+    fn oldest(&self, rank: usize, is_wanted: impl Fn(&Node<T>) -> bool) -> Option<&Node<T>> {
+        self.queues(rank).map(|(_, head)| head).filter(|head| is_wanted(head)).min_by_key(|head| head.number)
+    }
+
+    /// All entries of a rank, queue by queue.
+    fn all(&self, rank: usize) -> impl Iterator<Item = &Node<T>> {
+        self.queues(rank).flat_map(|(head, _)| self.chain(head, |node| node.behind)).map(|(_, node)| node)
     }
 }
 
-impl<M> Node<M> {
-    fn held(&self) -> Option<(u32, Tag, &M)> {
-        Some((self.from, self.tag, self.message.as_ref()?))
+impl<T> Node<T> {
+    fn kept(&self) -> Option<(u32, Tag, &T)> {
+        Some((self.from, self.tag, self.entry.as_ref()?))
     }
 }
 

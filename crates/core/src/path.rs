@@ -34,6 +34,21 @@ impl Path {
         Self(self.0 ^ 1 << end | (index as u64) << 1 << (end - width) | 1 << (end - width))
     }
 
+    /// Of `count` branches that a `join` begins here, the first from one on that the other path leads to, or that lies on its
+    /// way; none if there is none.
+    #[inline]
+    fn next_branch(self, from: usize, count: usize, other: Self) -> Option<usize> {
+        let (width, end) = (count.next_power_of_two().ilog2(), self.end());
+        if !self.meets(other) {
+            return None;
+        }
+        if other.end() >= end || width >= end {
+            return Some(from);
+        }
+        let index = (other.0 >> 1 >> (end - width)) as usize & ((1 << width) - 1);
+        (index >= from).then_some(index)
+    }
+
     /// Whether one path leads on to the other.
     #[inline]
     pub fn meets(self, other: Self) -> bool {
@@ -79,6 +94,13 @@ impl Woken {
             }
             None => self.paths[0] = Path::WHOLE,
         }
+    }
+
+    /// Of `count` branches that a `join` begins at `here`, the first from one on that can go on; `count` if there is none.
+    #[inline]
+    pub fn next_branch(&self, here: Path, from: usize, count: usize) -> usize {
+        let woken = self.paths[..self.count as usize].iter();
+        woken.filter_map(|woken| here.next_branch(from, count, *woken)).min().unwrap_or(count)
     }
 
     /// Whether this branch, or one further on, can go on.
@@ -127,6 +149,24 @@ mod tests {
         assert_eq!(deep.branch(5, 8), deep.as_a_whole());
         assert_eq!(deep.branch(5, 8).branch(0, 2), deep.as_a_whole());
         assert_eq!(Path::ROOT.branch(0, 1), Path::ROOT);
+    }
+
+    #[test]
+    fn the_next_branch_is_the_first_that_is_included() {
+        let paths = |from: Path, count: usize| (0..count).map(move |index| from.branch(index, count));
+        let deep = (0..19).fold(Path::ROOT, |path, _| path.branch(3, 8));
+        for here in [Path::ROOT, Path::ROOT.branch(1, 3), Path::WHOLE, deep] {
+            let further = paths(here, 5).flat_map(|path| paths(path, 3).chain([path, path.as_a_whole()]));
+            for path in further.chain([here, Path::ROOT, Path::WHOLE]) {
+                let mut woken = Woken::NONE;
+                woken.add(path);
+                woken.add(here.branch(3, 5));
+                for from in 0..=5 {
+                    let first = (from..5).find(|index| woken.includes(here.branch(*index, 5)));
+                    assert_eq!(woken.next_branch(here, from, 5), first.unwrap_or(5), "{here:?} {path:?} {from}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -238,7 +238,13 @@ impl<'r> Rank<'r> {
     }
 
     pub(crate) fn can_go_on(&self, path: Path) -> bool {
-        self.world().can_go_on(self.seat.rank.get(), path)
+        self.world().woken(self.seat.rank.get()).is_none_or(|woken| woken.includes(path))
+    }
+
+    /// The next of `count` branches of a `join` at `here`, from one on, that may be able to go on; `count` if there is none.
+    #[inline]
+    pub(crate) fn next_to_go_on(&self, here: Path, from: usize, count: usize) -> usize {
+        self.world().woken(self.seat.rank.get()).map_or(from, |woken| woken.next_branch(here, from, count))
     }
 
     pub(crate) fn wake(&self, path: Path) {

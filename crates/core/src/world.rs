@@ -21,7 +21,7 @@
 //!   ticket, and all those on the way to it, are polled; others need not be.
 
 use crate::step::{Received, Step};
-use crate::{Moment, Moments, Path, Result, Span};
+use crate::{Moment, Moments, Path, Result, Span, Woken};
 
 /// The rank that asks, and its moment.
 #[derive(Clone, Copy, Debug)]
@@ -107,9 +107,9 @@ pub trait World {
     fn race(&mut self, _rank: usize) {}
     /// The later branch of a `first` had ended when it was dropped.
     fn drop_ended(&mut self, _rank: usize) {}
-    /// Whether this branch of `rank`, or one further on, has been woken since the rank was last resumed.
-    fn can_go_on(&self, _rank: usize, _path: Path) -> bool {
-        true
+    /// The branches of `rank` that were woken since the rank was last resumed; none in a world that tells no branches apart.
+    fn woken(&self, _rank: usize) -> Option<&Woken> {
+        None
     }
     /// The event that this branch of `rank` waits for has happened in another branch.
     fn wake(&mut self, _rank: usize, _path: Path) {}

@@ -261,8 +261,8 @@ impl World for Messages {
         self.buffers.scratch(len)
     }
 
-    fn can_go_on(&self, _: usize, path: Path) -> bool {
-        self.woken.includes(path)
+    fn woken(&self, _: usize) -> Option<&Woken> {
+        Some(&self.woken)
     }
 
     fn wake(&mut self, _: usize, path: Path) {

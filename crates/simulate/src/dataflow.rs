@@ -416,7 +416,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     /// Whether the rank that is running already waits for a message.
     fn is_receiving(&self, rank: usize) -> bool {
-        self.deferred.is_some() || self.mailboxes.posted(rank).next().is_some()
+        self.deferred.is_some() || self.mailboxes.is_waiting(rank)
     }
 }
 

@@ -145,13 +145,7 @@ enum State {
 }
 
 fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
-    mailboxes.posted(rank).any(|(source, ..)| *source == Source::Any)
-}
-
-/// Whether a receive waits at `rank` for an earlier message of this sender and tag, which is on its way.
-fn is_preceded(mailboxes: &Mailboxes<Message, u32>, rank: usize, from: u32, tag: Tag) -> bool {
-    mailboxes.posted(rank).any(|(source, wanted, _)| *wanted == tag && source.accepts(from))
-        && mailboxes.unexpected(rank).any(|(sender, sent, _)| sender == from && sent == tag)
+    mailboxes.wanted(rank).iter().any(|(source, _)| *source == Source::Any)
 }
 
 /// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take: of messages
@@ -161,16 +155,6 @@ fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, ta
     let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
     let firsts = held.filter(|(from, ..)| senders.insert(*from));
     firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
-/// Sources and tags of receives, each pair once: if one receive finds no message, no other with its pair does.
-fn distinct<'a>(posted: impl Iterator<Item = &'a (Source, Tag, u32)>) -> impl Iterator<Item = (Source, Tag)> {
-    let mut seen = Vec::new();
-    posted.map(|(source, tag, _)| (*source, *tag)).filter(move |kind| {
-        let is_new = !seen.contains(kind);
-        seen.extend(is_new.then_some(*kind));
-        is_new
-    })
 }
 
 pub struct Events<'a, N: Network> {
@@ -721,7 +705,7 @@ impl<'a, N: Network> Events<'a, N> {
         if let Some(message) = place.and_then(|place| mailboxes.held(place)) {
             (message.time_s, message.state) = (now_s, State::Known);
         }
-        if self.has_taken_from_any && mailboxes.posted(to as usize).next().is_some() {
+        if self.has_taken_from_any && mailboxes.is_waiting(to as usize) {
             self.at(now_s, Action::Probe { rank: to });
         }
     }
@@ -786,7 +770,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// messages that were looked at.
     fn arrived(&self, rank: usize, now: f64) -> (Option<(u32, Tag)>, f64) {
         let mut next_s = f64::INFINITY;
-        let found = distinct(self.mailboxes.posted(rank)).find_map(|(source, tag)| {
+        let found = self.mailboxes.wanted(rank).into_iter().find_map(|(source, tag)| {
             let (arrival_s, from) = earliest(&self.mailboxes, rank, source, tag)?;
             next_s = next_s.min(arrival_s);
             (arrival_s <= now).then_some((from, tag))
@@ -798,9 +782,9 @@ impl<'a, N: Network> Events<'a, N> {
         if let Some(circle) = self.traffic.as_ref().and_then(|traffic| traffic.deadlock()) {
             return Error::new(circle);
         }
-        let what = match self.mailboxes.posted(rank).next() {
-            Some((Source::Rank(from), tag, _)) => format!("a message from rank {from} (tag {tag})"),
-            Some((Source::Any, tag, _)) => format!("a message from any rank (tag {tag})"),
+        let what = match self.mailboxes.wanted(rank).first() {
+            Some((Source::Rank(from), tag)) => format!("a message from rank {from} (tag {tag})"),
+            Some((Source::Any, tag)) => format!("a message from any rank (tag {tag})"),
             None => "its send to be received".to_owned(),
         };
         Error::new(format!("deadlock: rank {rank} waits for ever for {what}"))
@@ -860,7 +844,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let mailboxes = &mut self.mailboxes;
         let to = to as usize;
         let may_wait =
-            self.has_taken_from_any && (takes_from_any(mailboxes, to) || is_preceded(mailboxes, to, rank as u32, tag));
+            self.has_taken_from_any && (takes_from_any(mailboxes, to) || mailboxes.is_between(to, rank as u32, tag));
         if may_wait {
             if message.time_s.is_finite() {
                 self.at(message.time_s, Action::Probe { rank: to as u32 });
@@ -935,8 +919,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         self.woken[rank].add(path);
     }
 
-    fn can_go_on(&self, rank: usize, path: Path) -> bool {
-        self.woken[rank].includes(path)
+    fn woken(&self, rank: usize) -> Option<&Woken> {
+        Some(&self.woken[rank])
     }
 
     fn withdraw(&mut self, rank: usize, slot: u32) {

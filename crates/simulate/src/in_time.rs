@@ -2,7 +2,7 @@
 
 use hocket_core::{
     At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag,
-    World,
+    Woken, World,
 };
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -60,9 +60,9 @@ pub trait Clockwork {
     fn withdraw(&mut self, rank: usize, slot: u32);
     /// As [`World::drop_ended`].
     fn drop_ended(&mut self) {}
-    /// As [`World::can_go_on`].
-    fn can_go_on(&self, _rank: usize, _path: Path) -> bool {
-        true
+    /// As [`World::woken`].
+    fn woken(&self, _rank: usize) -> Option<&Woken> {
+        None
     }
     /// As [`World::wake`].
     fn wake(&mut self, _rank: usize, _path: Path) {}
@@ -368,8 +368,8 @@ impl<C: Clockwork> World for InTime<C> {
         self.clockwork.drop_ended();
     }
 
-    fn can_go_on(&self, rank: usize, path: Path) -> bool {
-        self.clockwork.can_go_on(rank, path)
+    fn woken(&self, rank: usize) -> Option<&Woken> {
+        self.clockwork.woken(rank)
     }
 
     fn wake(&mut self, rank: usize, path: Path) {
