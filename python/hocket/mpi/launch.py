@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from hocket import files
 from hocket._native import Error, check_rules
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, cache_folder
 
-__all__ = ["LOGS", "command", "crowded", "environment", "note_for_root", "saved_rules"]
+__all__ = ["LOGS", "Launcher", "command", "crowded", "environment", "note_for_root", "saved_rules"]
+
+Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]
+"""What returns the command that runs a program on so many ranks, as `command` does."""
 
 LOGS = ("summary", "calls")
 """What HOCKET_LOG may be."""

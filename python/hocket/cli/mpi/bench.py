@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -32,77 +35,118 @@ from hocket.plot import bench_chart, encode
 from hocket.units import format_bytes, format_time, parse_count, parse_share
 from hocket.version import version
 
-__all__ = ["bench"]
+__all__ = ["Asked", "bench", "bench_options", "print_bench"]
 
 _ALL = "all"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to measure.
+
+    Attributes:
+        installation: The MPI.
+        candidates: The algorithms, None for the MPI's own.
+        call: Ranks, root and parameters.
+        sizes_bytes: The sizes.
+        share: How far the intervals of medians may reach.
+        limit_s: Seconds for each size.
+    """
+
+    installation: Installation
+    candidates: tuple[Algorithm | None, ...]
+    call: Call
+    sizes_bytes: tuple[int, ...]
+    share: float
+    limit_s: float
+
+    def measure(self, **more: Any) -> Bench:
+        """Measure it, with a progress bar; `more` is what else `hocket.mpi.benchmark.bench` takes."""
+        more |= {"share": self.share, "limit_s": self.limit_s}
+        with progress("measuring", len(self.sizes_bytes) * len(self.candidates)) as on_done:
+            return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
+
+
+def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> Callable[[F], F]:
+    """Add what to measure, with these defaults, and options `by` which the MPI is found; the command gets `asked`."""
+
+    def decorate(command: F) -> F:
+        @click.argument("collective")
+        @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
+        @click.option(
+            "--algorithms",
+            default=algorithms,
+            show_default=True,
+            metavar="NAMES",
+            help="Names of algorithms, `all` of the catalogue, `native` for the MPI's own, separated by commas.",
+        )
+        @sizes_option
+        @click.option(
+            "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
+        )
+        @parameter_option
+        @click.option(
+            "--until-ci",
+            type=Read(parse_share, name="SHARE"),
+            default="2%",
+            show_default=True,
+            help="Repeat until the 95 % confidence interval of each median is within this share of it.",
+        )
+        @click.option(
+            "--time-limit",
+            type=click.FloatRange(min=0),
+            default=limit_s,
+            show_default=True,
+            help="Seconds for each size, if the least samples of each algorithm take no longer.",
+        )
+        @wraps(command)
+        def with_asked(
+            *arguments: Any,
+            collective: str,
+            ranks: int,
+            installation: Installation,
+            algorithms: str,
+            sizes: tuple[int, ...] | None,
+            root: int,
+            param: tuple[tuple[str, str], ...],
+            until_ci: float,
+            time_limit: float,
+            **more: Any,
+        ) -> Any:
+            candidates = _candidates(collective, algorithms)
+            known = [one for one in candidates if one is not None]
+            if root >= ranks:
+                raise click.UsageError(f"--root: got {root}, expected a rank of {ranks}")
+            if collective == "barrier":
+                sizes = sizes or (0,)
+            sizes = required(sizes, "--sizes", "sizes such as 8B..8MiB")
+            call = Call(ranks=ranks, size_bytes=0, root=root, parameters=values_of(param, known))
+            asked = Asked(installation, candidates, call, sizes, until_ci, time_limit)
+            return command(*arguments, asked=asked, **more)
+
+        return by(with_asked)  # type: ignore[arg-type]
+
+    return decorate
 
 
 @click.command()
-@click.argument("collective")
-@click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
-@click.option(
-    "--algorithms",
-    default=f"{_ALL},{NATIVE_NAME}",
-    show_default=True,
-    metavar="NAMES",
-    help="Names of algorithms, `all` of the catalogue, `native` for the MPI's own, separated by commas.",
-)
-@sizes_option
-@click.option("--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one.")
-@parameter_option
+@bench_options(algorithms=f"{_ALL},{NATIVE_NAME}", limit_s=3.0, by=launch_options)
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
     help="Also simulate each on this machine, such as one of `hocket mpi calibrate`.",
 )
-@click.option(
-    "--until-ci",
-    type=Read(parse_share, name="SHARE"),
-    default="2%",
-    show_default=True,
-    help="Repeat until the 95 % confidence interval of each median is within this share of it.",
-)
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0),
-    default=3.0,
-    show_default=True,
-    help="Seconds for each size, if ten samples of each algorithm take no longer.",
-)
 @plot_option
 @output_option
-@launch_options
 @as_json_option
-def bench(
-    collective: str,
-    ranks: int,
-    installation: Installation,
-    algorithms: str,
-    sizes: tuple[int, ...] | None,
-    root: int,
-    param: tuple[tuple[str, str], ...],
-    machine: Machine | None,
-    until_ci: float,
-    time_limit: float,
-    plot: str | None,
-    output: str | None,
-    as_json: bool,
-) -> None:
+def bench(asked: Asked, machine: Machine | None, plot: str | None, output: str | None, as_json: bool) -> None:
     """Time algorithms for a COLLECTIVE under a real MPI, in turn, against the MPI's own.
 
     All run in one program. The library's own count proves that each one ran, and each result is checked.
     """
-    candidates = _candidates(collective, algorithms)
-    known = [one for one in candidates if one is not None]
-    if root >= ranks:
-        raise click.UsageError(f"--root: got {root}, expected a rank of {ranks}")
-    if collective == "barrier":
-        sizes = sizes or (0,)
-    sizes = required(sizes, "--sizes", "sizes such as 8B..8MiB")
-    call = Call(ranks=ranks, size_bytes=0, root=root, parameters=values_of(param, known))
-    with progress("measuring", len(sizes) * len(candidates)) as on_done:
-        found = measure(installation, candidates, call, sizes, share=until_ci, limit_s=time_limit, on_done=on_done)
-    predictions = predict(found, candidates, call, machine) if machine else ()
+    found = asked.measure()
+    predictions = predict(found, asked.candidates, asked.call, machine) if machine else ()
     if plot is not None:
         files.write(plot, encode(bench_chart(found, predictions, machine.name if machine else None), Path(plot).suffix))
     entry = {**asdict(found), "predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
@@ -114,10 +158,10 @@ def bench(
     if as_json:
         print_json(entry)
     else:
-        _print(found, predictions, machine, [("plot", plot), ("results", output)])
+        print_bench(found, predictions, machine, [("plot", plot), ("results", output)])
 
 
-def _candidates(collective: str, text: str) -> list[Algorithm | None]:
+def _candidates(collective: str, text: str) -> tuple[Algorithm | None, ...]:
     """Return the algorithms that are named, the MPI's own as None."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not set(names) - {NATIVE_NAME}:
@@ -128,12 +172,13 @@ def _candidates(collective: str, text: str) -> list[Algorithm | None]:
             found.append(None)
         else:
             found += algorithms_named(collective, () if name == _ALL else (name,))
-    return list(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))
 
 
-def _print(
+def print_bench(
     found: Bench, predictions: tuple[Prediction, ...], machine: Machine | None, written: list[tuple[str, str | None]]
 ) -> None:
+    """Print what was measured, and over what a machine says of it."""
     click.secho(f"{found.collective} on {found.ranks} ranks, {found.mpi}", bold=True)
     names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]
     click.echo("\nmedian, and how far its 95 % interval reaches; fastest as far as intervals tell (*)")

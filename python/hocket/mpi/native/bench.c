@@ -1,13 +1,14 @@
 /* Times a collective by several rules, in turn, at several sizes: lines of JSON.
  *
- *     bench COLLECTIVE ROOT SHARE SECONDS SIZE,SIZE,.. RULE RULE ..
+ *     bench COLLECTIVE ROOT SHARE SECONDS ROUNDS SIZE,SIZE,.. RULE RULE ..
  *
  * It runs with the library preloaded. For each size, each rule is set once, one call is made with the library's count on, and
  * its result checked: {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}, where has_run says whether the
  * library counts one call more of the rule's algorithm, and the texts are its counts. Then come rounds, each of which takes a
  * sample by each rule that had its way, until the 95 % confidence intervals of all medians reach no farther than SHARE of them,
- * or SECONDS have passed: {"size":S,"rule":R,"calls":N,"samples_s":[..]}. A sample begins with a barrier; it is the time of N
- * calls of the rank that took longest, divided by N. N is 1 where ranks could run ahead.
+ * or SECONDS have passed, but ROUNDS at least: {"size":S,"rule":R,"calls":N,"made":M,"samples_s":[..]}. A sample begins with a
+ * barrier; it is the time of N calls of the rank that took longest, divided by N. N is 1 where ranks could run ahead. M calls
+ * were made in all, the one for proof among them.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,12 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_ROUNDS = 10, MOST_ROUNDS = 2000, MOST_CALLS = 50, MOST_RULES = 64 };
+enum { MOST_ROUNDS = 2000, MOST_CALLS = 50, MOST_RULES = 64 };
 #define SAMPLE_S 200e-6
 
 static int rank, ranks, root;
 static const char *collective;
 static size_t bytes;
+static long calls_made[MOST_RULES];
 static char *input, *result;
 static int (*set_rules)(const char *, const char *, char *, size_t);
 static size_t (*log_summary)(char *, size_t);
@@ -164,8 +166,9 @@ static int keeps_together(void)
     return is("allreduce") || is("allgather") || is("alltoall") || is("reduce_scatter") || is("barrier");
 }
 
-static double sample_s(int calls)
+static double sample_s(int rule, int calls)
 {
+    calls_made[rule] += calls;
     PMPI_Barrier(MPI_COMM_WORLD);
     double start_s = PMPI_Wtime();
     for (int i = 0; i < calls; i++)
@@ -225,6 +228,7 @@ static int prove(const char *rule, int number)
     count_calls(1);
     call();
     count_calls(0);
+    calls_made[number] = 1;
     int right = is_right(), has_run = 0;
     char *after = summary();
     if (rank == 0 && before && after) {
@@ -262,7 +266,7 @@ static int is_closed(const double *samples, int count, double share)
     return sorted[high] - median <= share * median && median - sorted[low] <= share * median;
 }
 
-static void measure(int count, char *rules[], double share, double limit_s)
+static void measure(int count, char *rules[], double share, double limit_s, int least_rounds)
 {
     static double samples[MOST_RULES][MOST_ROUNDS];
     int takes_part[MOST_RULES], calls[MOST_RULES], rounds = 0, goes_on = 1;
@@ -275,26 +279,26 @@ static void measure(int count, char *rules[], double share, double limit_s)
             if (!takes_part[i])
                 continue;
             set_rule(rules[i]);
-            double first_s = sample_s(1);
+            double first_s = sample_s(i, 1);
             if (rounds == 0) {
-                first_s = sample_s(1);
+                first_s = sample_s(i, 1);
                 calls[i] = !keeps_together() || first_s >= SAMPLE_S ? 1 : (int)(SAMPLE_S / first_s) + 1;
                 calls[i] = calls[i] > MOST_CALLS ? MOST_CALLS : calls[i];
                 PMPI_Bcast(&calls[i], 1, MPI_INT, 0, MPI_COMM_WORLD);
             }
-            samples[i][rounds] = sample_s(calls[i]);
+            samples[i][rounds] = sample_s(i, calls[i]);
         }
         rounds++;
-        int is_open = rounds < LEAST_ROUNDS;
+        int is_open = rounds < least_rounds;
         for (int i = 0; i < count && !is_open; i++)
             is_open = takes_part[i] && !is_closed(samples[i], rounds, share);
-        goes_on = is_open && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || PMPI_Wtime() - start_s < limit_s);
+        goes_on = is_open && rounds < MOST_ROUNDS && (rounds < least_rounds || PMPI_Wtime() - start_s < limit_s);
         PMPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     for (int i = 0; rank == 0 && i < count; i++) {
         if (!takes_part[i])
             continue;
-        printf("{\"size\":%zu,\"rule\":%d,\"calls\":%d,\"samples_s\":[", bytes, i, calls[i]);
+        printf("{\"size\":%zu,\"rule\":%d,\"calls\":%d,\"made\":%ld,\"samples_s\":[", bytes, i, calls[i], calls_made[i]);
         for (int k = 0; k < rounds; k++)
             printf(k ? ",%.4e" : "%.4e", samples[i][k]);
         printf("]}\n");
@@ -307,21 +311,21 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc < 7 || argc - 6 > MOST_RULES)
-        fail("arguments", "expected COLLECTIVE ROOT SHARE SECONDS SIZES and up to 64 rules");
+    if (argc < 8 || argc - 7 > MOST_RULES)
+        fail("arguments", "expected COLLECTIVE ROOT SHARE SECONDS ROUNDS SIZES and up to 64 rules");
     collective = argv[1];
     root = atoi(argv[2]);
     *(void **)&set_rules = function("hocket_set_rules");
     *(void **)&log_summary = function("hocket_log_summary");
     *(void **)&count_calls = function("hocket_count_calls");
     count_calls(0);
-    for (char *size = strtok(argv[5], ","); size; size = strtok(NULL, ",")) {
+    for (char *size = strtok(argv[6], ","); size; size = strtok(NULL, ",")) {
         bytes = strtoull(size, NULL, 10);
         input = malloc(bytes * (size_t)ranks + 8);
         result = malloc(bytes * (size_t)ranks + 8);
         if (!input || !result)
             fail(size, "out of memory");
-        measure(argc - 6, argv + 6, atof(argv[3]), atof(argv[4]));
+        measure(argc - 7, argv + 7, atof(argv[3]), atof(argv[4]), atoi(argv[5]));
         free(input);
         free(result);
     }

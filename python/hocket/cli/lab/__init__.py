@@ -1,0 +1,23 @@
+"""`hocket lab`: the network of a machine file, built on this host, one file per command."""
+
+from __future__ import annotations
+
+import click
+
+from hocket.cli.group import Group
+
+__all__ = ["lab"]
+
+_SUMMARIES = {
+    "bench": "Time algorithms for a COLLECTIVE in a lab, in turn, against the MPI's own.",
+    "compare": "Time algorithms for a COLLECTIVE in a lab, and simulate them: times, and bytes on each link.",
+    "down": "Remove labs, and end what runs there: those named, or all that no command uses.",
+    "run": "Run PROGRAM under mpiexec, a rank at each node of a lab.",
+    "status": "List the labs of this host.",
+    "up": "Build the network of MACHINE, a file or a preset, from namespaces and shaped cables.",
+}
+
+
+@click.group(cls=Group, package="hocket.cli.lab", summaries=_SUMMARIES)
+def lab() -> None:
+    """Build the network of a machine file on this host, for real MPI programs. Needs Linux and root."""

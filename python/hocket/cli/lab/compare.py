@@ -1,0 +1,102 @@
+"""`hocket lab compare`: algorithms timed in a lab, beside the simulator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+from hocket import files
+from hocket.cli.lab.options import in_lab, place_options
+from hocket.cli.mpi.bench import Asked, bench_options
+from hocket.cli.mpi.options import installation_options
+from hocket.cli.options import as_json_option, output_option, plot_option
+from hocket.cli.output import print_json, print_table
+from hocket.lab.comparing import LEAST_ROUNDS, Compared, Point, compared
+from hocket.machine import Machine
+from hocket.plot import encode
+from hocket.units import format_bytes, format_time
+from hocket.version import version
+
+__all__ = ["compare"]
+
+
+@click.command()
+@bench_options(algorithms="all", limit_s=10.0, by=installation_options)
+@place_options
+@plot_option
+@output_option
+@as_json_option
+def compare(
+    asked: Asked,
+    name: str,
+    machine: Machine | None,
+    scale: Fraction,
+    plot: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Time algorithms for a COLLECTIVE in a lab, and simulate them: times, and bytes on each link.
+
+    Times are those of the machine: what the lab takes, times its scale.
+    """
+    with in_lab(name, machine, scale) as lab:
+        asked = replace(asked, call=lab.call(asked.call))
+        before = lab.sent()
+        found = asked.measure(launcher=lab.command, least_rounds=LEAST_ROUNDS)
+        what = compared(lab, found, asked.candidates, asked.call, before)
+    if plot is not None:
+        from hocket.lab.pictures import compared_chart
+
+        files.write(plot, encode(compared_chart(what), Path(plot).suffix))
+    entry = {**asdict(what), "lab": lab.summary, "plot": plot, "version": version()}
+    if output is not None:
+        files.write(output, json.dumps(entry) + "\n")
+        if files.is_stdout(output):
+            return  # nothing goes behind what was asked for
+    if as_json:
+        print_json(entry)
+    else:
+        _print(what, [("plot", plot), ("results", output)])
+
+
+def _print(what: Compared, written: list[tuple[str, str | None]]) -> None:
+    click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
+    click.echo("\nmeasured median, how far its interval reaches, simulated, and measured over simulated")
+    columns = ["measured", "", "simulated", "ratio"]
+    rows = [
+        [
+            format_bytes(point.size_bytes),
+            point.algorithm,
+            format_time(point.measured_s),
+            f"{point.reach:.0%}",
+            format_time(point.simulated_s),
+            _ratio(point),
+        ]
+        for point in sorted(what.points, key=lambda point: point.size_bytes)
+    ]
+    print_table(["size", "algorithm", *columns], rows, right=columns)
+    middle, ninth, worst = what.deviation
+    click.echo(f"\ndeviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
+    if what.links:
+        low, high = what.link_ratios
+        dropped = sum(link.dropped_packets for link in what.links)
+        click.echo(
+            f"bytes on {len(what.links)} links: {low:.4f} to {high:.4f} of the simulated; {dropped} packets dropped"
+        )
+    for name, sentence in what.not_measured:
+        click.echo(f"not measured: {name}: {sentence}")
+    for kind, path in written:
+        if path is not None:
+            click.echo(f"{kind}: {path}")
+
+
+def _ratio(point: Point) -> str:
+    return click.style(f"{point.ratio:.3f}", fg="red" if abs(point.ratio - 1) > _FAR else None)
+
+
+_FAR = 0.15
+"""Deviation that is shown in red."""

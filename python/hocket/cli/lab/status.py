@@ -1,0 +1,35 @@
+"""`hocket lab status`: the labs of this host."""
+
+from __future__ import annotations
+
+import click
+
+from hocket._native import Error
+from hocket.cli.options import as_json_option
+from hocket.cli.output import print_json, print_table
+from hocket.lab import building
+from hocket.lab.laboratory import Lab, labs
+
+__all__ = ["status"]
+
+
+@click.command()
+@as_json_option
+def status(as_json: bool) -> None:
+    """List the labs of this host."""
+    building.check_host()
+    found = [{"name": name, "what": _what(name), "processes": len(building.processes(name))} for name in labs()]
+    if as_json:
+        print_json(found)
+    elif found:
+        rows = [[str(lab["name"]), str(lab["what"]), str(lab["processes"])] for lab in found]
+        print_table(["lab", "what", "processes"], rows, right=["processes"])
+    else:
+        click.echo("no lab is up")
+
+
+def _what(name: str) -> str:
+    try:
+        return Lab.find(name).summary
+    except Error:
+        return "parts of one; hocket lab down removes them"

@@ -1,0 +1,28 @@
+"""`hocket lab up`: a lab is built, and stays."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import click
+
+from hocket.cli.lab.options import building, name_option, scale_option
+from hocket.cli.options import Read
+from hocket.lab.laboratory import Lab
+from hocket.machine import Machine
+
+__all__ = ["up"]
+
+
+@click.command()
+@click.argument("machine", type=Read(Machine.load, name="MACHINE"))
+@name_option
+@scale_option
+def up(machine: Machine, name: str, scale: Fraction) -> None:
+    """Build the network of MACHINE, a file or a preset, from namespaces and shaped cables.
+
+    It stays until `hocket lab down`, or until this host starts anew.
+    """
+    with building(machine) as on_done:
+        lab = Lab.up(name, machine, scale, on_done)
+    click.echo(f"lab {name}: {lab.summary}")

@@ -1,0 +1,336 @@
+"""Making the namespaces, cables, routes and shapers of a lab, and removing them. Needs Linux, root and pyroute2.
+
+Each end of a cable has a shaper: HTB at the rate of its link, with a class for packets shorter than 128 bytes, which
+are mostly acknowledgements and never wait behind data, and a class for all others, a queue of `QUEUE_PACKETS`. Packets
+are no larger than 1514 bytes, and each carries at most 1448 bytes of a message, so the shaper's rate is 1514/1448 of
+that of the link.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+from hocket._native import Error
+from hocket.lab.wiring import Cable, Wiring
+
+try:
+    from pyroute2 import NetNS, netns
+    from pyroute2.netlink.exceptions import NetlinkError
+except ImportError:  # said by `check_host`
+    netns = None
+
+__all__ = [
+    "CONTROL_INTERFACE",
+    "DATA_INTERFACE",
+    "HEADER_BYTES",
+    "QUEUE_PACKETS",
+    "Sent",
+    "build",
+    "check_host",
+    "control_address",
+    "controller",
+    "labs_built",
+    "prefix",
+    "processes",
+    "remove",
+    "sent",
+]
+
+HEADER_BYTES = 66
+"""Ethernet 14, IP 20, TCP 20, time stamps 12."""
+FRAME_BYTES = 1514
+QUEUE_PACKETS = 8192
+"""More than the receive windows of 32 streams: no packet is dropped."""
+WINDOW_BYTES = 256 << 10
+"""What a stream may have under way."""
+DATA_INTERFACE = "data0"
+CONTROL_INTERFACE = "control0"
+_BURST_BYTES = 4096
+_SHORT_BYTES = 128
+_FOLDER = Path("/run/netns")
+_FIRST_DATA = IPv4Address("10.77.0.1")
+_FIRST_CONTROL = IPv4Address("10.76.0.1")
+_CONTROL = IPv4Address("10.76.255.254")
+_ROOT, _ALL, _SHORT, _DATA = 0x10000, 0x10001, 0x10010, 0x10020
+_CONTROLLER = "control"
+_SECONDS_TO_END = 2.0
+
+_SETTINGS = {
+    "ipv4/ip_forward": "1",
+    "ipv4/conf/all/rp_filter": "0",
+    "ipv4/conf/default/rp_filter": "0",
+    "ipv6/conf/all/disable_ipv6": "1",
+    "ipv6/conf/default/disable_ipv6": "1",
+    "ipv4/tcp_slow_start_after_idle": "0",
+    "ipv4/tcp_no_metrics_save": "1",
+    "ipv4/tcp_rmem": f"4096 131072 {WINDOW_BYTES}",
+    "ipv4/tcp_wmem": f"4096 131072 {WINDOW_BYTES}",
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What left by a link.
+
+    Attributes:
+        payload_bytes: Bytes of messages, of MPI's own headers, and what was sent again.
+        packets: Packets of 128 bytes and more.
+        short_packets: The others: acknowledgements, and short messages.
+        dropped: Packets that found the queue full.
+    """
+
+    payload_bytes: int
+    packets: int
+    short_packets: int
+    dropped: int
+
+    def __sub__(self, before: Sent) -> Sent:
+        """Return what left since then."""
+        return Sent(
+            self.payload_bytes - before.payload_bytes,
+            self.packets - before.packets,
+            self.short_packets - before.short_packets,
+            self.dropped - before.dropped,
+        )
+
+
+def check_host() -> None:
+    """Check that a lab can be made here.
+
+    Raises:
+        Error: What is missing.
+    """
+    if not Path("/proc/self/ns/net").exists():
+        raise Error("hocket lab: needs Linux with network namespaces")
+    if os.geteuid() != 0:
+        raise Error("hocket lab: needs root, to make network namespaces")
+    if netns is None:
+        raise Error("hocket lab: needs pyroute2: pip install 'hocket[lab]'")
+
+
+def prefix(lab: str) -> str:
+    """Return what the names of a lab's namespaces begin with."""
+    return f"hocket-lab.{lab}."
+
+
+def controller(lab: str) -> str:
+    """Return the name of the namespace in which jobs are started."""
+    return prefix(lab) + _CONTROLLER
+
+
+def vertex_namespace(lab: str, vertex: int) -> str:
+    """Return the name of the namespace of a node or switch."""
+    return f"{prefix(lab)}{vertex}"
+
+
+def control_address(vertex: int) -> str:
+    """Return the address at which jobs are started on a node."""
+    return str(_FIRST_CONTROL + vertex)
+
+
+def namespaces(lab: str) -> list[str]:
+    """Return the names of a lab's namespaces."""
+    return sorted(name for name in os.listdir(_FOLDER) if name.startswith(prefix(lab))) if _FOLDER.exists() else []
+
+
+def labs_built() -> set[str]:
+    """Return the names of the labs that have namespaces."""
+    parts = [name.split(".") for name in os.listdir(_FOLDER)] if _FOLDER.exists() else []
+    return {part[1] for part in parts if part[0] == prefix("").split(".")[0] and len(part) > 2}
+
+
+def build(lab: str, wiring: Wiring, rate_bytes_per_s: float, on_done: Callable[[], object] = lambda: None) -> None:
+    """Make a lab. What was made is left if that fails.
+
+    Args:
+        lab: Its name, of no other lab.
+        wiring: How.
+        rate_bytes_per_s: Bytes of messages that a link carries.
+        on_done: Called when a vertex is done.
+
+    Raises:
+        Error: The kernel does not do it.
+    """
+    _make_namespace(controller(lab))
+    for vertex in wiring.vertices:
+        _make_namespace(vertex_namespace(lab, vertex.id))
+    _lay_control(lab, wiring)
+    for number, cable in enumerate(wiring.cables):
+        _lay(lab, number, cable)
+    for vertex in wiring.vertices:
+        _furnish(lab, wiring, vertex.id, rate_bytes_per_s)
+        on_done()
+
+
+@contextmanager
+def _kernel(what: str) -> Iterator[None]:
+    """What the kernel refuses is told in one line."""
+    try:
+        yield
+    except (NetlinkError, OSError) as error:
+        raise Error(f"hocket lab: the kernel refuses {what}: {error}") from None
+
+
+def _make_namespace(name: str) -> None:
+    with _kernel(f"namespace {name}"):
+        netns.create(name)
+        netns.pushns(name)
+        try:
+            for setting, value in _SETTINGS.items():
+                path = Path("/proc/sys/net", setting)
+                if path.exists():
+                    path.write_text(value)
+        finally:
+            netns.popns()
+
+
+def _up(ns: Any, name: str) -> int:
+    index = int(ns.link_lookup(ifname=name)[0])
+    ns.link("set", index=index, state="up")
+    return index
+
+
+def _stub(ns: Any, name: str, address: IPv4Address) -> None:
+    """Make an interface that has an address of the namespace: a cable from the namespace to itself."""
+    ns.link("add", ifname=name, kind="veth", peer={"ifname": f"{name}-end"})
+    _up(ns, f"{name}-end")
+    ns.addr("add", index=_up(ns, name), address=str(address), prefixlen=32)
+
+
+def _lay_control(lab: str, wiring: Wiring) -> None:
+    """Lay cables from the controller to all nodes, for starting jobs."""
+    nodes = [vertex.id for vertex in wiring.vertices if vertex.ranks]
+    with _kernel("virtual cables (veth)"), NetNS(controller(lab)) as ns:
+        _up(ns, "lo")
+        _stub(ns, CONTROL_INTERFACE, _CONTROL)
+        for node in nodes:
+            peer = {"ifname": CONTROL_INTERFACE, "net_ns_fd": vertex_namespace(lab, node)}
+            ns.link("add", ifname=f"node{node}", kind="veth", peer=peer)
+            ns.route("add", dst=f"{control_address(node)}/32", oif=_up(ns, f"node{node}"), prefsrc=str(_CONTROL))
+
+
+def _lay(lab: str, number: int, cable: Cable) -> None:
+    first, second = cable.forth.source, cable.forth.target
+    with _kernel("virtual cables (veth)"), NetNS(vertex_namespace(lab, first)) as ns:
+        far = {"ifname": f"c{number}", "net_ns_fd": vertex_namespace(lab, second), "address": _mac(number, second)}
+        ns.link("add", ifname=f"c{number}", kind="veth", address=_mac(number, first), peer=far)
+
+
+def _mac(cable: int, vertex: int) -> str:
+    """Return the address of a cable's end."""
+    return f"02:00:{cable >> 8:02x}:{cable & 255:02x}:{vertex >> 8:02x}:{vertex & 255:02x}"
+
+
+def _furnish(lab: str, wiring: Wiring, vertex: int, rate_bytes_per_s: float) -> None:
+    """Give a vertex its address, shapers, neighbours and routes."""
+    with NetNS(vertex_namespace(lab, vertex)) as ns:
+        _up(ns, "lo")
+        _stub(ns, DATA_INTERFACE, _FIRST_DATA + vertex)
+        if wiring.vertices[vertex].ranks:
+            control = _up(ns, CONTROL_INTERFACE)
+            ns.addr("add", index=control, address=control_address(vertex), prefixlen=32)
+            ns.route("add", dst=f"{_CONTROL}/32", oif=control)
+            ns.route("add", dst="10.76.0.0/16", oif=control, gateway=str(_CONTROL), flags=["onlink"])
+        indices = {}
+        for number, cable in enumerate(wiring.cables):
+            if vertex in (cable.forth.source, cable.forth.target):
+                indices[number] = _furnish_cable(ns, number, cable, vertex, rate_bytes_per_s)
+        _add_routes(ns, wiring, vertex, indices)
+
+
+def _furnish_cable(ns: Any, number: int, cable: Cable, vertex: int, rate_bytes_per_s: float) -> int:
+    index = int(ns.link_lookup(ifname=f"c{number}")[0])
+    ns.link("set", index=index, gso_max_segs=1, state="up")
+    far = cable.link_from(vertex).target
+    ns.neigh("add", dst=str(_FIRST_DATA + far), lladdr=_mac(number, far), ifindex=index, state="permanent")
+    with _kernel("shaping (HTB, u32, pfifo)"):
+        _shape(ns, index, rate_bytes_per_s)
+    return index
+
+
+def _shape(ns: Any, index: int, rate_bytes_per_s: float) -> None:
+    rate = round(rate_bytes_per_s * FRAME_BYTES / (FRAME_BYTES - HEADER_BYTES))
+    ns.tc("add", "htb", index, handle=_ROOT, default=_DATA & 0xFFFF)
+    ns.tc("add-class", "htb", index, handle=_ALL, parent=_ROOT, **_at_most(rate, rate))
+    ns.tc("add-class", "htb", index, handle=_SHORT, parent=_ALL, prio=0, **_at_most(rate // 10, rate))
+    ns.tc("add-class", "htb", index, handle=_DATA, parent=_ALL, prio=1, **_at_most(rate - rate // 10, rate))
+    is_short = f"0x0000/{0x10000 - _SHORT_BYTES:#06x}+2"  # IP's total length
+    ns.tc("add-filter", "u32", index, parent=_ROOT, prio=1, protocol=0x0800, target=_SHORT, keys=[is_short])
+    ns.tc("add", "pfifo", index, handle=0x200000, parent=_DATA, limit=QUEUE_PACKETS)
+
+
+def _at_most(rate: int, ceil: int) -> dict[str, int]:
+    return {"rate": rate, "ceil": ceil, "burst": _BURST_BYTES, "cburst": _BURST_BYTES}
+
+
+def _add_routes(ns: Any, wiring: Wiring, vertex: int, indices: Mapping[int, int]) -> None:
+    own = str(_FIRST_DATA + vertex)
+    for (at, target), cable in wiring.next_hops.items():
+        if at == vertex:
+            next_hop = str(_FIRST_DATA + wiring.cables[cable].link_from(vertex).target)
+            ends = {"dst": f"{_FIRST_DATA + target}/32", "prefsrc": own}
+            ns.route("add", **ends, oif=indices[cable], gateway=next_hop, flags=["onlink"])
+
+
+def sent(lab: str, wiring: Wiring) -> dict[int, Sent]:
+    """Return what left by each link since the lab was made."""
+    counts = {}
+    for vertex in wiring.vertices:
+        with NetNS(vertex_namespace(lab, vertex.id)) as ns:
+            names = {link["index"]: link.get_attr("IFLA_IFNAME") for link in ns.get_links()}
+            for number, cable in enumerate(wiring.cables):
+                if vertex.id in (cable.forth.source, cable.forth.target):
+                    index = next(index for index, name in names.items() if name == f"c{number}")
+                    counts[cable.link_from(vertex.id).id] = _counted(ns, index)
+    return counts
+
+
+def _counted(ns: Any, index: int) -> Sent:
+    classes = {each["handle"]: each.get_attr("TCA_STATS2") for each in ns.get_classes(index)}
+    data, short = (classes[handle].get_attr("TCA_STATS_BASIC") for handle in (_DATA, _SHORT))
+    dropped = classes[_DATA].get_attr("TCA_STATS_QUEUE")["drops"]
+    payload_bytes = data["bytes"] - HEADER_BYTES * data["packets"]
+    return Sent(payload_bytes, data["packets"], short["packets"], dropped)
+
+
+def remove(lab: str) -> None:
+    """End what runs in a lab, and remove its namespaces, and with them all of it."""
+    _end_processes(lab)
+    for name in namespaces(lab):
+        netns.remove(name)
+
+
+def processes(lab: str) -> list[int]:
+    """Return the numbers of the processes that run in a lab."""
+    names = namespaces(lab)
+    spaces = {(_FOLDER / name).stat().st_ino for name in names}
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat(f"/proc/{process}/ns/net").st_ino in spaces:
+                found.append(int(process))
+        except OSError:
+            continue  # it has ended
+    return [process for process in found if process != os.getpid()]
+
+
+def _end_processes(lab: str) -> None:
+    end = time.monotonic() + _SECONDS_TO_END
+    kind = signal.SIGTERM
+    while running := processes(lab):
+        for process in running:
+            try:
+                os.kill(process, kind)
+            except ProcessLookupError:
+                continue
+        if time.monotonic() > end:
+            kind = signal.SIGKILL
+        time.sleep(0.05)

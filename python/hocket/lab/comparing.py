@@ -1,0 +1,154 @@
+"""What was measured in a lab beside what the simulator says: times of calls, and bytes on links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+from hocket._native import Error
+from hocket.call import Call
+from hocket.lab.building import Sent
+from hocket.lab.laboratory import Lab
+from hocket.library import Algorithm
+from hocket.mpi.benchmark import Bench, call_of
+from hocket.simulation import observe
+
+__all__ = ["LEAST_ROUNDS", "Compared", "LinkLoad", "Point", "compared"]
+
+LEAST_ROUNDS = 5
+"""Samples of each algorithm: in a lab the network decides, and hardly differs from call to call."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """An algorithm at a size; times are those of the machine.
+
+    Attributes:
+        algorithm: Its name.
+        size_bytes: The size of the call.
+        measured_s: The median of the samples.
+        low_s: Where its 95 % confidence interval begins, or the least of few samples.
+        high_s: Where it ends.
+        samples: How many samples there are.
+        simulated_s: What the simulator says.
+    """
+
+    algorithm: str
+    size_bytes: int
+    measured_s: float
+    low_s: float
+    high_s: float
+    samples: int
+    simulated_s: float
+
+    @property
+    def ratio(self) -> float:
+        """The measured median over the simulated time."""
+        return self.measured_s / self.simulated_s
+
+    @property
+    def reach(self) -> float:
+        """How far the interval reaches from the median, as a share of it."""
+        return max(self.high_s - self.measured_s, self.measured_s - self.low_s) / self.measured_s
+
+
+@dataclass(frozen=True)
+class LinkLoad:
+    """What a link carried in all calls.
+
+    Attributes:
+        link: Its number.
+        name: Its name, such as "+x from (3,0)".
+        measured_bytes: Bytes of messages that left by it, MPI's own headers and what was sent again among them.
+        simulated_bytes: Bytes of messages that it carries in the simulator.
+        dropped_packets: Packets that found its queue full.
+    """
+
+    link: int
+    name: str
+    measured_bytes: int
+    simulated_bytes: int
+    dropped_packets: int
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A lab beside the simulator.
+
+    Attributes:
+        lab: What the lab is.
+        collective: The collective.
+        ranks: Number of ranks.
+        mpi: What the MPI calls itself.
+        points: Each algorithm of the catalogue at each size that it took.
+        links: Links that carried something in either; none if the MPI's own algorithm was measured as well.
+        not_measured: Names of the algorithms that were not measured, each with the reason.
+    """
+
+    lab: str
+    collective: str
+    ranks: int
+    mpi: str
+    points: tuple[Point, ...]
+    links: tuple[LinkLoad, ...]
+    not_measured: tuple[tuple[str, str], ...]
+
+    @property
+    def deviation(self) -> tuple[float, float, float]:
+        """How far measured times are from simulated ones, as a share: the median, the ninth decile and the most."""
+        away = sorted(abs(point.ratio - 1) for point in self.points)
+        ninth = quantiles(away, n=10, method="inclusive")[-1] if len(away) > 1 else away[0]
+        return median(away), ninth, away[-1]
+
+    @property
+    def link_ratios(self) -> tuple[float, float]:
+        """The least and the most of measured bytes over simulated ones, of links that carry any in the simulator."""
+        ratios = [link.measured_bytes / link.simulated_bytes for link in self.links if link.simulated_bytes]
+        return min(ratios), max(ratios)
+
+
+def compared(
+    lab: Lab, found: Bench, candidates: Sequence[Algorithm | None], call: Call, before: Mapping[int, Sent]
+) -> Compared:
+    """Put what was measured beside what the simulator says of the machine as it is built.
+
+    Args:
+        lab: The lab.
+        found: The measurement.
+        candidates: The algorithms that were asked for.
+        call: Ranks, root and parameters.
+        before: What had left by each link before.
+
+    Raises:
+        Error: The machine has no room for the ranks, or only the MPI's own algorithm was measured.
+    """
+    machine, algorithms = lab.built, {one.name: one for one in candidates if one is not None}
+    points, loads = [], Counter[int]()
+    for one in found.measurements:
+        algorithm = algorithms.get(one.algorithm)
+        if algorithm is None:
+            continue
+        seen = observe(algorithm, call_of(algorithm, call, one.size_bytes), machine=machine, links=True)
+        times_s = (one.median_s, one.low_s, one.high_s, seen.simulation.time_s.mean)
+        measured_s, low_s, high_s, simulated_s = (float(lab.scale) * time_s for time_s in times_s)
+        samples = len(one.samples_s)
+        points.append(Point(one.algorithm, one.size_bytes, measured_s, low_s, high_s, samples, simulated_s))
+        for use in seen.link_uses:
+            loads[use.link] += round(use.bytes * one.made)
+    if not points:
+        raise Error("nothing to compare: no algorithm of the catalogue was measured")
+    not_measured = tuple(dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured))
+    links = () if None in candidates else _links(lab, loads, before)
+    return Compared(lab.summary, found.collective, found.ranks, found.mpi, tuple(points), links, not_measured)
+
+
+def _links(lab: Lab, loads: Mapping[int, int], before: Mapping[int, Sent]) -> tuple[LinkLoad, ...]:
+    names = {link.id: link.name for cable in lab.wiring.cables for link in (cable.forth, cable.back)}
+    found = []
+    for number, after in sorted(lab.sent().items()):
+        sent = after - before[number]
+        if loads.get(number, 0) or sent.payload_bytes:
+            found.append(LinkLoad(number, names[number], sent.payload_bytes, loads.get(number, 0), sent.dropped))
+    return tuple(found)

@@ -1,0 +1,251 @@
+"""Labs that are up: their machine files, what runs in them, and how jobs are started there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+
+from hocket._native import Error
+from hocket.call import Call
+from hocket.lab import building
+from hocket.lab.building import Sent
+from hocket.lab.wiring import Wiring
+from hocket.machine import Machine
+from hocket.mpi.installation import Installation
+from hocket.mpi.launch import crowded
+from hocket.topology import Topology
+
+__all__ = ["MOST_BYTES_PER_S", "Lab", "down", "is_in_use", "labs", "temporary"]
+
+MOST_BYTES_PER_S = 12.5e6
+"""What a link may carry: 100 Mbit/s. Beyond, the processors decide, and not the network."""
+_STATE = Path("/run/hocket-lab")
+_AXES = ("X", "Y", "Z")
+_TEMPORARY = re.compile(r"of-([0-9]+)")
+_RATE = "network.link_bandwidth_bytes_per_s"
+
+_ENTER = """#!/bin/sh
+# Stands for ssh: leaves out options, and runs the rest in the namespace of the host.
+while [ "${1#-}" != "$1" ]; do shift; done
+host=$1
+shift
+vertex=$(IFS=.; set -- $host; echo $(($3 * 256 + $4 - 1)))
+exec nsenter --net=/run/netns/PREFIX"$vertex" -- unshare --uts /bin/sh -c "hostname node$vertex; $*"
+"""
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How an MPI is told to start a program in a lab.
+
+    Attributes:
+        options: Options of its launcher, of the file that stands for ssh and of the hosts.
+        variables: What programs see: messages go by TCP from the node's own address.
+    """
+
+    options: Callable[[str, str], list[str]]
+    variables: Mapping[str, str]
+
+
+def _mpich(enter: str, hosts: str) -> list[str]:
+    return ["-launcher", "ssh", "-launcher-exec", enter, "-iface", building.CONTROL_INTERFACE, "-hosts", hosts]
+
+
+def _open_mpi(enter: str, hosts: str) -> list[str]:
+    settings = {"plm_ssh_agent": enter, "prte_if_include": building.CONTROL_INTERFACE}
+    options = [part for name, value in settings.items() for part in ("--prtemca", name, value)]
+    return ["--allow-run-as-root", *options, "--map-by", "seq:oversubscribe", "--host", hosts]
+
+
+_STARTS = {
+    "MPICH": _Start(
+        _mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.DATA_INTERFACE}
+    ),
+    "Open MPI": _Start(
+        _open_mpi,
+        {
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "tcp,self",
+            "OMPI_MCA_btl_tcp_if_include": building.DATA_INTERFACE,
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+        },
+    ),
+}
+"""By what an MPI calls itself."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The network of a machine, built on this host.
+
+    Attributes:
+        name: Its name.
+        machine: The machine.
+        scale: How many times as fast a link of the lab is as the machine's; less than 1.
+        wiring: How it is wired.
+    """
+
+    name: str
+    machine: Machine
+    scale: Fraction
+    wiring: Wiring
+
+    @staticmethod
+    def up(
+        name: str, machine: Machine, scale: Fraction = Fraction(1), on_done: Callable[[], object] = lambda: None
+    ) -> Lab:
+        """Build a lab. If that fails, nothing is left.
+
+        Raises:
+            Error: There is one of that name, the machine has no links, they are too fast, or the host cannot do it.
+        """
+        building.check_host()
+        if shutil.which("nsenter") is None:
+            raise Error("hocket lab: needs nsenter, of util-linux")
+        lab = _planned(name, machine, scale)
+        folder = _STATE / name
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            raise Error(f"lab {name}: is up already; hocket lab down {name} removes it") from None
+        try:
+            (folder / "machine.toml").write_text(machine.text)
+            (folder / "lab.json").write_text(json.dumps({"file": machine.file, "scale": str(scale)}))
+            (folder / "enter").write_text(_ENTER.replace("PREFIX", building.prefix(name)))
+            (folder / "enter").chmod(0o755)
+            building.build(name, lab.wiring, lab.rate_bytes_per_s, on_done)
+        except BaseException:
+            down(name)
+            raise
+        return lab
+
+    @staticmethod
+    def find(name: str) -> Lab:
+        """Return a lab that is up.
+
+        Raises:
+            Error: There is none of that name.
+        """
+        building.check_host()
+        folder = _STATE / name
+        try:
+            facts = json.loads((folder / "lab.json").read_text())
+            text = (folder / "machine.toml").read_text()
+        except (OSError, ValueError):
+            raise Error(f"lab {name}: is not up; hocket lab up MACHINE.toml builds it") from None
+        return _planned(name, Machine.parse(text, facts["file"]), Fraction(facts["scale"]))
+
+    @property
+    def built(self) -> Machine:
+        """The machine as it is built: with links of `rate_bytes_per_s`, else as in its file.
+
+        Raises:
+            Error: The file does not have the bandwidth on a line of its own.
+        """
+        if self.scale == 1:
+            return self.machine
+        scaled = rf"\g<1>{self.rate_bytes_per_s} B/s\g<2>"
+        text, changes = re.subn(r'(?m)^(\s*link_bandwidth\s*=\s*")[^"]*(")', scaled, self.machine.text)
+        if changes != 1:
+            raise Error(f'{self.machine.file}: expected one line link_bandwidth = "..", to scale it')
+        return Machine.parse(text, self.machine.file)
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+        nodes, switches = self.wiring.topology.nodes, self.wiring.topology.switches
+        parts = f"{nodes} nodes and {switches} switches" if switches else f"{nodes} nodes"
+        rate = f"{len(self.wiring.cables)} cables of {self.rate_bytes_per_s * 8e-6:g} Mbit/s each way"
+        return f"{self.machine.name}, {parts}, {rate}" + ("" if self.scale == 1 else f", scale {self.scale}")
+
+    def sent(self) -> dict[int, Sent]:
+        """Return what left by each link since the lab was built, by the number of the link."""
+        return building.sent(self.name, self.wiring)
+
+    def call(self, call: Call) -> Call:
+        """Return a call with what the machine knows of its algorithms' parameters: X, Y and Z, the sizes of a torus."""
+        torus = self.wiring.topology.torus or ()
+        if len(torus) > len(_AXES) or prod(torus) != call.ranks:
+            return call
+        sizes = dict(zip(_AXES, (*torus, 1, 1), strict=False))
+        return replace(call, parameters={**sizes, **call.parameters})
+
+    @property
+    def rate_bytes_per_s(self) -> float:
+        """Bytes of messages per second that each of its links carries."""
+        return float(self.machine.quantities[_RATE]) * float(self.scale)
+
+    def command(
+        self, installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]
+    ) -> list[str]:
+        """Return the command that runs a program on so many ranks, each at its node; only it sees the variables.
+
+        Raises:
+            Error: There is no program, or no room for the ranks.
+        """
+        if not program:
+            raise Error("no program, expected one after --")
+        hosts = [building.control_address(self.wiring.node_of(rank)) for rank in range(ranks)]
+        inside = ["nsenter", f"--net=/run/netns/{building.controller(self.name)}", "--"]
+        enter = str(_STATE / self.name / "enter")
+        start = next((start for name, start in _STARTS.items() if installation.library.startswith(name)), None)
+        if start is None:
+            raise Error(f"{installation.library}: expected {' or '.join(_STARTS)} in a lab")
+        settings = {**start.variables, **crowded(ranks), **variables}
+        parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *program]
+        options = start.options(enter, ",".join(hosts))
+        return [*inside, str(installation.mpiexec), *options, "-n", str(ranks), *parts]
+
+
+def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+        raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _')
+    topology = Topology.parse(machine.text, machine.file)
+    rate = machine.quantities.get(_RATE)
+    if topology is None or rate is None:
+        raise Error(f"{machine.file}: has no links, expected a network of model links, packets or circuits")
+    if rate * float(scale) > MOST_BYTES_PER_S:
+        fitting = Fraction(1, 10 ** len(str(int(rate / MOST_BYTES_PER_S))))
+        raise Error(
+            f"{machine.file}: link_bandwidth: {rate * float(scale):g} B/s is more than this host can shape, "
+            f"expected at most {MOST_BYTES_PER_S:g} B/s; --scale {fitting} does"
+        )
+    return Lab(name, machine, scale, Wiring.of(topology))
+
+
+def labs() -> list[str]:
+    """Return the names of all labs, also of those of which only parts are left."""
+    states = set(os.listdir(_STATE)) if _STATE.exists() else set()
+    return sorted(states | building.labs_built())
+
+
+def is_in_use(name: str) -> bool:
+    """Return whether the command that built a lab for itself still runs."""
+    builder = _TEMPORARY.fullmatch(name)
+    return builder is not None and Path("/proc", builder[1]).exists()
+
+
+def down(name: str) -> None:
+    """Remove a lab, and end what runs there; a lab that is not up is left as it is."""
+    building.remove(name)
+    shutil.rmtree(_STATE / name, ignore_errors=True)
+
+
+@contextmanager
+def temporary(
+    machine: Machine, scale: Fraction = Fraction(1), on_done: Callable[[], object] = lambda: None
+) -> Iterator[Lab]:
+    """Build a lab for as long as something runs, and remove it then."""
+    lab = Lab.up(f"of-{os.getpid()}", machine, scale, on_done)
+    try:
+        yield lab
+    finally:
+        down(lab.name)

@@ -1,0 +1,97 @@
+"""A lab beside the simulator, as a picture: times on a diagonal, and bytes on links as heat maps."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import altair as alt
+
+from hocket.lab.comparing import Compared
+from hocket.units import format_bytes, format_time
+
+__all__ = ["compared_chart"]
+
+Chart: TypeAlias = "alt.LayerChart | alt.VConcatChart"
+
+_SIDE = 360  # pixels
+_CELL = 26
+_OF_THEIR_OWN = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
+"""Colours, and legends beside their pictures."""
+
+
+def compared_chart(what: Compared) -> Chart:
+    """Return measured over simulated times, with intervals, and below the bytes on links."""
+    middle, ninth, worst = what.deviation
+    subtitle = [
+        f"{what.mpi}; lab: {what.lab}",
+        f"medians of {min(point.samples for point in what.points)} samples and more, with 95 % intervals",
+        f"deviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}",
+    ]
+    title = alt.TitleParams(f"{what.collective} on {what.ranks} ranks", subtitle=subtitle, anchor="start")
+    times = _times(what)
+    if not what.links:
+        times.title = title
+        return times
+    return alt.VConcatChart(vconcat=[times, _loads(what)], title=title, resolve=_OF_THEIR_OWN)
+
+
+def _times(what: Compared) -> alt.LayerChart:
+    rows = [
+        {
+            "algorithm": point.algorithm,
+            "size": format_bytes(point.size_bytes),
+            "measured_ms": point.measured_s * 1e3,
+            "low_ms": point.low_s * 1e3,
+            "high_ms": point.high_s * 1e3,
+            "simulated_ms": point.simulated_s * 1e3,
+            "time": f"{format_time(point.measured_s)} measured, {format_time(point.simulated_s)} simulated",
+        }
+        for point in what.points
+    ]
+    times_ms = [time_s * 1e3 for point in what.points for time_s in (point.low_s, point.high_s, point.simulated_s)]
+    ends_ms = [min(times_ms), max(times_ms)]
+    diagonal = alt.Chart({"values": [{"simulated_ms": end, "measured_ms": end} for end in ends_ms]})
+    base = alt.Chart({"values": rows}).encode(
+        x=alt.X("simulated_ms:Q", title="simulated (ms)").scale(type="log", nice=False, domain=ends_ms),
+        color=alt.Color("algorithm:N", title="algorithm"),
+        tooltip=["algorithm:N", "size:N", "time:N"],
+    )
+    y = alt.Y("measured_ms:Q", title="measured (ms)").scale(type="log", nice=False, domain=ends_ms)
+    line = diagonal.mark_line(color="#888", strokeDash=[4, 4]).encode(x=alt.X("simulated_ms:Q").scale(type="log"), y=y)
+    intervals = base.mark_rule().encode(y=alt.Y("low_ms:Q", title="measured (ms)"), y2="high_ms:Q")
+    points = base.mark_point(filled=True, size=60).encode(y=y, shape=alt.Shape("algorithm:N", title="algorithm"))
+    return alt.LayerChart(layer=[line, intervals, points], width=_SIDE, height=_SIDE)
+
+
+def _loads(what: Compared) -> alt.HConcatChart:
+    rows: list[dict[str, Any]] = []
+    for link in what.links:
+        kind, _, vertex = link.name.partition(" from ")
+        row: dict[str, Any] = {"link": link.name, "kind": kind, "vertex": vertex or link.name}
+        row |= {"measured": link.measured_bytes / 1e6, "simulated": link.simulated_bytes / 1e6}
+        row["over"] = link.measured_bytes / link.simulated_bytes if link.simulated_bytes else None
+        rows.append(row)
+    most = max(max(row["measured"], row["simulated"]) for row in rows)
+    vertices = list(dict.fromkeys(row["vertex"] for row in rows))
+    base = alt.Chart({"values": rows}).encode(
+        x=alt.X("kind:O", title=None, sort=None),
+        y=alt.Y("vertex:O", title=None, sort=vertices),
+        tooltip=["link:N", "measured:Q", "simulated:Q", "over:Q"],
+    )
+
+    def map_of(column: str, title: str, scale: alt.Scale) -> alt.Chart:
+        drawing: alt.Chart = (
+            base.mark_rect()
+            .encode(color=alt.Color(f"{column}:Q", title=title, scale=scale))
+            .properties(width=alt.Step(_CELL), height=alt.Step(_CELL * 2 // 3), title=title)
+        )
+        return drawing
+
+    bytes_scale = alt.Scale(scheme="viridis", domain=[0, most])
+    ratio_scale = alt.Scale(scheme="redblue", domain=[0.9, 1.1], clamp=True)
+    maps = [
+        map_of("measured", "measured, MB", bytes_scale),
+        map_of("simulated", "simulated, MB", bytes_scale),
+        map_of("over", "measured / simulated", ratio_scale),
+    ]
+    return alt.HConcatChart(hconcat=maps, resolve=_OF_THEIR_OWN)

@@ -1,0 +1,63 @@
+"""Machines of labs, and whether this host can build one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hocket._native import Error
+from hocket.lab.laboratory import down, temporary
+from hocket.machine import Machine
+from hocket.mpi import Installation
+from tests.mpi.conftest import wrappers
+
+TORUS = 'topology = "torus"\ndims = [3, 3]'
+STAR = 'topology = "crossbar"\nnodes = 8'
+
+
+def text(topology: str, more: str = "", bandwidth: str = "5 MB/s") -> str:
+    """Return a machine file of this topology."""
+    network = f'model = "links"\n{topology}\nlink_bandwidth = "{bandwidth}"\nprotocol = "rendezvous"\n{more}'
+    return f'name = "small"\n[network]\n{network}\nsharing = "fair"\n[node]\nports = 4\n'
+
+
+@pytest.fixture(scope="session")
+def can_build() -> None:
+    """Skips where no lab can be built."""
+    try:
+        with temporary(Machine.parse(text('topology = "crossbar"\nnodes = 2'))):
+            pass
+    except (Error, OSError) as error:
+        pytest.skip(str(error))
+
+
+_FIRST, *_OTHERS = wrappers() or [None]
+
+
+@pytest.fixture(
+    scope="session", params=[_FIRST, *(pytest.param(other, marks=pytest.mark.real_mpi) for other in _OTHERS)]
+)
+def installation(request: pytest.FixtureRequest) -> Installation:
+    """The first MPI that is here; in long runs all of them."""
+    if request.param is None:
+        pytest.skip("no MPI, expected what `make setup` or `make test-mpi` installs")
+    return Installation.find(request.param)
+
+
+@pytest.fixture
+def torus(tmp_path: Path) -> Path:
+    """A machine file of a torus of 3 x 3."""
+    file = tmp_path / "torus.toml"
+    file.write_text(text(TORUS))
+    return file
+
+
+@pytest.fixture
+def names(can_build: None) -> Iterator[list[str]]:
+    """Names of two labs, which are removed at the end."""
+    found = ["test-1", "test-2"]
+    yield found
+    for name in found:
+        down(name)

@@ -1,0 +1,147 @@
+"""Labs: real MPI programs over links of the bandwidth, with the bytes that the simulator puts on them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hocket.lab import building
+from hocket.lab.laboratory import labs
+from hocket.mpi import Installation
+from tests.conftest import Ran
+
+from .conftest import STAR, TORUS, text
+
+COMPARE = "lab compare {collective} -n {ranks} --machine {machine} --sizes {size} --time-limit 0 --mpicc {mpicc}"
+
+
+def left() -> list[str]:
+    """What labs leave behind: their names, whatever is left of them."""
+    return [name for name in labs() if name.startswith(("of-", "test-"))]
+
+
+def compared(
+    hocket_command: Callable[..., Ran],
+    installation: Installation,
+    machine: Path,
+    collective: str,
+    ranks: int,
+    more: str,
+) -> Ran:
+    words = COMPARE.format(collective=collective, ranks=ranks, machine=machine, size="32KiB", mpicc=installation.mpicc)
+    found = hocket_command(f"{words} {more}")
+    assert not left()
+    return found
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
+@pytest.mark.parametrize(("topology", "ranks"), [(TORUS, 9), (STAR, 8)], ids=["torus", "star"])
+def test_links_carry_the_bytes_of_the_simulator(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation, topology: str, ranks: int
+) -> None:
+    machine = tmp_path / "machine.toml"
+    machine.write_text(text(topology))
+    for collective, names in (("allreduce", "ring,recursive_doubling"), ("alltoall", "pairwise_exchange")):
+        found = compared(hocket_command, installation, machine, collective, ranks, f"--algorithms {names} --json").json
+        assert [point["algorithm"] for point in found["points"]] == names.split(",")
+        for link in found["links"]:
+            assert link["dropped_packets"] == 0
+            # MPI's headers, and the barriers between samples.
+            assert 0 <= link["measured_bytes"] - link["simulated_bytes"] <= 0.05 * link["simulated_bytes"] + 30_000
+        for point in found["points"]:
+            assert point["measured_s"] > 0.9 * point["simulated_s"], "faster than its links"
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
+def test_a_table_a_picture_and_times_of_the_machine(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation, torus: Path
+) -> None:
+    torus.write_text(text(TORUS, bandwidth="5 GB/s"))
+    picture = tmp_path / "a.png"
+    more = f"--scale 1/1000 --algorithms ring --plot {picture}"
+    found = compared(hocket_command, installation, torus, "allreduce", 9, more)
+    assert found.status == 0
+    assert "18 cables of 40 Mbit/s each way, scale 1/1000" in found.out
+    # 16 steps of 32 KiB / 9, over one or two links of 5 GB/s.
+    assert " us" in found.out and " ms" not in found.out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.mpi
+def test_a_program_runs_in_a_lab_that_is_up(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation, torus: Path, names: list[str]
+) -> None:
+    first, second = names
+    assert hocket_command(f"lab up {torus} --name {first}").out.startswith(f"lab {first}: small, 9 nodes, 18 cables")
+    assert hocket_command(f"lab up {torus} --name {second}").status == 0
+    again = hocket_command(f"lab up {torus} --name {first}")
+    assert (again.status, again.err) == (
+        2,
+        f"hocket: error: lab {first}: is up already; hocket lab down {first} removes it\n",
+    )
+    script = tmp_path / "host.sh"
+    script.write_text(f'#!/bin/sh\nhostname > {tmp_path}/of-$(hostname)\n[ "$(hostname)" != node8 ]\n')
+    script.chmod(0o755)
+    run = [sys.executable, "-m", "hocket", "lab", "run", "-n", "9", "--name", first]
+    run += ["--mpicc", str(installation.mpicc), "--", str(script)]
+    ran = subprocess.run(run, capture_output=True, text=True, timeout=100, check=False)
+    assert ran.returncode == 1, ran.stderr
+    assert sorted(file.name for file in tmp_path.glob("of-*")) == [f"of-node{node}" for node in range(9)]
+    status = {lab["name"]: lab for lab in hocket_command("lab status --json").json}
+    assert status[first]["processes"] == 0 and status[second]["what"].startswith("small, 9 nodes")
+    assert hocket_command(f"lab down {first}").out == f"lab {first}: removed\n"
+    assert left() == [second]
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_command_that_is_ended(
+    hocket_command: Callable[..., Ran], installation: Installation, torus: Path, names: list[str], kind: signal.Signals
+) -> None:
+    line = [sys.executable, "-m", "hocket", "lab", "run", "-n", "9", "--machine", str(torus)]
+    job = subprocess.Popen([*line, "--mpicc", str(installation.mpicc), "--", "sleep", "1000"])
+    lab = f"of-{job.pid}"
+    end = time.monotonic() + 60
+    while len(building.processes(lab)) < 18:  # a proxy and a sleep at each node
+        assert time.monotonic() < end and job.poll() is None
+        time.sleep(0.1)
+    job.send_signal(kind)
+    job.wait(30)
+    if kind == signal.SIGKILL:
+        assert lab in left()
+        hocket_command(f"lab down {lab}")
+    assert lab not in left() and not building.processes(lab)
+
+
+def test_bad_input_builds_nothing(
+    bad_input: Callable[..., str],
+    installation: Installation,
+    names: list[str],
+    torus: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = names[0]
+    assert bad_input(f"lab up cluster --name {name}").endswith(
+        "has no links, expected a network of model links, packets or circuits"
+    )
+    assert "--scale 1/1000 does" in bad_input(f"lab up k_computer --name {name}")
+    assert "--scale: got" in bad_input(f"lab up {torus} --name {name} --scale 2")
+    assert "--scale: got" in bad_input(f"lab up {torus} --name {name} --scale 1/0")
+    assert "--name: got" in bad_input(f"lab up {torus} --name a/b")
+    run = f"lab run --mpicc {installation.mpicc}"
+    assert f"lab {name}: is not up" in bad_input(f"{run} -n 2 --name {name} -- true")
+    assert f"lab {name}: is not up" in bad_input(f"lab down {name}")
+    assert "--scale is for --machine" in bad_input(f"{run} -n 2 --name {name} --scale 1/2 -- true")
+    assert "has room for 9 ranks, not for rank 9" in bad_input(f"{run} -n 10 --machine {torus} -- true")
+    assert "no program, expected one after --" in bad_input(f"{run} -n 9 --machine {torus}")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert bad_input(f"lab up {torus} --name {name}") == "hocket lab: needs root, to make network namespaces"
+    assert not left()

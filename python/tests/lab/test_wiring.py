@@ -1,0 +1,68 @@
+"""Wiring: packets that follow the next hops take the simulator's routes."""
+
+from __future__ import annotations
+
+import pytest
+
+from hocket import Error
+from hocket.lab.wiring import MOST_VERTICES, Wiring
+from hocket.topology import Topology
+
+from .conftest import STAR, TORUS, text
+
+DRAGONFLY = 'topology = "dragonfly"\nnodes_per_router = 2\nrouters_per_group = 2\nglobal_links_per_router = 1'
+TOPOLOGIES = {
+    "star": STAR,
+    "torus": TORUS,
+    "three dimensions": 'topology = "torus"\ndims = [3, 2, 4]',
+    "split ties": 'topology = "torus"\ndims = [4, 4]\ntie = "split"',
+    "mesh": 'topology = "mesh"\ndims = [3, 2]',
+    "fat tree": 'topology = "fat_tree"\ndown = [4, 4]\nup = [1, 2]',
+    "dragonfly": DRAGONFLY,
+    "one node": 'topology = "torus"\ndims = [1]',
+    "ranks of a node": f"{TORUS}\nranks_per_node = 2",
+    "permuted": f"{TORUS}\npermutation = [8, 7, 6, 5, 4, 3, 2, 1, 0]",
+}
+
+
+def wiring(topology: str) -> Wiring:
+    found = Topology.parse(text(topology))
+    assert found is not None
+    return Wiring.of(found)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
+def test_packets_take_the_routes_of_the_simulator(topology: str) -> None:
+    wired = wiring(topology)
+    nodes = [vertex for vertex in wired.vertices if vertex.ranks]
+    for source in nodes:
+        for target in nodes:
+            at, links = source.id, []
+            while at != target.id:
+                link = wired.cables[wired.next_hops[at, target.id]].link_from(at)
+                links.append(link.id)
+                at = link.target
+            route = wired.topology.route(source.ranks[0], target.ranks[0])
+            assert links == [hop.link for hop in route]
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
+def test_every_link_is_a_direction_of_one_cable(topology: str) -> None:
+    wired = wiring(topology)
+    laid = [link for cable in wired.cables for link in (cable.forth, cable.back)]
+    for cable in wired.cables:
+        assert (cable.forth.source, cable.forth.target) == (cable.back.target, cable.back.source)
+    expected = [link for link in wired.topology.parts(10_000)[1] if link.source != link.target]
+    assert sorted(link.id for link in laid) == [link.id for link in expected]
+
+
+def test_a_rank_is_at_its_node() -> None:
+    assert [wiring(TOPOLOGIES["ranks of a node"]).node_of(rank) for rank in (0, 1, 2, 17)] == [0, 0, 1, 8]
+    assert wiring(TOPOLOGIES["permuted"]).node_of(0) == 8
+    with pytest.raises(Error, match="has room for 9 ranks, not for rank 9"):
+        wiring(TORUS).node_of(9)
+
+
+def test_a_network_that_is_too_large_is_refused() -> None:
+    with pytest.raises(Error, match=f"has 1024 nodes and switches, expected at most {MOST_VERTICES} for a lab"):
+        wiring('topology = "torus"\ndims = [32, 32]')
