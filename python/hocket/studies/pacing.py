@@ -160,7 +160,7 @@ def _rows_of(points: Sequence[_Point], scope: Scope, work: Work) -> list[dict[st
 def _row(point: _Point, times: Sequence[Mapping[str, StepTime]], gap: str, scope: Scope) -> dict[str, Any]:
     """Put together what the steps say about a gap."""
     setting = point.setting
-    own, unpaced = ([step[name].time_s for step in times] for name in (gap, "0"))
+    own, unpaced, standard = ([step[name].time_s for step in times] for name in (gap, "0", "gp"))
     ideal = [step[gap].overlap * setting.packets * PACKET_S for step in times]
     all_steps = setting.ranks - 1
     return {
@@ -172,6 +172,8 @@ def _row(point: _Point, times: Sequence[Mapping[str, StepTime]], gap: str, scope
         "time_stderr_s": _stderr(own, all_steps) * all_steps,
         "speed_up": mean(unpaced) / mean(own),
         "speed_up_stderr": _ratio_stderr(unpaced, own, all_steps),
+        "over_gp": mean(standard) / mean(own),
+        "over_gp_stderr": _ratio_stderr(standard, own, all_steps),
         "of_ideal": mean(ideal) / mean(own),
         "mean_overlap": mean(step[gap].overlap for step in times),
         "steps": all_steps,
@@ -229,6 +231,35 @@ def _sensitivity_points(scope: Scope) -> list[_Point]:
         for varied, changes in _VARIED.items()
         for change in changes
     ]
+
+
+# Which gap is best on large tori
+
+
+_LARGE_TORI = ((16, 16), (32, 32), (64, 64), (16, 16, 16))
+_CONDITIONS: Sequence[Mapping[str, Any]] = [
+    {},
+    *({"buffer": buffer} for buffer in (1, 3, 8)),
+    *({"latency_ns": latency} for latency in (0, 500)),
+    {"tie": "split"},
+    {"pairing": "shift"},
+    {"packets": 8},
+]
+_MANY = 4096
+"""Nodes of which a step takes so long that a quarter of the trials has to do."""
+
+
+def _large_points(scope: Scope) -> list[_Point]:
+    few = replace(scope, trials=max(scope.trials // 4, 2))
+    return [
+        _point(replace(setting, **change), few if setting.ranks >= _MANY else scope, condition=_told(change))
+        for setting in _within(_LARGE_TORI, scope)
+        for change in _CONDITIONS
+    ]
+
+
+def _told(change: Mapping[str, Any]) -> str:
+    return " ".join(f"{name} {value}" for name, value in change.items()) or "as in figures 2 and 3"
 
 
 # Whole exchanges
@@ -441,6 +472,7 @@ _POINTS: Mapping[str, Callable[[Scope], list[_Point]]] = {
     "torus_2d": partial(_speed_points, _TORI_2D),
     "torus_3d": partial(_speed_points, _TORI_3D),
     "sensitivity": _sensitivity_points,
+    "large": _large_points,
 }
 _RUNS: Mapping[str, Callable[[Scope], list[_Run]]] = {"algorithms": _algorithm_runs, "jitter": _jitter_runs}
 _CELLS: Mapping[str, tuple[Callable[[Any], list[dict[str, Any]]], Callable[[Scope], Sequence[Any]]]] = {
@@ -484,6 +516,7 @@ _FIGURES = (
         "jitter",
         partial(pictures.grouped, "synchronisation os_duration_us"),
     ),
+    Figure(9, "Which gap is best on large tori", "large", partial(pictures.grouped, "torus condition")),
 )
 
 

@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from statistics import mean, stdev
 from typing import Any
 
 from hocket.call import Call
@@ -26,10 +27,11 @@ from hocket.library import find
 from hocket.machine import Machine
 from hocket.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.parallel import do_all
-from hocket.simulation import Simulation, simulate
+from hocket.simulation import Simulation, observe, simulate
 from hocket.studies import trinaryx3_pictures as pictures
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.studies.trinaryx3_claims import judged
+from hocket.studies.trinaryx3_waiting import Case, cases, shares
 
 __all__ = ["STUDY", "Run", "machine", "measured", "ring_s"]
 
@@ -374,6 +376,34 @@ def _check(algorithm: str, scope: Scope) -> dict[str, Any]:
     return {**row, "extrapolated_s": extrapolated_s, "from": how, "error": extrapolated_s / row["time_s"] - 1}
 
 
+# Figure 20: what decides how many links wait
+
+
+def _waiting_tasks(scope: Scope) -> list[_Task]:
+    torus = _REACH["quick" if scope.name == "quick" else "full"].torus
+    return [partial(_waiting, case, torus) for case in cases(torus)]
+
+
+def _waiting(case: Case, torus: Torus) -> dict[str, Any]:
+    """Count the links that recursive doubling makes wait, on average over the placements of a case."""
+    call = Call(ranks=case.ranks or math.prod(torus), size_bytes=case.size_bytes, element_bytes=_ELEMENT_BYTES)
+    traces = [observe(DOUBLING, call, machine=machine(torus, keys), links=True) for keys in case.machine_changes()]
+    found = [shares(case, trace.link_uses, LINK_BYTES_PER_S) for trace in traces]
+    columns = {name: mean(each[name] for each in found) for name in found[0]}
+    of_all = [each["of_all"] for each in found]
+    return {
+        "torus": "x".join(map(str, torus)),
+        "varied": case.varied,
+        "value": case.value,
+        "size_bytes": case.size_bytes,
+        **columns,
+        "of_all_stderr": stdev(of_all) / math.sqrt(len(of_all)) if len(of_all) > 1 else 0.0,
+        "placements": len(found),
+        "time_s": mean(trace.simulation.time_s.mean for trace in traces),
+        "how": "simulated",
+    }
+
+
 _TASKS: Mapping[str, Callable[[Scope], Sequence[_Task]]] = {
     "bandwidth": _bandwidth_tasks,
     "breakdown": _breakdown_tasks,
@@ -383,6 +413,7 @@ _TASKS: Mapping[str, Callable[[Scope], Sequence[_Task]]] = {
     "beyond": _beyond_tasks,
     "ring": _ring_tasks,
     "check": _check_tasks,
+    "waiting": _waiting_tasks,
 }
 
 
@@ -407,6 +438,7 @@ STUDY = Study(
         Figure(17, "Bandwidth of 1 GiB: reduction 8 times as fast, 6 ports", "beyond", pictures.beyond),
         Figure(18, "What decides the ring: bandwidth of 1 GiB", "ring", pictures.rings),
         Figure(19, "Error of extrapolation, 1 GiB", "check", pictures.errors),
+        Figure(20, "What decides how many links wait, recursive doubling", "waiting", pictures.waited),
     ),
     scopes={
         "quick": Scope("quick", most_ranks_log2=9, points=5, trials=1),

@@ -19,6 +19,7 @@ __all__ = [
     "over_model",
     "rings",
     "times",
+    "waited",
     "waiting",
 ]
 
@@ -140,6 +141,11 @@ def waiting(rows: Rows, title: str) -> alt.Chart:
         return f"{row['algorithm']}, {row['protocol']}"
 
     return _bars(rows, title, "waited_share", "share of all links", label)
+
+
+def waited(rows: Rows, title: str) -> alt.Chart:
+    """Draw the share of links that something waited for in each case."""
+    return _bars(rows, title, "of_all", "share of all links", lambda row: f"{row['varied']}: {row['value']}")
 
 
 def beyond(rows: Rows, title: str) -> alt.Chart:
