@@ -315,9 +315,25 @@ _SYNCHRONISATION = {"none": "none", "dissemination barrier": "dissemination"}
 
 
 def _algorithm_runs(scope: Scope) -> list[_Run]:
+    tori = _within(((8, 8), (16, 16)), replace(scope, most_ranks_log2=scope.most_ranks_log2 - 2))
+    return _every_algorithm(tori, GAPS)
+
+
+_EXCHANGE_GAPS = {name: GAPS[name] for name in ("0", "gp-2", "gp-1", "gp")}
+_EXCHANGE_PACKETS = 4
+
+
+def _exchange_runs(scope: Scope) -> list[_Run]:
+    """Every algorithm on large tori, with short messages; those of 4096 nodes for hours, in the full scope only."""
+    most = scope.most_ranks_log2 if scope.name != "default" else 10
+    settings = _within(((16, 16), (32, 32), (16, 16, 16), (64, 64)), replace(scope, most_ranks_log2=most))
+    return _every_algorithm([replace(setting, packets=_EXCHANGE_PACKETS) for setting in settings], _EXCHANGE_GAPS)
+
+
+def _every_algorithm(settings: Sequence[Setting], gaps: Mapping[str, str]) -> list[_Run]:
     """Pairwise exchange with and without barriers, linear, and bruck with blocks such that its messages are as long."""
     runs = []
-    for setting in _within(((8, 8), (16, 16)), replace(scope, most_ranks_log2=scope.most_ranks_log2 - 2)):
+    for setting in settings:
         plain = Call(ranks=setting.ranks, size_bytes=setting.packets * PACKET_BYTES)
         bruck = replace(plain, size_bytes=plain.size_bytes * 2 // setting.ranks)
         calls: list[tuple[str, str, Callable[[str], Call]]] = [
@@ -328,7 +344,7 @@ def _algorithm_runs(scope: Scope) -> list[_Run]:
         adaptive = replace(setting, keys='pacing = "adaptive"')
         for algorithm, synchronisation, call in calls:
             labels = {"synchronisation": synchronisation}
-            runs += [_Run({**labels, "gap": name}, algorithm, call(gap), setting) for name, gap in GAPS.items()]
+            runs += [_Run({**labels, "gap": name}, algorithm, call(gap), setting) for name, gap in gaps.items()]
             runs.append(_Run({**labels, "gap": "adaptive"}, algorithm, call("0"), adaptive))
     return runs
 
@@ -474,7 +490,11 @@ _POINTS: Mapping[str, Callable[[Scope], list[_Point]]] = {
     "sensitivity": _sensitivity_points,
     "large": _large_points,
 }
-_RUNS: Mapping[str, Callable[[Scope], list[_Run]]] = {"algorithms": _algorithm_runs, "jitter": _jitter_runs}
+_RUNS: Mapping[str, Callable[[Scope], list[_Run]]] = {
+    "algorithms": _algorithm_runs,
+    "exchanges": _exchange_runs,
+    "jitter": _jitter_runs,
+}
 _CELLS: Mapping[str, tuple[Callable[[Any], list[dict[str, Any]]], Callable[[Scope], Sequence[Any]]]] = {
     "throughput": (_throughput, _throughput_tasks),
     "overlaps": (_overlaps, _overlap_tasks),
@@ -517,6 +537,12 @@ _FIGURES = (
         partial(pictures.grouped, "synchronisation os_duration_us"),
     ),
     Figure(9, "Which gap is best on large tori", "large", partial(pictures.grouped, "torus condition")),
+    Figure(
+        10,
+        "Which gap is best for whole calls on large tori, messages of 4 packets",
+        "exchanges",
+        partial(pictures.grouped, "torus algorithm synchronisation"),
+    ),
 )
 
 

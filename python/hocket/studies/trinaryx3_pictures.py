@@ -159,7 +159,7 @@ def beyond(rows: Rows, title: str) -> alt.Chart:
 
 def rings(rows: Rows, title: str) -> alt.Chart:
     """Draw the bandwidth of rings."""
-    return _bars(rows, title, "bandwidth_bytes_per_s", "2 N / T (B/s)", lambda row: str(row["case"]))
+    return _bars(rows, title, "bandwidth_bytes_per_s", "2 N / T (B/s)", lambda row: f"{row['torus']}, {row['case']}")
 
 
 def errors(rows: Rows, title: str) -> alt.Chart:

@@ -145,7 +145,10 @@ _TOFU_ORDERS = ((0, 1, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
 
 
 def _physical(torus: Torus) -> list[Case]:
-    """Networks of six axes: x goes along X and back on the other side of a, z likewise by c, y along b and back by Y."""
+    """Networks of six axes.
+
+    The job's x goes along X, and back on the other side of a; z along Z and back by c, y along b and back by Y.
+    """
     x, y, z = torus
     sizes = {"X": x // 2, "a": 2, "b": y // 2, "Y": 2, "Z": z // 2, "c": 2}
 
@@ -154,8 +157,8 @@ def _physical(torus: Torus) -> list[Case]:
 
     def place(route: str) -> Place:
         def of(i: int, j: int, k: int) -> list[int]:
-            (X, a), (b, Y), (Z, c) = (there_and_back(at, n // 2) for at, n in zip((i, j, k), torus, strict=True))
-            at = {"X": X, "a": a, "b": b, "Y": Y, "Z": Z, "c": c}
+            pairs = [there_and_back(at, n // 2) for at, n in zip((i, j, k), torus, strict=True)]
+            at = dict(zip("XabYZc", itertools.chain(*pairs), strict=True))
             return [at[axis] for axis in route]
 
         return of
