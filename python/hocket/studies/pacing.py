@@ -236,26 +236,28 @@ def _sensitivity_points(scope: Scope) -> list[_Point]:
 # Which gap is best on large tori
 
 
-_LARGE_TORI = ((16, 16), (32, 32), (64, 64), (16, 16, 16))
+_LARGE_TORI = ((16, 16), (32, 32), (16, 16, 16), (64, 64))
 _CONDITIONS: Sequence[Mapping[str, Any]] = [
     {},
     *({"buffer": buffer} for buffer in (1, 3, 8)),
-    *({"latency_ns": latency} for latency in (0, 500)),
-    {"tie": "split"},
+    {"latency_ns": 500},
     {"pairing": "shift"},
-    {"packets": 8},
+    {"tie": "split"},
 ]
-_MANY = 4096
-"""Nodes of which a step takes so long that a quarter of the trials has to do."""
+_LARGE_STEPS = {256: 1, 1024: 4, 4096: 16}
+"""Steps of a torus of so many nodes take so long that a part of the trials has to do: one of so many."""
 
 
 def _large_points(scope: Scope) -> list[_Point]:
-    few = replace(scope, trials=max(scope.trials // 4, 2))
     return [
-        _point(replace(setting, **change), few if setting.ranks >= _MANY else scope, condition=_told(change))
+        _point(replace(setting, **change), _fewer(scope, setting), condition=_told(change))
         for setting in _within(_LARGE_TORI, scope)
         for change in _CONDITIONS
     ]
+
+
+def _fewer(scope: Scope, setting: Setting) -> Scope:
+    return replace(scope, trials=max(scope.trials // _LARGE_STEPS[setting.ranks], 2))
 
 
 def _told(change: Mapping[str, Any]) -> str:
