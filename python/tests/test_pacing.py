@@ -131,7 +131,7 @@ def test_overlaps_count_all_steps() -> None:
     }
 
 
-@pytest.mark.parametrize("data", ["torus_3d", "sensitivity", "algorithms", "links", "jitter"])
+@pytest.mark.parametrize("data", ["torus_3d", "sensitivity", "algorithms", "links", "jitter", "large", "exchanges"])
 def test_all_data_can_be_computed_and_drawn(data: str) -> None:
     rows = compute(data)
     for figure in STUDIES["pacing"].figures:

@@ -1,25 +1,32 @@
 """The study of Trinaryx3."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
+from hocket.parallel import ignore, workers
+from hocket.simulation import LinkUse
+from hocket.studies.study import Work
 from hocket.studies.trinaryx3 import (
-    GIB,
+    COPY_BYTES_PER_S,
     LATENCY_S,
-    LINK_BYTES_PER_S,
     OVERLAPPED,
     REDUCE_BYTES_PER_S,
     RING,
     STUDY,
     TRINARYX3,
     Run,
+    blocking_ring_s,
     bound_s,
     machine,
     measured,
     ring_s,
     simulated,
 )
+from hocket.studies.trinaryx3_ring import blocking_ring
+from hocket.studies.trinaryx3_waiting import Case, cases, shares
+from hocket.verification import verify
 
 SMALL = (4, 3, 2)
 
@@ -30,9 +37,19 @@ def test_a_ring_takes_what_its_formula_says() -> None:
     assert simulated(run).time_s.mean == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_ring_that_sends_and_receives_in_turn_takes_longer_by_its_transfers() -> None:
-    both, one = (ring_s(GIB, 24, reduce_bytes_per_s=1e9, simultaneous=is_so) for is_so in (True, False))
-    assert one - both == pytest.approx(2 * 23 / 24 * GIB / LINK_BYTES_PER_S)
+@pytest.mark.parametrize("in_turn", [False, True])
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_ring_of_blocking_messages_takes_what_its_formula_says(in_turn: bool, copied: bool) -> None:
+    run = Run(RING, SMALL, 24 * 1024, changes=(("ports", 1),))
+    copy = {"copy_bytes_per_s": COPY_BYTES_PER_S} if copied else {}
+    expected = ring_s(
+        run.size_bytes, run.ranks, reduce_bytes_per_s=REDUCE_BYTES_PER_S, simultaneous=not in_turn, **copy
+    )
+    assert blocking_ring_s(run, in_turn=in_turn, copied=copied) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_ring_of_blocking_messages_is_right() -> None:
+    assert verify(blocking_ring, range(1, 7)).ok
 
 
 @pytest.mark.parametrize("algorithm", [TRINARYX3, OVERLAPPED])
@@ -62,3 +79,58 @@ def test_the_machine_is_the_preset_with_other_keys() -> None:
 def test_all_data_have_pieces(scope: object) -> None:
     names = {figure.data for figure in STUDY.figures}
     assert all(STUDY.pieces(name, scope) > 0 for name in names)  # type: ignore[arg-type]
+
+
+TORUS = (8, 6, 4)
+
+
+def test_each_placement_puts_every_rank_on_a_node_of_its_own() -> None:
+    for case in cases(TORUS):
+        for nodes in case.placements:
+            assert nodes is None or sorted(nodes) == list(range(math.prod(case.dims)))
+
+
+def test_neighbours_in_the_torus_are_neighbours_in_the_network_of_six_axes() -> None:
+    case = next(case for case in cases(TORUS) if case.value == "routes XYZabc, ranks x, then y, then z")
+    nodes = case.placements[0]
+    assert nodes is not None
+    for rank in range(math.prod(TORUS)):
+        for axis, stride in enumerate((1, 8, 48)):
+            along = rank // stride % TORUS[axis]
+            ahead = rank + ((along + 1) % TORUS[axis] - along) * stride
+            assert _hops(case.dims, nodes[rank], nodes[ahead]) == 1
+
+
+def _hops(dims: tuple[int, ...], a: int, b: int) -> int:
+    hops = 0
+    for size in dims:
+        apart = (a - b) % size
+        hops += min(apart, size - apart)
+        a, b = a // size, b // size
+    return hops
+
+
+def test_shares_count_links_by_how_long_something_waited() -> None:
+    case = Case("numbering", "any", (4, 2), size_bytes=4096)  # 8 nodes with 2 + 1 links
+    waiting_s = (0.0, 1e-9, 3e-6, 6e-6, 40e-6)
+    uses = [LinkUse(index, "", 1.0, 1.0, waited) for index, waited in enumerate(waiting_s)]
+    found = shares(case, uses, 1e9)
+    assert found == {
+        "links": 24,
+        "used_share": 5 / 24,
+        "of_all": 4 / 24,
+        "of_used": 4 / 5,
+        "of_ten_per_node": 4 / 80,
+        "longer_than_packet": 3 / 24,
+        "longer_than_message": 2 / 24,
+        "longer_than_8_messages": 1 / 24,
+    }
+
+
+@pytest.mark.parametrize("data", ["waiting", "ring"])
+def test_data_can_be_computed_and_drawn(data: str) -> None:
+    with workers() as executor:
+        rows = STUDY.compute(data, STUDY.scopes["quick"], Work(executor, ignore))
+    (figure,) = (figure for figure in STUDY.figures if figure.data == data)
+    assert figure.draw(rows, figure.title).to_dict()
+    assert STUDY.claims({data: rows})

@@ -160,7 +160,7 @@ def _rows_of(points: Sequence[_Point], scope: Scope, work: Work) -> list[dict[st
 def _row(point: _Point, times: Sequence[Mapping[str, StepTime]], gap: str, scope: Scope) -> dict[str, Any]:
     """Put together what the steps say about a gap."""
     setting = point.setting
-    own, unpaced = ([step[name].time_s for step in times] for name in (gap, "0"))
+    own, unpaced, standard = ([step[name].time_s for step in times] for name in (gap, "0", "gp"))
     ideal = [step[gap].overlap * setting.packets * PACKET_S for step in times]
     all_steps = setting.ranks - 1
     return {
@@ -172,6 +172,8 @@ def _row(point: _Point, times: Sequence[Mapping[str, StepTime]], gap: str, scope
         "time_stderr_s": _stderr(own, all_steps) * all_steps,
         "speed_up": mean(unpaced) / mean(own),
         "speed_up_stderr": _ratio_stderr(unpaced, own, all_steps),
+        "over_gp": mean(standard) / mean(own),
+        "over_gp_stderr": _ratio_stderr(standard, own, all_steps),
         "of_ideal": mean(ideal) / mean(own),
         "mean_overlap": mean(step[gap].overlap for step in times),
         "steps": all_steps,
@@ -231,6 +233,37 @@ def _sensitivity_points(scope: Scope) -> list[_Point]:
     ]
 
 
+# Which gap is best on large tori
+
+
+_LARGE_TORI = ((16, 16), (32, 32), (16, 16, 16), (64, 64))
+_CONDITIONS: Sequence[Mapping[str, Any]] = [
+    {},
+    *({"buffer": buffer} for buffer in (1, 3, 8)),
+    {"latency_ns": 500},
+    {"pairing": "shift"},
+    {"tie": "split"},
+]
+_LARGE_STEPS = {256: 1, 1024: 4, 4096: 16}
+"""Steps of a torus of so many nodes take so long that a part of the trials has to do: one of so many."""
+
+
+def _large_points(scope: Scope) -> list[_Point]:
+    return [
+        _point(replace(setting, **change), _fewer(scope, setting), condition=_told(change))
+        for setting in _within(_LARGE_TORI, scope)
+        for change in _CONDITIONS
+    ]
+
+
+def _fewer(scope: Scope, setting: Setting) -> Scope:
+    return replace(scope, trials=max(scope.trials // _LARGE_STEPS[setting.ranks], 2))
+
+
+def _told(change: Mapping[str, Any]) -> str:
+    return " ".join(f"{name} {value}" for name, value in change.items()) or "as in figures 2 and 3"
+
+
 # Whole exchanges
 
 
@@ -284,9 +317,25 @@ _SYNCHRONISATION = {"none": "none", "dissemination barrier": "dissemination"}
 
 
 def _algorithm_runs(scope: Scope) -> list[_Run]:
+    tori = _within(((8, 8), (16, 16)), replace(scope, most_ranks_log2=scope.most_ranks_log2 - 2))
+    return _every_algorithm(tori, GAPS)
+
+
+_EXCHANGE_GAPS = {name: GAPS[name] for name in ("0", "gp-2", "gp-1", "gp")}
+_EXCHANGE_PACKETS = 4
+
+
+def _exchange_runs(scope: Scope) -> list[_Run]:
+    """Every algorithm on large tori, with short messages; those of 4096 nodes for hours, in the full scope only."""
+    most = scope.most_ranks_log2 if scope.name != "default" else 10
+    settings = _within(((16, 16), (32, 32), (16, 16, 16), (64, 64)), replace(scope, most_ranks_log2=most))
+    return _every_algorithm([replace(setting, packets=_EXCHANGE_PACKETS) for setting in settings], _EXCHANGE_GAPS)
+
+
+def _every_algorithm(settings: Sequence[Setting], gaps: Mapping[str, str]) -> list[_Run]:
     """Pairwise exchange with and without barriers, linear, and bruck with blocks such that its messages are as long."""
     runs = []
-    for setting in _within(((8, 8), (16, 16)), replace(scope, most_ranks_log2=scope.most_ranks_log2 - 2)):
+    for setting in settings:
         plain = Call(ranks=setting.ranks, size_bytes=setting.packets * PACKET_BYTES)
         bruck = replace(plain, size_bytes=plain.size_bytes * 2 // setting.ranks)
         calls: list[tuple[str, str, Callable[[str], Call]]] = [
@@ -297,7 +346,7 @@ def _algorithm_runs(scope: Scope) -> list[_Run]:
         adaptive = replace(setting, keys='pacing = "adaptive"')
         for algorithm, synchronisation, call in calls:
             labels = {"synchronisation": synchronisation}
-            runs += [_Run({**labels, "gap": name}, algorithm, call(gap), setting) for name, gap in GAPS.items()]
+            runs += [_Run({**labels, "gap": name}, algorithm, call(gap), setting) for name, gap in gaps.items()]
             runs.append(_Run({**labels, "gap": "adaptive"}, algorithm, call("0"), adaptive))
     return runs
 
@@ -441,8 +490,13 @@ _POINTS: Mapping[str, Callable[[Scope], list[_Point]]] = {
     "torus_2d": partial(_speed_points, _TORI_2D),
     "torus_3d": partial(_speed_points, _TORI_3D),
     "sensitivity": _sensitivity_points,
+    "large": _large_points,
 }
-_RUNS: Mapping[str, Callable[[Scope], list[_Run]]] = {"algorithms": _algorithm_runs, "jitter": _jitter_runs}
+_RUNS: Mapping[str, Callable[[Scope], list[_Run]]] = {
+    "algorithms": _algorithm_runs,
+    "exchanges": _exchange_runs,
+    "jitter": _jitter_runs,
+}
 _CELLS: Mapping[str, tuple[Callable[[Any], list[dict[str, Any]]], Callable[[Scope], Sequence[Any]]]] = {
     "throughput": (_throughput, _throughput_tasks),
     "overlaps": (_overlaps, _overlap_tasks),
@@ -483,6 +537,13 @@ _FIGURES = (
         "Pacing while operating systems interrupt, 8x8",
         "jitter",
         partial(pictures.grouped, "synchronisation os_duration_us"),
+    ),
+    Figure(9, "Which gap is best on large tori", "large", partial(pictures.grouped, "torus condition")),
+    Figure(
+        10,
+        "Which gap is best for whole calls on large tori, messages of 4 packets",
+        "exchanges",
+        partial(pictures.grouped, "torus algorithm synchronisation"),
     ),
 )
 

@@ -15,7 +15,7 @@ _MANY = 4096  # nodes of the largest tori of the paper
 
 def judged(data: Mapping[str, Rows]) -> list[Claim]:
     """Judge what the data at hand can say something about."""
-    return [*_collapse_claims(data), *_speed_up_claims(data), *_best_gap_claims(data)]
+    return [*_collapse_claims(data), *_speed_up_claims(data), *_best_gap_claims(data), *_condition_claims(data)]
 
 
 def _unpaced(rows: Rows) -> list[Mapping[str, Any]]:
@@ -80,6 +80,24 @@ def _best_gap_claims(data: Mapping[str, Rows]) -> list[Claim]:
         claims.append(judge("Many nodes: gp is best", "gp", _told(large), holds, why_large))
     elif rows:
         claims.append(Claim("Many nodes: gp is best", "gp", "-", "not measured", f"needs {_MANY} nodes"))
+    return claims
+
+
+def _condition_claims(data: Mapping[str, Rows]) -> list[Claim]:
+    """Say under which conditions gp is the best gap, or as good as the best within two standard errors."""
+    rows = data.get("large", ())
+    claims = []
+    for condition in dict.fromkeys(row["condition"] for row in rows):
+        cases = [row for row in rows if row["condition"] == condition]
+        bests = {torus: _best(cases, torus) for torus in dict.fromkeys(row["torus"] for row in cases)}
+        told = ", ".join(f"{torus}: {row['gap']}, {row['over_gp']:.2f} of gp's speed" for torus, row in bests.items())
+        claim = f"Many nodes: gp is best, {condition}"
+        many = [row for row in bests.values() if row["ranks"] >= _MANY]
+        if not many:
+            claims.append(Claim(claim, "gp", told, "not measured", f"needs {_MANY} nodes"))
+            continue
+        holds = all(row["over_gp"] - 1 <= 2 * row["over_gp_stderr"] for row in many)
+        claims.append(judge(claim, "gp", told, holds, f"within two standard errors of the best on {_MANY} nodes"))
     return claims
 
 

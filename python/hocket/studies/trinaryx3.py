@@ -17,8 +17,9 @@ import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from statistics import mean, stdev
 from typing import Any
 
 from hocket.call import Call
@@ -26,12 +27,14 @@ from hocket.library import find
 from hocket.machine import Machine
 from hocket.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.parallel import do_all
-from hocket.simulation import Simulation, simulate
+from hocket.simulation import Simulation, observe, simulate
 from hocket.studies import trinaryx3_pictures as pictures
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.studies.trinaryx3_claims import judged
+from hocket.studies.trinaryx3_ring import blocking_ring
+from hocket.studies.trinaryx3_waiting import Case, cases, shares
 
-__all__ = ["STUDY", "Run", "machine", "measured", "ring_s"]
+__all__ = ["STUDY", "Run", "blocking_ring_s", "machine", "measured", "ring_s"]
 
 MACHINE = "k_computer"
 TRINARYX3 = "allreduce/trinaryx3"
@@ -104,12 +107,13 @@ class Run:
 
 
 def machine(torus: Torus, changes: Mapping[str, Any]) -> Machine:
-    """Return the K computer with a torus of this size, and some keys changed or added to its network."""
+    """Return the K computer with a torus of this size, and some keys changed or added."""
     text = _BASE.text
     for key, value in {"dims": list(torus), **changes}.items():
         line = f"{key} = {json.dumps(value)}"
         known = re.subn(rf"(?m)^{key} = .*$", line, text)
-        text = known[0] if known[1] else text.replace("[network]", f"[network]\n{line}")
+        section = "[node]" if key == "copy_bandwidth" else "[network]"
+        text = known[0] if known[1] else text.replace(section, f"{section}\n{line}")
     return Machine.parse(text)
 
 
@@ -131,13 +135,22 @@ def measured(run: Run, most_segments: int) -> tuple[float, str]:
     return high_s + slope_s * (run.size_bytes - sizes[1]), f"extrapolated from {sizes[0]} and {sizes[1]} B"
 
 
-def ring_s(size_bytes: float, ranks: int, *, reduce_bytes_per_s: float, simultaneous: bool = True) -> float:
+def ring_s(
+    size_bytes: float,
+    ranks: int,
+    *,
+    reduce_bytes_per_s: float,
+    simultaneous: bool = True,
+    copy_bytes_per_s: float = math.inf,
+) -> float:
     """Return the time of a ring whose neighbours do not disturb each other.
 
-    A rank sends and receives at a time, or, if not `simultaneous`, one after the other.
+    A rank sends and receives at a time, or, if not `simultaneous`, one after the other; each chunk that it sends, and
+    each that it gets to keep, is copied once, where copies take time.
     """
-    transfer_s = size_bytes / ranks / LINK_BYTES_PER_S * (1 if simultaneous else 2)
-    return (ranks - 1) * (2 * LATENCY_S + 2 * transfer_s + size_bytes / ranks / reduce_bytes_per_s)
+    chunk_bytes = size_bytes / ranks
+    message_s = (LATENCY_S + chunk_bytes / LINK_BYTES_PER_S) * (1 if simultaneous else 2)
+    return (ranks - 1) * (2 * message_s + chunk_bytes / reduce_bytes_per_s + 3 * chunk_bytes / copy_bytes_per_s)
 
 
 def _model_s(collective: str, size_bytes: float, segment: float, torus: Torus) -> float:
@@ -329,34 +342,78 @@ def _beyond(algorithm: str, torus: Torus, factor: int, ports: int, scope: Scope)
 # Figure 18: what decides the ring
 
 
-_RINGS: Mapping[str, Mapping[str, Any]] = {
-    "as stated": {},
-    "four ports": {"ports": 4},
-    "reduction not optimised": {"reduce_bandwidth": _reduce_bandwidth(1 / UNOPTIMISED)},
-    "ranks anywhere on the torus": {"permutation": True},
+@dataclass(frozen=True)
+class _Ring:
+    """How a ring might work.
+
+    Attributes:
+        reduction: How fast the reduction is, as a part of the optimised one.
+        in_turn: Whether a rank sends and receives one after the other.
+        copied: Whether messages are copied out and in.
+        changes: Keys of the machine file that differ.
+    """
+
+    reduction: float = 1.0
+    in_turn: bool = False
+    copied: bool = False
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def copy_bytes_per_s(self) -> float:
+        """How fast it copies."""
+        return COPY_BYTES_PER_S if self.copied else math.inf
+
+
+COPY_BYTES_PER_S = 1.5 * REDUCE_BYTES_PER_S
+"""A thread's, if its memory is the limit: combining moves three bytes for each byte of an operand, copying two."""
+_ANYWHERE = "ranks anywhere on the torus"
+_RINGS: Mapping[str, _Ring] = {
+    "as stated": _Ring(),
+    "four ports": _Ring(changes={"ports": 4}),
+    "reduction not optimised": _Ring(1 / UNOPTIMISED),
+    "messages copied out and in": _Ring(copied=True),
+    "messages copied, reduction not optimised": _Ring(1 / UNOPTIMISED, copied=True),
+    "sends and receives in turn": _Ring(in_turn=True),
+    "sends and receives in turn, reduction not optimised": _Ring(1 / UNOPTIMISED, in_turn=True),
+    "sends and receives in turn, messages copied": _Ring(in_turn=True, copied=True),
+    "all three": _Ring(1 / UNOPTIMISED, in_turn=True, copied=True),
+    _ANYWHERE: _Ring(changes={"permutation": True}),
 }
-_ALTERNATING = "sends and receives in turn, reduction not optimised"
 
 
 def _ring_tasks(scope: Scope) -> list[_Task]:
-    torus = _REACH["quick"].torus
-    return [*(partial(_ring_case, name, torus, scope) for name in _RINGS), partial(_alternating, torus)]
+    torus, large = _REACH["quick"].torus, _REACH["full"].torus
+    return [
+        *(partial(_ring_case, name, torus, scope) for name in _RINGS),
+        *(partial(_ring_formula, name, large) for name in _RINGS if name != _ANYWHERE),
+    ]
 
 
 def _ring_case(name: str, torus: Torus, scope: Scope) -> dict[str, Any]:
-    changes: dict[str, Any] = {"ports": 1, **_RINGS[name]}
+    ring, changes = _RINGS[name], {"ports": 1, **_RINGS[name].changes}
     if "permutation" in changes:
         changes["permutation"] = tuple(random.Random(scope.seed).sample(range(math.prod(torus)), math.prod(torus)))
+    changes["reduce_bandwidth"] = _reduce_bandwidth(ring.reduction)
     run = _run(RING, torus, GIB, **changes)
-    return _row(run, simulated(run).time_s.mean, "simulated", case=name)
+    if not (ring.in_turn or ring.copied):
+        return _row(run, simulated(run).time_s.mean, "simulated", case=name)
+    return _row(run, blocking_ring_s(run, in_turn=ring.in_turn, copied=ring.copied), "simulated", case=name)
 
 
-def _alternating(torus: Torus) -> dict[str, Any]:
-    """Return a ring with one port that does one thing at a time, by its formula."""
-    run = _run(RING, torus, GIB)
-    slow = REDUCE_BYTES_PER_S / UNOPTIMISED
-    time_s = ring_s(GIB, run.ranks, reduce_bytes_per_s=slow, simultaneous=False)
-    return _row(run, time_s, "formula", case=_ALTERNATING)
+def blocking_ring_s(run: Run, *, in_turn: bool, copied: bool) -> float:
+    """Simulate a ring that copies messages, or sends and receives in turn."""
+    parameters = {"in_turn": int(in_turn), "copied": int(copied)}
+    call = Call(
+        ranks=run.ranks, size_bytes=run.size_bytes, element_bytes=_ELEMENT_BYTES, parameters=parameters, in_place=True
+    )
+    copying = {"copy_bandwidth": f"{COPY_BYTES_PER_S:.0f} B/s"}
+    return simulate(blocking_ring, call, machine=machine(run.torus, {**dict(run.changes), **copying})).time_s.mean
+
+
+def _ring_formula(name: str, torus: Torus) -> dict[str, Any]:
+    ring, run = _RINGS[name], _run(RING, torus, GIB)
+    speeds = {"reduce_bytes_per_s": REDUCE_BYTES_PER_S * ring.reduction, "copy_bytes_per_s": ring.copy_bytes_per_s}
+    return _row(run, ring_s(GIB, run.ranks, **speeds, simultaneous=not ring.in_turn), "formula", case=name)
 
 
 # Figure 19: extrapolation
@@ -374,6 +431,34 @@ def _check(algorithm: str, scope: Scope) -> dict[str, Any]:
     return {**row, "extrapolated_s": extrapolated_s, "from": how, "error": extrapolated_s / row["time_s"] - 1}
 
 
+# Figure 20: what decides how many links wait
+
+
+def _waiting_tasks(scope: Scope) -> list[_Task]:
+    torus = _REACH["quick" if scope.name == "quick" else "full"].torus
+    return [partial(_waiting, case, torus) for case in cases(torus)]
+
+
+def _waiting(case: Case, torus: Torus) -> dict[str, Any]:
+    """Count the links that recursive doubling makes wait, on average over the placements of a case."""
+    call = Call(ranks=case.ranks or math.prod(torus), size_bytes=case.size_bytes, element_bytes=_ELEMENT_BYTES)
+    traces = [observe(DOUBLING, call, machine=machine(torus, keys), links=True) for keys in case.machine_changes()]
+    found = [shares(case, trace.link_uses, LINK_BYTES_PER_S) for trace in traces]
+    columns = {name: mean(each[name] for each in found) for name in found[0]}
+    of_all = [each["of_all"] for each in found]
+    return {
+        "torus": "x".join(map(str, torus)),
+        "varied": case.varied,
+        "value": case.value,
+        "size_bytes": case.size_bytes,
+        **columns,
+        "of_all_stderr": stdev(of_all) / math.sqrt(len(of_all)) if len(of_all) > 1 else 0.0,
+        "placements": len(found),
+        "time_s": mean(trace.simulation.time_s.mean for trace in traces),
+        "how": "simulated",
+    }
+
+
 _TASKS: Mapping[str, Callable[[Scope], Sequence[_Task]]] = {
     "bandwidth": _bandwidth_tasks,
     "breakdown": _breakdown_tasks,
@@ -383,6 +468,7 @@ _TASKS: Mapping[str, Callable[[Scope], Sequence[_Task]]] = {
     "beyond": _beyond_tasks,
     "ring": _ring_tasks,
     "check": _check_tasks,
+    "waiting": _waiting_tasks,
 }
 
 
@@ -407,6 +493,7 @@ STUDY = Study(
         Figure(17, "Bandwidth of 1 GiB: reduction 8 times as fast, 6 ports", "beyond", pictures.beyond),
         Figure(18, "What decides the ring: bandwidth of 1 GiB", "ring", pictures.rings),
         Figure(19, "Error of extrapolation, 1 GiB", "check", pictures.errors),
+        Figure(20, "What decides how many links wait, recursive doubling", "waiting", pictures.waited),
     ),
     scopes={
         "quick": Scope("quick", most_ranks_log2=9, points=5, trials=1),

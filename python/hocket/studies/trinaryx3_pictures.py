@@ -19,6 +19,7 @@ __all__ = [
     "over_model",
     "rings",
     "times",
+    "waited",
     "waiting",
 ]
 
@@ -142,6 +143,11 @@ def waiting(rows: Rows, title: str) -> alt.Chart:
     return _bars(rows, title, "waited_share", "share of all links", label)
 
 
+def waited(rows: Rows, title: str) -> alt.Chart:
+    """Draw the share of links that something waited for in each case."""
+    return _bars(rows, title, "of_all", "share of all links", lambda row: f"{row['varied']}: {row['value']}")
+
+
 def beyond(rows: Rows, title: str) -> alt.Chart:
     """Draw how near each comes to the bound."""
 
@@ -153,7 +159,7 @@ def beyond(rows: Rows, title: str) -> alt.Chart:
 
 def rings(rows: Rows, title: str) -> alt.Chart:
     """Draw the bandwidth of rings."""
-    return _bars(rows, title, "bandwidth_bytes_per_s", "2 N / T (B/s)", lambda row: str(row["case"]))
+    return _bars(rows, title, "bandwidth_bytes_per_s", "2 N / T (B/s)", lambda row: f"{row['torus']}, {row['case']}")
 
 
 def errors(rows: Rows, title: str) -> alt.Chart:
