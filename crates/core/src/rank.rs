@@ -237,8 +237,9 @@ impl<'r> Rank<'r> {
         polled
     }
 
+    #[inline]
     pub(crate) fn can_go_on(&self, path: Path) -> bool {
-        self.world().can_go_on(self.seat.rank.get(), path)
+        self.ground().host.can_go_on(self.seat.rank.get(), path)
     }
 
     pub(crate) fn wake(&self, path: Path) {

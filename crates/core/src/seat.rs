@@ -32,6 +32,8 @@ pub(crate) trait Host {
     /// most programs come in such pairs: one call for both, in which the kinds of the steps are known, is faster than two.
     fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair);
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
+    /// As [`World::can_go_on`]. Branches are asked for at every look at a program: in one call, not one for the world first.
+    fn can_go_on(&self, rank: usize, path: Path) -> bool;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
 
@@ -61,6 +63,10 @@ impl<W: World> Host for RefCell<W> {
             }
             None => State::Waits(ticket),
         }
+    }
+
+    fn can_go_on(&self, rank: usize, path: Path) -> bool {
+        self.borrow().can_go_on(rank, path)
     }
 
     fn world(&self) -> RefMut<'_, dyn World + '_> {

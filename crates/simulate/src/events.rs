@@ -935,6 +935,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         self.woken[rank].add(path);
     }
 
+    #[inline]
     fn can_go_on(&self, rank: usize, path: Path) -> bool {
         self.woken[rank].includes(path)
     }

@@ -368,6 +368,7 @@ impl<C: Clockwork> World for InTime<C> {
         self.clockwork.drop_ended();
     }
 
+    #[inline]
     fn can_go_on(&self, rank: usize, path: Path) -> bool {
         self.clockwork.can_go_on(rank, path)
     }
