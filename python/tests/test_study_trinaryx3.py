@@ -1,15 +1,19 @@
 """The study of Trinaryx3."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from hocket.parallel import ignore, workers
 from hocket.simulation import LinkUse
+from hocket.studies import trinaryx3
 from hocket.studies.study import Work
 from hocket.studies.trinaryx3 import (
     COPY_BYTES_PER_S,
+    GIB,
     LATENCY_S,
     OVERLAPPED,
     REDUCE_BYTES_PER_S,
@@ -59,6 +63,28 @@ def test_extrapolation_is_right_where_the_pipeline_is_long(algorithm: str) -> No
     assert how == "extrapolated from 921600 and 1228800 B"
     assert found == pytest.approx(simulated(run).time_s.mean, rel=0.01)
     assert measured(replace(run, size_bytes=4096), 100)[1] == "simulated"
+
+
+def test_full_simulates_a_gibibyte_as_a_whole_beside_what_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole: dict[str, set[Run]] = {}
+
+    def one_second_per_gib(run: Run) -> SimpleNamespace:
+        if run.size_bytes == GIB and run.torus == (48, 6, 32):
+            whole.setdefault(data, set()).add(run)
+        return SimpleNamespace(time_s=SimpleNamespace(mean=run.size_bytes / GIB))
+
+    monkeypatch.setattr(trinaryx3, "simulated", one_second_per_gib)
+    rows = {}
+    with ThreadPoolExecutor(1) as executor:
+        for data in ("bandwidth", "check"):
+            rows[data] = STUDY.compute(data, STUDY.scopes["full"], Work(executor, lambda: None))
+    assert {run.algorithm for run in whole["check"]} == {TRINARYX3, OVERLAPPED, RING}
+    assert whole["check"] < whole["bandwidth"]
+    assert {row["how"] for row in rows["bandwidth"] if row["size_bytes"] == GIB} == {"simulated"}
+    estimated = {row["algorithm"]: (row["from"].split()[0], row["error"]) for row in rows["check"]}
+    assert estimated["trinaryx3"] == ("extrapolated", pytest.approx(0, abs=1e-9))
+    formula_s = ring_s(GIB, 9216, reduce_bytes_per_s=REDUCE_BYTES_PER_S)
+    assert estimated["ring"] == ("formula", pytest.approx(formula_s - 1))
 
 
 def test_nothing_is_faster_than_the_bound() -> None:

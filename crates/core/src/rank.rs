@@ -237,14 +237,14 @@ impl<'r> Rank<'r> {
         polled
     }
 
+    #[inline]
     pub(crate) fn can_go_on(&self, path: Path) -> bool {
-        self.world().woken(self.seat.rank.get()).is_none_or(|woken| woken.includes(path))
+        self.ground().host.can_go_on(self.seat.rank.get(), path)
     }
 
-    /// The next of `count` branches of a `join` at `here`, from one on, that may be able to go on; `count` if there is none.
     #[inline]
     pub(crate) fn next_to_go_on(&self, here: Path, from: usize, count: usize) -> usize {
-        self.world().woken(self.seat.rank.get()).map_or(from, |woken| woken.next_branch(here, from, count))
+        self.ground().host.next_to_go_on(self.seat.rank.get(), here, from, count)
     }
 
     pub(crate) fn wake(&self, path: Path) {

@@ -32,6 +32,11 @@ pub(crate) trait Host {
     /// most programs come in such pairs: one call for both, in which the kinds of the steps are known, is faster than two.
     fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair);
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
+    /// Whether this branch of `rank`, or one further on, may be able to go on. Branches are asked for at every look at a
+    /// program: in one call, not one for the world first.
+    fn can_go_on(&self, rank: usize, path: Path) -> bool;
+    /// The next of `count` branches of a `join` at `here`, from one on, that may be able to go on; `count` if there is none.
+    fn next_to_go_on(&self, rank: usize, here: Path, from: usize, count: usize) -> usize;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
 
@@ -61,6 +66,14 @@ impl<W: World> Host for RefCell<W> {
             }
             None => State::Waits(ticket),
         }
+    }
+
+    fn can_go_on(&self, rank: usize, path: Path) -> bool {
+        self.borrow().woken(rank).is_none_or(|woken| woken.includes(path))
+    }
+
+    fn next_to_go_on(&self, rank: usize, here: Path, from: usize, count: usize) -> usize {
+        self.borrow().woken(rank).map_or(from, |woken| woken.next_branch(here, from, count))
     }
 
     fn world(&self) -> RefMut<'_, dyn World + '_> {

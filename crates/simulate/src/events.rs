@@ -919,6 +919,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         self.woken[rank].add(path);
     }
 
+    #[inline]
     fn woken(&self, rank: usize) -> Option<&Woken> {
         Some(&self.woken[rank])
     }

@@ -368,6 +368,7 @@ impl<C: Clockwork> World for InTime<C> {
         self.clockwork.drop_ended();
     }
 
+    #[inline]
     fn woken(&self, rank: usize) -> Option<&Woken> {
         self.clockwork.woken(rank)
     }

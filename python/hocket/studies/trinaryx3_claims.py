@@ -255,7 +255,13 @@ def _beyond_claims(rows: Rows) -> list[Claim]:
 
 
 def _check_claims(rows: Rows) -> list[Claim]:
-    worst = max(rows, key=lambda row: abs(float(row["error"])))
-    told = f"{worst['error']:+.2%}"
-    why = f"{worst['algorithm']}, 1 GiB simulated in full on {worst['torus']}, and {worst['from']}"
-    return [judge("Extrapolated times are right to 1 %", "-", told, abs(worst["error"]) < 0.01, why)]
+    estimates = {
+        "Extrapolated times are right to 1 %": [row for row in rows if row["from"] != "formula"],
+        "The formula of the ring is right to 1 %": _of(rows, **{"from": "formula"}),
+    }
+    claims = []
+    for claim, estimated in estimates.items():
+        worst = max(estimated, key=lambda row: abs(float(row["error"])))
+        why = f"{worst['algorithm']}, 1 GiB simulated in full on {worst['torus']}, and {worst['from']}"
+        claims.append(judge(claim, "-", f"{worst['error']:+.2%}", abs(worst["error"]) < 0.01, why))
+    return claims
