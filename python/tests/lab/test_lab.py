@@ -57,7 +57,8 @@ def test_links_carry_the_bytes_of_the_simulator(
             # MPI's headers, and the barriers between samples.
             assert 0 <= link["measured_bytes"] - link["simulated_bytes"] <= 0.05 * link["simulated_bytes"] + 30_000
         for point in found["points"]:
-            assert point["measured_s"] > 0.9 * point["simulated_s"], "faster than its links"
+            if point["algorithm"] == "ring":  # each step waits for the one before
+                assert point["measured_s"] > 0.9 * point["simulated_s"], "faster than its links"
 
 
 @pytest.mark.mpi
