@@ -48,9 +48,11 @@ HEADER_BYTES = 66
 """Ethernet 14, IP 20, TCP 20, time stamps 12."""
 FRAME_BYTES = 1514
 QUEUE_PACKETS = 8192
-"""More than the receive windows of 32 streams: no packet is dropped."""
-WINDOW_BYTES = 256 << 10
-"""What a stream may have under way."""
+"""More than anything under way: no packet is dropped."""
+BATCH_PACKETS = 16
+"""Packets that TCP hands on at a time. One by one, they take the processors longer than the links."""
+WINDOW_BYTES = 4 << 20
+"""What a stream may have under way: more than a message, so that acknowledgements behind data hold nothing up."""
 DATA_INTERFACE = "data0"
 CONTROL_INTERFACE = "control0"
 _BURST_BYTES = 4096
@@ -71,8 +73,8 @@ _SETTINGS = {
     "ipv6/conf/default/disable_ipv6": "1",
     "ipv4/tcp_slow_start_after_idle": "0",
     "ipv4/tcp_no_metrics_save": "1",
-    "ipv4/tcp_rmem": f"4096 131072 {WINDOW_BYTES}",
-    "ipv4/tcp_wmem": f"4096 131072 {WINDOW_BYTES}",
+    "ipv4/tcp_rmem": f"4096 {WINDOW_BYTES} {WINDOW_BYTES}",
+    "ipv4/tcp_wmem": f"4096 {WINDOW_BYTES} {WINDOW_BYTES}",
 }
 
 
@@ -248,7 +250,7 @@ def _furnish(lab: str, wiring: Wiring, vertex: int, rate_bytes_per_s: float) -> 
 
 def _furnish_cable(ns: Any, number: int, cable: Cable, vertex: int, rate_bytes_per_s: float) -> int:
     index = int(ns.link_lookup(ifname=f"c{number}")[0])
-    ns.link("set", index=index, gso_max_segs=1, state="up")
+    ns.link("set", index=index, gso_max_segs=BATCH_PACKETS, state="up")
     far = cable.link_from(vertex).target
     ns.neigh("add", dst=str(_FIRST_DATA + far), lladdr=_mac(number, far), ifindex=index, state="permanent")
     with _kernel("shaping (HTB, u32, pfifo)"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median, quantiles
 
@@ -12,10 +12,10 @@ from hocket.call import Call
 from hocket.lab.building import Sent
 from hocket.lab.laboratory import Lab
 from hocket.library import Algorithm
-from hocket.mpi.benchmark import Bench, call_of
-from hocket.simulation import observe
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of
+from hocket.simulation import Trace, observe
 
-__all__ = ["LEAST_ROUNDS", "Compared", "LinkLoad", "Point", "compared"]
+__all__ = ["LEAST_ROUNDS", "Compared", "LinkLoad", "Point", "compared", "expected"]
 
 LEAST_ROUNDS = 5
 """Samples of each algorithm: in a lab the network decides, and hardly differs from call to call."""
@@ -109,28 +109,53 @@ class Compared:
         return min(ratios), max(ratios)
 
 
+def expected(
+    lab: Lab, candidates: Iterable[Algorithm | None], call: Call, sizes_bytes: Iterable[int]
+) -> tuple[dict[tuple[str, int], Trace], dict[str, str]]:
+    """Simulate what is to be measured, on the machine as it is built.
+
+    Returns:
+        By algorithm and size what the simulator says; and for algorithms that it refuses the reason.
+    """
+    machine, sizes = lab.built, list(sizes_bytes)
+    found: dict[tuple[str, int], Trace] = {}
+    refused: dict[str, str] = {}
+    for algorithm in candidates:
+        if algorithm is None:
+            continue
+        try:
+            for size in sizes:
+                seen = observe(algorithm, call_of(algorithm, call, size), machine=machine, links=True)
+                found[algorithm.name, size] = seen
+        except Error as error:
+            refused[algorithm.name] = str(error)
+    return found, refused
+
+
 def compared(
-    lab: Lab, found: Bench, candidates: Sequence[Algorithm | None], call: Call, before: Mapping[int, Sent]
+    lab: Lab,
+    found: Bench,
+    simulated: Mapping[tuple[str, int], Trace],
+    refused: Mapping[str, str],
+    before: Mapping[int, Sent],
 ) -> Compared:
-    """Put what was measured beside what the simulator says of the machine as it is built.
+    """Put what was measured beside what the simulator says.
 
     Args:
         lab: The lab.
         found: The measurement.
-        candidates: The algorithms that were asked for.
-        call: Ranks, root and parameters.
+        simulated: What the simulator says, as of `expected`.
+        refused: The algorithms that it refuses.
         before: What had left by each link before.
 
     Raises:
-        Error: The machine has no room for the ranks, or only the MPI's own algorithm was measured.
+        Error: Only the MPI's own algorithm was measured.
     """
-    machine, algorithms = lab.built, {one.name: one for one in candidates if one is not None}
     points, loads = [], Counter[int]()
     for one in found.measurements:
-        algorithm = algorithms.get(one.algorithm)
-        if algorithm is None:
+        seen = simulated.get((one.algorithm, one.size_bytes))
+        if seen is None:
             continue
-        seen = observe(algorithm, call_of(algorithm, call, one.size_bytes), machine=machine, links=True)
         times_s = (one.median_s, one.low_s, one.high_s, seen.simulation.time_s.mean)
         measured_s, low_s, high_s, simulated_s = (float(lab.scale) * time_s for time_s in times_s)
         samples = len(one.samples_s)
@@ -139,9 +164,10 @@ def compared(
             loads[use.link] += round(use.bytes * one.made)
     if not points:
         raise Error("nothing to compare: no algorithm of the catalogue was measured")
-    not_measured = tuple(dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured))
-    links = () if None in candidates else _links(lab, loads, before)
-    return Compared(lab.summary, found.collective, found.ranks, found.mpi, tuple(points), links, not_measured)
+    not_measured = dict(refused) | {one.algorithm: one.sentence for one in found.not_measured}
+    links = () if NATIVE_NAME in found.algorithms else _links(lab, loads, before)
+    reasons = tuple(not_measured.items())
+    return Compared(lab.summary, found.collective, found.ranks, found.mpi, tuple(points), links, reasons)
 
 
 def _links(lab: Lab, loads: Mapping[int, int], before: Mapping[int, Sent]) -> tuple[LinkLoad, ...]:

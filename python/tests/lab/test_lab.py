@@ -78,6 +78,21 @@ def test_a_table_a_picture_and_times_of_the_machine(
 
 
 @pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
+def test_algorithms_that_the_machine_does_not_suit_are_left_out(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+) -> None:
+    machine = tmp_path / "star.toml"
+    machine.write_text(text(STAR))
+    found = compared(hocket_command, installation, machine, "allreduce", 8, "--algorithms ring,torus_bucket --json")
+    assert [point["algorithm"] for point in found.json["points"]] == ["ring"]
+    ((name, why),) = found.json["not_measured"]
+    assert name == "torus_bucket" and "but machine small is a crossbar" in why
+    only = compared(hocket_command, installation, machine, "allreduce", 8, "--algorithms torus_bucket")
+    assert (only.status, only.out) == (2, "") and why in only.err
+
+
+@pytest.mark.mpi
 def test_a_program_runs_in_a_lab_that_is_up(
     tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation, torus: Path, names: list[str]
 ) -> None:

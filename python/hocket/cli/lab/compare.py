@@ -10,12 +10,13 @@ from pathlib import Path
 import click
 
 from hocket import files
+from hocket._native import Error
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.bench import Asked, bench_options
 from hocket.cli.mpi.options import installation_options
 from hocket.cli.options import as_json_option, output_option, plot_option
 from hocket.cli.output import print_json, print_table
-from hocket.lab.comparing import LEAST_ROUNDS, Compared, Point, compared
+from hocket.lab.comparing import LEAST_ROUNDS, Compared, Point, compared, expected
 from hocket.machine import Machine
 from hocket.plot import encode
 from hocket.units import format_bytes, format_time
@@ -45,9 +46,13 @@ def compare(
     """
     with in_lab(name, machine, scale) as lab:
         asked = replace(asked, call=lab.call(asked.call))
+        simulated, refused = expected(lab, asked.candidates, asked.call, asked.sizes_bytes)
+        accepted = tuple(one for one in asked.candidates if one is None or one.name not in refused)
+        if not any(accepted):
+            raise Error(next(iter(refused.values())))
         before = lab.sent()
-        found = asked.measure(launcher=lab.command, least_rounds=LEAST_ROUNDS)
-        what = compared(lab, found, asked.candidates, asked.call, before)
+        found = replace(asked, candidates=accepted).measure(launcher=lab.command, least_rounds=LEAST_ROUNDS)
+        what = compared(lab, found, simulated, refused, before)
     if plot is not None:
         from hocket.lab.pictures import compared_chart
 
