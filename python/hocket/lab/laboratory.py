@@ -244,7 +244,10 @@ def temporary(
     machine: Machine, scale: Fraction = Fraction(1), on_done: Callable[[], object] = lambda: None
 ) -> Iterator[Lab]:
     """Build a lab for as long as something runs, and remove it then."""
-    lab = Lab.up(f"of-{os.getpid()}", machine, scale, on_done)
+    building.check_host()
+    name = f"of-{os.getpid()}"
+    down(name)  # what a killed process of the same number left
+    lab = Lab.up(name, machine, scale, on_done)
     try:
         yield lab
     finally:

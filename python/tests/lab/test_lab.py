@@ -22,9 +22,12 @@ from .conftest import STAR, TORUS, text
 COMPARE = "lab compare {collective} -n {ranks} --machine {machine} --sizes {size} --time-limit 0 --mpicc {mpicc}"
 
 
-def left() -> list[str]:
-    """What labs leave behind: their names, whatever is left of them."""
-    return [name for name in labs() if name.startswith(("of-", "test-"))]
+BEFORE = set(labs())
+
+
+def left() -> set[str]:
+    """The labs that tests have left behind: their names, whatever is left of them."""
+    return set(labs()) - BEFORE
 
 
 def compared(
@@ -115,10 +118,10 @@ def test_a_program_runs_in_a_lab_that_is_up(
     status = {lab["name"]: lab for lab in hocket_command("lab status --json").json}
     assert status[first]["processes"] == 0 and status[second]["what"].startswith("small, 9 nodes")
     assert hocket_command(f"lab down {first}").out == f"lab {first}: removed\n"
-    assert left() == [second]
+    assert left() == {second}
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_nothing_is_left_of_a_command_that_is_ended(
     hocket_command: Callable[..., Ran], installation: Installation, torus: Path, names: list[str], kind: signal.Signals
 ) -> None:

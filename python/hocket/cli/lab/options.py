@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
@@ -63,12 +65,14 @@ def building(machine: Machine) -> Iterator[Callable[[], object]]:
 
 @contextmanager
 def in_lab(name: str, machine: Machine | None, scale: Fraction) -> Iterator[Lab]:
-    """Find the lab that is up, or build one of a machine for as long as the command runs."""
+    """Find the lab that is up, or build one of a machine for as long as the command runs, however it ends."""
     if machine is None:
         if scale != 1:
             raise click.UsageError("--scale is for --machine: a lab that is up has its own")
         yield Lab.find(name)
         return
+    for kind in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(kind, lambda number, _: sys.exit(128 + number))
     with ExitStack() as stack:
         with building(machine) as on_done:
             lab = stack.enter_context(temporary(machine, scale, on_done))
