@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -64,6 +65,23 @@ def building(machine: Machine) -> Iterator[Callable[[], object]]:
 
 
 @contextmanager
+def _ends_by_exit() -> Iterator[None]:
+    """Leave by way of what is to be removed when the process is told to end; its children end at once."""
+    process = os.getpid()
+
+    def end(kind: int, frame: object) -> None:
+        leave = sys.exit if os.getpid() == process else os._exit
+        leave(128 + kind)
+
+    before = {kind: signal.signal(kind, end) for kind in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+@contextmanager
 def in_lab(name: str, machine: Machine | None, scale: Fraction) -> Iterator[Lab]:
     """Find the lab that is up, or build one of a machine for as long as the command runs, however it ends."""
     if machine is None:
@@ -71,9 +89,8 @@ def in_lab(name: str, machine: Machine | None, scale: Fraction) -> Iterator[Lab]
             raise click.UsageError("--scale is for --machine: a lab that is up has its own")
         yield Lab.find(name)
         return
-    for kind in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(kind, lambda number, _: sys.exit(128 + number))
     with ExitStack() as stack:
+        stack.enter_context(_ends_by_exit())
         with building(machine) as on_done:
             lab = stack.enter_context(temporary(machine, scale, on_done))
         yield lab
