@@ -50,7 +50,7 @@ FRAME_BYTES = 1514
 QUEUE_PACKETS = 8192
 """More than anything under way: no packet is dropped."""
 BATCH_PACKETS = 4
-"""Packets that TCP hands on at a time. One by one they take the processors long; many at once pass an idle link for nothing."""
+"""Packets that TCP hands on at a time. One by one, processors take long over them; many pass an idle link at once."""
 WINDOW_BYTES = 4 << 20
 """What a stream may have under way: more than a message, so that acknowledgements behind data hold nothing up."""
 DATA_INTERFACE = "data0"

@@ -70,8 +70,9 @@ def _ends_by_exit() -> Iterator[None]:
     process = os.getpid()
 
     def end(kind: int, frame: object) -> None:
-        leave = sys.exit if os.getpid() == process else os._exit
-        leave(128 + kind)
+        if os.getpid() != process:
+            os._exit(128 + kind)
+        sys.exit(128 + kind)
 
     before = {kind: signal.signal(kind, end) for kind in (signal.SIGTERM, signal.SIGHUP)}
     try:
