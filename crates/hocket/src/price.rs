@@ -16,13 +16,14 @@ pub struct Predicted {
     pub is_exact: bool,
 }
 
-/// Evaluates the formulas of `entry`, without noise; none when the platform is not a Hockney network with rendezvous.
+/// Evaluates the formulas of `entry`, without noise; none when the platform is not a Hockney network with rendezvous and one
+/// cost for all messages.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option<Predicted>> {
     let NetworkModel::Hockney(network) = &platform.network else { return Ok(None) };
-    if network.is_eager || platform.node.copy_s_per_byte > 0.0 {
+    if network.is_eager || network.local.is_some() || platform.node.copy_s_per_byte > 0.0 {
         return Ok(None);
     }
     let cost = Cost::parse(entry.about.cost)?;
@@ -35,8 +36,8 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     let price = |elements: usize| Price {
         ranks: call.ranks,
         size_bytes: (elements * call.element_bytes) as f64,
-        alpha_s: network.alpha_s,
-        beta_s: network.beta_s_per_byte,
+        alpha_s: network.between.alpha_s,
+        beta_s: network.between.beta_s_per_byte,
         gamma_s: platform.node.reduce_s_per_byte,
         overhead_s: network.send_overhead_s,
         wanted_ports,

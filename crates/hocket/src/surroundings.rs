@@ -18,16 +18,15 @@ pub fn surroundings(machine: &Machine, platform: &Platform) -> Result<Surroundin
 fn messages(machine: &Machine, platform: &Platform) -> Result<Messages> {
     match &platform.network {
         NetworkModel::Hockney(network) => {
-            let (latency_s, bytes_per_s) = (network.alpha_s, machine.network.bytes_per_s("bandwidth")?);
+            let (latency_s, bytes_per_s) = (network.between.alpha_s, machine.network.bytes_per_s("bandwidth")?);
             Ok(Messages {
                 transfer_s: Arc::new(move |bytes| latency_s + bytes as f64 / bytes_per_s),
                 overhead_s: network.send_overhead_s.unwrap_or(0.0),
             })
         }
         NetworkModel::Loggp(network) => {
-            let (latency_s, overhead_s, gap_s_per_byte) = (network.L, network.o, network.G);
-            let transfer_s =
-                move |bytes: u64| latency_s + 2.0 * overhead_s + bytes.saturating_sub(1) as f64 * gap_s_per_byte;
+            let (level, overhead_s) = (network.between.clone(), network.between.of(0.0).o[0]);
+            let transfer_s = move |bytes: u64| level.of(bytes as f64).time_s(bytes as f64);
             Ok(Messages { transfer_s: Arc::new(transfer_s), overhead_s })
         }
         other => {

@@ -21,7 +21,8 @@ const MOST_FILE_BYTES: u64 = 1 << 28;
 pub enum Value {
     Count(u64),
     Number(f64),
-    Numbers(Vec<usize>),
+    Counts(Vec<usize>),
+    Numbers(Vec<f64>),
     Text(String),
     Texts(Vec<String>),
 }
@@ -136,6 +137,22 @@ impl Section {
         self.optional_number(key, "_s", units::parse_time_s)
     }
 
+    /// A plain number of at least `least`, or that when the key is absent.
+    ///
+    /// # Errors
+    /// Not such a number.
+    pub fn number_from(&self, key: &str, least: f64) -> Result<f64> {
+        if !self.contains(key) {
+            self.take(key);
+            return Ok(least);
+        }
+        let number = self.number(key)?;
+        if number < least {
+            return Err(self.reject(key, &format!("a number of at least {least}")));
+        }
+        Ok(number)
+    }
+
     /// A plain number.
     ///
     /// # Errors
@@ -198,6 +215,56 @@ impl Section {
     /// Not a rate.
     pub fn optional_bytes_per_s(&self, key: &str) -> Result<Option<f64>> {
         self.optional_number(key, "_bytes_per_s", units::parse_bytes_per_s)
+    }
+
+    /// Times in seconds, one for each of so many ranges: a list, or one time for all; none when the key is absent.
+    ///
+    /// # Errors
+    /// Not times, or not as many.
+    pub fn optional_times_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
+        self.optional_ranged(key, "_s", ranges, units::parse_time_s)
+    }
+
+    /// As [`Section::optional_times_s`], times per byte in seconds.
+    ///
+    /// # Errors
+    /// Not times per byte, or not as many.
+    pub fn optional_times_per_byte_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
+        self.optional_ranged(key, "_s_per_byte", ranges, units::parse_time_per_byte_s)
+    }
+
+    fn optional_ranged(
+        &self,
+        key: &str,
+        unit: &str,
+        ranges: usize,
+        parse: fn(&str) -> Result<f64>,
+    ) -> Result<Option<Vec<f64>>> {
+        if !self.table.get(key).is_some_and(Item::is_array) {
+            return Ok(self.optional_number(key, unit, parse)?.map(|number| vec![number; ranges]));
+        }
+        let numbers = self.read_list(key, parse)?;
+        if numbers.len() != ranges {
+            return Err(self.reject(key, &format!("a text, or a list of {ranges}, one for each range")));
+        }
+        self.note(key, unit, Value::Numbers(numbers.clone()));
+        Ok(Some(numbers))
+    }
+
+    /// Where ranges of sizes begin, in bytes: 0, and larger and larger ones; only 0 when the key is absent.
+    ///
+    /// # Errors
+    /// Not such a list.
+    pub fn ranges_bytes(&self, key: &str) -> Result<Vec<u64>> {
+        let starts = self.read_list(key, units::parse_bytes)?;
+        if starts.is_empty() && !self.contains(key) {
+            return Ok(vec![0]);
+        }
+        if starts.first() != Some(&0) || !starts.is_sorted_by(|a, b| a < b) {
+            return Err(self.reject(key, "a list of sizes that begins with \"0 B\" and rises"));
+        }
+        self.note(key, "_bytes", Value::Counts(starts.iter().map(|start| *start as usize).collect()));
+        Ok(starts)
     }
 
     /// A size in bytes, or none when the key is absent.
@@ -268,7 +335,7 @@ impl Section {
         let numbers = |list: &toml_edit::Array| list.iter().map(|value| whole_value(value.as_integer())).collect();
         let found: Option<Vec<usize>> = item.as_array().and_then(numbers);
         let found = found.ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))?;
-        self.note(key, "", Value::Numbers(found.clone()));
+        self.note(key, "", Value::Counts(found.clone()));
         Ok(Some(found))
     }
 
@@ -292,10 +359,18 @@ impl Section {
     /// # Errors
     /// Something else, or a text that cannot be read.
     pub fn optional_list<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
+        let found = self.read_list(key, read)?;
+        if let Some(list) = self.table.get(key).and_then(Item::as_array) {
+            let texts = list.iter().filter_map(|value| value.as_str()).map(str::to_owned);
+            self.note(key, "", Value::Texts(texts.collect()));
+        }
+        Ok(found)
+    }
+
+    fn read_list<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
         let Some(item) = self.take(key) else { return Ok(Vec::new()) };
         let texts: Option<Vec<_>> = item.as_array().and_then(|list| list.iter().map(|value| value.as_str()).collect());
         let texts = texts.ok_or_else(|| self.refuse(key, item, "a list of texts in quotes"))?;
-        self.note(key, "", Value::Texts(texts.iter().map(|text| (*text).to_owned()).collect()));
         texts.into_iter().map(|text| read(text).map_err(|e| e.at(self.place(key, item)))).collect()
     }
 

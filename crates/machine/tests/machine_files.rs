@@ -60,7 +60,7 @@ fn what_was_read_is_told_by_full_keys_in_si_units() {
         ("network.L_s", Value::Number(1e-6)),
         ("network.S_bytes", Value::Count(4096)),
         ("network.c", Value::Count(4)),
-        ("network.d", Value::Numbers(vec![2, 3])),
+        ("network.d", Value::Counts(vec![2, 3])),
         ("network.k", text("b")),
         ("network.t", Value::Texts(vec!["y".to_owned(), "z".to_owned()])),
         ("network.u", text("unlimited")),

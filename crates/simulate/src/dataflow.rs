@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
 use crate::in_time::{Arrival, Begun, Clockwork, InTime, Sending, kept_bytes};
-use crate::network::{Departure, Network};
+use crate::network::{Departure, Network, Parcel};
 use crate::ports::Usage;
 use crate::{Node, Options, Outcome, bytes, interrupted};
 
@@ -214,6 +214,7 @@ const WAITING_FOR_PORTS: &str = "a node may have more messages to send or to rec
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     pub fn new(call: &Call, network: &'a N, timing: T, order: Order, options: Options<'a>) -> Self {
         let start = timing.start();
+        let has_shared_ports = network.ports().is_some() && network.ranks_per_node().is_some();
         Self {
             network,
             ranks: (0..call.ranks).map(|_| State::new(network.idle(start))).collect(),
@@ -224,7 +225,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             element_bytes: call.element_bytes,
             running: usize::MAX,
             deferred: None,
-            refusal: None,
+            refusal: has_shared_ports.then(|| Failure::Inapplicable(WAITING_FOR_PORTS.to_owned())),
             has_stopped: false,
             resumes: 0,
             operations: 0,
@@ -241,8 +242,10 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    fn bytes(&self, len: usize) -> f64 {
-        bytes(len, self.element_bytes)
+    #[inline(always)]
+    fn parcel(&self, from: usize, to: usize, len: usize) -> Parcel {
+        let local_ranks = self.network.local_ranks([from, to], self.ranks.len());
+        Parcel { bytes: bytes(len, self.element_bytes), local_ranks }
     }
 
     fn refuse(&mut self, why: &str) {
@@ -347,10 +350,10 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     /// Receives a message that is at `rank` and asked for at `ready`. Returns the time at which that is done.
-    fn accept(&mut self, rank: usize, ready: T::Clock, len: usize) -> T::Clock {
+    fn accept(&mut self, rank: usize, ready: T::Clock, Received { source, len }: Received) -> T::Clock {
         self.meet_arrived(rank, ready);
-        let bytes = self.bytes(len);
-        self.network.accept(&mut self.ranks[rank].busy, ready, bytes)
+        let message = self.parcel(source as usize, rank, len);
+        self.network.accept(&mut self.ranks[rank].busy, ready, message)
     }
 
     /// The time at which a message that left `sender` is at its receiver.
@@ -365,15 +368,15 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     fn finish(&mut self, rank: usize, slot: u32, ready: T::Clock, received: Received) {
-        let end = self.accept(rank, ready, received.len);
+        let end = self.accept(rank, ready, received);
         self.outcomes.fill(slot, (end, received));
         self.ready.push(rank);
     }
 
     /// Both sides of a rendezvous are ready: the message leaves.
-    fn transfer(&mut self, sender: usize, request: T::Clock, posted: T::Clock, len: usize) -> Departure<T::Clock> {
-        let (start, bytes) = (self.network.grant(request.max(posted)), self.bytes(len));
-        let departure = self.network.inject(&mut self.ranks[sender].busy, start, bytes);
+    fn transfer(&mut self, sender: usize, request: T::Clock, posted: T::Clock, message: Parcel) -> Departure<T::Clock> {
+        let start = self.network.grant(request.max(posted), message);
+        let departure = self.network.inject(&mut self.ranks[sender].busy, start, message);
         self.hold_sending(sender, request, &departure);
         departure
     }
@@ -470,25 +473,25 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank as u32, len };
-        let is_eager = mode != Mode::Synchronous && self.network.is_eager(self.bytes(len));
+        let parcel = self.parcel(rank, to, len);
+        let is_eager = mode != Mode::Synchronous && self.network.is_eager(parcel);
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");
         }
         let posted = self.mailboxes.take_receive(to, rank as u32, tag);
         if !is_eager && posted.is_none() {
             let slot = self.outcomes.open();
-            let request = self.network.request(now);
+            let request = self.network.request(now, parcel);
             let message = Message { len, start: request, time: request, rendezvous: Some(slot) };
             self.mailboxes.hold(to, rank as u32, tag, message);
             self.ready.call(to);
             return Begun::Waits(slot);
         }
         let departure = match &posted {
-            Some(posted) if !is_eager => self.transfer(rank, self.network.request(now), posted.time, len),
+            Some(posted) if !is_eager => self.transfer(rank, self.network.request(now, parcel), posted.time, parcel),
             _ => {
                 self.meet_issued(rank, now);
-                let bytes = self.bytes(len);
-                let departure = self.network.inject(&mut self.ranks[rank].busy, now, bytes);
+                let departure = self.network.inject(&mut self.ranks[rank].busy, now, parcel);
                 self.hold_sending(rank, now, &departure);
                 departure
             }
@@ -532,7 +535,8 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let (issued, start, arrival) = match message.rendezvous {
             None => (message.start, message.start, message.time),
             Some(slot) => {
-                let departure = self.transfer(source as usize, message.time, now, message.len);
+                let departure =
+                    self.transfer(source as usize, message.time, now, self.parcel(source as usize, rank, message.len));
                 let done = (departure.sender_done, received);
                 self.outcomes.fill(slot, done);
                 self.ready.push(source as usize);
@@ -546,7 +550,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             self.deferred = Some(Deferred { slot, ready, received });
             return Begun::Waits(slot);
         }
-        Begun::Done((self.accept(rank, ready, message.len), received))
+        Begun::Done((self.accept(rank, ready, received), received))
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ use hocket_core::{
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Sending, kept_bytes};
-use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Switching, Traffic};
+use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Parcel, Switching, Traffic};
 use crate::ports::{Asking, Queues};
 use crate::timetable::{Event, Timetable};
 use crate::{Node, Options, Outcome, bytes, interrupted};
@@ -189,6 +189,8 @@ pub struct Events<'a, N: Network> {
     circuits: Option<usize>,
     /// Messages that wait for ports, where these are limited.
     queues: Option<Queues>,
+    /// How many successive ranks share these.
+    ranks_per_node: u32,
     /// Messages issued so far.
     issued: u64,
     /// Room for the messages that get their ports.
@@ -328,6 +330,7 @@ impl<'a, N: Network> Events<'a, N> {
     pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
         let mut traffic = network.shared().map(|shared| shared.traffic());
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
+        let ranks_per_node = network.ranks_per_node().unwrap_or(1);
         Self {
             network,
             traffic,
@@ -350,7 +353,8 @@ impl<'a, N: Network> Events<'a, N> {
             failure: None,
             progress: Vec::new(),
             circuits,
-            queues: network.ports().map(|ports| Queues::new(call.ranks, ports)),
+            queues: network.ports().map(|ports| Queues::new(call.ranks.div_ceil(ranks_per_node), ports)),
+            ranks_per_node: ranks_per_node as u32,
             issued: 0,
             starting: Vec::new(),
             is_deciding: false,
@@ -360,6 +364,12 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn bytes(&self, len: usize) -> f64 {
         bytes(len, self.element_bytes)
+    }
+
+    #[inline(always)]
+    fn parcel(&self, from: u32, to: u32, len: usize) -> Parcel {
+        let local_ranks = self.network.local_ranks([from as usize, to as usize], self.nodes.len());
+        Parcel { bytes: self.bytes(len), local_ranks }
     }
 
     #[inline(always)]
@@ -457,8 +467,8 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message is there for its receive.
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
-        let (now_s, bytes) = (self.agenda.now_s, self.bytes(len));
-        let end = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), bytes);
+        let (now_s, message) = (self.agenda.now_s, self.parcel(from, rank, len));
+        let end = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), message);
         if end.time_s == now_s {
             self.complete(rank, slot, (from, len));
         } else {
@@ -491,7 +501,8 @@ impl<'a, N: Network> Events<'a, N> {
         let Envelope { from, to, number, .. } = envelope;
         let flight = self.flights.add(Flying::new(envelope, now_s, Some(sender_slot), None));
         if let Some(queues) = &mut self.queues {
-            queues.ask(Asking { from, to, number, flight });
+            let [from_node, to_node] = [from, to].map(|rank| rank / self.ranks_per_node);
+            queues.ask(Asking { from: from_node, to: to_node, number, flight });
         }
         self.decide_later(now_s);
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
@@ -500,8 +511,8 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message that has its ports starts.
     fn start(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, to, len, position, .. }, sender_slot, .. } = *self.flights.get(flight);
-        let bytes = self.bytes(len);
-        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), bytes);
+        let message = self.parcel(from, to, len);
+        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
         let (sent_s, sender_done_s) = (now_s + departure.transfer_s, departure.sender_done.time_s);
         if sender_done_s != sent_s {
             self.flights.get_mut(flight).sender_slot = None;
@@ -521,7 +532,7 @@ impl<'a, N: Network> Events<'a, N> {
             self.complete(from, slot, (from, len));
         }
         if let Some(queues) = &mut self.queues {
-            queues.sent(from);
+            queues.sent(from / self.ranks_per_node);
             self.decide_later(now_s);
         }
     }
@@ -529,14 +540,15 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message leaves its sender at `now_s` or as soon after as it can.
     #[inline(always)]
     fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
-        if self.queues.is_some() {
+        let Envelope { from, to, len, position, is_posted, .. } = envelope;
+        let message = self.parcel(from, to, len);
+        let is_local = message.local_ranks > 0;
+        if self.queues.is_some() && !is_local {
             return self.ask(now_s, sender_slot, envelope);
         }
-        let Envelope { from, to, len, position, is_posted, .. } = envelope;
-        let bytes = self.bytes(len);
-        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), bytes);
+        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
         let complete = Action::Complete { rank: from, slot: sender_slot, from, len };
-        if self.traffic.is_none() {
+        if self.traffic.is_none() || is_local {
             self.at(departure.sender_done.time_s, complete);
             let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
             let time_s = self.trial.pass(passage, departure.start).time_s;
@@ -695,7 +707,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
         if let Some(queues) = &mut self.queues {
-            queues.received(to);
+            queues.received(to / self.ranks_per_node);
             self.decide_later(now_s);
         }
         if let Some(slot) = receiver_slot {
@@ -729,7 +741,8 @@ impl<'a, N: Network> Events<'a, N> {
                 let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
                 let granted = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
                 let flight = self.flights.add(granted);
-                self.at(self.network.grant(now.max(time_s)), Action::Inject { flight });
+                let message = self.parcel(from, to, len);
+                self.at(self.network.grant(now.max(time_s), message), Action::Inject { flight });
             }
         }
     }
@@ -835,11 +848,12 @@ impl<N: Network> Clockwork for Events<'_, N> {
         self.issued += 1;
         let envelope = Envelope { from, to, len, position: now.position(), number, gap_packets, is_posted };
         let now = now.time_s;
-        let message = if mode != Mode::Synchronous && self.network.is_eager(self.bytes(len)) {
+        let parcel = self.parcel(from, to, len);
+        let message = if mode != Mode::Synchronous && self.network.is_eager(parcel) {
             self.inject(now, slot, envelope)
         } else {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
-            Message { envelope, time_s: self.network.request(now), state: State::Rendezvous(sender_slot) }
+            Message { envelope, time_s: self.network.request(now, parcel), state: State::Rendezvous(sender_slot) }
         };
         let mailboxes = &mut self.mailboxes;
         let to = to as usize;

@@ -27,7 +27,7 @@ fn hockney(protocol: &str) -> Platform {
 }
 
 /// Networks without contention but for ports, and the keys of their nodes.
-const APART: [(&str, &str); 8] = [
+const APART: [(&str, &str); 11] = [
     ("protocol = \"eager\"", UNLIMITED),
     ("protocol = \"eager\"", "ports = 1"),
     ("protocol = \"eager\"", "ports = 2"),
@@ -35,13 +35,22 @@ const APART: [(&str, &str); 8] = [
     ("", "ports = 1"),
     ("send_overhead = \"0.5 us\"", UNLIMITED),
     ("send_overhead = \"0.5 us\"", "ports = 1"),
+    (LOCAL, UNLIMITED),
+    (LOCAL, "ports = 2"),
     (LOGGP, ""),
+    (LOGGP_LOCAL, ""),
 ];
+
+/// Two ranks on a node, within which messages are faster.
+const LOCAL: &str = "ranks_per_node = 2\nlocal.latency = \"0.3 us\"\nlocal.bandwidth = \"5 GB/s\"";
+const LOGGP_LOCAL: &str = "model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"\n\
+                           ranks_per_node = 2\nlocal.L = \"0.3 us\"\nlocal.o_send = \"1 us\"\nlocal.o_receive = \"2 us\"\n\
+                           local.G = \"0.5 ns/B\"\nlocal.both_ways = 1.7";
 
 /// One of them, with noise or without.
 fn apart(number: usize, noise: &str) -> Platform {
     let (keys, node) = APART[number];
-    let network = if keys == LOGGP { LOGGP.to_owned() } else { format!("{HOCKNEY}\n{keys}") };
+    let network = if keys.starts_with("model") { keys.to_owned() } else { format!("{HOCKNEY}\n{keys}") };
     platform_of_nodes(&format!("{network}\n{noise}"), node)
 }
 

@@ -127,3 +127,70 @@ fn rendezvous_in_loggp_is_left_to_the_events_engine() {
     let refusal = run(Engine::Dataflow).unwrap_err().to_string();
     assert!(refusal.starts_with("the dataflow engine does not apply: a rendezvous occupies"), "{refusal}");
 }
+
+#[test]
+fn each_range_of_sizes_has_parameters_of_its_own() {
+    let ranges = "from = [\"0 B\", \"1000 B\"]\nO = [\"0 ns/B\", \"2 ns/B\"]";
+    assert_close(time_s(Collective::Broadcast, "binomial", 2, 999, ranges), exchange(999.0));
+    // O + L + m O, and O + m O at the receiver, for m = 999.
+    assert_close(time_s(Collective::Broadcast, "binomial", 2, 1000, ranges), O + L + 999.0 * 2e-9 + O + 999.0 * 2e-9);
+}
+
+#[test]
+fn sender_and_receiver_have_overheads_of_their_own() {
+    let platform = |more: &str| {
+        let text = format!("name = \"test\"\n[network]\nmodel = \"loggp\"\nL = \"5 us\"\n{more}");
+        Platform::new(&Machine::parse(&text, "test.toml").unwrap())
+    };
+    let entry = find(Collective::Broadcast, "linear").unwrap();
+    let call = entry.accept(&Call::new(Collective::Broadcast, 3, 8), &[]).unwrap();
+    let apart = platform("o_send = \"2 us\"\no_receive = \"0.5 us\"").unwrap();
+    // The second message leaves at 2 us: 2 + 2 + 5 + 0.5 us.
+    assert_close(hocket::simulate(entry, &call, &apart, Options::default()).unwrap().time_s(), 9.5e-6);
+    for (keys, message) in [
+        ("o = \"1 us\"\no_send = \"2 us\"", "network.o_send: got \"2 us\", expected none beside o, which is for both"),
+        ("o_send = \"2 us\"", "network.o is missing, expected a time such as \"1 us\", or o_send and o_receive"),
+        ("o = \"1 us\"\nfrom = [\"1 B\"]", "expected a list of sizes that begins with \"0 B\" and rises"),
+        ("o = [\"1 us\"]\nfrom = [\"0 B\", \"1 B\"]", "expected a text, or a list of 2, one for each range"),
+        ("o = \"1 us\"\nboth_ways = 0.5", "expected a number of at least 1"),
+        ("o = \"1 us\"\nlocal.L = \"1 us\"", "network.local.o is missing"),
+        ("o = \"1 us\"\nlocal.L = \"1 us\"\nlocal.o = \"1 us\"\nlocal.x = 1", "network.local.x: unknown key"),
+        ("o = \"1 us\"\nmemory_bandwidth = \"1 GB/s\"", "network.memory_bandwidth: unknown key"),
+    ] {
+        let Err(refusal) = platform(keys) else { panic!("{keys} is taken") };
+        assert!(refusal.to_string().contains(message), "{refusal}");
+    }
+}
+
+#[test]
+fn both_ways_at_once_take_longer() {
+    // P = 2, n = 1001, m G = 1 us: both send at 0, and the interface, held up by 0.7 us, has taken the message in at 1.7 us
+    // instead of 1 us; but it is there at O + L + m G only, so that nothing is seen of it with this L; and with n = 20001
+    // 34 us instead of 20 us.
+    let both = "both_ways = 1.7";
+    let two_way = |size| time_s(Collective::Allgather, "ring", 2, size, both);
+    assert_close(two_way(1001), exchange(1001.0));
+    assert_close(two_way(20_001), 1.7 * 20e-6 + O);
+    assert_close(time_s(Collective::Broadcast, "binomial", 2, 20_001, both), exchange(20_001.0));
+}
+
+#[test]
+fn request_and_answer_can_have_times_of_their_own() {
+    let keys = "S = \"100 B\"\nrequest = \"1 us\"\nanswer = \"0 s\"";
+    assert_close(time_s(Collective::Broadcast, "binomial", 2, 1001, keys), 1e-6 + exchange(1001.0));
+}
+
+#[test]
+fn messages_within_a_node_have_parameters_of_their_own() {
+    let local = |ranks: usize, size: usize, more: &str| {
+        let keys =
+            format!("ranks_per_node = 2\nlocal.L = \"1 us\"\nlocal.o = \"0.5 us\"\nlocal.G = \"2 ns/B\"\n{more}");
+        time_s(Collective::Broadcast, "chain", ranks, size, &keys)
+    };
+    let within = |per_byte: f64| 0.5e-6 + 1e-6 + 1000.0 * per_byte + 0.5e-6;
+    assert_close(local(2, 1001, ""), within(2e-9));
+    assert_close(local(4, 1001, ""), within(2e-9) + exchange(1001.0) + within(2e-9));
+    // Two ranks share 0.25 GB/s: 8 ns/B for each; rank 2 is alone on its node.
+    assert_close(local(3, 1001, "local.memory_bandwidth = \"0.25 GB/s\""), within(8e-9) + exchange(1001.0));
+    assert_close(local(2, 1001, "local.memory_bandwidth = \"2 GB/s\""), within(2e-9));
+}

@@ -6,7 +6,8 @@ use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 use serde::Serialize;
 
-use super::{Departure, Network};
+use super::loggp::{Busy, Level};
+use super::{Departure, Network, Parcel, local};
 use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
@@ -16,7 +17,8 @@ use crate::clock::Clock;
 /// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `software_latency` (0 when absent): how
 /// long the processor is busy before a message leaves; `ports` (1 when absent): messages that a node can send, and as
 /// many that it can receive, at a time. A processor does one thing at a time: it sends, reduces, copies and computes
-/// in the order in which it is asked.
+/// in the order in which it is asked. `[network.local]`: costs of messages within a node, as those of `loggp`; without it
+/// they use no link and take no time but for the processor's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
     /// Nodes, links and routes.
@@ -29,6 +31,8 @@ pub struct Fabric {
     pub software_latency_s: f64,
     /// `ports` of each node.
     pub ports: usize,
+    /// The costs of messages within a node, if they have any.
+    pub local: Option<Level>,
 }
 
 /// Ports of a node, at most: routers keep room for each.
@@ -54,6 +58,7 @@ impl Fabric {
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
             software_latency_s: node.time_s_or("software_latency", 0.0)?,
             ports: node.count_up_to("ports", 1, MOST_PORTS)?,
+            local: local::costs(network, Level::read_local)?,
         })
     }
 
@@ -147,48 +152,65 @@ pub trait Shared: Sync {
 /// Such a network, as the engines see it.
 pub(super) struct Meeting<'a>(pub &'a dyn Shared);
 
+impl Meeting<'_> {
+    /// The costs of a message within a node, if it is one.
+    fn local(&self, message: Parcel) -> Option<&Level> {
+        self.0.fabric().local.as_ref().filter(|_| message.local_ranks > 0)
+    }
+}
+
 impl Network for Meeting<'_> {
-    /// The time at which the processor is free.
-    type Node<T: Clock> = T;
+    type Node<T: Clock> = Busy<T>;
     const NODE_HAS_STATE: bool = true;
     const MESSAGES_MEET: bool = true;
 
-    fn idle<T: Clock>(&self, start: T) -> T {
-        start
+    fn idle<T: Clock>(&self, start: T) -> Busy<T> {
+        Busy::idle(start)
     }
 
     fn shared(&self) -> Option<&dyn Shared> {
         Some(self.0)
     }
 
+    fn local_ranks(&self, [from, to]: [usize; 2], ranks: usize) -> usize {
+        let Fabric { local, placement, .. } = self.0.fabric();
+        if local.is_none() || placement.node_of(from) != placement.node_of(to) {
+            return 0;
+        }
+        let on_node = placement.ranks_on(placement.node_of(from));
+        on_node.end.min(ranks) - on_node.start
+    }
+
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
         self.0.bound(demanded)
     }
 
-    fn is_eager(&self, _bytes: f64) -> bool {
-        self.0.fabric().is_eager
+    fn is_eager(&self, message: Parcel) -> bool {
+        self.local(message).map_or(self.0.fabric().is_eager, |level| level.is_eager(message.bytes))
     }
 
-    fn request<T: Clock>(&self, now: T) -> T {
-        now
+    fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
+        self.local(message).map_or(now, |level| level.request(now, message.bytes))
     }
 
-    fn grant<T: Clock>(&self, now: T) -> T {
-        now
+    fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {
+        self.local(message).map_or(now, |level| level.grant(now, message.bytes))
     }
 
-    fn inject<T: Clock>(&self, processor: &mut T, now: T, _bytes: f64) -> Departure<T> {
-        *processor = now.max(*processor).plus(self.0.fabric().software_latency_s);
-        Departure { sender_done: *processor, start: *processor, transfer_s: 0.0 }
+    fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
+        if let Some(level) = self.local(message) {
+            return level.inject(node, now, message);
+        }
+        node.processor = now.max(node.processor).plus(self.0.fabric().software_latency_s);
+        Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0 }
     }
 
-    fn accept<T: Clock>(&self, _processor: &mut T, now: T, _bytes: f64) -> T {
-        now
+    fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
+        self.local(message).map_or(now, |level| level.accept(node, now, message))
     }
 
-    fn work<T: Clock>(&self, processor: &mut T, now: T, pass: impl FnOnce(T) -> T) -> T {
-        *processor = pass(now.max(*processor));
-        *processor
+    fn work<T: Clock>(&self, node: &mut Busy<T>, now: T, pass: impl FnOnce(T) -> T) -> T {
+        node.work(now, pass)
     }
 }
 

@@ -10,21 +10,49 @@
 //! it, for a receiving port, in the order in which they could start (`crate::ports`). With one port, the default, that is the
 //! model of E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007). With unlimited ports nothing else slows a message.
+//!
+//! Messages within a node can have an alpha and a beta of their own ([`Local`]); they hold no port, and the ranks of a
+//! node share its ports.
 
 use hocket_core::Result;
-use hocket_machine::Machine;
+use hocket_machine::{Machine, Section};
 
-use super::{Departure, Network};
+use super::{Departure, Local, Network, Parcel, local};
 use crate::bound::{Bound, Demanded, rounds};
 use crate::clock::Clock;
 
-/// The model's parameters, keys of `[network]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hockney {
+/// The time of a message, keys of `[network]` and of `[network.local]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
     /// `latency`: alpha, in seconds.
     pub alpha_s: f64,
     /// 1 / `bandwidth`: beta, in seconds per byte.
     pub beta_s_per_byte: f64,
+    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte of all ranks of a node together.
+    pub memory_s_per_byte: f64,
+}
+
+impl Line {
+    fn read(section: &Section) -> Result<Self> {
+        Ok(Self {
+            alpha_s: section.time_s("latency")?,
+            beta_s_per_byte: 1.0 / section.bytes_per_s("bandwidth")?,
+            memory_s_per_byte: 0.0,
+        })
+    }
+
+    fn read_local(section: &Section) -> Result<Self> {
+        Ok(Self { memory_s_per_byte: local::memory_s_per_byte(section)?, ..Self::read(section)? })
+    }
+}
+
+/// The model's parameters, keys of `[network]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hockney {
+    /// Between nodes.
+    pub between: Line,
+    /// Within a node, where that differs.
+    pub local: Option<Local<Line>>,
     /// `protocol`: "rendezvous" (the default) or "eager".
     pub is_eager: bool,
     /// `send_overhead`: how long a message occupies its sender, in seconds; until its end when the key is absent.
@@ -40,8 +68,8 @@ impl Hockney {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let section = &machine.network;
         Ok(Self {
-            alpha_s: section.time_s("latency")?,
-            beta_s_per_byte: 1.0 / section.bytes_per_s("bandwidth")?,
+            between: Line::read(section)?,
+            local: Local::read(section, Line::read_local)?,
             is_eager: section.choice("protocol", &[("rendezvous", false), ("eager", true)])?,
             send_overhead_s: section.optional_time_s("send_overhead")?,
             ports: machine.node.count_or_unlimited("ports", 1, MOST_PORTS)?,
@@ -63,36 +91,54 @@ impl Network for Hockney {
         self.ports
     }
 
+    fn local_ranks(&self, of_message: [usize; 2], ranks: usize) -> usize {
+        self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
+    }
+
+    fn ranks_per_node(&self) -> Option<usize> {
+        self.local.as_ref().map(|local| local.ranks_per_node)
+    }
+
     /// alpha per round, and alpha + beta n / k for the n bytes of one rank on k ports. A rank may combine in any number of
-    /// branches at a time, so that combining takes no time that is known.
+    /// branches at a time, so that combining takes no time that is known. With other costs within a node, where no port is
+    /// held, only the lesser alpha is known.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        let rounds = demanded.spread().map_or(0, |spread| rounds(spread.ranks, self.ports));
-        let (bytes, ports) = (demanded.bytes_of_a_rank(), self.ports.map_or(f64::INFINITY, |ports| ports as f64));
+        let (line, ports) = match &self.local {
+            None => (self.between, self.ports),
+            Some(local) => (Line { alpha_s: self.between.alpha_s.min(local.costs.alpha_s), ..self.between }, None),
+        };
+        let rounds = demanded.spread().map_or(0, |spread| rounds(spread.ranks, ports));
+        let (bytes, ports) = (demanded.bytes_of_a_rank(), ports.map_or(f64::INFINITY, |ports| ports as f64));
         Bound {
-            latency_s: rounds as f64 * self.alpha_s,
-            bandwidth_s: if bytes > 0.0 { self.alpha_s + self.beta_s_per_byte * bytes / ports } else { 0.0 },
+            latency_s: rounds as f64 * line.alpha_s,
+            bandwidth_s: if bytes > 0.0 { line.alpha_s + line.beta_s_per_byte * bytes / ports } else { 0.0 },
             computation_s: 0.0,
         }
     }
 
-    fn is_eager(&self, _bytes: f64) -> bool {
+    fn is_eager(&self, _message: Parcel) -> bool {
         self.is_eager
     }
 
-    fn request<T: Clock>(&self, now: T) -> T {
+    fn request<T: Clock>(&self, now: T, _message: Parcel) -> T {
         now
     }
 
-    fn grant<T: Clock>(&self, now: T) -> T {
+    fn grant<T: Clock>(&self, now: T, _message: Parcel) -> T {
         now
     }
 
-    fn inject<T: Clock>(&self, (): &mut (), now: T, bytes: f64) -> Departure<T> {
-        let transfer_s = self.alpha_s + self.beta_s_per_byte * bytes;
+    #[inline(always)]
+    fn inject<T: Clock>(&self, (): &mut (), now: T, Parcel { bytes, local_ranks }: Parcel) -> Departure<T> {
+        let line = match &self.local {
+            Some(local) if local_ranks > 0 => &local.costs,
+            _ => &self.between,
+        };
+        let transfer_s = line.alpha_s + line.beta_s_per_byte.max(local_ranks as f64 * line.memory_s_per_byte) * bytes;
         Departure { sender_done: now.plus(self.send_overhead_s.unwrap_or(transfer_s)), start: now, transfer_s }
     }
 
-    fn accept<T: Clock>(&self, (): &mut (), now: T, _bytes: f64) -> T {
+    fn accept<T: Clock>(&self, (): &mut (), now: T, _message: Parcel) -> T {
         now
     }
 

@@ -1,62 +1,245 @@
 //! LogGOPS: latency, overhead of the processor, gap of the network interface, each also per byte, and a rendezvous above S.
 //!
 //! Source: A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, "LogGP: incorporating long messages into the LogP
-//! model", SPAA 1995 (L, o, g, G); T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S). For n bytes, and
-//! m = max(n - 1, 0):
+//! model", SPAA 1995 (L, o, g, G); T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S); ranges of sizes
+//! as in M. Quinson et al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011. For n bytes, and
+//! m = max(n - 1, 0), with the parameters of the range of n:
 //!
 //! - send at t: starts at s = max(t, processor free, interface free to send); the processor is busy until s + o + m O, when
-//!   the send is done; the interface until s + g + m G; the last byte arrives at s + o + L + m max(G, O).
+//!   the send is done; the interface until s + g + m G; the last byte arrives at s + o + L + m max(G, O). Receiving, the
+//!   interface is held up by (b - 1) m G, where b is `both_ways`: how many times as long both ways at once take.
 //! - receive of a message that is there and asked for at t: starts at s = max(t, processor free, interface free to
 //!   receive + m G), for the interface has been taking the message in since m G before its last byte; done at s + o + m O,
 //!   until which the processor is busy; the interface until s + g.
-//! - above S bytes the sender first asks: the request is there after o + L, and meets its receive; the answer is back
-//!   o + L later, and then the message is sent as above. Request and answer occupy no processor.
+//! - above S bytes the sender first asks: the request is there after `request`, o + L when the key is absent, and meets its
+//!   receive; the answer is back `answer`, o + L, later, and then the message is sent as above. Request and answer occupy
+//!   no processor.
 //! - computing, reducing and copying occupy the processor.
+//!
+//! The o and O of a sender and of a receiver can differ. Messages within a node can have parameters of their own
+//! ([`Local`]); they share the processors with all others. There G is at least k times the time per byte of the node's memory
+//! (1 / `memory_bandwidth`), of which each of the node's k ranks has its share.
 
 use hocket_core::Result;
-use hocket_machine::Machine;
+use hocket_machine::{Machine, Section};
 
-use super::{Departure, Network};
+use super::{Departure, Local, Network, Parcel, local};
 use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
-/// The model's parameters, keys of `[network]` under their own names.
+/// The network: its parameters, and those of messages within a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loggp {
+    /// Between nodes.
+    pub between: Level,
+    /// Within a node, where that differs.
+    pub local: Option<Local<Level>>,
+}
+
+/// The parameters of messages between nodes, or of those within one: keys of `[network]`, or of `[network.local]`.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(non_snake_case)]
-pub struct Loggp {
+pub struct Level {
+    /// `from`: where the ranges of sizes begin, in bytes.
+    starts_bytes: Vec<f64>,
+    ranges: Vec<Costs>,
+    /// `both_ways`: how many times as long both ways at once take; 1 when the key is absent.
+    both_ways: f64,
+    /// `request`: the time of a request, in seconds.
+    request_s: Option<f64>,
+    /// `answer`: the time of its answer, in seconds.
+    answer_s: Option<f64>,
+    /// `S`: the largest eager message, in bytes; infinite when the key is absent.
+    S: f64,
+    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte of all ranks of a node together.
+    memory_s_per_byte: f64,
+}
+
+/// The parameters of a range of sizes, keys under their own names: a list of as many as `from` has, or one for all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(non_snake_case)]
+pub struct Costs {
     /// Latency, in seconds.
     pub L: f64,
-    /// Processor overhead per message, in seconds.
-    pub o: f64,
+    /// Processor overhead per message, of the sender and of the receiver, in seconds: `o`, or `o_send` and `o_receive`.
+    pub o: [f64; 2],
     /// Gap between messages of one interface, in seconds.
     pub g: f64,
     /// Gap per byte, in seconds.
     pub G: f64,
-    /// Processor overhead per byte, in seconds.
-    pub O: f64,
-    /// Largest eager message, in bytes; infinite when the key is absent.
-    pub S: f64,
+    /// Processor overhead per byte, in seconds: `O`, or `O_send` and `O_receive`.
+    pub O: [f64; 2],
+}
+
+const SEND: usize = 0;
+const RECEIVE: usize = 1;
+
+impl Costs {
+    /// The time of a message to a receiver that waits for it, in seconds.
+    pub fn time_s(&self, bytes: f64) -> f64 {
+        let m = following(bytes);
+        self.o[SEND] + self.L + m * self.G.max(self.O[SEND]) + self.o[RECEIVE] + m * self.O[RECEIVE]
+    }
+}
+
+/// The bytes behind the first one.
+#[inline]
+fn following(bytes: f64) -> f64 {
+    (bytes - 1.0).max(0.0)
+}
+
+impl Level {
+    /// Reads the keys of a section.
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        let starts = section.ranges_bytes("from")?;
+        let count = starts.len();
+        let times_s = |key: &str| section.optional_times_s(key, count);
+        let times_per_byte_s = |key: &str| section.optional_times_per_byte_s(key, count);
+        let none = || vec![0.0; count];
+        let latency_s = times_s("L")?;
+        let latency_s = latency_s.ok_or_else(|| section.reject("L", "a time such as \"1 us\""))?;
+        let [o_send, o_receive] = of_both(section, "o", times_s)?;
+        let missing = || section.reject("o", "a time such as \"1 us\", or o_send and o_receive");
+        let (o_send, o_receive) = (o_send.ok_or_else(missing)?, o_receive.ok_or_else(missing)?);
+        let [send_per_byte, receive_per_byte] = of_both(section, "O", times_per_byte_s)?.map(|o| o.unwrap_or_else(none));
+        let gap_s = times_s("g")?.unwrap_or_else(none);
+        let gap_per_byte_s = times_per_byte_s("G")?.unwrap_or_else(none);
+        let range = |at: usize| Costs {
+            L: latency_s[at],
+            o: [o_send[at], o_receive[at]],
+            g: gap_s[at],
+            G: gap_per_byte_s[at],
+            O: [send_per_byte[at], receive_per_byte[at]],
+        };
+        Ok(Self {
+            ranges: (0..count).map(range).collect(),
+            starts_bytes: starts.into_iter().map(|start| start as f64).collect(),
+            both_ways: section.number_from("both_ways", 1.0)?,
+            request_s: section.optional_time_s("request")?,
+            answer_s: section.optional_time_s("answer")?,
+            S: section.optional_bytes("S")?.map_or(f64::INFINITY, |bytes| bytes as f64),
+            memory_s_per_byte: 0.0,
+        })
+    }
+
+    /// Reads the keys of `[network.local]`.
+    pub(super) fn read_local(section: &Section) -> Result<Self> {
+        Ok(Self { memory_s_per_byte: local::memory_s_per_byte(section)?, ..Self::read(section)? })
+    }
+
+    /// The parameters of messages of `bytes`.
+    #[inline]
+    pub fn of(&self, bytes: f64) -> &Costs {
+        let others = &self.starts_bytes[1..];
+        &self.ranges[others.iter().take_while(|start| **start <= bytes).count()]
+    }
+
+    /// The least of what `choose` finds in each range.
+    fn least(&self, choose: impl Fn(&Costs) -> f64) -> f64 {
+        self.ranges.iter().map(choose).fold(f64::INFINITY, f64::min)
+    }
+
+    #[inline]
+    pub(super) fn is_eager(&self, bytes: f64) -> bool {
+        bytes <= self.S
+    }
+
+    pub(super) fn request<T: Clock>(&self, now: T, bytes: f64) -> T {
+        let costs = self.of(bytes);
+        now.plus(self.request_s.unwrap_or(costs.o[SEND] + costs.L))
+    }
+
+    pub(super) fn grant<T: Clock>(&self, now: T, bytes: f64) -> T {
+        let costs = self.of(bytes);
+        now.plus(self.answer_s.unwrap_or(costs.o[RECEIVE] + costs.L))
+    }
+
+    /// G, or the rank's share of the memory's bandwidth.
+    #[inline]
+    fn gap_s_per_byte(&self, costs: &Costs, message: Parcel) -> f64 {
+        costs.G.max(message.local_ranks as f64 * self.memory_s_per_byte)
+    }
+
+    #[inline(always)]
+    pub(super) fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
+        let (costs, m) = (self.of(message.bytes), following(message.bytes));
+        let gap_s = m * self.gap_s_per_byte(costs, message);
+        let start = now.max(node.processor).max(node.sending);
+        node.processor = start.plus(costs.o[SEND] + m * costs.O[SEND]);
+        node.sending = start.plus(costs.g + gap_s);
+        if self.both_ways > 1.0 {
+            node.receiving = node.receiving.max(start).plus((self.both_ways - 1.0) * gap_s);
+        }
+        let transfer_s = costs.o[SEND] + costs.L + gap_s.max(m * costs.O[SEND]);
+        Departure { sender_done: node.processor, start, transfer_s }
+    }
+
+    #[inline(always)]
+    pub(super) fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
+        let (costs, m) = (self.of(message.bytes), following(message.bytes));
+        let gap_s = m * self.gap_s_per_byte(costs, message);
+        // An interface that was free from the start delays nothing: no last byte is there before m G.
+        let start = now.max(node.processor).max(node.receiving.plus(gap_s));
+        node.processor = start.plus(costs.o[RECEIVE] + m * costs.O[RECEIVE]);
+        node.receiving = start.plus(costs.g);
+        node.processor
+    }
+}
+
+/// The values of a key for a sender and a receiver: one key for both, or one for each, whose names end in `_send` and
+/// `_receive`.
+fn of_both<T: Clone>(section: &Section, key: &str, read: impl Fn(&str) -> Result<Option<T>>) -> Result<[Option<T>; 2]> {
+    let both = read(key)?;
+    let [send, receive] = [format!("{key}_send"), format!("{key}_receive")];
+    if both.is_some() {
+        let second = [&send, &receive].into_iter().find(|name| section.contains(name));
+        return match second {
+            Some(name) => Err(section.reject(name, &format!("none beside {key}, which is for both"))),
+            None => Ok([both.clone(), both]),
+        };
+    }
+    Ok([read(&send)?, read(&receive)?])
 }
 
 impl Loggp {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let section = &machine.network;
-        Ok(Self {
-            L: section.time_s("L")?,
-            o: section.time_s("o")?,
-            g: section.time_s_or("g", 0.0)?,
-            G: section.time_per_byte_s_or("G", 0.0)?,
-            O: section.time_per_byte_s_or("O", 0.0)?,
-            S: section.optional_bytes("S")?.map_or(f64::INFINITY, |bytes| bytes as f64),
-        })
+        Ok(Self { between: Level::read(section)?, local: Local::read(section, Level::read_local)? })
+    }
+
+    #[inline(always)]
+    fn level(&self, message: Parcel) -> &Level {
+        match &self.local {
+            Some(local) if message.local_ranks > 0 => &local.costs,
+            _ => &self.between,
+        }
+    }
+
+    /// The least of what `choose` finds in any range, between nodes and within them.
+    fn least(&self, choose: impl Fn(&Costs) -> f64 + Copy) -> f64 {
+        let local = self.local.as_ref().map_or(f64::INFINITY, |local| local.costs.least(choose));
+        self.between.least(choose).min(local)
     }
 }
 
 /// The times at which a rank's processor and network interface are free again.
 pub struct Busy<T> {
-    processor: T,
+    pub(super) processor: T,
     sending: T,
     receiving: T,
+}
+
+impl<T: Clock> Busy<T> {
+    /// All of it has been free until `start`.
+    pub(super) fn idle(start: T) -> Self {
+        Self { processor: start, sending: start, receiving: start }
+    }
+
+    /// The processor works, as [`Network::work`].
+    pub(super) fn work(&mut self, now: T, pass: impl FnOnce(T) -> T) -> T {
+        self.processor = pass(now.max(self.processor));
+        self.processor
+    }
 }
 
 impl Network for Loggp {
@@ -64,55 +247,53 @@ impl Network for Loggp {
     const NODE_HAS_STATE: bool = true;
 
     fn idle<T: Clock>(&self, start: T) -> Busy<T> {
-        Busy { processor: start, sending: start, receiving: start }
+        Busy::idle(start)
+    }
+
+    fn local_ranks(&self, of_message: [usize; 2], ranks: usize) -> usize {
+        self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
     }
 
     /// A rank tells one more every max(o, g), which knows 2 o + L later. The n bytes of one rank leave, or come, in M
     /// messages: the last one follows the others' (M - 1) g + (n - M) G of the interface, and (M - 1) o + (n - M) O of
-    /// the processor, for the M that suits best. A processor does one thing at a time.
+    /// the processor, for the M that suits best. A processor does one thing at a time. Of several ranges, or nodes with
+    /// costs of their own, each parameter is the least.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        let delay_s = 2.0 * self.o + self.L;
+        let [o, per_byte_s] = [|costs: &Costs| costs.o, |costs: &Costs| costs.O]
+            .map(|pair| self.least(|costs| pair(costs)[SEND]).min(self.least(|costs| pair(costs)[RECEIVE])));
+        let [g, gap_per_byte_s] = [self.least(|costs| costs.g), self.least(|costs| costs.G)];
+        let delay_s = self.least(|costs| costs.o[SEND] + costs.L + costs.o[RECEIVE]);
         let bytes = demanded.bytes_of_a_rank();
-        let passing_s = least_of_greatest([self.g, self.G], [self.o, self.O]) * (bytes - 1.0).max(0.0);
+        let passing_s = least_of_greatest([g, gap_per_byte_s], [o, per_byte_s]) * (bytes - 1.0).max(0.0);
         Bound {
-            latency_s: demanded.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, self.o.max(self.g))),
+            latency_s: demanded.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, o.max(g))),
             bandwidth_s: if bytes > 0.0 { delay_s + passing_s } else { 0.0 },
             computation_s: demanded.combining_s(),
         }
     }
 
-    fn is_eager(&self, bytes: f64) -> bool {
-        bytes <= self.S
+    fn is_eager(&self, message: Parcel) -> bool {
+        self.level(message).is_eager(message.bytes)
     }
 
-    fn request<T: Clock>(&self, now: T) -> T {
-        now.plus(self.o + self.L)
+    fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
+        self.level(message).request(now, message.bytes)
     }
 
-    fn grant<T: Clock>(&self, now: T) -> T {
-        now.plus(self.o + self.L)
+    fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {
+        self.level(message).grant(now, message.bytes)
     }
 
-    fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, bytes: f64) -> Departure<T> {
-        let m = (bytes - 1.0).max(0.0);
-        let start = now.max(node.processor).max(node.sending);
-        node.processor = start.plus(self.o + m * self.O);
-        node.sending = start.plus(self.g + m * self.G);
-        Departure { sender_done: node.processor, start, transfer_s: self.o + self.L + m * self.G.max(self.O) }
+    fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
+        self.level(message).inject(node, now, message)
     }
 
-    fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, bytes: f64) -> T {
-        let m = (bytes - 1.0).max(0.0);
-        // An interface that was free from the start delays nothing: no last byte is there before m G.
-        let start = now.max(node.processor).max(node.receiving.plus(m * self.G));
-        node.processor = start.plus(self.o + m * self.O);
-        node.receiving = start.plus(self.g);
-        node.processor
+    fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
+        self.level(message).accept(node, now, message)
     }
 
     fn work<T: Clock>(&self, node: &mut Busy<T>, now: T, pass: impl FnOnce(T) -> T) -> T {
-        node.processor = pass(now.max(node.processor));
-        node.processor
+        node.work(now, pass)
     }
 }
 

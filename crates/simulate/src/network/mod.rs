@@ -1,6 +1,9 @@
 //! Network models: one file each, and a line in the registry below.
 
 mod fabric;
+mod local;
+
+pub use local::Local;
 
 pub use fabric::{Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Shared, Switching, Traffic};
 
@@ -43,21 +46,38 @@ pub trait Network {
     fn ports(&self) -> Option<usize> {
         None
     }
+    /// Of so many ranks, those on the node that holds both of a message's, if such a message has costs of its own; else 0.
+    fn local_ranks(&self, _of_message: [usize; 2], _ranks: usize) -> usize {
+        0
+    }
+    /// How many successive ranks share the ports of a node, where messages within it hold none.
+    fn ranks_per_node(&self) -> Option<usize> {
+        None
+    }
     /// The times that no algorithm can beat on this network.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound;
-    /// Whether a message of `bytes` leaves without waiting for its receive.
-    fn is_eager(&self, bytes: f64) -> bool;
+    /// Whether a message leaves without waiting for its receive.
+    fn is_eager(&self, message: Parcel) -> bool;
     /// The time at which the request of a rendezvous made at `now` is at the receiver.
-    fn request<T: Clock>(&self, now: T) -> T;
+    fn request<T: Clock>(&self, now: T, message: Parcel) -> T;
     /// The time at which the sender learns that a request met its receive at `now`.
-    fn grant<T: Clock>(&self, now: T) -> T;
+    fn grant<T: Clock>(&self, now: T, message: Parcel) -> T;
     /// The message leaves at `now` or as soon after as the sender can. Where messages meet, only the start of the
     /// departure counts, and the time at which a posted message lets its sender go on.
-    fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> Departure<T>;
+    fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, message: Parcel) -> Departure<T>;
     /// The message has arrived and is asked for at `now`. Returns the time at which the receive is done.
-    fn accept<T: Clock>(&self, node: &mut Self::Node<T>, now: T, bytes: f64) -> T;
+    fn accept<T: Clock>(&self, node: &mut Self::Node<T>, now: T, message: Parcel) -> T;
     /// The processor is asked at `now` to work. Returns the end of the work, as `pass` gives it for its start.
     fn work<T: Clock>(&self, node: &mut Self::Node<T>, now: T, pass: impl FnOnce(T) -> T) -> T;
+}
+
+/// What the time of a message depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parcel {
+    /// Its size.
+    pub bytes: f64,
+    /// As [`Network::local_ranks`].
+    pub local_ranks: usize,
 }
 
 /// A message on its way.
