@@ -9,7 +9,7 @@ use hocket_algorithms::{Entry, find};
 use hocket_core::{AnyProgram, Call, Collective, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_trials};
+use hocket_simulate::{Engine, Many, Options, Platform, Trials, as_call, simulate_trials};
 use hocket_verify::Limits;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -85,7 +85,11 @@ impl Runnable {
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,
         };
-        let many = self.with(|program| simulate_trials(program, call, platform, how.trials, options))?;
+        let run = |program: &dyn AnyProgram| simulate_trials(program, call, platform, how.trials, options);
+        let many = self.with(|program| match self {
+            Self::Recorded(_) => run(program),
+            _ => as_call(program, platform, run),
+        })?;
         many.map_err(|error| watch.why(raise(error)))
     }
 

@@ -50,11 +50,12 @@ impl PythonSchedule {
         let request: WriteRequest = read(request)?;
         let node =
             request.machine.map(|machine| machine.platform()).transpose().map_err(raise)?.map(|known| known.node);
-        let costs = node.map_or(Costs::default(), |node| Costs {
-            reduce_s_per_byte: node.reduce_s_per_byte,
-            copy_s_per_byte: node.copy_s_per_byte,
-        });
-        py.detach(|| watched(open()?, |out| self.0.write(request.format, costs, out).map_err(of_system)))
+        py.detach(|| {
+            let node = node.unwrap_or_default();
+            let costs =
+                Costs { reduce_s: &|bytes| node.reduce.time_s(bytes), copy_s: &|bytes| node.copy.time_s(bytes) };
+            watched(open()?, |out| self.0.write(request.format, costs, out).map_err(of_system))
+        })
     }
 }
 

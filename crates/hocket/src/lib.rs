@@ -11,7 +11,7 @@ pub use surroundings::surroundings;
 pub use verification::{Report, verify, verify_calls, verify_schedule};
 
 use hocket_algorithms::{Entry, demand};
-use hocket_core::{Call, Result};
+use hocket_core::{AnyProgram, Call, Result};
 use hocket_memory::{Circuits, Operator};
 use hocket_simulate::{Bound, Options, Outcome, Platform};
 
@@ -42,7 +42,8 @@ pub fn run_with_circuits(
 /// # Errors
 /// As there.
 pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    hocket_simulate::simulate(entry.program(), call, platform, options)
+    let run = |program: &dyn AnyProgram| hocket_simulate::simulate(program, call, platform, options);
+    hocket_simulate::as_call(entry.program(), platform, run)
 }
 
 /// The lower bound of a call on a platform, see [`hocket_simulate::bound`].

@@ -2,6 +2,7 @@
 
 use hocket_algorithms::{Cost, Entry, Price};
 use hocket_core::{Call, Counts, Result};
+use hocket_machine::Work;
 use hocket_simulate::{NetworkModel, Platform};
 
 /// The values of an algorithm's formulas.
@@ -23,9 +24,10 @@ pub struct Predicted {
 /// A formula that cannot be evaluated.
 pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option<Predicted>> {
     let NetworkModel::Hockney(network) = &platform.network else { return Ok(None) };
-    if network.is_eager || network.local.is_some() || platform.node.copy_s_per_byte > 0.0 {
+    if network.is_eager || network.local.is_some() || platform.node.copy != Work::default() {
         return Ok(None);
     }
+    let Some(gamma_s) = platform.node.reduce.s_per_byte() else { return Ok(None) };
     let cost = Cost::parse(entry.about.cost)?;
     if network.send_overhead_s.is_some() && !cost.knows_overhead() {
         return Ok(None);
@@ -38,14 +40,18 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
         size_bytes: (elements * call.element_bytes) as f64,
         alpha_s: network.between.alpha_s,
         beta_s: network.between.beta_s_per_byte,
-        gamma_s: platform.node.reduce_s_per_byte,
+        gamma_s,
         overhead_s: network.send_overhead_s,
         wanted_ports,
         ports,
         parameters: call.parameters.clone(),
     };
     let bound = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
-    Ok(Some(Predicted { time_s: cost.at(&price(bound))?, messages: messages(entry, call)?, is_exact }))
+    Ok(Some(Predicted {
+        time_s: platform.node.call_overhead_s + cost.at(&price(bound))?,
+        messages: messages(entry, call)?,
+        is_exact,
+    }))
 }
 
 /// Messages of all ranks together, by the formula of `entry`.

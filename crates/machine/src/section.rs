@@ -233,6 +233,14 @@ impl Section {
         self.optional_ranged(key, "_s_per_byte", ranges, units::parse_time_per_byte_s)
     }
 
+    /// As [`Section::optional_times_s`], rates in bytes per second.
+    ///
+    /// # Errors
+    /// Not rates, or not as many.
+    pub fn optional_rates_bytes_per_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
+        self.optional_ranged(key, "_bytes_per_s", ranges, units::parse_bytes_per_s)
+    }
+
     fn optional_ranged(
         &self,
         key: &str,

@@ -42,7 +42,7 @@ impl Schedule {
     ///
     /// # Errors
     /// A calculation that takes longer than GOAL can say, or those of `out`.
-    pub fn write(&self, form: Form, costs: Costs, out: impl Write) -> io::Result<()> {
+    pub fn write(&self, form: Form, costs: Costs<'_>, out: impl Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         match form {
             Form::Goal => to_goal(self, costs, &mut out)?,

@@ -17,7 +17,7 @@ use crate::words::Words;
 ///
 /// # Errors
 /// A calculation that takes longer than GOAL can say, or those of `out`.
-pub fn to_goal(schedule: &Schedule, costs: Costs, mut out: impl Write) -> io::Result<()> {
+pub fn to_goal(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "num_ranks {}", schedule.ranks())?;
     let mut draft = Draft::default();
     for rank in 0..schedule.ranks() {
@@ -56,13 +56,20 @@ pub fn from_goal(text: impl Read, file: &str) -> Result<Schedule> {
     Ok(schedule)
 }
 
-/// What reductions and copies cost, which GOAL writes as calculations: seconds per byte.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Costs {
+/// What reductions and copies cost, which GOAL writes as calculations: the seconds of so many bytes.
+#[derive(Clone, Copy)]
+pub struct Costs<'a> {
     /// Of a reduction.
-    pub reduce_s_per_byte: f64,
+    pub reduce_s: &'a dyn Fn(f64) -> f64,
     /// Of a copy.
-    pub copy_s_per_byte: f64,
+    pub copy_s: &'a dyn Fn(f64) -> f64,
+}
+
+impl Default for Costs<'_> {
+    /// They take no time.
+    fn default() -> Self {
+        Self { reduce_s: &|_| 0.0, copy_s: &|_| 0.0 }
+    }
 }
 
 /// An operation of GOAL.
@@ -72,7 +79,7 @@ pub enum Operation {
     Calc { nanoseconds: u64 },
 }
 
-impl Costs {
+impl Costs<'_> {
     /// The operation for an action.
     pub fn operation(self, action: &Action, schedule: &Schedule) -> Result<Operation> {
         let bytes = |span: Span| (span.len * schedule.element_bytes()) as u64;
@@ -86,8 +93,8 @@ impl Costs {
         match *action {
             Action::Send { to, tag, data } => Ok(Operation::Send { bytes: bytes(data), to, tag }),
             Action::Recv { from, tag, into } => Ok(Operation::Recv { bytes: bytes(into), from, tag }),
-            Action::Combine { source, .. } => calc(bytes(source) as f64 * self.reduce_s_per_byte),
-            Action::Copy { source, .. } => calc(bytes(source) as f64 * self.copy_s_per_byte),
+            Action::Combine { source, .. } => calc((self.reduce_s)(bytes(source) as f64)),
+            Action::Copy { source, .. } => calc((self.copy_s)(bytes(source) as f64)),
             Action::Compute { time_s } => calc(time_s),
         }
     }

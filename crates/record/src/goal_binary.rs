@@ -30,7 +30,7 @@ const CALC: u8 = 3;
 ///
 /// # Errors
 /// A calculation that takes longer than GOAL can say, the tag that means any, or those of `out`.
-pub fn to_goal_binary(schedule: &Schedule, costs: Costs, mut out: impl Write) -> io::Result<()> {
+pub fn to_goal_binary(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io::Result<()> {
     out.write_all(&MAGIC.to_le_bytes())?;
     out.write_all(&(schedule.ranks() as u32).to_le_bytes())?;
     out.write_all(&[0; 2])?;
@@ -60,7 +60,7 @@ fn roots(draft: &Draft) -> impl Iterator<Item = u32> {
 }
 
 /// Writes the part of a rank.
-fn put_part(schedule: &Schedule, costs: Costs, rank: usize, draft: &Draft, part: &mut Vec<u8>) -> Result<()> {
+fn put_part(schedule: &Schedule, costs: Costs<'_>, rank: usize, draft: &Draft, part: &mut Vec<u8>) -> Result<()> {
     let mut put = |numbers: &[u32]| numbers.iter().for_each(|number| part.extend(number.to_le_bytes()));
     put(&[draft.actions.len() as u32, roots(draft).count() as u32]);
     roots(draft).for_each(|root| put(&[root]));

@@ -28,7 +28,7 @@ fn json(text: &str) -> hocket_core::Result<Schedule> {
 
 fn written(schedule: &Schedule, copy_s_per_byte: f64) -> std::io::Result<String> {
     let mut text = Vec::new();
-    schedule.write(Form::Goal, Costs { copy_s_per_byte, ..Costs::default() }, &mut text)?;
+    schedule.write(Form::Goal, Costs { copy_s: &|bytes| bytes * copy_s_per_byte, ..Costs::default() }, &mut text)?;
     Ok(String::from_utf8(text).unwrap())
 }
 

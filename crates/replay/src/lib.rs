@@ -92,7 +92,7 @@ impl Run<'_> {
     }
 
     fn once(&self, trials: Trials, trace: bool) -> Result<(Many, Times)> {
-        let replay = Replay::new(self.application, self.options.scale_compute);
+        let replay = Replay::new(self.application, self.options.scale_compute, self.platform.node.call_overhead_s);
         let call = Call::new(Collective::Barrier, self.application.ranks.len(), 0);
         let has_stopped = Cell::new(false);
         let is_interrupted = || {

@@ -12,6 +12,8 @@ pub struct Replay<'a> {
     application: &'a Application,
     /// What computing takes of the traced time.
     scale: f64,
+    /// `call_overhead` of the machine, in seconds.
+    overhead_s: f64,
     /// Of each rank, when each call began and when it returned, in seconds; not a number where there is no clock.
     times_s: Vec<RefCell<Vec<[f64; 2]>>>,
     has_begun: Vec<Cell<bool>>,
@@ -21,10 +23,10 @@ pub struct Replay<'a> {
 pub type Times = Vec<Vec<[f64; 2]>>;
 
 impl<'a> Replay<'a> {
-    pub fn new(application: &'a Application, scale: f64) -> Self {
+    pub fn new(application: &'a Application, scale: f64, overhead_s: f64) -> Self {
         let ranks = application.ranks.len();
         let (times_s, has_begun) = (vec![RefCell::default(); ranks], vec![Cell::new(false); ranks]);
-        Self { application, scale, times_s, has_begun }
+        Self { application, scale, overhead_s, times_s, has_begun }
     }
 
     /// What the last run noted.
@@ -83,6 +85,9 @@ impl<'a> Replay<'a> {
 
     async fn collective(&self, r: &Rank<'_>, instance: u32, place: u32, completed: Completed) {
         let Application { communicators, collectives, .. } = self.application;
+        if self.overhead_s > 0.0 {
+            r.compute(self.overhead_s).await;
+        }
         collectives.run(r, communicators, instance, place, &completed).await;
     }
 

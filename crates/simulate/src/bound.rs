@@ -42,7 +42,7 @@ pub fn bound(call: &Call, demand: &Demand, platform: &Platform) -> Result<Bound>
     if call.ranks < 2 {
         return Ok(Bound::default());
     }
-    Ok(platform.network.visit(Bounding(&Demanded { call, demand, node: platform.node })))
+    Ok(platform.network.visit(Bounding(&Demanded { call, demand, node: &platform.node })))
 }
 
 struct Bounding<'a>(&'a Demanded<'a>);
@@ -60,7 +60,7 @@ pub struct Demanded<'a> {
     /// The call.
     pub call: &'a Call,
     demand: &'a Demand,
-    node: Node,
+    node: &'a Node,
 }
 
 impl Demanded<'_> {
@@ -92,7 +92,7 @@ impl Demanded<'_> {
     /// The time that some rank spends on combining elements if it does one thing at a time, in seconds.
     pub fn combining_s(&self) -> f64 {
         let bytes = ((self.demand.combined)(self.call) * self.call.element_bytes) as f64;
-        bytes / self.call.ranks as f64 * self.node.reduce_s_per_byte
+        bytes / self.call.ranks as f64 * self.node.reduce.least_s_per_byte()
     }
 }
 

@@ -57,7 +57,7 @@ pub fn run<N: Network, T: Timing>(
     call: &Call,
     network: &N,
     timing: T,
-    node: Node,
+    node: &Node,
     order: Order,
     options: Options<'_>,
 ) -> Result<(Vec<T::Clock>, Outcome), Failure> {

@@ -29,7 +29,7 @@ pub fn run<N: Network>(
     call: &Call,
     network: &N,
     trial: &Trial<'_>,
-    node: Node,
+    node: &Node,
     options: Options<'_>,
 ) -> Result<Outcome> {
     if let Some(shared) = network.shared() {

@@ -167,9 +167,9 @@ pub fn kept_bytes<C>() -> usize {
 }
 
 impl<C: Clockwork> InTime<C> {
-    pub fn new(call: &Call, clockwork: C, node: Node, post_s: Option<f64>, options: &crate::Options<'_>) -> Self {
+    pub fn new(call: &Call, clockwork: C, node: &Node, post_s: Option<f64>, options: &crate::Options<'_>) -> Self {
         Self {
-            node,
+            node: node.clone(),
             element_bytes: call.element_bytes,
             post_s,
             has_circuits: clockwork.features().circuits.is_some(),
@@ -309,9 +309,9 @@ impl<C: Clockwork> World for InTime<C> {
                 let begun = self.clockwork.switch(rank, time, Change { peer: peer as u32, connects });
                 return self.answer(at, step, begun);
             }
-            Step::Combine { source, .. } => self.bytes(source.len) * self.node.reduce_s_per_byte,
+            Step::Combine { source, .. } => self.node.reduce.time_s(self.bytes(source.len)),
             Step::Copy { source, target } if source == target => 0.0,
-            Step::Copy { source, .. } => self.bytes(source.len) * self.node.copy_s_per_byte,
+            Step::Copy { source, .. } => self.node.copy.time_s(self.bytes(source.len)),
             Step::Compute { time_s } => time_s,
         };
         let begun = self.work(rank, time, duration_s);
@@ -432,12 +432,17 @@ mod tests {
 
     #[test]
     fn steps_take_their_time_in_both_engines() {
-        let (call, network, node) =
-            (Call::new(Collective::Barrier, 2, 0), hockney(), Node { reduce_s_per_byte: 0.0, copy_s_per_byte: 0.0 });
+        let (call, network, node) = (Call::new(Collective::Barrier, 2, 0), hockney(), Node::default());
         let options = crate::Options::default();
-        check(InTime::new(&call, Dataflow::new(&call, &network, Quiet, Order::OfRanks, options), node, None, &options));
+        check(InTime::new(
+            &call,
+            Dataflow::new(&call, &network, Quiet, Order::OfRanks, options),
+            &node,
+            None,
+            &options,
+        ));
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: 2 };
-        check(InTime::new(&call, Events::new(&call, &network, &trial, &|| false), node, None, &options));
+        check(InTime::new(&call, Events::new(&call, &network, &trial, &|| false), &node, None, &options));
     }
 }

@@ -4,6 +4,7 @@
 //! times. *Events* runs all ranks in the order of time. Where both apply they agree to the last bit.
 
 mod bound;
+mod called;
 mod clock;
 mod dataflow;
 mod events;
@@ -17,6 +18,7 @@ mod trace;
 mod trials;
 
 pub use bound::{Bound, bound};
+pub use called::as_call;
 pub use in_time::Outcome;
 pub use network::{
     Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Shared, Switching, Traffic,
@@ -28,7 +30,7 @@ pub use trials::{Many, Trials, simulate_trials};
 use clock::{Quiet, Trial};
 use dataflow::{Failure, Order};
 use hocket_core::{AnyProgram, Call, Error, Result};
-use hocket_machine::{Machine, Noise};
+use hocket_machine::{Machine, Node, Noise};
 use serde::Deserialize;
 
 /// A machine as the engines use it: its network model, its processors, and its noise.
@@ -43,26 +45,13 @@ pub struct Platform {
     pub noise: Noise,
 }
 
-/// The speed of a rank's processor: seconds per byte.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
-    /// gamma: combining one byte with another.
-    pub reduce_s_per_byte: f64,
-    /// Copying one byte.
-    pub copy_s_per_byte: f64,
-}
-
 impl Platform {
     /// Reads the sections of a machine.
     ///
     /// # Errors
     /// A model that is not known, or a key that is missing, wrong or unknown.
     pub fn new(machine: &Machine) -> Result<Self> {
-        let seconds_per_byte = |rate: Option<f64>| rate.map_or(0.0, |rate| 1.0 / rate);
-        let node = Node {
-            reduce_s_per_byte: seconds_per_byte(machine.node.optional_bytes_per_s("reduce_bandwidth")?),
-            copy_s_per_byte: seconds_per_byte(machine.node.optional_bytes_per_s("copy_bandwidth")?),
-        };
+        let node = Node::read(&machine.node)?;
         let network = NetworkModel::read(machine)?;
         machine.network.finish()?;
         machine.node.finish()?;
@@ -117,7 +106,7 @@ impl Default for Options<'_> {
 /// # Errors
 /// A deadlock, an interruption, an engine that was asked for and does not apply, or times that add up to infinity.
 pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    let outcome = platform.network.visit(Single { program, call, node: platform.node, options })?;
+    let outcome = platform.network.visit(Single { program, call, node: &platform.node, options })?;
     check_times(outcome.rank_times_s.iter().copied(), platform)?;
     Ok(outcome)
 }
@@ -133,7 +122,7 @@ fn check_times(times_s: impl Iterator<Item = f64>, platform: &Platform) -> Resul
 struct Single<'a> {
     program: &'a dyn AnyProgram,
     call: &'a Call,
-    node: Node,
+    node: &'a Node,
     options: Options<'a>,
 }
 

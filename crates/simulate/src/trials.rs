@@ -64,7 +64,7 @@ pub fn simulate_trials(
         let ends = vec![Ends::of(take(&mut first.rank_times_s).into_iter()); trials.count as usize];
         return Ok(Many { ends, first });
     }
-    let many = network.visit(Repeated { program, call, node: *node, noise, trials, options })?;
+    let many = network.visit(Repeated { program, call, node, noise, trials, options })?;
     check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
     Ok(many)
 }
@@ -72,7 +72,7 @@ pub fn simulate_trials(
 struct Repeated<'a> {
     program: &'a dyn AnyProgram,
     call: &'a Call,
-    node: Node,
+    node: &'a Node,
     noise: &'a Noise,
     trials: Trials,
     options: Options<'a>,

@@ -69,7 +69,7 @@ fn all_forms_give_the_schedule_back() {
     for entry in CATALOGUE {
         for call in accepted(entry) {
             let Some(schedule) = recorded(entry, &call) else { continue };
-            let costs = Costs { reduce_s_per_byte: platform.node.reduce_s_per_byte, copy_s_per_byte: 0.0 };
+            let costs = Costs { reduce_s: &|bytes| platform.node.reduce.time_s(bytes), ..Costs::default() };
             let again = |form, file| {
                 let mut bytes = Vec::new();
                 schedule.write(form, costs, &mut bytes).unwrap();

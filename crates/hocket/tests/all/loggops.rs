@@ -181,6 +181,26 @@ fn request_and_answer_can_have_times_of_their_own() {
 }
 
 #[test]
+fn work_has_ranges_and_latencies_and_a_call_an_overhead() {
+    let node = "call_overhead = \"1 us\"\nfrom = [\"0 B\", \"100 B\"]\nreduce_latency = [\"0 s\", \"2 us\"]\n\
+                reduce_bandwidth = [\"1 GB/s\", \"2 GB/s\"]";
+    let text = format!(
+        "name = \"test\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n[node]\n{node}"
+    );
+    let platform = Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap();
+    let entry = find(Collective::Allreduce, "recursive_doubling").unwrap();
+    for (size, by_hand) in [(96, 1e-6 + 1e-6 + 96e-9 + 96e-9), (104, 1e-6 + 1e-6 + 104e-9 + 2e-6 + 52e-9)] {
+        let call =
+            entry.accept(&Call { element_bytes: 8, ..Call::new(Collective::Allreduce, 2, size / 8) }, &[]).unwrap();
+        for engine in [Engine::Dataflow, Engine::Events] {
+            let options = Options { engine, ..Options::default() };
+            assert_close(hocket::simulate(entry, &call, &platform, options).unwrap().time_s(), by_hand);
+        }
+        assert!(hocket::predict(entry, &call, &platform).unwrap().is_none(), "formulas know one gamma");
+    }
+}
+
+#[test]
 fn messages_within_a_node_have_parameters_of_their_own() {
     let local = |ranks: usize, size: usize, more: &str| {
         let keys =

@@ -14,6 +14,7 @@
  * gap              per message of several that follow each other closely, until the last one is received: g + (n-1) G
  * reduce           MPI_Reduce_local, MPI_SUM of doubles
  * copy             memcpy
+ * eager_limit      no time: BYTES is the largest message that leaves without its receive
  *
  * after T. Hoefler, A. Lichei, W. Rehm, "Low-overhead LogGP parameter assessment for modern interconnection networks",
  * IPDPS 2007.
@@ -24,7 +25,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MIN_ROUNDS = 10, TAG = 1, CONTROL = 2, LOCAL_BYTES_LEAST = 1 << 12 };
+enum { MIN_ROUNDS = 10, TAG = 1, CONTROL = 2, LOCAL_BYTES_LEAST = 1 << 12, MOST_OVERHEAD_BYTES = 1 << 16 };
 
 static char *data, *room;
 static int rank;
@@ -58,38 +59,47 @@ static void receive(int from, long bytes)
 
 /* Each of these is called by both sides; rank 0 tells. */
 
-static void half_round_trip(int peer, long bytes)
+/* A trip forth and back. */
+static void round_trip(int peer, long bytes)
+{
+    if (rank == 0) {
+        send(peer, bytes);
+        receive(peer, bytes);
+    } else {
+        receive(peer, bytes);
+        send(peer, bytes);
+    }
+}
+
+static double half_round_trip(int peer, long bytes)
 {
     int trips = bytes < 16384 ? 10 : bytes < 262144 ? 3 : 1;
-    send(peer, 0);
-    receive(peer, 0);
+    round_trip(peer, bytes);
     double start_s = now_s();
-    for (int i = 0; i < trips; i++) {
-        if (rank == 0) {
-            send(peer, bytes);
-            receive(peer, bytes);
-        } else {
-            receive(peer, bytes);
-            send(peer, bytes);
-        }
-    }
+    for (int i = 0; i < trips; i++)
+        round_trip(peer, bytes);
+    double trip_s = (now_s() - start_s) / (2 * trips);
     if (rank == 0)
-        tell("half_round_trip", peer, bytes, (now_s() - start_s) / (2 * trips));
+        tell("half_round_trip", peer, bytes, trip_s);
+    return trip_s;
 }
 
 /* Both send and receive at once. */
+static void exchange_once(int peer, long bytes)
+{
+    MPI_Request requests[2];
+    MPI_Irecv(room, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
 static void exchange(int peer, long bytes)
 {
     int times = bytes < 16384 ? 10 : bytes < 262144 ? 3 : 1;
-    send(peer, 0);
-    receive(peer, 0);
+    exchange_once(peer, bytes);
     double start_s = now_s();
-    for (int i = 0; i < times; i++) {
-        MPI_Request requests[2];
-        MPI_Irecv(room, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    }
+    for (int i = 0; i < times; i++)
+        exchange_once(peer, bytes);
     if (rank == 0)
         tell("exchange", peer, bytes, (now_s() - start_s) / times);
 }
@@ -129,6 +139,40 @@ static void receive_overhead(int peer, long bytes, double trip_s)
     }
 }
 
+/* Whether a message leaves before its receive is posted: the peer posts it when it is told whether it did. */
+static int is_eager(int peer, long bytes, double wait_s)
+{
+    int flag = 0;
+    if (rank == 0) {
+        MPI_Request request;
+        MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request);
+        double end_s = now_s() + wait_s;
+        while (!flag && now_s() < end_s)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        MPI_Send(&flag, 1, MPI_INT, peer, CONTROL, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(&flag, 1, MPI_INT, 0, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        receive(0, bytes);
+    }
+    return flag;
+}
+
+/* The largest message, of at most `most_bytes`, that leaves without its receive. */
+static void eager_limit(int peer, long most_bytes, double wait_s)
+{
+    long low = 0, high = most_bytes + 1;
+    while (high - low > 1) {
+        long middle = low + (high - low) / 2;
+        if (is_eager(peer, middle, wait_s))
+            low = middle;
+        else
+            high = middle;
+    }
+    if (rank == 0)
+        tell("eager_limit", peer, low, 0.0);
+}
+
 static double burst_s(int peer, long bytes, int messages)
 {
     double start_s = now_s();
@@ -152,49 +196,52 @@ static void gap(int peer, long bytes)
         tell("gap", peer, bytes, (many_s - one_s) / (messages - 1));
 }
 
-static void local(long bytes)
+static void reduce_once(long bytes)
 {
-    int times = (int)((1 << 20) / bytes) + 1;
-    double start_s = now_s();
-    for (int i = 0; i < times; i++)
-        MPI_Reduce_local(data, room, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM);
-    tell("reduce", 0, bytes, (now_s() - start_s) / times);
-    start_s = now_s();
-    for (int i = 0; i < times; i++) {
-        memcpy(room, data, (size_t)bytes);
-        __asm__ volatile("" ::"r"(room) : "memory");
-    }
-    tell("copy", 0, bytes, (now_s() - start_s) / times);
+    MPI_Reduce_local(data, room, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM);
 }
 
-/* 0, 1, 2, 3, 4, 6, 8, 12, ...: the sizes after `bytes`. */
+static void copy_once(long bytes)
+{
+    memcpy(room, data, (size_t)bytes);
+    __asm__ volatile("" ::"r"(room) : "memory");
+}
+
+static void local(const char *kind, void (*once)(long), long bytes)
+{
+    int times = (int)((1 << 18) / bytes) + 1;
+    once(bytes);
+    double start_s = now_s();
+    for (int i = 0; i < times; i++)
+        once(bytes);
+    tell(kind, 0, bytes, (now_s() - start_s) / times);
+}
+
+/* 0, 1, 3, 5, 7, 10, 14, 20, 28, ...: the size after `bytes`. Powers of two are left to those who check the fit. */
 static long next_size(long bytes)
 {
-    if (bytes < 4)
-        return bytes + 1;
-    return (bytes & (bytes - 1)) ? bytes / 3 * 4 : bytes / 2 * 3;
+    if (bytes < 5)
+        return bytes ? bytes + 2 : 1;
+    return bytes % 5 == 0 ? bytes / 5 * 7 : bytes / 7 * 10;
 }
 
 static void one_round(int peer, long most_bytes)
 {
-    static double trip_s = 20e-6;
-    double start_s = now_s();
-    burst_s(peer, 0, 1);
-    double seen_s = now_s() - start_s;
-    MPI_Sendrecv(&seen_s, 1, MPI_DOUBLE, peer, TAG, &start_s, 1, MPI_DOUBLE, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (rank == 0 && seen_s < trip_s)
-        trip_s = seen_s;
+    double trip_s = 0;
     for (long bytes = 0; bytes <= most_bytes; bytes = next_size(bytes)) {
-        half_round_trip(peer, bytes);
+        trip_s = half_round_trip(peer, bytes);
         exchange(peer, bytes);
         gap(peer, bytes);
-        if (bytes <= 65536) {
+        if (bytes <= MOST_OVERHEAD_BYTES) {
             send_overhead(peer, bytes, trip_s);
-            receive_overhead(peer, bytes, trip_s + (double)bytes * 1e-9);
+            receive_overhead(peer, bytes, trip_s);
         }
-        if (rank == 0 && peer == 1 && bytes >= LOCAL_BYTES_LEAST)
-            local(bytes);
+        if (rank == 0 && peer == 1 && bytes >= LOCAL_BYTES_LEAST) {
+            local("reduce", reduce_once, bytes);
+            local("copy", copy_once, bytes);
+        }
     }
+    eager_limit(peer, most_bytes, 3 * trip_s);
 }
 
 /* Waits for a word of rank 0 without taking the processor from others. */
@@ -224,8 +271,15 @@ int main(int argc, char **argv)
     long most_bytes = atol(argv[2]);
     char host[MPI_MAX_PROCESSOR_NAME];
     int length;
-    data = calloc(1, (size_t)most_bytes + 8);
-    room = calloc(1, (size_t)most_bytes + 8);
+    data = malloc((size_t)most_bytes + 8);
+    room = malloc((size_t)most_bytes + 8);
+    if (!data || !room) {
+        fprintf(stderr, "calibrate: out of memory\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    /* Memory that was never written is one page for the kernel, which caches hold. */
+    memset(data, 1, (size_t)most_bytes + 8);
+    memset(room, 1, (size_t)most_bytes + 8);
     MPI_Get_processor_name(host, &length);
     if (rank != 0)
         MPI_Send(host, length + 1, MPI_CHAR, 0, CONTROL, MPI_COMM_WORLD);

@@ -1,0 +1,86 @@
+//! What a rank computes with: `[node]`.
+
+use hocket_core::Result;
+
+use crate::Section;
+
+/// The times of a rank's work, besides what network models take of `[node]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// `reduce_bandwidth` (gamma is 1 / that), `reduce_latency`: combining data with others.
+    pub reduce: Work,
+    /// `copy_bandwidth`, `copy_latency`: copying data.
+    pub copy: Work,
+    /// `call_overhead`: from the call of a collective until its program begins, in seconds; 0 when the key is absent.
+    pub call_overhead_s: f64,
+}
+
+impl Node {
+    /// Reads the keys. `from` lists where ranges of sizes begin; the rates and latencies of reducing and copying are a list
+    /// of as many, or one for all.
+    ///
+    /// # Errors
+    /// A key with a wrong value.
+    pub fn read(section: &Section) -> Result<Self> {
+        let starts = section.ranges_bytes("from")?;
+        Ok(Self {
+            reduce: Work::read(section, &starts, "reduce")?,
+            copy: Work::read(section, &starts, "copy")?,
+            call_overhead_s: section.time_s_or("call_overhead", 0.0)?,
+        })
+    }
+}
+
+/// The time of work on so many bytes: for each range of sizes a latency, and a time per byte.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    first: Line,
+    /// The other ranges, and where they begin, in bytes.
+    others: Vec<(f64, Line)>,
+}
+
+/// The time of one range, in seconds, and in seconds per byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Line {
+    latency_s: f64,
+    s_per_byte: f64,
+}
+
+impl Default for Work {
+    /// Work that takes no time.
+    fn default() -> Self {
+        Self { first: Line::default(), others: Vec::new() }
+    }
+}
+
+impl Work {
+    fn read(section: &Section, starts_bytes: &[u64], name: &str) -> Result<Self> {
+        let count = starts_bytes.len();
+        let rates = section.optional_rates_bytes_per_s(&format!("{name}_bandwidth"), count)?;
+        let latencies_s = section.optional_times_s(&format!("{name}_latency"), count)?;
+        let line = |at: usize| Line {
+            latency_s: latencies_s.as_ref().map_or(0.0, |latencies_s| latencies_s[at]),
+            s_per_byte: rates.as_ref().map_or(0.0, |rates| 1.0 / rates[at]),
+        };
+        let others = (1..count).map(|at| (starts_bytes[at] as f64, line(at))).collect();
+        Ok(Self { first: line(0), others })
+    }
+
+    /// The time of work on `bytes`, in seconds.
+    #[inline]
+    pub fn time_s(&self, bytes: f64) -> f64 {
+        let range = self.others.iter().rev().find(|(start, _)| *start <= bytes);
+        let Line { latency_s, s_per_byte } = range.map_or(self.first, |(_, line)| *line);
+        latency_s + bytes * s_per_byte
+    }
+
+    /// Seconds per byte where they are all that counts: no latency, and one range.
+    pub fn s_per_byte(&self) -> Option<f64> {
+        (self.others.is_empty() && self.first.latency_s == 0.0).then_some(self.first.s_per_byte)
+    }
+
+    /// The least time per byte of any range, in seconds.
+    pub fn least_s_per_byte(&self) -> f64 {
+        self.others.iter().map(|(_, line)| line.s_per_byte).fold(self.first.s_per_byte, f64::min)
+    }
+}

@@ -1,0 +1,24 @@
+//! The program of a collective, as its caller sees it.
+
+use hocket_core::{AnyProgram, Call, Program, Rank};
+
+use crate::Platform;
+
+/// A program behind the overhead of its call.
+struct Called<'a> {
+    program: &'a dyn AnyProgram,
+    overhead_s: f64,
+}
+
+impl Program for Called<'_> {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        r.compute(self.overhead_s).await;
+        self.program.part(r, c).await;
+    }
+}
+
+/// What `run` makes of a program that begins after the machine's `call_overhead`.
+pub fn as_call<T>(program: &dyn AnyProgram, platform: &Platform, run: impl FnOnce(&dyn AnyProgram) -> T) -> T {
+    let overhead_s = platform.node.call_overhead_s;
+    if overhead_s > 0.0 { run(&Called { program, overhead_s }) } else { run(program) }
+}
