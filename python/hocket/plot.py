@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from hocket.comparison import Comparison
     from hocket.mpi.benchmark import Bench, Prediction
+    from hocket.mpi.calibration import Calibration
 
-__all__ = ["FORMATS", "bench_chart", "chart", "encode", "render"]
+__all__ = ["FORMATS", "bench_chart", "calibration_chart", "chart", "encode", "render"]
 
 FORMATS = (".png", ".html")
 """The endings of picture files."""
@@ -224,6 +225,39 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
         title=alt.TitleParams(
             f"{bench.collective} on {bench.ranks} ranks, {' '.join(bench.mpi.partition(',')[0].split())}",
             subtitle=subtitle,
+            anchor="start",
+        ),
+    )
+
+
+def calibration_chart(found: Calibration) -> alt.LayerChart:
+    """Return the measured times of messages between hosts, or within one, and dashed what the model says of them."""
+    import altair as alt
+
+    level = found.between
+    sizes = [size for size in level.sizes_bytes if size > 0]
+    skipped = len(level.sizes_bytes) - len(sizes)
+    lines = [
+        replace(line, times_s=dict(zip(sizes, times_s[skipped:], strict=True)))
+        for line, times_s in zip(
+            _styled(["one way", "both ways at once"]), (level.trips_s, level.exchanges_s), strict=True
+        )
+    ]
+    measured = [row for line in lines for row in _rows(line)]
+    modelled = [
+        {"line": line.label, "range": one.from_bytes, "size_bytes": size, "time_s": factor * one.time_s(size)}
+        for line, factor in zip(lines, (1.0, level.both_ways.value), strict=True)
+        for one in level.ranges
+        for size in sizes
+        if one.from_bytes <= size <= one.last_bytes
+    ]
+    dashed = _over_size(modelled, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
+    return alt.LayerChart(layer=[_points(_over_size(measured, lines), lines), dashed]).properties(
+        width=_WIDTH,
+        height=_HEIGHT,
+        title=alt.TitleParams(
+            f"messages, {' '.join(found.mpi.partition(',')[0].split())}",
+            subtitle=[f"first quartiles of {found.samples} samples, {found.date}", "dashed: the model"],
             anchor="start",
         ),
     )

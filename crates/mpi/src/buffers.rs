@@ -1,5 +1,8 @@
 //! The three buffers of a rank, in memory: where an element of a span lies.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use hocket_core::{Buffer, Span};
 
 /// How elements of the call's data type lie in memory.
@@ -30,16 +33,41 @@ pub struct Buffers {
 struct Piece {
     first: usize,
     len: usize,
-    memory: Box<[Line]>,
+    memory: Memory,
 }
+
+/// Lines that are counted for as long as they are kept.
+#[derive(Debug, Default)]
+struct Memory(Box<[Line]>);
 
 /// Memory aligned for any data type.
 #[repr(align(64))]
 #[derive(Clone, Copy, Debug)]
 struct Line(#[allow(dead_code)] [u8; 64]);
 
-/// Working memory beyond this is not kept for the next call.
-const MOST_BYTES_KEPT: usize = 16 << 20;
+/// Working memory of all operations of this process, in bytes.
+static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// When there is more, an operation does not keep its own for the next call.
+const MOST_BYTES_KEPT: usize = 128 << 20;
+
+impl Memory {
+    fn new(lines: usize) -> Self {
+        let memory = Self(vec![Line([0; 64]); lines].into_boxed_slice());
+        KEPT_BYTES.fetch_add(memory.bytes(), Relaxed);
+        memory
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        KEPT_BYTES.fetch_sub(self.bytes(), Relaxed);
+    }
+}
 
 impl Buffers {
     /// No working memory yet.
@@ -51,8 +79,7 @@ impl Buffers {
     pub fn restart(&mut self, input: *mut u8, result: *mut u8) {
         (self.input, self.result) = (input, result);
         let len = std::mem::take(&mut self.used);
-        let bytes = self.bytes(len);
-        if bytes > MOST_BYTES_KEPT {
+        if KEPT_BYTES.load(Relaxed) > MOST_BYTES_KEPT {
             self.pieces.clear();
         } else if self.pieces.len() > 1 {
             self.pieces.clear();
@@ -60,7 +87,7 @@ impl Buffers {
         }
     }
 
-    /// Frees working memory that is too large to keep.
+    /// Frees working memory where there is too much to keep.
     pub fn end(&mut self) {
         self.restart(std::ptr::null_mut(), std::ptr::null_mut());
     }
@@ -74,7 +101,7 @@ impl Buffers {
             if let Some(piece) = self.pieces.last_mut() {
                 piece.len = offset - piece.first;
             }
-            self.pieces.push(Piece { first: offset, len: 0, memory: Box::default() });
+            self.pieces.push(Piece { first: offset, len: 0, memory: Memory::default() });
             self.add(len);
         }
         Span { buffer: Buffer::Scratch, offset, len }
@@ -98,12 +125,12 @@ impl Buffers {
     /// Gives the last piece, or a first one, memory for `len` elements.
     fn add(&mut self, len: usize) {
         if self.pieces.is_empty() {
-            self.pieces.push(Piece { first: 0, len: 0, memory: Box::default() });
+            self.pieces.push(Piece { first: 0, len: 0, memory: Memory::default() });
         }
         let lines = self.bytes(len).div_ceil(size_of::<Line>());
         let piece = self.pieces.last_mut().expect("there is one now");
         piece.len = len;
-        piece.memory = vec![Line([0; 64]); lines].into_boxed_slice();
+        piece.memory = Memory::new(lines);
     }
 
     /// Bytes that `len` elements need.
@@ -118,7 +145,7 @@ impl Buffers {
     fn origin(&self, piece: &Piece) -> *mut u8 {
         let Layout { extent, true_lower_bound, .. } = self.layout;
         let down = if extent < 0 { (piece.len as isize - 1) * -extent } else { 0 };
-        piece.memory.as_ptr().cast::<u8>().cast_mut().wrapping_offset(down - true_lower_bound)
+        piece.memory.0.as_ptr().cast::<u8>().cast_mut().wrapping_offset(down - true_lower_bound)
     }
 }
 
@@ -140,8 +167,8 @@ mod tests {
                     for index in 0..span.len {
                         let first = buffers.at(span.part(index, 1)).wrapping_offset(true_lower_bound) as usize;
                         let holds = |piece: &Piece| {
-                            let start = piece.memory.as_ptr() as usize;
-                            start <= first && first + true_extent <= start + size_of_val(&*piece.memory)
+                            let start = piece.memory.0.as_ptr() as usize;
+                            start <= first && first + true_extent <= start + piece.memory.bytes()
                         };
                         assert!(buffers.pieces.iter().any(holds), "{layout:?} {span} {index}");
                         starts.push(first);

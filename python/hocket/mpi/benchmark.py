@@ -40,9 +40,8 @@ class Measurement:
         median_s: The median of the samples.
         low_s: Where its 95 % confidence interval begins, by order statistics.
         high_s: Where it ends.
-        calls: How many calls a sample is the mean of.
         made: How many calls were made in all.
-        samples_s: The samples, in the order in which they were taken.
+        samples_s: The samples, a call each, in the order in which they were taken.
     """
 
     algorithm: str
@@ -50,17 +49,16 @@ class Measurement:
     median_s: float
     low_s: float
     high_s: float
-    calls: int
     made: int
     samples_s: tuple[float, ...]
 
     @staticmethod
-    def of(algorithm: str, size_bytes: int, calls: int, made: int, samples_s: Sequence[float]) -> Measurement:
+    def of(algorithm: str, size_bytes: int, made: int, samples_s: Sequence[float]) -> Measurement:
         """Return what samples say."""
         ordered, count = sorted(samples_s), len(samples_s)
         reach = ceil(_Z * sqrt(count) / 2)
         low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
-        return Measurement(algorithm, size_bytes, median(ordered), low, high, calls, made, tuple(samples_s))
+        return Measurement(algorithm, size_bytes, median(ordered), low, high, made, tuple(samples_s))
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ def bench(
             raise Error(f"{program.name}: got {text[:60]!r}, expected a measurement") from None
         name = names[value["rule"]]
         if "samples_s" in value:
-            found.append(Measurement.of(name, value["size"], value["calls"], value["made"], value["samples_s"]))
+            found.append(Measurement.of(name, value["size"], value["made"], value["samples_s"]))
             on_done()
             return
         if not value["is_right"]:
@@ -180,10 +178,12 @@ def bench(
             on_done()
         proofs.append(value)
 
-    until = [f"{share:g}", f"{limit_s:g}", str(least_rounds)]
+    # Ranks that share processors cannot wait for a time without keeping others from it.
+    starts_together = not crowded(call.ranks)
+    until = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together))]
     arguments = [collective, str(call.root), *until, ",".join(map(str, sizes)), *rules]
     line = launcher(installation, call.ranks, [str(program), *arguments], environment(installation, None))
-    lines_of(line, crowded(call.ranks), take)
+    lines_of(line, crowded(call.ranks) if launcher is command else {}, take)
     refused = [
         NotMeasured(names[proof["rule"]], proof["size"], _reason(proof)) for proof in proofs if not proof["has_run"]
     ]

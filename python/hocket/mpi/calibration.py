@@ -1,48 +1,115 @@
-"""The cost of messages and computing on a real machine: measured, and written as a machine file."""
+"""The cost of messages and computing on a real machine: measured, and fitted by models."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hocket._native import Error
-from hocket.mpi.fits import Estimate, Resampled, break_after, line, resampled
+from hocket.mpi.fits import Estimate, Resampled, line, parts_of, resampled
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
-from hocket.mpi.launch import command, crowded
+from hocket.mpi.launch import Launcher, command, crowded
 from hocket.mpi.preload import NATIVE, kept
-from hocket.units import format_bytes, format_time
-from hocket.version import version
 
-__all__ = ["Calibration", "Range", "calibrate", "machine_file", "measured"]
+__all__ = ["Calibration", "Level", "Range", "Work", "calibrate", "measured"]
 
-Samples = Mapping[str, Mapping[int, list[float]]]
-"""By kind and size, the times in seconds."""
+Floats = NDArray[np.float64]
+
+_LARGE_BYTES = 64 * 1024
+"""From here on, where all messages are eager, those of both ways meet."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """A range of sizes in which one line explains the times of messages.
+    """A range of sizes, in which one line explains the times of messages: LogGP's parameters.
 
     Attributes:
-        first_bytes: Its smallest size.
-        last_bytes: Its largest.
-        alpha_s: Latency: half a round trip is alpha + n beta.
+        from_bytes: Where it begins.
+        last_bytes: The largest size that was measured.
+        alpha_s: A message of n bytes takes alpha + n beta to a receiver that waits for it.
         beta_s: Seconds per byte.
-        deviation: How far times are from that, as a share of them.
+        L_s: Latency.
+        o_send_s: Overhead of the sender per message.
+        o_receive_s: Of the receiver.
+        g_s: Gap per message.
+        G_s: Gap per byte.
+        O_send_s: Overhead of the sender per byte.
+        O_receive_s: Of the receiver.
+        deviation: How far one-way times and exchanges are from the model, as a share: root of the mean square.
     """
 
-    first_bytes: int
+    from_bytes: int
     last_bytes: int
     alpha_s: Estimate
     beta_s: Estimate
+    L_s: Estimate
+    o_send_s: Estimate
+    o_receive_s: Estimate
+    g_s: Estimate
+    G_s: Estimate
+    O_send_s: Estimate
+    O_receive_s: Estimate
     deviation: float
+
+    def time_s(self, size_bytes: int) -> float:
+        """Return the time of a message to a receiver that waits for it."""
+        return self.alpha_s.value + self.beta_s.value * size_bytes
+
+
+@dataclass(frozen=True)
+class Level:
+    """Messages between hosts, or within one.
+
+    Attributes:
+        ranges: The ranges of sizes.
+        alpha_s: Hockney's latency: of one line through all sizes.
+        beta_s: Hockney's seconds per byte.
+        deviation: How far one-way times are from that line.
+        both_ways: How many times as long large messages both ways at once take.
+        request_s: How long a message that waits for its receive takes to say so.
+        S_bytes: The largest message that leaves without its receive; none if all that were measured do.
+        sizes_bytes: The sizes.
+        trips_s: A message of each size to a receiver that waits for it.
+        exchanges_s: Both ways at once.
+    """
+
+    ranges: tuple[Range, ...]
+    alpha_s: Estimate
+    beta_s: Estimate
+    deviation: float
+    both_ways: Estimate
+    request_s: Estimate
+    S_bytes: int | None
+    sizes_bytes: tuple[int, ...]
+    trips_s: tuple[float, ...]
+    exchanges_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Reducing and copying in a range of sizes.
+
+    Attributes:
+        from_bytes: Where it begins.
+        reduce_s: Latency of a reduction.
+        reduce_s_per_byte: 1 / gamma.
+        copy_s: Latency of a copy.
+        copy_s_per_byte: Seconds per byte.
+    """
+
+    from_bytes: int
+    reduce_s: Estimate
+    reduce_s_per_byte: Estimate
+    copy_s: Estimate
+    copy_s_per_byte: Estimate
 
 
 @dataclass(frozen=True)
@@ -50,18 +117,12 @@ class Calibration:
     """What was measured, in the words of the models.
 
     Attributes:
-        whole: Hockney's alpha and beta over all sizes.
-        ranges: The same for each range of sizes: one, or two, where the protocol changes between them.
-        exchange_factor: How much longer both ways at once take than one: the median over the sizes.
-        o_send_s: LogGP's overhead of a sender per message.
-        o_receive_s: Of a receiver.
-        O_s: Overhead of either per byte.
-        L_s: LogGP's latency: alpha of the first range without the two overheads.
-        g_s: Gap per message.
-        G_s: Gap per byte.
-        S_bytes: The largest message of the first range, where there are two.
-        gamma_s: Seconds per byte of a reduction.
-        copy_s: Seconds per byte of a copy.
+        between: Messages between hosts, or within the only one.
+        local: Messages within a host, where there are several hosts.
+        ranks_per_host: How many successive ranks share a host.
+        work: Reducing and copying.
+        call_s: What Hocket's library takes of a call until its program begins.
+        message_s: What it takes of a message, beyond MPI.
         samples: How many samples there are.
         mpi: What the MPI calls itself.
         hosts: The host of each rank.
@@ -69,18 +130,12 @@ class Calibration:
         date: When it was measured.
     """
 
-    whole: Range
-    ranges: tuple[Range, ...]
-    exchange_factor: Estimate
-    o_send_s: Estimate
-    o_receive_s: Estimate
-    O_s: Estimate
-    L_s: Estimate
-    g_s: Estimate
-    G_s: Estimate
-    S_bytes: int | None
-    gamma_s: Estimate
-    copy_s: Estimate
+    between: Level
+    local: Level | None
+    ranks_per_host: int
+    work: tuple[Work, ...]
+    call_s: float
+    message_s: float
     samples: int
     mpi: str
     hosts: tuple[str, ...]
@@ -94,6 +149,7 @@ def measured(
     *,
     most_bytes: int,
     limit_s: float,
+    launcher: Launcher = command,
     on_line: Callable[[], object] = lambda: None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Measure between rank 0 and each other rank; return the samples, and the host of each rank.
@@ -101,7 +157,9 @@ def measured(
     Raises:
         Error: The program cannot be compiled, or fails.
     """
-    program = kept(installation, "hocket-calibrate", [NATIVE / "calibrate.c"], ["-Wl,--as-needed"])
+    program = kept(
+        installation, "hocket-calibrate", [NATIVE / "calibrate.c"], ["-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"]
+    )
     samples: list[dict[str, Any]] = []
     hosts: list[str] = []
 
@@ -116,147 +174,177 @@ def measured(
             samples.append(value)
             on_line()
 
-    line = command(installation, ranks, [str(program), f"{limit_s:g}", str(most_bytes)], {})
-    lines_of(line, crowded(ranks), take)
+    line = launcher(installation, ranks, [str(program), f"{limit_s:g}", str(most_bytes)], {})
+    lines_of(line, crowded(ranks) if launcher is command else {}, take)
     if not samples:
         raise Error(f"{line[0]}: there are no samples")
     return samples, hosts
 
 
 def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable[str]) -> Calibration:
-    """Fit the models to samples.
+    """Fit the models to samples; what Hocket's library itself takes is not in them, and so none.
 
     Raises:
         Error: A kind of sample is missing.
     """
-    names = tuple(hosts)
-    kinds: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    count = 0
-    for sample in samples:
-        kinds[sample["kind"]][sample["bytes"]].append(sample["time_s"])
-        count += 1
-    times = {kind: resampled(kinds[kind]) for kind in kinds}
-    missing = {"half_round_trip", "exchange", "send", "receive", "gap", "reduce", "copy"} - times.keys()
-    if missing:
-        raise Error(f"there are no samples of {min(missing)}")
-    trips = times["half_round_trip"]
-    size = break_after(trips)
-    cut = len(trips.up_to(size).sizes_bytes) if size is not None else None
-    parts = [trips] if cut is None else [trips.part(slice(0, cut)), trips.part(slice(cut, None))]
-    alpha = line(parts[0]).start_s
-    eager = size if size is not None else float("inf")
-    send, receive = (line(times[kind].up_to(eager)) for kind in ("send", "receive"))
-    gap = line(times["gap"])
-    latency = (alpha - send.start_s - receive.start_s).clip(min=0.0)
-    reduce, copy = (line(times[kind], through_zero=True).slope_s for kind in ("reduce", "copy"))
+    names, all_samples = tuple(hosts), list(samples)
+    local_peers = {rank for rank, host in enumerate(names) if host == names[0]}
+    is_on_hosts = len(set(names)) > 1
+    within = [sample for sample in all_samples if sample["peer"] in local_peers]
+    between = [sample for sample in all_samples if sample["peer"] not in local_peers] if is_on_hosts else all_samples
+    has_local = is_on_hosts and any(sample["kind"] == "one_way" for sample in within)
     return Calibration(
-        whole=_range(trips),
-        ranges=tuple(map(_range, parts)),
-        exchange_factor=Estimate.of(np.median(times["exchange"].times_s / trips.times_s, axis=1)),
-        o_send_s=Estimate.of(send.start_s),
-        o_receive_s=Estimate.of(receive.start_s),
-        O_s=Estimate.of((send.slope_s + receive.slope_s) / 2),
-        L_s=Estimate.of(latency),
-        g_s=Estimate.of(gap.start_s),
-        G_s=Estimate.of(gap.slope_s),
-        S_bytes=size,
-        gamma_s=Estimate.of(reduce),
-        copy_s=Estimate.of(copy),
-        samples=count,
+        between=_level(_by_kind(between)),
+        local=_level(_by_kind(within)) if has_local else None,
+        ranks_per_host=Counter(names).most_common(1)[0][1] if names else 1,
+        work=_work(_by_kind(all_samples)),
+        call_s=0.0,
+        message_s=0.0,
+        samples=len(all_samples),
         mpi=mpi,
         hosts=names,
-        is_crowded=bool(crowded(len(names))) and len(set(names)) == 1,
+        is_crowded=bool(crowded(len(names))) and not is_on_hosts,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
 
 
-def _range(times: Resampled) -> Range:
-    fitted = line(times)
-    first, last = int(times.sizes_bytes[0]), int(times.sizes_bytes[-1])
-    return Range(first, last, Estimate.of(fitted.start_s), Estimate.of(fitted.slope_s), fitted.deviation)
+Kinds = Mapping[str, Mapping[int, list[float]]]
+"""By kind and size, the times in seconds."""
 
 
-def machine_file(found: Calibration, name: str, model: Literal["hockney", "loggp"], samples: str | None) -> str:
-    """Return a machine file of one of the models; what was measured beyond it is told in comments."""
-    hosts = sorted(set(found.hosts))
-    where = f"{len(found.hosts)} ranks on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
-    mpi = " ".join(found.mpi.partition(",")[0].split())
-    lines = [
-        f"# Measured on {found.date} by hocket mpi calibrate (Hocket {version()}): {where}, {mpi}.",
-        f"# {found.samples} samples{f', in {samples}' if samples else ''}; a time is the first quartile of a size's, "
-        "an interval is of 95 %.",
-        *(["# More ranks than processors: times include waiting for a processor."] if found.is_crowded else []),
-        f'name = "{name}"',
-        "",
-        "[network]",
-        f'model = "{model}"',
+def _by_kind(samples: Iterable[Mapping[str, Any]]) -> Kinds:
+    kinds: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for sample in samples:
+        kinds[sample["kind"]][sample["bytes"]].append(sample["time_s"])
+    return kinds
+
+
+def _times(kinds: Kinds, name: str) -> Resampled:
+    if name not in kinds:
+        raise Error(f"there are no samples of {name}")
+    return resampled(kinds[name])
+
+
+def _level(kinds: Kinds) -> Level:
+    trips, exchanges, send, receive, gap = (
+        _times(kinds, name) for name in ("one_way", "exchange", "send", "receive", "gap")
+    )
+    limits = kinds.get("eager_limit", {})
+    most_eager = max(limits, key=lambda size: len(limits[size])) if limits else None
+    is_limited = most_eager is not None and most_eager < trips.sizes_bytes[-1]
+    border = float(most_eager) if is_limited and most_eager is not None else None
+    meet = trips.sizes_bytes > border if border is not None else trips.sizes_bytes >= _LARGE_BYTES
+    both_ways = np.maximum(np.median(exchanges.times_s[:, meet] / trips.times_s[:, meet], axis=1), 1.0)
+    # Where both ways take no longer than one, a line lies between the two.
+    alike = trips.times_s * exchanges.times_s / np.where(meet, both_ways[:, None], 1.0)
+    means = Resampled(trips.sizes_bytes, np.sqrt(alike))
+    parts = parts_of([means], border)
+    whole = line(trips)
+    small = line(means.part(parts[0]))
+    request = np.maximum(small.start_s - _overhead(receive, 0, np.inf, small.start_s), 0.0)
+    starts = [0, *(_start(means.sizes_bytes, part.start, border) for part in parts[1:])]
+    fits = [
+        _range(
+            start,
+            (means.part(part), trips.part(part), exchanges.part(part)),
+            (send, receive, gap),
+            np.where(meet[part.start], both_ways, 1.0),
+            request if border is not None and start > border else None,
+        )
+        for start, part in zip(starts, parts, strict=True)
     ]
-    keys = {"hockney": _hockney(found), "loggp": _loggp(found)}
-    lines += keys[model]
-    lines += ["", "[node]"]
-    lines += [
-        _key("reduce_bandwidth", _rate(found.gamma_s), "1 / gamma, MPI_SUM of doubles", _rates(found.gamma_s)),
-        "# With copies simulations are more exact, but formulas do not apply.",
-        "# " + _key("copy_bandwidth", _rate(found.copy_s), "memcpy", _rates(found.copy_s)),
-    ]
-    other: Literal["hockney", "loggp"] = "loggp" if model == "hockney" else "hockney"
-    lines += ["", "# Half a round trip of n bytes takes alpha + n beta, by range of sizes:"]
-    lines += [f"#   {_told(one)}" for one in found.ranges]
-    lines += [
-        f"# Both ways at once take {found.exchange_factor.value:.2f} times as long "
-        f"({found.exchange_factor.low:.2f} to {found.exchange_factor.high:.2f}), which the models do not know.",
-        "# Of a message, the sender's processor takes "
-        f"{_interval(found.o_send_s)}, the receiver's {_interval(found.o_receive_s)}.",
-        f'# The same machine with another model, under [network]:\n#   model = "{other}"',
-        *(f"#   {key}" for key in keys[other]),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _hockney(found: Calibration) -> list[str]:
-    whole = found.whole
-    return [
-        _key("latency", format_time(whole.alpha_s.value), "alpha", _interval(whole.alpha_s)),
-        _key("bandwidth", _rate(whole.beta_s), "1 / beta", _rates(whole.beta_s)),
-        _key("protocol", "rendezvous", "formulas are for it", f"times are {whole.deviation:.0%} off, root mean square"),
-    ]
-
-
-def _loggp(found: Calibration) -> list[str]:
-    o = Estimate(*((getattr(found.o_send_s, k) + getattr(found.o_receive_s, k)) / 2 for k in ("value", "low", "high")))
-    keys = [
-        _key("L", format_time(found.L_s.value), "alpha - o of both", _interval(found.L_s)),
-        _key("o", format_time(o.value), "mean of both", _interval(o)),
-        _key("g", format_time(found.g_s.value), "", _interval(found.g_s)),
-        _key("G", f"{format_time(found.G_s.value)}/B", "", _interval(found.G_s)),
-        _key("O", f"{format_time(found.O_s.value)}/B", "mean of both", _interval(found.O_s)),
-    ]
-    if found.S_bytes is not None:
-        keys.append(_key("S", f"{found.S_bytes} B", "where half round trips change", ""))
-    return keys
-
-
-def _key(key: str, value: str, meaning: str, interval: str) -> str:
-    comment = ", ".join(text for text in (meaning, interval) if text)
-    return f'{key} = "{value}"'.ljust(36) + f"# {comment}"
-
-
-def _told(one: Range) -> str:
-    return (
-        f"{format_bytes(one.first_bytes)} to {format_bytes(one.last_bytes)}: alpha {_interval(one.alpha_s)}; "
-        f"1 / beta {_rate(one.beta_s)} ({_rates(one.beta_s)}); {one.deviation:.0%} off"
+    return Level(
+        ranges=tuple(fits),
+        alpha_s=Estimate.of(whole.start_s),
+        beta_s=Estimate.of(whole.slope_s),
+        deviation=whole.deviation,
+        both_ways=Estimate.of(both_ways),
+        request_s=Estimate.of(request),
+        S_bytes=int(border) if border is not None else None,
+        sizes_bytes=tuple(int(size) for size in trips.sizes_bytes),
+        trips_s=tuple(float(time_s) for time_s in trips.times_s[0]),
+        exchanges_s=tuple(float(time_s) for time_s in exchanges.times_s[0]),
     )
 
 
-def _interval(estimate: Estimate) -> str:
-    return f"{format_time(estimate.value)} ({format_time(estimate.low)} to {format_time(estimate.high)})"
+def _start(sizes_bytes: Floats, column: int, border: float | None) -> int:
+    """Return where the range that begins with a column starts: behind the border, or halfway from the size before."""
+    before, first = sizes_bytes[column - 1], sizes_bytes[column]
+    if border is not None and before <= border < first:
+        return int(border) + 1
+    return round(float(np.sqrt(before * first)))
 
 
-def _rate(per_byte: Estimate) -> str:
-    """Return a rate of bytes; one too fast to measure is told as a very fast one."""
-    return f"{1e-9 / max(per_byte.value, 1e-15):.4g} GB/s"
+def _overhead(times: Resampled, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
+    """Return the time of the sizes of a range, or of the largest sizes if it has none, but no more than `most_s`."""
+    inside = (times.sizes_bytes >= first_bytes) & (times.sizes_bytes <= last_bytes)
+    columns = inside if inside.any() else times.sizes_bytes == times.sizes_bytes[-1]
+    least_s: Floats = np.minimum(times.times_s[:, columns].min(axis=1), most_s)
+    return least_s
 
 
-def _rates(per_byte: Estimate) -> str:
-    low, high = (1e-9 / max(bound, 1e-15) for bound in (per_byte.high, per_byte.low))
-    return f"{low:.4g} to {high:.4g} GB/s"
+def _range(
+    start_bytes: int,
+    messages: tuple[Resampled, Resampled, Resampled],
+    ends: tuple[Resampled, Resampled, Resampled],
+    both_ways: Floats,
+    request_s: Floats | None,
+) -> Range:
+    """Fit a range.
+
+    Args:
+        start_bytes: Where it begins.
+        messages: What the line goes through, one-way times and exchanges, all of the sizes of the range.
+        ends: Times of the sender, of the receiver, and between messages that follow each other, of all sizes.
+        both_ways: How many times as long both ways at once take.
+        request_s: The time of a request, where messages wait for their receives.
+    """
+    means, trips, exchanges = messages
+    send, receive, gap = ends
+    fitted, (first, last) = line(means), (means.sizes_bytes[0], means.sizes_bytes[-1])
+    alpha, beta = fitted.start_s, fitted.slope_s
+    left = alpha if request_s is None else np.maximum(alpha - request_s, 0.0)
+    o_send = _overhead(send, first, last, left)
+    o_receive = _overhead(receive, first, last, left - o_send)
+    per_byte = _per_byte(send, first, last, beta) if request_s is None else np.zeros_like(beta)
+    received = np.minimum(_per_byte(receive, first, last, beta), beta - per_byte) if request_s is None else per_byte
+    inside = (gap.sizes_bytes >= first) & (gap.sizes_bytes <= last)
+    spacing = gap.times_s[:, inside] - gap.sizes_bytes[inside] * (beta - received)[:, None]
+    g = np.clip(np.median(spacing, axis=1), 0.0, alpha) if inside.any() else np.zeros_like(alpha)
+    modelled = fitted.start_s[0] + fitted.slope_s[0] * means.sizes_bytes
+    off = np.concatenate([modelled / trips.times_s[0] - 1, both_ways[0] * modelled / exchanges.times_s[0] - 1])
+    return Range(
+        from_bytes=start_bytes,
+        last_bytes=int(last),
+        alpha_s=Estimate.of(alpha),
+        beta_s=Estimate.of(beta),
+        L_s=Estimate.of(left - o_send - o_receive),
+        o_send_s=Estimate.of(o_send),
+        o_receive_s=Estimate.of(o_receive),
+        g_s=Estimate.of(g),
+        G_s=Estimate.of(beta - received),
+        O_send_s=Estimate.of(per_byte),
+        O_receive_s=Estimate.of(received),
+        deviation=float(np.sqrt(np.mean(off**2))),
+    )
+
+
+def _per_byte(times: Resampled, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
+    """Return the slope of the times of a range, but no more than `most_s`."""
+    inside = (times.sizes_bytes >= first_bytes) & (times.sizes_bytes <= last_bytes)
+    if inside.sum() < 2:
+        return np.zeros_like(most_s)
+    slope_s: Floats = line(Resampled(times.sizes_bytes[inside], times.times_s[:, inside])).slope_s
+    return np.minimum(slope_s, most_s)
+
+
+def _work(kinds: Kinds) -> tuple[Work, ...]:
+    reduce, copy = _times(kinds, "reduce"), _times(kinds, "copy")
+    parts = parts_of([reduce, copy])
+    starts = [0, *(_start(reduce.sizes_bytes, part.start, None) for part in parts[1:])]
+    found = []
+    for start, part in zip(starts, parts, strict=True):
+        reduced, copied = line(reduce.part(part)), line(copy.part(part))
+        of_both = (reduced.start_s, reduced.slope_s, copied.start_s, copied.slope_s)
+        found.append(Work(start, *(Estimate.of(values) for values in of_both)))
+    return tuple(found)

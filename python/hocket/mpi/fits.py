@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate", "Line", "Resampled", "break_after", "line", "resampled"]
+__all__ = ["Estimate", "Line", "Resampled", "line", "parts_of", "resampled"]
 
 Floats = NDArray[np.float64]
 
 _QUANTILE = 0.25
 _RESAMPLES = 400
 _SEED = 20260101
-_LEAST_SIZES = 4  # of a range
-_LEAST_GAIN = 10.0  # in BIC: "very strong" evidence, R. E. Kass, A. E. Raftery, "Bayes factors", JASA 90 (1995)
+_LEAST_SIZES = 2  # of a range
+_MOST_RANGES = 10
+_GOOD = 0.02  # a relative deviation that is worth no further range
+_LEAST_GAIN = 6.0  # in BIC: "strong" evidence, R. E. Kass, A. E. Raftery, "Bayes factors", JASA 90 (1995)
 
 
 @dataclass(frozen=True)
@@ -105,22 +108,43 @@ def line(times: Resampled, *, through_zero: bool = False) -> Line:
     return Line(start, slope, deviation)
 
 
-def break_after(times: Resampled) -> int | None:
-    """Return the last size before one line becomes another, if two lines explain the times much better than one.
+def parts_of(series: Sequence[Resampled], border_bytes: float | None = None) -> list[slice]:
+    """Return the ranges of sizes, as columns, in each of which a line explains each series of times.
 
-    The measure is the Bayesian information criterion, of relative deviations.
+    There are as many ranges as the Bayesian information criterion of the relative deviations wants; more must be better
+    by `_LEAST_GAIN`.
+
+    Args:
+        series: Times, all of the same sizes.
+        border_bytes: No range has sizes up to this and sizes beyond.
     """
-    count = len(times.sizes_bytes)
-    first = Resampled(times.sizes_bytes, times.times_s[:1])
-    best, found = _criterion(line(first).deviation, count, 2) - _LEAST_GAIN, None
-    for at in range(_LEAST_SIZES, count - _LEAST_SIZES + 1):
-        before, after = line(first.part(slice(0, at))), line(first.part(slice(at, None)))
-        squares = at * before.deviation**2 + (count - at) * after.deviation**2
-        criterion = _criterion(float(np.sqrt(squares / count)), count, 5)
-        if criterion < best:
-            best, found = criterion, int(times.sizes_bytes[at - 1])
-    return found
-
-
-def _criterion(deviation: float, count: int, parameters: int) -> float:
-    return count * float(np.log(max(deviation, 1e-9) ** 2)) + parameters * float(np.log(count))
+    sizes, count = series[0].sizes_bytes, len(series[0].sizes_bytes)
+    border = count if border_bytes is None else int(np.searchsorted(sizes, border_bytes, side="right"))
+    firsts = [Resampled(times.sizes_bytes, times.times_s[:1]) for times in series]
+    squares: dict[tuple[int, int], float] = {}
+    for start in range(count):
+        limit = border if start < border else count
+        for end in range(start + 1, limit + 1):
+            if end - start >= _LEAST_SIZES or (start, end) in ((0, border), (border, count)):
+                deviations = (line(first.part(slice(start, end))).deviation for first in firsts)
+                squares[start, end] = (end - start) * sum(deviation**2 for deviation in deviations)
+    best: list[dict[int, tuple[float, tuple[int, ...]]]] = [{0: (0.0, (0,))}]
+    for _ in range(_MOST_RANGES):
+        reached: dict[int, tuple[float, tuple[int, ...]]] = {}
+        for (start, end), square in squares.items():
+            if start in best[-1]:
+                sum_of_squares, ends = best[-1][start]
+                if end not in reached or sum_of_squares + square < reached[end][0]:
+                    reached[end] = (sum_of_squares + square, (*ends, end))
+        best.append(reached)
+    points = count * len(series)
+    chosen: tuple[float, tuple[int, ...]] | None = None
+    for ranges, reached in enumerate(best):
+        if count in reached:
+            sum_of_squares, ends = reached[count]
+            parameters = ranges * (2 * len(series) + 1)
+            criterion = points * np.log(sum_of_squares / points + _GOOD**2) + parameters * np.log(points)
+            if chosen is None or criterion < chosen[0] - _LEAST_GAIN:
+                chosen = (float(criterion), ends)
+    assert chosen is not None, "all sizes up to the border are one range, and all beyond another"
+    return [slice(start, end) for start, end in pairwise(chosen[1])]

@@ -13,7 +13,7 @@ from hocket._native import Error, check_rules
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, cache_folder
 
-__all__ = ["LOGS", "Launcher", "command", "crowded", "environment", "note_for_root", "saved_rules"]
+__all__ = ["LOGS", "Launcher", "command", "crowded", "environment", "note_for_root", "on_hosts", "saved_rules"]
 
 Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]
 """What returns the command that runs a program on so many ranks, as `command` does."""
@@ -93,3 +93,18 @@ def command(installation: Installation, ranks: int, program: Sequence[str], vari
     settings = [f"{name}={value}" for name, value in variables.items()]
     by_shell = ["sh", "-c", 'exec "$0" "$@"'] if "=" in program[0] else []  # which env takes for a variable
     return [str(installation.mpiexec), "-n", str(ranks), "env", *settings, *by_shell, *program]
+
+
+def on_hosts(hosts: str | None) -> Launcher:
+    """Return what starts programs on hosts, which are separated by commas, or on this one."""
+    if not hosts:
+        return command
+
+    def launcher(
+        installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]
+    ) -> list[str]:
+        mpiexec, *rest = command(installation, ranks, program, variables)
+        option = "--host" if installation.library.startswith("Open MPI") else "-hosts"
+        return [mpiexec, option, hosts, *rest]
+
+    return launcher

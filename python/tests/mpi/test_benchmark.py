@@ -20,10 +20,10 @@ pytestmark = pytest.mark.usefixtures("as_root")
 
 def test_a_median_and_its_interval() -> None:
     samples = [float(k) for k in range(101)]
-    found = Measurement.of("ring", 8, 1, 203, samples[::-1])
+    found = Measurement.of("ring", 8, 203, samples[::-1])
     # The order statistics at 50 +- 1.96 sqrt(101) / 2.
     assert (found.median_s, found.low_s, found.high_s) == (50, 40, 60)
-    assert Measurement.of("ring", 8, 1, 7, [2.0, 1.0, 3.0]).low_s == 1.0
+    assert Measurement.of("ring", 8, 7, [2.0, 1.0, 3.0]).low_s == 1.0
 
 
 def run(mpi: Mpi, hocket_command: Callable[..., Ran], words: str) -> Ran:

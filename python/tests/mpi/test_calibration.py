@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.mpi.calibration import calibrate, machine_file
-from hocket.mpi.fits import break_after, line, resampled
+from hocket.mpi.calibration import calibrate
+from hocket.mpi.fits import line, parts_of, resampled
+from hocket.mpi.machine_files import machine_file
+from hocket.mpi.overheads import fitted
 from tests.conftest import Ran
 
 from .conftest import Mpi
@@ -52,22 +54,26 @@ def test_a_line_is_exact_without_noise_and_never_below_zero() -> None:
     assert steep.start_s[0] == 0 and steep.slope_s[0] > 0
 
 
-def test_a_break_is_found_where_there_is_one() -> None:
-    assert break_after(resampled(samples_s(two_protocols))) == 8192
-    assert break_after(resampled(samples_s(lambda size: ALPHA_S + BETA_S * size))) is None
+def test_ranges_are_found_where_lines_change() -> None:
+    parts = parts_of([resampled(samples_s(two_protocols))])
+    assert parts == [slice(0, SIZES.index(8192) + 1), slice(SIZES.index(8192) + 1, len(SIZES))]
+    assert len(parts_of([resampled(samples_s(lambda size: ALPHA_S + BETA_S * size))])) == 1
+    border = parts_of([resampled(samples_s(lambda size: ALPHA_S + BETA_S * size))], 1000)
+    assert border == [slice(0, SIZES.index(512) + 1), slice(SIZES.index(512) + 1, len(SIZES))]
 
 
 def all_samples() -> list[dict[str, Any]]:
     kinds: dict[str, Callable[[int], float]] = {
-        "half_round_trip": two_protocols,
-        "exchange": lambda size: 1.25 * two_protocols(size),
+        "one_way": two_protocols,
+        "exchange": lambda size: (1.25 if size > 8192 else 1.0) * two_protocols(size),
         "send": lambda size: 0.4e-6 + 0.2e-10 * size,
         "receive": lambda size: 0.6e-6 + 0.4e-10 * size,
         "gap": lambda size: 0.5e-6 + BETA_S * size,
         "reduce": lambda size: 1e-10 * (size or 8),
         "copy": lambda size: 2e-11 * (size or 8),
     }
-    return [
+    limits = [{"kind": "eager_limit", "peer": 1, "bytes": 8192, "time_s": 0.0}] * 10
+    return limits + [
         {"kind": kind, "peer": 1, "bytes": size, "time_s": time_s}
         for kind, of in kinds.items()
         for size, times_s in samples_s(of, noise=0.001).items()
@@ -77,35 +83,63 @@ def all_samples() -> list[dict[str, Any]]:
 
 def test_the_models_are_fitted() -> None:
     found = calibrate(all_samples(), mpi="An MPI", hosts=["a", "a"])
-    eager, rendezvous = found.ranges
-    assert (eager.last_bytes, rendezvous.first_bytes, found.S_bytes) == (8192, 16384, 8192)
-    assert rendezvous.beta_s.value == pytest.approx(BETA_S / 2, rel=0.02)
-    assert found.exchange_factor.value == pytest.approx(1.25, rel=0.01)
-    values = (
-        found.o_send_s,
-        found.o_receive_s,
-        found.O_s,
-        found.L_s,
-        found.g_s,
-        found.G_s,
-        found.gamma_s,
-        found.copy_s,
+    level = found.between
+    eager, rendezvous = level.ranges
+    assert (eager.last_bytes, rendezvous.from_bytes, level.S_bytes, found.local) == (8192, 8193, 8192, None)
+    assert level.both_ways.value == pytest.approx(1.25, rel=0.01)
+    # alpha = L + o of both; of n bytes the sender has 0.2e-10 n, the receiver 0.4e-10 n, and the wire the rest.
+    values = [eager.alpha_s, eager.o_send_s, eager.o_receive_s, eager.L_s, eager.O_send_s, eager.O_receive_s, eager.G_s]
+    expected = [2e-6, 0.4e-6, 0.6e-6, 1e-6, 0.2e-10, 0.4e-10, 0.6e-10]
+    assert [value.value for value in values] == pytest.approx(expected, rel=0.02)
+    assert all(value.low <= value.value <= value.high for value in values)
+    # A rendezvous asks first, which takes alpha of the eager ones without the receiver's part.
+    assert level.request_s.value == pytest.approx(1.4e-6, rel=0.02)
+    whole = rendezvous.L_s.value + rendezvous.o_send_s.value + rendezvous.o_receive_s.value + level.request_s.value
+    assert whole == pytest.approx(3 * ALPHA_S, rel=0.02)
+    assert (rendezvous.G_s.value, rendezvous.O_send_s.value) == (pytest.approx(BETA_S / 2, rel=0.02), 0)
+    (work,) = found.work
+    assert (work.reduce_s_per_byte.value, work.copy_s_per_byte.value) == pytest.approx((1e-10, 2e-11), rel=0.02)
+
+
+def test_hosts_and_messages_within_one_are_two_levels() -> None:
+    far = [{**one, "peer": 2, "time_s": 3 * one["time_s"]} for one in all_samples()]
+    found = calibrate([*all_samples(), *far], mpi="An MPI", hosts=["a", "a", "b", "b"])
+    assert found.local is not None and found.ranks_per_host == 2
+    ratio = found.between.alpha_s.value / found.local.alpha_s.value
+    assert ratio == pytest.approx(3, rel=0.01)
+    machine = hocket.Machine.parse(machine_file(found, "two", "loggp", None))
+    near, between = (machine.quantities[f"network.{level}L_s"] for level in ("local.", ""))
+    assert between == pytest.approx([3 * time_s for time_s in near], rel=0.02)
+    call = hocket.Call(ranks=4, size_bytes=8)
+    by_ring, by_pairs = (
+        hocket.simulate(f"allgather/{name}", call, machine=machine).time_s.mean
+        for name in ("ring", "neighbor_exchange")
     )
-    expected = (0.4e-6, 0.6e-6, 0.3e-10, 1e-6, 0.5e-6, BETA_S, 1e-10, 2e-11)
-    assert [v.value for v in values] == pytest.approx(list(expected), rel=0.02)
-    assert all(v.low <= v.value <= v.high for v in values)
+    assert 0 < by_pairs < by_ring
 
 
 @pytest.mark.parametrize("model", ["hockney", "loggp"])
-def test_the_machine_file_is_one_that_simulate_takes(model: Any) -> None:
+def test_the_machine_file_says_what_was_measured(model: Any) -> None:
     text = machine_file(calibrate(all_samples(), mpi='An "MPI"', hosts=["a", "b"]), "mine", model, "mine.json")
     machine = hocket.Machine.parse(text)
     assert (machine.name, machine.model) == ("mine", model)
     assert machine.description.startswith("Measured on ")
+    send = hocket.simulate("broadcast/linear", hocket.Call(ranks=2, size_bytes=4096), machine=machine)
     if model == "loggp":
-        assert {key: machine.network[key] for key in ("L", "S")} == {"L": "1.000 us", "S": "8192 B"}
-    call = hocket.Call(ranks=4, size_bytes=65536)
-    assert hocket.simulate("allreduce/ring", call, machine=machine).time_s.mean > 0
+        assert send.time_s.mean == pytest.approx(two_protocols(4096), rel=0.02)
+        # Both ways at once take longer where messages are large.
+        exchange = hocket.simulate("allgather/ring", hocket.Call(ranks=2, size_bytes=1 << 20), machine=machine)
+        copy_s = 2e-11 * (1 << 20)
+        assert exchange.time_s.mean == pytest.approx(1.4e-6 + 1.25 * BETA_S / 2 * (1 << 20) + 0.6e-6 + copy_s, rel=0.02)
+    assert send.time_s.mean > 0
+
+
+def test_what_the_library_takes_is_found() -> None:
+    messages = np.asarray([1.0, 1.0, 2.0, 4.0])
+    base_s = np.asarray([1e-6, 2e-6, 2e-6, 4e-6])
+    found = fitted(base_s + 3e-7 + 1e-7 * messages, base_s, messages)
+    assert found == pytest.approx((3e-7, 1e-7), rel=1e-3)
+    assert fitted(base_s - 3e-7 + 1e-6 * messages, base_s, messages)[0] == 0
 
 
 def test_samples_that_are_missing_are_named() -> None:
@@ -117,14 +151,17 @@ def test_samples_that_are_missing_are_named() -> None:
 def test_a_real_machine_is_measured(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     path = tmp_path / "here.toml"
     command = f"mpi calibrate -n 2 --time-limit 0 --most 64KiB --mpicc {mpi.installation.mpicc} --json -o {path}"
+    command += f" --plot {tmp_path}/here.png"
     found = hocket_command(*command.split()).json
     assert found["mpi"] == mpi.installation.library and len(found["hosts"]) == 2
+    assert (tmp_path / "here.png").read_bytes().startswith(b"\x89PNG")
     recorded = json.loads((tmp_path / "here.json").read_text())
     assert len(recorded["measurements"]) == found["samples"] > 1000
-    assert {"half_round_trip", "copy"} <= {sample["kind"] for sample in recorded["measurements"]}
-    assert all(sample["time_s"] > 0 for sample in recorded["measurements"])
+    assert {"one_way", "copy"} <= {sample["kind"] for sample in recorded["measurements"]}
+    assert all(sample["time_s"] > 0 for sample in recorded["measurements"] if sample["kind"] != "eager_limit")
+    assert found["call_s"] >= 0 and found["message_s"] >= 0
     simulated = hocket_command(f"simulate allreduce ring --ranks 8 --size 64KiB --json --machine {path}").json
-    assert simulated["machine"] == "here" and simulated["formula_s"] > 0
+    assert simulated["machine"] == "here" and simulated["time_s"]["mean"] > 0
 
 
 def test_samples_do_not_go_where_the_machine_does(

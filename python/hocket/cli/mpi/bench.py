@@ -14,7 +14,7 @@ import click
 from hocket import files
 from hocket._native import Error
 from hocket.call import Call
-from hocket.cli.mpi.options import launch_options
+from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
     Read,
     as_json_option,
@@ -31,6 +31,7 @@ from hocket.machine import Machine
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, Prediction, predict
 from hocket.mpi.benchmark import bench as measure
+from hocket.mpi.launch import Launcher
 from hocket.plot import bench_chart, encode
 from hocket.units import format_bytes, format_time, parse_count, parse_share
 from hocket.version import version
@@ -131,7 +132,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
 
 
 @click.command()
-@bench_options(algorithms=f"{_ALL},{NATIVE_NAME}", limit_s=3.0, by=launch_options)
+@bench_options(algorithms=f"{_ALL},{NATIVE_NAME}", limit_s=3.0, by=measuring_options)
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
@@ -140,12 +141,14 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
 @plot_option
 @output_option
 @as_json_option
-def bench(asked: Asked, machine: Machine | None, plot: str | None, output: str | None, as_json: bool) -> None:
+def bench(
+    asked: Asked, launcher: Launcher, machine: Machine | None, plot: str | None, output: str | None, as_json: bool
+) -> None:
     """Time algorithms for a COLLECTIVE under a real MPI, in turn, against the MPI's own.
 
     All run in one program. The library's own count proves that each one ran, and each result is checked.
     """
-    found = asked.measure()
+    found = asked.measure(launcher=launcher)
     predictions = predict(found, asked.candidates, asked.call, machine) if machine else ()
     if plot is not None:
         files.write(plot, encode(bench_chart(found, predictions, machine.name if machine else None), Path(plot).suffix))

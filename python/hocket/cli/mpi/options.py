@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from hocket.mpi import Installation
-from hocket.mpi.launch import LOGS, note_for_root
+from hocket.mpi.launch import LOGS, note_for_root, on_hosts
 
-__all__ = ["installation_options", "launch_options", "rule_options", "working"]
+__all__ = ["installation_options", "launch_options", "measuring_options", "rule_options", "working"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +40,17 @@ def launch_options(command: F) -> F:
         return command(*arguments, installation=installation, **more)
 
     return installation_options(noted)  # type: ignore[return-value]
+
+
+def measuring_options(command: F) -> F:
+    """The same of commands that measure, and --hosts; the command is given `launcher`, too."""
+
+    @click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this one.")
+    @wraps(command)
+    def placed(*arguments: Any, hosts: str | None, **more: Any) -> Any:
+        return command(*arguments, launcher=on_hosts(hosts), **more)
+
+    return launch_options(placed)  # type: ignore[return-value]
 
 
 @contextmanager

@@ -1,14 +1,15 @@
 /* Times a collective by several rules, in turn, at several sizes: lines of JSON.
  *
- *     bench COLLECTIVE ROOT SHARE SECONDS ROUNDS SIZE,SIZE,.. RULE RULE ..
+ *     bench COLLECTIVE ROOT SHARE SECONDS ROUNDS TOGETHER SIZE,SIZE,.. RULE RULE ..
  *
  * It runs with the library preloaded. For each size, each rule is set once, one call is made with the library's count on, and
  * its result checked: {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}, where has_run says whether the
  * library counts one call more of the rule's algorithm, and the texts are its counts. Then come rounds, each of which takes a
  * sample by each rule that had its way, until the 95 % confidence intervals of all medians reach no farther than SHARE of them,
- * or SECONDS have passed, but ROUNDS at least: {"size":S,"rule":R,"calls":N,"made":M,"samples_s":[..]}. A sample begins with a
- * barrier; it is the time of N calls of the rank that took longest, divided by N. N is 1 where ranks could run ahead. M calls
- * were made in all, the one for proof among them.
+ * or SECONDS have passed, but ROUNDS at least: {"size":S,"rule":R,"made":M,"samples_s":[..]}. A sample is one call, of data that was
+ * just written; it begins with a barrier, and, if TOGETHER is 1, at a time that rank 0 names, by clocks that are compared
+ * before. It ends when the last rank is done; without a common clock it is the time of the rank that took longest. M calls were
+ * made in all, the one for proof among them.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,10 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROUNDS = 2000, MOST_CALLS = 50, MOST_RULES = 64 };
-#define SAMPLE_S 200e-6
+#include "together.h"
 
-static int rank, ranks, root;
+enum { MOST_ROUNDS = 2000, MOST_RULES = 64, LINE_BYTES = 64 };
+
+static int rank, ranks, root, starts_together, has_one_clock = 1;
 static const char *collective;
 static size_t bytes;
 static long calls_made[MOST_RULES];
@@ -160,22 +162,46 @@ static void set_rule(const char *rule)
         fail(rule, problem);
 }
 
-/* Nobody is done before all have begun. */
-static int keeps_together(void)
+/* Writes what the input has: a program that calls a collective has just made its data, and no other processor holds it. */
+static void write_input(void)
 {
-    return is("allreduce") || is("allgather") || is("alltoall") || is("reduce_scatter") || is("barrier");
+    size_t used = is("alltoall") || is("scatter") ? bytes * (size_t)ranks : bytes;
+    volatile char *bytes_of_lines = input;
+    for (size_t i = 0; i < used; i += LINE_BYTES)
+        bytes_of_lines[i] = bytes_of_lines[i];
 }
 
-static double sample_s(int rule, int calls)
+/* Whether the clocks of all ranks are one; if not, they drift, and are compared again and again. */
+static int compare_clocks(void)
 {
-    calls_made[rule] += calls;
-    PMPI_Barrier(MPI_COMM_WORLD);
-    double start_s = PMPI_Wtime();
-    for (int i = 0; i < calls; i++)
+    for (int other = 1; other < ranks; other++)
+        if (rank == 0 || rank == other)
+            compare_clock(rank, other);
+    int is_one = offset_s == 0, are_one;
+    PMPI_Allreduce(&is_one, &are_one, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return are_one;
+}
+
+static double sample_s(int rule)
+{
+    double found[2];
+    do {
+        calls_made[rule]++;
+        write_input();
+        PMPI_Barrier(MPI_COMM_WORLD);
+        double start_s = common_s();
+        int is_late = 0;
+        if (starts_together) {
+            start_s += lead_s;
+            PMPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            is_late = wait_until(start_s);
+        }
         call();
-    double own_s = (PMPI_Wtime() - start_s) / calls, longest_s;
-    PMPI_Allreduce(&own_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return longest_s;
+        double own[2] = {common_s() - start_s, is_late};
+        PMPI_Allreduce(own, found, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        lead_s *= found[1] > 0 ? 2 : 1;
+    } while (found[1] > 0);
+    return found[0];
 }
 
 static void print_text(const char *text)
@@ -269,24 +295,20 @@ static int is_closed(const double *samples, int count, double share)
 static void measure(int count, char *rules[], double share, double limit_s, int least_rounds)
 {
     static double samples[MOST_RULES][MOST_ROUNDS];
-    int takes_part[MOST_RULES], calls[MOST_RULES], rounds = 0, goes_on = 1;
+    int takes_part[MOST_RULES], rounds = 0, goes_on = 1;
     for (int i = 0; i < count; i++)
         takes_part[i] = prove(rules[i], i);
     double start_s = PMPI_Wtime();
     while (goes_on) {
+        if (!has_one_clock)
+            compare_clocks();
         for (int turn = 0; turn < count; turn++) {
             int i = (turn + rounds) % count;
             if (!takes_part[i])
                 continue;
             set_rule(rules[i]);
-            double first_s = sample_s(i, 1);
-            if (rounds == 0) {
-                first_s = sample_s(i, 1);
-                calls[i] = !keeps_together() || first_s >= SAMPLE_S ? 1 : (int)(SAMPLE_S / first_s) + 1;
-                calls[i] = calls[i] > MOST_CALLS ? MOST_CALLS : calls[i];
-                PMPI_Bcast(&calls[i], 1, MPI_INT, 0, MPI_COMM_WORLD);
-            }
-            samples[i][rounds] = sample_s(i, calls[i]);
+            sample_s(i); /* after another rule's calls */
+            samples[i][rounds] = sample_s(i);
         }
         rounds++;
         int is_open = rounds < least_rounds;
@@ -298,7 +320,7 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
     for (int i = 0; rank == 0 && i < count; i++) {
         if (!takes_part[i])
             continue;
-        printf("{\"size\":%zu,\"rule\":%d,\"calls\":%d,\"made\":%ld,\"samples_s\":[", bytes, i, calls[i], calls_made[i]);
+        printf("{\"size\":%zu,\"rule\":%d,\"made\":%ld,\"samples_s\":[", bytes, i, calls_made[i]);
         for (int k = 0; k < rounds; k++)
             printf(k ? ",%.4e" : "%.4e", samples[i][k]);
         printf("]}\n");
@@ -311,21 +333,24 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc < 8 || argc - 7 > MOST_RULES)
-        fail("arguments", "expected COLLECTIVE ROOT SHARE SECONDS ROUNDS SIZES and up to 64 rules");
+    if (argc < 9 || argc - 8 > MOST_RULES)
+        fail("arguments", "expected COLLECTIVE ROOT SHARE SECONDS ROUNDS TOGETHER SIZES and up to 64 rules");
     collective = argv[1];
     root = atoi(argv[2]);
     *(void **)&set_rules = function("hocket_set_rules");
     *(void **)&log_summary = function("hocket_log_summary");
     *(void **)&count_calls = function("hocket_count_calls");
     count_calls(0);
-    for (char *size = strtok(argv[6], ","); size; size = strtok(NULL, ",")) {
+    starts_together = atoi(argv[6]);
+    if (starts_together)
+        has_one_clock = compare_clocks();
+    for (char *size = strtok(argv[7], ","); size; size = strtok(NULL, ",")) {
         bytes = strtoull(size, NULL, 10);
         input = malloc(bytes * (size_t)ranks + 8);
         result = malloc(bytes * (size_t)ranks + 8);
         if (!input || !result)
             fail(size, "out of memory");
-        measure(argc - 7, argv + 7, atof(argv[3]), atof(argv[4]), atoi(argv[5]));
+        measure(argc - 8, argv + 8, atof(argv[3]), atof(argv[4]), atoi(argv[5]));
         free(input);
         free(result);
     }

@@ -7,10 +7,10 @@
  *
  *     {"kind": KIND, "peer": RANK, "bytes": BYTES, "time_s": SECONDS}
  *
- * half_round_trip  half of a ping-pong of blocking sends and receives
+ * one_way          a message to a receiver that waits for it, from the start of both
  * exchange         both send and receive at once, as in most collectives
  * send             how long MPI_Isend keeps the processor, some time after the message before: o of the sender
- * receive          how long MPI_Recv keeps it for a message that is there: o of the receiver
+ * receive          how long a receive keeps it for a message that is there: o of the receiver
  * gap              per message of several that follow each other closely, until the last one is received: g + (n-1) G
  * reduce           MPI_Reduce_local, MPI_SUM of doubles
  * copy             memcpy
@@ -25,7 +25,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { MIN_ROUNDS = 10, TAG = 1, CONTROL = 2, LOCAL_BYTES_LEAST = 1 << 12, MOST_OVERHEAD_BYTES = 1 << 16 };
+#include "together.h"
+
+enum { MIN_ROUNDS = 10, TAG = 1, CONTROL = 2, LOCAL_BYTES_LEAST = 8, LOCAL_BYTES_ONCE = 4096, MOST_OVERHEAD_BYTES = 1 << 16, WARMING_TRIPS = 100, LINE_BYTES = 64 };
 
 static char *data, *room;
 static int rank;
@@ -47,61 +49,105 @@ static void tell(const char *kind, int peer, long bytes, double time_s)
     printf("{\"kind\":\"%s\",\"peer\":%d,\"bytes\":%ld,\"time_s\":%.4e}\n", kind, peer, bytes, time_s);
 }
 
+/* Libraries wait by testing, which can take other times than MPI_Wait. */
+static void finish(MPI_Request *request)
+{
+    int is_done = 0;
+    while (!is_done)
+        MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+}
+
 static void send(int to, long bytes)
 {
-    MPI_Send(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &request);
+    finish(&request);
+}
+
+static void receive_into(char *buffer, int from, long bytes)
+{
+    MPI_Request request;
+    MPI_Irecv(buffer, (int)bytes, MPI_BYTE, from, TAG, MPI_COMM_WORLD, &request);
+    finish(&request);
 }
 
 static void receive(int from, long bytes)
 {
-    MPI_Recv(room, (int)bytes, MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    receive_into(room, from, bytes);
+}
+
+/* Writes a message: what is sent was just made, and no other processor holds it. */
+static void write_lines(long bytes)
+{
+    for (long i = 0; i < bytes; i += LINE_BYTES)
+        ((volatile char *)data)[i]++;
 }
 
 /* Each of these is called by both sides; rank 0 tells. */
 
-/* A trip forth and back. */
-static void round_trip(int peer, long bytes)
+/* Both sides begin to do what `act` does at one time. Returns, at rank 0, when the later one is done; a negative number if one
+ * of them was late. */
+static double together_s(int peer, void (*act)(int, long), long bytes)
 {
+    double start_s, ends[2];
+    write_lines(bytes);
     if (rank == 0) {
-        send(peer, bytes);
-        receive(peer, bytes);
+        receive(peer, 0);
+        start_s = common_s() + lead_s;
+        MPI_Send(&start_s, 1, MPI_DOUBLE, peer, CONTROL, MPI_COMM_WORLD);
     } else {
-        receive(peer, bytes);
-        send(peer, bytes);
+        send(0, 0);
+        MPI_Recv(&start_s, 1, MPI_DOUBLE, 0, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    int is_late = wait_until(start_s);
+    act(peer, bytes);
+    ends[0] = is_late ? INFINITY : common_s();
+    if (rank != 0) {
+        MPI_Send(ends, 1, MPI_DOUBLE, 0, CONTROL, MPI_COMM_WORLD);
+        return 0;
+    }
+    MPI_Recv(ends + 1, 1, MPI_DOUBLE, peer, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    double end_s = fmax(ends[0], ends[1]);
+    lead_s *= isinf(end_s) ? 2 : 1;
+    return isinf(end_s) ? -1 : end_s - start_s;
 }
 
-static double half_round_trip(int peer, long bytes)
+/* The last of two samples: the first one warms up. */
+static void tell_together(const char *kind, int peer, void (*act)(int, long), long bytes)
 {
-    int trips = bytes < 16384 ? 10 : bytes < 262144 ? 3 : 1;
-    round_trip(peer, bytes);
-    double start_s = now_s();
-    for (int i = 0; i < trips; i++)
-        round_trip(peer, bytes);
-    double trip_s = (now_s() - start_s) / (2 * trips);
+    together_s(peer, act, bytes);
+    double time_s = together_s(peer, act, bytes);
+    if (rank == 0 && time_s > 0)
+        tell(kind, peer, bytes, time_s);
+}
+
+static void one_way(int peer, long bytes)
+{
     if (rank == 0)
-        tell("half_round_trip", peer, bytes, trip_s);
-    return trip_s;
-}
-
-/* Both send and receive at once. */
-static void exchange_once(int peer, long bytes)
-{
-    MPI_Request requests[2];
-    MPI_Irecv(room, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[1]);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        send(peer, bytes);
+    else
+        receive(peer, bytes);
 }
 
 static void exchange(int peer, long bytes)
 {
-    int times = bytes < 16384 ? 10 : bytes < 262144 ? 3 : 1;
-    exchange_once(peer, bytes);
+    MPI_Request requests[2];
+    MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(room, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[1]);
+    for (int is_done = 0; !is_done;)
+        MPI_Testall(2, requests, &is_done, MPI_STATUSES_IGNORE);
+}
+
+/* Half of a trip forth and back. */
+static double half_round_trip_s(int peer, long bytes)
+{
     double start_s = now_s();
-    for (int i = 0; i < times; i++)
-        exchange_once(peer, bytes);
     if (rank == 0)
-        tell("exchange", peer, bytes, (now_s() - start_s) / times);
+        send(peer, bytes);
+    receive(peer, bytes);
+    if (rank != 0)
+        send(peer, bytes);
+    return (now_s() - start_s) / 2;
 }
 
 /* The receiver is there first, and answers when it has the message. */
@@ -129,7 +175,7 @@ static void receive_overhead(int peer, long bytes, double trip_s)
 {
     if (rank == 0) {
         send(peer, 0);
-        rest_s(3 * trip_s);
+        rest_s(6 * trip_s);
         double start_s = now_s();
         receive(peer, bytes);
         tell("receive", peer, bytes, now_s() - start_s);
@@ -198,23 +244,26 @@ static void gap(int peer, long bytes)
 
 static void reduce_once(long bytes)
 {
-    MPI_Reduce_local(data, room, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM);
+    MPI_Reduce_local(room, data, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM);
 }
 
 static void copy_once(long bytes)
 {
-    memcpy(room, data, (size_t)bytes);
-    __asm__ volatile("" ::"r"(room) : "memory");
+    memcpy(data, room, (size_t)bytes);
+    __asm__ volatile("" ::"r"(data) : "memory");
 }
 
-static void local(const char *kind, void (*once)(long), long bytes)
+/* Combines or copies what was just received with, or to, what the peer has just read: the caches of both hold that. */
+static void local(const char *kind, void (*once)(long), int peer, long bytes)
 {
-    int times = (int)((1 << 18) / bytes) + 1;
-    once(bytes);
+    int times = bytes < LOCAL_BYTES_ONCE ? LOCAL_BYTES_ONCE / (int)bytes : 1;
+    exchange(peer, bytes);
+    if (rank != 0)
+        return;
     double start_s = now_s();
     for (int i = 0; i < times; i++)
         once(bytes);
-    tell(kind, 0, bytes, (now_s() - start_s) / times);
+    tell(kind, peer, bytes, (now_s() - start_s) / times);
 }
 
 /* 0, 1, 3, 5, 7, 10, 14, 20, 28, ...: the size after `bytes`. Powers of two are left to those who check the fit. */
@@ -228,17 +277,21 @@ static long next_size(long bytes)
 static void one_round(int peer, long most_bytes)
 {
     double trip_s = 0;
+    for (int i = 0; i < WARMING_TRIPS; i++)
+        half_round_trip_s(peer, 0);
+    compare_clock(rank, rank == 0 ? peer : rank);
     for (long bytes = 0; bytes <= most_bytes; bytes = next_size(bytes)) {
-        trip_s = half_round_trip(peer, bytes);
-        exchange(peer, bytes);
+        trip_s = half_round_trip_s(peer, bytes);
+        tell_together("one_way", peer, one_way, bytes);
+        tell_together("exchange", peer, exchange, bytes);
         gap(peer, bytes);
         if (bytes <= MOST_OVERHEAD_BYTES) {
             send_overhead(peer, bytes, trip_s);
             receive_overhead(peer, bytes, trip_s);
         }
-        if (rank == 0 && peer == 1 && bytes >= LOCAL_BYTES_LEAST) {
-            local("reduce", reduce_once, bytes);
-            local("copy", copy_once, bytes);
+        if (bytes >= LOCAL_BYTES_LEAST) {
+            local("reduce", reduce_once, peer, bytes);
+            local("copy", copy_once, peer, bytes);
         }
     }
     eager_limit(peer, most_bytes, 3 * trip_s);

@@ -1,0 +1,134 @@
+"""A calibration as a machine file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from hocket.mpi.calibration import Calibration, Level, Work
+from hocket.mpi.fits import Estimate
+from hocket.units import format_bytes, format_time
+from hocket.version import version
+
+__all__ = ["Model", "machine_file"]
+
+Model = Literal["hockney", "loggp"]
+
+_FASTEST_S_PER_BYTE = 1e-15
+"""A rate that is too fast to measure is told as this one."""
+
+
+def machine_file(found: Calibration, name: str, model: Model, samples: str | None) -> str:
+    """Return a machine file of one of the models; intervals, and how far the model is off, are told in comments."""
+    hosts = sorted(set(found.hosts))
+    where = f"{len(found.hosts)} ranks on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
+    mpi = " ".join(found.mpi.partition(",")[0].split())
+    lines = [
+        f"# Measured on {found.date} by hocket mpi calibrate (Hocket {version()}): {where}, {mpi}.",
+        f"# {found.samples} samples{f', in {samples}' if samples else ''}; a time is the first quartile of a size's, "
+        "an interval is of 95 %.",
+        *(["# More ranks than processors: times include waiting for a processor."] if found.is_crowded else []),
+        f'name = "{name}"',
+        "",
+        "[network]",
+        f'model = "{model}"',
+    ]
+    if found.local is not None:
+        lines.append(f"ranks_per_node = {found.ranks_per_host}")
+    level = {"hockney": _hockney, "loggp": _loggp}[model]
+    lines += level(found.between, found.message_s)
+    if model == "hockney":
+        lines.append(_key("protocol", '"rendezvous"', "formulas are for it"))
+    if found.local is not None:
+        lines += ["", "[network.local]", *level(found.local, found.message_s)]
+    lines += ["", "[node]", *({"hockney": _simple_work, "loggp": _work}[model](found.work))]
+    if model == "loggp":
+        lines.append(_key("call_overhead", f'"{format_time(found.call_s)}"', "what Hocket's library takes of a call"))
+    return "\n".join(lines) + "\n"
+
+
+def _hockney(level: Level, message_s: float) -> list[str]:
+    off = f"one line through all sizes: {level.deviation:.0%} off, root mean square"
+    return [
+        _key(
+            "latency", f'"{format_time(level.alpha_s.value + message_s)}"', f"alpha, {_interval(level.alpha_s)}; {off}"
+        ),
+        _key("bandwidth", _rate(level.beta_s), f"1 / beta, {_rates(level.beta_s)}"),
+    ]
+
+
+def _loggp(level: Level, message_s: float) -> list[str]:
+    ranges = level.ranges
+    lines = ["# A message of n bytes takes alpha + n beta, by range of sizes:"]
+    lines += [
+        f"#   {format_bytes(one.from_bytes)} .. {format_bytes(one.last_bytes)}: alpha {_interval(one.alpha_s)}; "
+        f"1 / beta {_rate_text(one.beta_s)} ({_rates(one.beta_s)}); {one.deviation:.0%} off, root mean square"
+        for one in ranges
+    ]
+    keys: list[tuple[str, Iterable[str]]] = [
+        ("from", (f"{one.from_bytes} B" for one in ranges)),
+        ("L", (format_time(one.L_s.value) for one in ranges)),
+        ("o_send", (format_time(one.o_send_s.value + message_s) for one in ranges)),
+        ("o_receive", (format_time(one.o_receive_s.value) for one in ranges)),
+        ("g", (format_time(one.g_s.value) for one in ranges)),
+        ("G", (f"{format_time(one.G_s.value)}/B" for one in ranges)),
+        ("O_send", (f"{format_time(one.O_send_s.value)}/B" for one in ranges)),
+        ("O_receive", (f"{format_time(one.O_receive_s.value)}/B" for one in ranges)),
+    ]
+    lines += [f"{key} = {_list(values)}" for key, values in keys]
+    lines.append(f"# {format_time(message_s)} of o_send are those of Hocket's library.")
+    both = level.both_ways
+    lines.append(_key("both_ways", f"{both.value:.3f}", f"{both.low:.3f} to {both.high:.3f}"))
+    if level.S_bytes is not None:
+        lines.append(_key("S", f'"{level.S_bytes} B"', "the largest message that leaves without its receive"))
+        lines.append(_key("request", _time(level.request_s), _interval(level.request_s)))
+        lines.append(_key("answer", '"0 s"', "the receiver takes the data itself"))
+    return lines
+
+
+def _simple_work(work: tuple[Work, ...]) -> list[str]:
+    """Return one rate of reducing, that of the middle range."""
+    middle = work[len(work) // 2]
+    return [_key("reduce_bandwidth", _rate(middle.reduce_s_per_byte), f"from {format_bytes(middle.from_bytes)} on")]
+
+
+def _work(work: tuple[Work, ...]) -> list[str]:
+    def column(of: Callable[[Work], str]) -> str:
+        return _list(of(one) for one in work)
+
+    return [
+        f"from = {column(lambda one: f'{one.from_bytes} B')}",
+        f"reduce_latency = {column(lambda one: format_time(one.reduce_s.value))}",
+        f"reduce_bandwidth = {column(lambda one: _rate_text(one.reduce_s_per_byte))}",
+        f"copy_latency = {column(lambda one: format_time(one.copy_s.value))}",
+        f"copy_bandwidth = {column(lambda one: _rate_text(one.copy_s_per_byte))}",
+    ]
+
+
+def _list(values: Iterable[str]) -> str:
+    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
+
+
+def _key(key: str, value: str, comment: str) -> str:
+    return f"{key} = {value}".ljust(36) + f"# {comment}"
+
+
+def _time(estimate: Estimate) -> str:
+    return f'"{format_time(estimate.value)}"'
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{format_time(estimate.value)} ({format_time(estimate.low)} to {format_time(estimate.high)})"
+
+
+def _rate(per_byte: Estimate) -> str:
+    return f'"{_rate_text(per_byte)}"'
+
+
+def _rate_text(per_byte: Estimate) -> str:
+    return f"{1e-9 / max(per_byte.value, _FASTEST_S_PER_BYTE):.4g} GB/s"
+
+
+def _rates(per_byte: Estimate) -> str:
+    low, high = (1e-9 / max(bound, _FASTEST_S_PER_BYTE) for bound in (per_byte.high, per_byte.low))
+    return f"{low:.4g} to {high:.4g} GB/s"

@@ -1,0 +1,79 @@
+"""What Hocket's library itself takes: of each call, and of each message.
+
+It is found by short calls of collectives: their measured times are those of a machine without these overheads, and so
+much more for the call, and for each message on the longest path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hocket.call import Call
+from hocket.library import algorithms_named
+from hocket.machine import Machine
+from hocket.mpi.benchmark import bench, predict
+from hocket.mpi.installation import Installation
+from hocket.mpi.launch import Launcher
+
+__all__ = ["COLLECTIVES", "fitted", "overheads"]
+
+COLLECTIVES = ("allreduce", "alltoall", "broadcast")
+_SIZE_BYTES = 24
+_STEP_S = 50e-9
+_ROUNDS = 20
+
+
+def overheads(
+    installation: Installation, launcher: Launcher, ranks: int, machine: Callable[[float], Machine]
+) -> tuple[float, float]:
+    """Return what a call takes until its program begins, and what a message takes beyond that of MPI, in seconds.
+
+    Args:
+        installation: The MPI.
+        launcher: How programs are started.
+        ranks: Number of ranks.
+        machine: The machine whose messages take so many seconds more.
+    """
+    measured_s, base_s, per_message = [], [], []
+    for collective in COLLECTIVES:
+        # Redundant copies are still on their way when a result is complete.
+        candidates = [one for one in algorithms_named(collective, ()) if "redundant" not in one.name]
+        call = Call(ranks=ranks, size_bytes=0)
+        found = bench(installation, candidates, call, [_SIZE_BYTES], share=0.01, limit_s=0.5, launcher=launcher)
+        base, more = (predict(found, candidates, call, machine(extra_s)) for extra_s in (0.0, _STEP_S))
+        measured_s += [one.median_s for one in found.measurements]
+        base_s += [one.time_s for one in base]
+        per_message += [(two.time_s - one.time_s) / _STEP_S for one, two in zip(base, more, strict=True)]
+    return fitted(np.asarray(measured_s), np.asarray(base_s), np.asarray(per_message))
+
+
+def fitted(
+    measured_s: np.ndarray[tuple[int], np.dtype[np.float64]],
+    base_s: np.ndarray[tuple[int], np.dtype[np.float64]],
+    per_message: np.ndarray[tuple[int], np.dtype[np.float64]],
+) -> tuple[float, float]:
+    """Return the overheads of a call and of a message with the least sum of relative deviations.
+
+    They are found by least squares, weighted again and again.
+
+    Args:
+        measured_s: The measured times of calls.
+        base_s: Their times on a machine without overheads.
+        per_message: Messages on their longest paths.
+    """
+    left = (measured_s - base_s) / measured_s
+    columns = np.column_stack([1 / measured_s, per_message / measured_s])
+    weights = np.ones_like(left)
+    call_s = message_s = 0.0
+    for _ in range(_ROUNDS):
+        call_s, message_s = np.linalg.lstsq(columns * weights[:, None], left * weights, rcond=None)[0]
+        if call_s < 0 or message_s < 0:
+            kept = int(call_s < 0)  # the other one is none
+            alone = columns[:, kept] * weights
+            value = max(float(alone @ (left * weights) / (alone @ alone)), 0.0)
+            call_s, message_s = (0.0, value) if kept else (value, 0.0)
+        off = np.abs(left - columns @ np.asarray([call_s, message_s]))
+        weights = 1 / np.sqrt(np.maximum(off, 0.01))
+    return float(call_s), float(message_s)
