@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median, quantiles
 
 from hocket._native import Error
 from hocket.call import Call
 from hocket.lab.building import Sent
 from hocket.lab.laboratory import Lab
 from hocket.library import Algorithm
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation
 from hocket.simulation import Trace, observe
 
 __all__ = ["LEAST_ROUNDS", "Compared", "LinkLoad", "Point", "compared", "expected"]
@@ -98,9 +97,7 @@ class Compared:
     @property
     def deviation(self) -> tuple[float, float, float]:
         """How far measured times are from simulated ones, as a share: the median, the ninth decile and the most."""
-        away = sorted(abs(point.ratio - 1) for point in self.points)
-        ninth = quantiles(away, n=10, method="inclusive")[-1] if len(away) > 1 else away[0]
-        return median(away), ninth, away[-1]
+        return deviation(point.ratio for point in self.points)
 
     @property
     def link_ratios(self) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 from hocket._native import Error, check_rules
@@ -20,7 +20,17 @@ from hocket.mpi.preload import NATIVE, kept
 from hocket.requests import declared_by
 from hocket.simulation import simulate
 
-__all__ = ["NATIVE_NAME", "Bench", "Measurement", "NotMeasured", "Prediction", "bench", "call_of", "predict"]
+__all__ = [
+    "NATIVE_NAME",
+    "Bench",
+    "Measurement",
+    "NotMeasured",
+    "Prediction",
+    "bench",
+    "call_of",
+    "deviation",
+    "predict",
+]
 
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
@@ -120,6 +130,13 @@ class Bench:
         """Return one measurement, if there is one."""
         found = (one for one in self.measurements if (one.size_bytes, one.algorithm) == (size_bytes, algorithm))
         return next(found, None)
+
+
+def deviation(ratios: Iterable[float]) -> tuple[float, float, float]:
+    """Return how far ratios are from 1: the median, the ninth decile and the most."""
+    away = sorted(abs(ratio - 1) for ratio in ratios)
+    ninth = quantiles(away, n=10, method="inclusive")[-1] if len(away) > 1 else away[0]
+    return median(away), ninth, away[-1]
 
 
 def bench(

@@ -233,7 +233,8 @@ def _level(kinds: Kinds) -> Level:
     most_eager = max(limits, key=lambda size: len(limits[size])) if limits else None
     is_limited = most_eager is not None and most_eager < trips.sizes_bytes[-1]
     border = float(most_eager) if is_limited and most_eager is not None else None
-    meet = trips.sizes_bytes > border if border is not None else trips.sizes_bytes >= _LARGE_BYTES
+    large = min(_LARGE_BYTES, trips.sizes_bytes[-1])
+    meet = trips.sizes_bytes > border if border is not None else trips.sizes_bytes >= large
     both_ways = np.maximum(np.median(exchanges.times_s[:, meet] / trips.times_s[:, meet], axis=1), 1.0)
     # Where both ways take no longer than one, a line lies between the two.
     alike = trips.times_s * exchanges.times_s / np.where(meet, both_ways[:, None], 1.0)

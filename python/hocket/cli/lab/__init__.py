@@ -10,6 +10,7 @@ __all__ = ["lab"]
 
 _SUMMARIES = {
     "bench": "Time algorithms for a COLLECTIVE in a lab, in turn, against the MPI's own.",
+    "calibrate": "Measure what messages cost in a lab, and write a machine file, as `hocket mpi calibrate` does.",
     "compare": "Time algorithms for a COLLECTIVE in a lab, and simulate them: times, and bytes on each link.",
     "down": "Remove labs, and end what runs there: those named, or all that no command uses.",
     "run": "Run PROGRAM under mpiexec, a rank at each node of a lab.",

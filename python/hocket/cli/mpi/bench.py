@@ -29,7 +29,7 @@ from hocket.cli.output import print_json, print_table, progress
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.mpi import Installation
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, Prediction, predict
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, Prediction, deviation, predict
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
 from hocket.plot import bench_chart, encode
@@ -200,6 +200,12 @@ def print_bench(
             [format_bytes(size), *(_against(found, said, size, name) for name in ours)] for size in found.sizes_bytes
         ]
         print_table(["size", *ours], rows, right=ours)
+        middle, ninth, worst = deviation(
+            one.median_s / said[one.size_bytes, one.algorithm].time_s
+            for one in found.measurements
+            if one.algorithm in ours and said[one.size_bytes, one.algorithm].time_s > 0
+        )
+        click.echo(f"deviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
     counted = ", ".join(f"{name} {calls}" for name, calls in found.counted.items())
     click.echo(f"\nthe library counted one proving call per size: {counted}")
     for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured):

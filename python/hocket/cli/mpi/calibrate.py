@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,92 +25,145 @@ if TYPE_CHECKING:
     from hocket.mpi.launch import Launcher
     from hocket.mpi.machine_files import Model
 
-__all__ = ["calibrate"]
+__all__ = ["Wanted", "calibrate", "calibrate_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _LEAST_BYTES = 64 * 1024
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What to measure, and what to write.
+
+    Attributes:
+        ranks: Number of ranks.
+        installation: The MPI.
+        output: The machine file, if it is not to be printed.
+        model: The network model of that file.
+        most: The largest message, in bytes.
+        time_limit: Seconds to measure for.
+        plot: Where to draw what was measured, if anywhere.
+        as_json: Whether to print JSON.
+    """
+
+    ranks: int
+    installation: Installation
+    output: str | None
+    model: Model
+    most: int
+    time_limit: float
+    plot: str | None
+    as_json: bool
+
+    def write(self, launcher: Launcher) -> None:
+        """Measure, and write the machine file, with the samples beside it as JSON."""
+        from hocket.mpi.machine_files import machine_file
+
+        if not _LEAST_BYTES <= self.most < 2**30:
+            raise click.UsageError(f"--most: got {format_bytes(self.most)}, expected 64 KiB to less than 1 GiB")
+        output = None if self.output is None or files.is_stdout(self.output) else self.output
+        recorded = str(Path(output).with_suffix(".json")) if output else None
+        if output and recorded == output:
+            raise click.UsageError(f"--output: got {output}, expected another suffix: the samples go there")
+        name = Path(output).stem if output else "measured"
+        with working("measuring"):
+            found, samples = self._measured(launcher, name)
+        text = machine_file(found, name, self.model, Path(recorded).name if recorded else None)
+        Machine.parse(text, output or "machine")
+        if self.plot is not None:
+            from hocket.plot import calibration_chart, encode
+
+            files.write(self.plot, encode(calibration_chart(found), Path(self.plot).suffix))
+        if output and recorded:
+            files.write(recorded, json.dumps({**asdict(found), "measurements": samples}) + "\n")
+            files.write(output, text)
+        if self.as_json:
+            entry = {**asdict(found), "machine": output, "measurements": recorded, "plot": self.plot, "text": text}
+            print_json(entry)
+        elif output:
+            _print(found, {"machine": output, "samples": recorded, "plot": self.plot})
+        else:
+            click.echo(text, nl=False)
+
+    def _measured(self, launcher: Launcher, name: str) -> tuple[Calibration, list[dict[str, Any]]]:
+        from hocket.mpi.calibration import calibrate as fit
+        from hocket.mpi.calibration import measured
+        from hocket.mpi.machine_files import machine_file
+        from hocket.mpi.overheads import overheads
+
+        samples, hosts = measured(
+            self.installation, self.ranks, most_bytes=self.most, limit_s=self.time_limit, launcher=launcher
+        )
+        found = fit(samples, mpi=self.installation.library, hosts=hosts)
+
+        def slower(extra_s: float) -> Machine:
+            return Machine.parse(machine_file(replace(found, message_s=extra_s), name, self.model, None))
+
+        call_s, message_s = overheads(self.installation, launcher, self.ranks, slower)
+        return replace(found, call_s=call_s, message_s=message_s), samples
+
+
+def calibrate_options(*, most: str, by: Callable[[F], F]) -> Callable[[F], F]:
+    """Add what to measure, up to this message, and options `by` which the MPI is found; the command gets `wanted`."""
+
+    def decorate(command: F) -> F:
+        @click.option(
+            "-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 with each other."
+        )
+        @output_option
+        @click.option(
+            "--model",
+            type=click.Choice(["loggp", "hockney"]),
+            default="loggp",
+            show_default=True,
+            help="The network model of the file: with ranges of sizes, or one line for all.",
+        )
+        @click.option(
+            "--most",
+            type=Read(parse_bytes, name="SIZE"),
+            default=most,
+            show_default=True,
+            help="The largest message.",
+        )
+        @click.option(
+            "--time-limit",
+            type=click.FloatRange(min=0),
+            default=10.0,
+            show_default=True,
+            help="Seconds to measure for, if it takes no longer to measure each size ten times.",
+        )
+        @plot_option
+        @as_json_option
+        @wraps(command)
+        def with_wanted(
+            *arguments: Any,
+            ranks: int,
+            installation: Installation,
+            output: str | None,
+            model: Model,
+            most: int,
+            time_limit: float,
+            plot: str | None,
+            as_json: bool,
+            **more: Any,
+        ) -> Any:
+            wanted = Wanted(ranks, installation, output, model, most, time_limit, plot, as_json)
+            return command(*arguments, wanted=wanted, **more)
+
+        return by(with_wanted)  # type: ignore[arg-type]
+
+    return decorate
+
+
 @click.command()
-@click.option(
-    "-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 with each other."
-)
-@output_option
-@click.option(
-    "--model",
-    type=click.Choice(["loggp", "hockney"]),
-    default="loggp",
-    show_default=True,
-    help="The network model of the file: with ranges of sizes, or one line for all.",
-)
-@click.option(
-    "--most",
-    type=Read(parse_bytes, name="SIZE"),
-    default="8MiB",
-    show_default=True,
-    help="The largest message.",
-)
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0),
-    default=10.0,
-    show_default=True,
-    help="Seconds to measure for, if it takes no longer to measure each size ten times.",
-)
-@measuring_options
-@plot_option
-@as_json_option
-def calibrate(
-    ranks: int,
-    installation: Installation,
-    launcher: Launcher,
-    output: str | None,
-    model: Model,
-    most: int,
-    time_limit: float,
-    plot: str | None,
-    as_json: bool,
-) -> None:
+@calibrate_options(most="8MiB", by=measuring_options)
+def calibrate(wanted: Wanted, launcher: Launcher) -> None:
     """Measure what messages and computing cost, and write a machine file that `hocket simulate` takes.
 
     The samples are written beside it, as JSON.
     """
-    from hocket.mpi.calibration import calibrate as fit
-    from hocket.mpi.calibration import measured
-    from hocket.mpi.machine_files import machine_file
-    from hocket.mpi.overheads import overheads
-
-    if not _LEAST_BYTES <= most < 2**30:
-        raise click.UsageError(f"--most: got {format_bytes(most)}, expected 64 KiB to less than 1 GiB")
-    output = None if output is None or files.is_stdout(output) else output
-    recorded = str(Path(output).with_suffix(".json")) if output else None
-    if output and recorded == str(Path(output)):
-        raise click.UsageError(f"--output: got {output}, expected another suffix: the samples go there")
-    with working("measuring"):
-        samples, hosts = measured(installation, ranks, most_bytes=most, limit_s=time_limit, launcher=launcher)
-        found = fit(samples, mpi=installation.library, hosts=hosts)
-        name = Path(output).stem if output else "measured"
-
-        def slower(extra_s: float) -> Machine:
-            return Machine.parse(machine_file(replace(found, message_s=extra_s), name, model, None))
-
-        call_s, message_s = overheads(installation, launcher, ranks, slower)
-    found = replace(found, call_s=call_s, message_s=message_s)
-    text = machine_file(found, name, model, Path(recorded).name if recorded else None)
-    Machine.parse(text, output or "machine")
-    if plot is not None:
-        from hocket.plot import calibration_chart, encode
-
-        files.write(plot, encode(calibration_chart(found), Path(plot).suffix))
-    if output and recorded:
-        files.write(recorded, json.dumps({**asdict(found), "measurements": samples}) + "\n")
-        files.write(output, text)
-    if as_json:
-        entry = {**asdict(found), "machine": output, "measurements": recorded, "plot": plot, "text": text}
-        print_json(entry)
-    elif output and recorded:
-        _print(found, {"machine": output, "samples": recorded, "plot": plot})
-    else:
-        click.echo(text, nl=False)
+    wanted.write(launcher)
 
 
 def _print(found: Calibration, written: dict[str, str | None]) -> None:
