@@ -280,7 +280,7 @@ fn wrong_keys_are_refused_in_one_line() {
     );
     assert_eq!(
         refusal(&format!("{base}\n{FAIR}\n{WORMHOLE}")),
-        "m.toml:8: network.switching: unknown key, expected one of dims, link_bandwidth, link_latency, model, permutation, \
+        "m.toml:8: network.switching: unknown key, expected one of dims, link_bandwidth, link_latency, local, model, permutation, \
          protocol, ranks_per_node, sharing, tie, topology"
     );
     assert_eq!(
