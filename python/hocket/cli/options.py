@@ -197,6 +197,7 @@ size_option = click.option(
 )
 sizes_option = click.option(
     "--sizes",
+    "--size",
     type=Read(parse_sizes, name="SIZES"),
     help="Sizes, each twice the one before as in 8B..64MiB, or four times as in 8B..64MiB:4, or a list 8B,1KiB. "
     "Both ends of a range are among them.",

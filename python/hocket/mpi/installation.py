@@ -12,7 +12,10 @@ from pathlib import Path
 
 from hocket._native import Error
 
-__all__ = ["Installation", "compiled"]
+__all__ = ["KINDS", "Installation", "compiled"]
+
+KINDS = {"mpich": "MPICH", "openmpi": "Open MPI"}
+"""What MPIs of a kind call themselves, by the names of kinds."""
 
 _WHO = """
 #include <mpi.h>
@@ -53,6 +56,24 @@ class Installation:
         compiler = _program(mpicc or beside or "mpicc", "--mpicc", "the compiler wrapper of an MPI")
         launcher = mpiexec or _beside(compiler)
         return Installation(compiler, _program(launcher, "--mpiexec", "the launcher of an MPI"), _library(compiler))
+
+    @staticmethod
+    def named(kind: str) -> Installation:
+        """Find an MPI of a kind of `KINDS`: its own wrapper, as `mpicc.openmpi`, or a wrapper on the path that is one.
+
+        Raises:
+            Error: There is none.
+        """
+        folders = os.get_exec_path()
+        names = [
+            *(str(Path(folder, f"mpicc.{kind}")) for folder in folders),
+            *(f"{folder}/mpicc" for folder in folders),
+        ]
+        for name in filter(shutil.which, names):
+            found = Installation.find(name)
+            if found.library.startswith(KINDS[kind]):
+                return found
+        raise Error(f"--mpi: no {KINDS[kind]} on the path, expected mpicc.{kind} or mpicc of one; --mpicc names others")
 
 
 def _program(name: str, option: str, what: str) -> Path:

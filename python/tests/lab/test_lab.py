@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from hocket import Call, simulate
 from hocket.lab import building
 from hocket.lab.laboratory import labs
+from hocket.machine import Machine
 from hocket.mpi import Installation
 from tests.conftest import Ran
 
 from .conftest import STAR, TORUS, text
 
-COMPARE = "lab compare {collective} -n {ranks} --machine {machine} --sizes {size} --time-limit 0 --mpicc {mpicc}"
+COMPARE = "lab compare {collective} -n {ranks} --machine {machine} --size {size} --time-limit 0 --mpicc {mpicc}"
 
 
 BEFORE = set(labs())
@@ -93,6 +95,22 @@ def test_algorithms_that_the_machine_does_not_suit_are_left_out(
     assert name == "torus_bucket" and "but machine small is a crossbar" in why
     only = compared(hocket_command, installation, machine, "allreduce", 8, "--algorithms torus_bucket")
     assert (only.status, only.out) == (2, "") and why in only.err
+
+
+@pytest.mark.real_mpi
+@pytest.mark.usefixtures("can_build")
+def test_a_calibration_finds_the_bandwidth_of_the_links(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+) -> None:
+    star, found = tmp_path / "star.toml", tmp_path / "found.toml"
+    star.write_text(text(STAR, bandwidth="12.5 MB/s"))
+    words = f"lab calibrate -n 2 --machine {star} --most 64KiB --time-limit 0 --mpicc {installation.mpicc} -o {found}"
+    assert hocket_command(words).status == 0
+    assert not left()
+    machine = Machine.load(str(found))
+    size_bytes = 48 * 1024
+    send = simulate("broadcast/linear", Call(ranks=2, size_bytes=size_bytes), machine=machine)
+    assert 0.8 < send.time_s.mean * 12.5e6 / size_bytes < 1.5
 
 
 @pytest.mark.mpi

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import hocket
 from hocket.library import COLLECTIVES
 from hocket.mpi.benchmark import Measurement
+from hocket.mpi.installation import KINDS, Installation
 from tests.conftest import Ran
 
 from .conftest import Mpi
@@ -94,3 +96,15 @@ def test_a_machine_is_compared_drawn_and_recorded(mpi: Mpi, hocket_command: Call
 )
 def test_bad_input_is_one_line(mpi: Mpi, bad_input: Callable[..., str], words: str, expected: str) -> None:
     assert bad_input(*f"mpi bench --mpicc {mpi.installation.mpicc} {words}".split()).startswith(expected)
+
+
+def test_an_mpi_is_found_by_its_kind(mpi: Mpi, monkeypatch: pytest.MonkeyPatch, bad_input: Callable[..., str]) -> None:
+    wrapper = mpi.installation.mpicc
+    kind, other = ("openmpi", "mpich") if mpi.installation.library.startswith("Open MPI") else ("mpich", "openmpi")
+    monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
+    assert Installation.named(kind).library.startswith(KINDS[kind])
+    folder = wrapper.parent if wrapper.name == "mpicc" else Path("/nowhere")
+    monkeypatch.setattr(os, "get_exec_path", lambda: [str(folder)])
+    run = "mpi bench barrier -n 2"
+    assert bad_input(f"{run} --mpi {other}").startswith(f"--mpi: no {KINDS[other]} on the path")
+    assert bad_input(f"{run} --mpi {kind} --mpicc mpicc") == "--mpi: expected neither --mpicc nor --mpiexec beside it"

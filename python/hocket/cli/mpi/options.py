@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from hocket.mpi import Installation
+from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import LOGS, note_for_root, on_hosts
 
 __all__ = ["installation_options", "launch_options", "measuring_options", "rule_options", "working"]
@@ -18,13 +19,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def installation_options(command: F) -> F:
-    """Add --mpicc and --mpiexec; the command is given `installation`."""
+    """Add --mpi, --mpicc and --mpiexec; the command is given `installation`."""
 
+    @click.option("--mpi", type=click.Choice(list(KINDS)), help="An MPI of this kind, of those on the path.")
     @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
     @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
     @wraps(command)
-    def found(*arguments: Any, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
-        return command(*arguments, installation=Installation.find(mpicc, mpiexec), **more)
+    def found(*arguments: Any, mpi: str | None, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
+        if mpi is None:
+            return command(*arguments, installation=Installation.find(mpicc, mpiexec), **more)
+        if mpicc or mpiexec:
+            raise click.UsageError("--mpi: expected neither --mpicc nor --mpiexec beside it")
+        return command(*arguments, installation=Installation.named(mpi), **more)
 
     return found  # type: ignore[return-value]
 
