@@ -75,6 +75,11 @@ const SEND: usize = 0;
 const RECEIVE: usize = 1;
 
 impl Costs {
+    /// How long a message occupies the processor that sends or receives it, the lesser of the two, in seconds.
+    fn processor_s(&self, bytes: f64) -> f64 {
+        [SEND, RECEIVE].map(|end| self.o[end] + following(bytes) * self.O[end]).into_iter().fold(f64::INFINITY, f64::min)
+    }
+
     /// The time of a message to a receiver that waits for it, in seconds.
     pub fn time_s(&self, bytes: f64) -> f64 {
         let m = following(bytes);
@@ -134,9 +139,11 @@ impl Level {
         &self.ranges[others.iter().take_while(|start| **start <= bytes).count()]
     }
 
-    /// The least of what `choose` finds in each range.
-    fn least(&self, choose: impl Fn(&Costs) -> f64) -> f64 {
-        self.ranges.iter().map(choose).fold(f64::INFINITY, f64::min)
+    /// The ranges with the sizes of their smallest and largest messages of at least one byte.
+    fn spans(&self) -> impl Iterator<Item = (&Costs, [f64; 2])> {
+        let ends = self.starts_bytes[1..].iter().map(|start| start - 1.0).chain([f64::INFINITY]);
+        let spans = self.starts_bytes.iter().zip(ends).map(|(start, end)| [start.max(1.0), end.max(1.0)]);
+        self.ranges.iter().zip(spans)
     }
 
     #[inline]
@@ -215,10 +222,10 @@ impl Loggp {
         }
     }
 
-    /// The least of what `choose` finds in any range, between nodes and within them.
-    fn least(&self, choose: impl Fn(&Costs) -> f64 + Copy) -> f64 {
-        let local = self.local.as_ref().map_or(f64::INFINITY, |local| local.costs.least(choose));
-        self.between.least(choose).min(local)
+    /// The least of what `choose` finds in any range, whose messages have at least and at most so many bytes.
+    fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
+        let levels = std::iter::once(&self.between).chain(self.local.as_ref().map(|local| &local.costs));
+        levels.flat_map(Level::spans).map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -256,18 +263,26 @@ impl Network for Loggp {
 
     /// A rank tells one more every max(o, g), which knows 2 o + L later. The n bytes of one rank leave, or come, in M
     /// messages: the last one follows the others' (M - 1) g + (n - M) G of the interface, and (M - 1) o + (n - M) O of
-    /// the processor, for the M that suits best. A processor does one thing at a time. Of several ranges, or nodes with
-    /// costs of their own, each parameter is the least.
+    /// the processor, for the M that suits best. A processor does one thing at a time.
+    ///
+    /// Of several ranges, or levels, the best counts, with the smallest message of a range. The last of the M messages may then
+    /// be of a range in which bytes take less than in the best, but is no larger than that allows.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        let [o, per_byte_s] = [|costs: &Costs| costs.o, |costs: &Costs| costs.O]
-            .map(|pair| self.least(|costs| pair(costs)[SEND]).min(self.least(|costs| pair(costs)[RECEIVE])));
-        let [g, gap_per_byte_s] = [self.least(|costs| costs.g), self.least(|costs| costs.G)];
-        let delay_s = self.least(|costs| costs.o[SEND] + costs.L + costs.o[RECEIVE]);
+        let gap_s = self.least(|costs, [first, _]| (costs.g + following(first) * costs.G).max(costs.processor_s(first)));
+        let delay_s = self.least(|costs, [first, _]| costs.time_s(first));
+        let passing_s_per_byte = self.least(|costs, [first, last]| {
+            let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
+            least_of_greatest([costs.G, costs.g], [per_byte_s, o], [1.0 / last, 1.0 / first])
+        });
         let bytes = demanded.bytes_of_a_rank();
-        let passing_s = least_of_greatest([g, gap_per_byte_s], [o, per_byte_s]) * (bytes - 1.0).max(0.0);
+        let is_one_range = self.local.is_none() && self.between.ranges.len() == 1;
+        let last_bytes = -self.least(|costs, [_, last]| {
+            if costs.G.max(costs.O[SEND]) + costs.O[RECEIVE] < passing_s_per_byte { -last } else { -1.0 }
+        });
+        let last_s = if is_one_range { delay_s } else { 0.0 };
         Bound {
-            latency_s: demanded.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, o.max(g))),
-            bandwidth_s: if bytes > 0.0 { delay_s + passing_s } else { 0.0 },
+            latency_s: demanded.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, gap_s)),
+            bandwidth_s: if bytes > 0.0 { last_s + passing_s_per_byte * (bytes - last_bytes).max(0.0) } else { 0.0 },
             computation_s: demanded.combining_s(),
         }
     }
@@ -297,10 +312,10 @@ impl Network for Loggp {
     }
 }
 
-/// The least, over x from 0 to 1, of the greater of a + (b - a) x for the two pairs (a, b).
-fn least_of_greatest(first: [f64; 2], second: [f64; 2]) -> f64 {
+/// The least, over x of a range, of the greater of a + (b - a) x for the two pairs (a, b).
+fn least_of_greatest(first: [f64; 2], second: [f64; 2], [low, high]: [f64; 2]) -> f64 {
     let at = |x: f64| [first, second].map(|[a, b]| a + (b - a) * x).into_iter().fold(0.0, f64::max);
     let crossing = (second[0] - first[0]) / (first[1] - first[0] - second[1] + second[0]);
-    let places = [0.0, 1.0, if (0.0..=1.0).contains(&crossing) { crossing } else { 0.0 }];
+    let places = [low, high, if (low..=high).contains(&crossing) { crossing } else { low }];
     places.map(at).into_iter().fold(f64::INFINITY, f64::min)
 }
