@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import hocket
+from hocket.mpi.calibrating import fitted
 from hocket.mpi.calibration import calibrate
 from hocket.mpi.fits import line, parts_of, resampled
 from hocket.mpi.machine_files import machine_file
-from hocket.mpi.overheads import fitted
 from tests.conftest import Ran
 
 from .conftest import Mpi

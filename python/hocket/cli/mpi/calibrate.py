@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -58,6 +58,7 @@ class Wanted:
 
     def write(self, launcher: Launcher) -> None:
         """Measure, and write the machine file, with the samples beside it as JSON."""
+        from hocket.mpi.calibrating import calibrated
         from hocket.mpi.machine_files import machine_file
 
         if not _LEAST_BYTES <= self.most < 2**30:
@@ -68,7 +69,14 @@ class Wanted:
             raise click.UsageError(f"--output: got {output}, expected another suffix: the samples go there")
         name = Path(output).stem if output else "measured"
         with working("measuring"):
-            found, samples = self._measured(launcher, name)
+            found, samples = calibrated(
+                self.installation,
+                launcher,
+                self.ranks,
+                most_bytes=self.most,
+                limit_s=self.time_limit,
+                model=self.model,
+            )
         text = machine_file(found, name, self.model, Path(recorded).name if recorded else None)
         Machine.parse(text, output or "machine")
         if self.plot is not None:
@@ -85,23 +93,6 @@ class Wanted:
             _print(found, {"machine": output, "samples": recorded, "plot": self.plot})
         else:
             click.echo(text, nl=False)
-
-    def _measured(self, launcher: Launcher, name: str) -> tuple[Calibration, list[dict[str, Any]]]:
-        from hocket.mpi.calibration import calibrate as fit
-        from hocket.mpi.calibration import measured
-        from hocket.mpi.machine_files import machine_file
-        from hocket.mpi.overheads import overheads
-
-        samples, hosts = measured(
-            self.installation, self.ranks, most_bytes=self.most, limit_s=self.time_limit, launcher=launcher
-        )
-        found = fit(samples, mpi=self.installation.library, hosts=hosts)
-
-        def slower(extra_s: float) -> Machine:
-            return Machine.parse(machine_file(replace(found, message_s=extra_s), name, self.model, None))
-
-        call_s, message_s = overheads(self.installation, launcher, self.ranks, slower)
-        return replace(found, call_s=call_s, message_s=message_s), samples
 
 
 def calibrate_options(*, most: str, by: Callable[[F], F]) -> Callable[[F], F]:

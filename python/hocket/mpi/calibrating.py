@@ -1,12 +1,14 @@
-"""What Hocket's library itself takes: of each call, and of each message.
+"""A whole calibration: messages and computing, and what Hocket's library itself takes of each call and each message.
 
-It is found by short calls of collectives: their measured times are those of a machine without these overheads, and so
-much more for the call, and for each message on the longest path.
+The latter is found by short calls of collectives: their measured times are those of a machine without these overheads,
+and so much more for the call, and for each message on the longest path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +16,43 @@ from hocket.call import Call
 from hocket.library import algorithms_named
 from hocket.machine import Machine
 from hocket.mpi.benchmark import bench, predict
+from hocket.mpi.calibration import Calibration, calibrate, measured
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import Launcher
+from hocket.mpi.machine_files import Model, machine_file
 
-__all__ = ["COLLECTIVES", "fitted", "overheads"]
+__all__ = ["COLLECTIVES", "calibrated", "fitted", "overheads"]
 
 COLLECTIVES = ("allreduce", "alltoall", "broadcast")
 _SIZE_BYTES = 24
 _STEP_S = 50e-9
 _ROUNDS = 20
+
+
+def calibrated(
+    installation: Installation, launcher: Launcher, ranks: int, *, most_bytes: int, limit_s: float, model: Model
+) -> tuple[Calibration, list[dict[str, Any]]]:
+    """Measure, and fit; return the calibration, and its samples.
+
+    Args:
+        installation: The MPI.
+        launcher: How programs are started.
+        ranks: Number of ranks.
+        most_bytes: The largest message.
+        limit_s: Seconds to measure messages for.
+        model: The network model with which the library's overheads are found.
+
+    Raises:
+        Error: The programs cannot be compiled, or fail.
+    """
+    samples, hosts = measured(installation, ranks, most_bytes=most_bytes, limit_s=limit_s, launcher=launcher)
+    found = calibrate(samples, mpi=installation.library, hosts=hosts)
+
+    def slower(extra_s: float) -> Machine:
+        return Machine.parse(machine_file(replace(found, message_s=extra_s), "measured", model, None))
+
+    call_s, message_s = overheads(installation, launcher, ranks, slower)
+    return replace(found, call_s=call_s, message_s=message_s), samples
 
 
 def overheads(
