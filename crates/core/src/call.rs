@@ -205,10 +205,14 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call over `ranks` ranks of `count` elements of one byte each: root 0, commutative, not in place.
+    /// A call over `ranks` ranks of `count` elements of one byte each, a barrier of none: root 0, commutative, not in
+    /// place.
     pub fn new(collective: Collective, ranks: usize, count: usize) -> Self {
-        let counts =
-            if collective == Collective::ReduceScatter { Counts::even(count, ranks) } else { Counts::Equal(count) };
+        let counts = match collective {
+            Collective::Barrier => Counts::Equal(0),
+            Collective::ReduceScatter => Counts::even(count, ranks),
+            _ => Counts::Equal(count),
+        };
         Self {
             collective,
             ranks,

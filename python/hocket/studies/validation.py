@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -96,15 +97,15 @@ def _simgrid(scope: Scope) -> Iterator[Row]:
     python = os.environ.get(PYTHON_VARIABLE, sys.executable)
     script = Path(__file__).with_name("simgrid_allreduce.py")
     for dims in ((8,), (4, 4), (4, 4, 4), (4, 8, 8))[: scope.points]:
-        ranks = 1
-        for length in dims:
-            ranks *= length
+        ranks = prod(dims)
         machine = Machine.parse(_TORUS.format(dims=", ".join(map(str, dims))))
         for size_bytes in (64 * KIB, MIB):
             line = [python, str(script), *map(str, (ranks, size_bytes, *dims))]
-            ran = subprocess.run(line, capture_output=True, text=True, check=False)
-            if ran.returncode:
-                raise _NotHereError(f"{python} has no SimGrid (pip install simgrid); {PYTHON_VARIABLE} names another")
+            try:
+                ran = subprocess.run(line, capture_output=True, text=True, check=True)
+            except (OSError, subprocess.CalledProcessError):
+                reason = f"{python} has no SimGrid (pip install simgrid); {PYTHON_VARIABLE} names another"
+                raise _NotHereError(reason) from None
             found = simulate("allreduce/recursive_doubling", Call(ranks=ranks, size_bytes=size_bytes), machine=machine)
             other_s = float(ran.stdout.split()[0])
             yield _row(f"torus {'x'.join(map(str, dims))}", size_bytes, found.time_s.mean, other_s)

@@ -2,6 +2,8 @@
 
 use hocket_algorithms::{CATALOGUE, Cost, find};
 use hocket_core::{Call, Collective};
+use hocket_machine::Machine;
+use hocket_simulate::{Options, Platform};
 
 #[test]
 fn every_header_says_what_it_is_whence_what_it_needs_and_costs_and_draws_it() {
@@ -71,3 +73,19 @@ fn a_parameter_in_bytes_is_rounded_down_to_whole_elements() {
         assert_eq!(accepted.parameter("segment"), used);
     }
 }
+
+#[test]
+fn a_barrier_has_no_data_whatever_its_size() {
+    let platform = Platform::new(&Machine::parse(MACHINE, "m.toml").unwrap()).unwrap();
+    for entry in CATALOGUE.iter().filter(|entry| entry.collective == Collective::Barrier) {
+        let sent = |size| {
+            let call = entry.accept(&Call::new(Collective::Barrier, 7, size), &[]).unwrap();
+            hocket::simulate(entry, &call, &platform, Options::default()).unwrap()
+        };
+        assert_eq!(sent(8192), sent(0), "{entry}");
+        assert_eq!(sent(0).message_bytes, 0, "{entry}");
+    }
+}
+
+const MACHINE: &str =
+    "name = \"m\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
