@@ -35,7 +35,7 @@ import hocket
 
 HERE = Path(__file__).parent
 SIMGRID_PYTHON = HERE / ".venv-simgrid" / "bin" / "python"
-SIMGRID_SCRIPT = HERE.parent / "python" / "hocket" / "studies" / "simgrid_allreduce.py"
+SIMGRID_SCRIPT = HERE / "simgrid_allreduce.py"
 HOCKET = [sys.executable, "-m", "hocket"]
 
 Command = Sequence[str | os.PathLike[str]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hocket.studies import jitter, multicast, optical, pacing, trinaryx3, validation
+from hocket.studies import jitter, multicast, optical, pacing, trinaryx3
 from hocket.studies.study import Claim, Figure, Scope, Study
 
 __all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
@@ -13,6 +13,5 @@ STUDIES: dict[str, Study] = {
     "optical": optical.STUDY,
     "pacing": pacing.STUDY,
     "trinaryx3": trinaryx3.STUDY,
-    "validation": validation.STUDY,
 }
 """The studies by name."""

@@ -1,8 +1,7 @@
 """Recursive doubling among P ranks in SimGrid: `python simgrid_allreduce.py P BYTES [X Y Z]`, P a power of two.
 
-A program for a Python that has SimGrid; Hocket itself does not import it. One actor per rank, on a cluster whose ranks
-have links of their own, so that no message disturbs another; or on a torus of X x Y x Z nodes. SimGrid's factors for
-TCP are switched off: messages share links at max-min fair rates, and nothing else.
+One actor per rank, on a cluster whose ranks have links of their own, so that no message disturbs another; or on a torus
+of X x Y x Z nodes.
 """
 
 import ctypes
@@ -13,9 +12,8 @@ from pathlib import Path
 
 # The wheel's module does not find the library that lies beside it.
 ctypes.CDLL(str(Path(sysconfig.get_path("platlib"), "libsimgrid.so")))
-from simgrid import Actor, Engine, Host, Link, Mailbox  # type: ignore[import-not-found]  # noqa: E402
+from simgrid import Actor, Engine, Host, Link, Mailbox  # noqa: E402
 
-PLAIN = ["--cfg=network/model:CM02", "--cfg=network/crosstraffic:no", "--cfg=network/TCP-gamma:0"]
 CLUSTER = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
@@ -52,7 +50,7 @@ def recursive_doubling(rank: int, size: int, size_bytes: int) -> None:
 def main() -> None:
     """Simulate, and print the time at which the last rank ends."""
     size, size_bytes, *sizes = map(int, sys.argv[1:])
-    engine = Engine([sys.argv[0], "--log=root.thresh:error", *PLAIN])
+    engine = Engine([sys.argv[0], "--log=root.thresh:error"])
     if sizes:
         make_torus(engine, sizes)
     else:
