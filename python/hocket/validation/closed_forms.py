@@ -30,7 +30,8 @@ def closed_forms() -> Comparison:
         "closed forms",
         tuple(_case(one) for one in exact),
         f"{len(bounds)} more cases where the form is an upper bound (chunks of unequal size): {above} of them "
-        f"are above it; no exact form at these calls: {', '.join(left_out) or 'none'}; forms know neither links nor noise",
+        f"are above it; no exact form at these calls: {', '.join(left_out) or 'none'}; "
+        "forms know neither links nor noise",
         {"Hocket": version()},
         f"{len(compared)} algorithms, {RANKS[0]} to {RANKS[-1]} ranks, machine {MACHINE}",
     )

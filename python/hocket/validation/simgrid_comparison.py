@@ -12,7 +12,10 @@ from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hocket import typing
+from hocket.authoring import algorithm
 from hocket.call import Call
+from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.simulation import simulate
 from hocket.validation.comparison import Case, Comparison, not_run
@@ -33,11 +36,37 @@ _INCOMPARABLE = (
 )
 
 
+@algorithm("broadcast")
+def star_at_once(r: typing.Rank, c: typing.Call) -> typing.Steps:
+    """The root sends to all at a time."""
+    if r.rank == c.root:
+        yield r.join(*(r.send(peer, c.result(r)) for peer in range(r.size) if peer != c.root))
+    else:
+        yield r.recv(c.root, c.result(r))
+
+
+@algorithm("alltoall")
+def all_at_once(r: typing.Rank, c: typing.Call) -> typing.Steps:
+    """Every rank sends all its blocks, and receives all, at a time."""
+    block, result = c.input(r), c.result(r)
+    others = [peer for peer in range(r.size) if peer != r.rank]
+    yield r.copy(c.block(block, r.rank), c.block(result, r.rank))
+    sends = [r.send(peer, c.block(block, peer)) for peer in others]
+    yield r.join(*sends, *(r.recv(peer, c.block(result, peer)) for peer in others))
+
+
+_ALGORITHMS: dict[str, Algorithm] = {
+    "one to all": star_at_once,
+    "to the right neighbour": as_algorithm("allgather/ring"),
+    "all to all": all_at_once,
+}
+
+
 @dataclass(frozen=True)
 class _Work:
     """Messages on links."""
 
-    algorithm: str
+    pattern: str
     topology: str
     sizes: tuple[int, ...]
     ranks: int
@@ -47,25 +76,25 @@ class _Work:
     def name(self) -> str:
         """What it is."""
         shape = "x".join(map(str, self.sizes))
-        return f"{self.algorithm}, {self.ranks} ranks, {self.topology} {shape}, {self.size_bytes} B"
+        return f"{self.pattern}, {self.ranks} ranks, {self.topology} {shape}, {self.size_bytes} B"
 
     def steps(self) -> list[list[Step]]:
         """Return what each rank does; ranks that take no part do nothing."""
         ranks, size = range(self.ranks), self.size_bytes
         last = self.ranks - 1
-        by_algorithm: dict[str, list[list[Step]]] = {
-            "broadcast/linear": [
+        by_pattern: dict[str, list[list[Step]]] = {
+            "one to all": [
                 [([(peer, size) for peer in ranks[1:]], [])] if rank == 0 else [([], [0])] for rank in ranks
             ],
-            "allgather/ring": [
+            "to the right neighbour": [
                 [([((rank + 1) % self.ranks, size)], [(rank - 1) % self.ranks])] * last for rank in ranks
             ],
-            "alltoall/linear": [
+            "all to all": [
                 [([(peer, size) for peer in ranks if peer != rank], [peer for peer in ranks if peer != rank])]
                 for rank in ranks
             ],
         }
-        return by_algorithm[self.algorithm] + [[]] * (prod(self.sizes) - self.ranks)
+        return by_pattern[self.pattern] + [[]] * (prod(self.sizes) - self.ranks)
 
     def as_data(self) -> dict[str, Any]:
         """Return it as SimGrid's side reads it."""
@@ -80,7 +109,7 @@ class _Work:
             f"""name = "fair"
 [network]
 model = "links"
-topology = "{"torus" if self.topology == "torus" else "crossbar"}"
+topology = "{"crossbar" if self.topology == "star" else self.topology}"
 {shape}
 link_bandwidth = "{_BYTES_PER_S!r} B/s"
 link_latency = "{_LATENCY_S!r} s"
@@ -91,22 +120,22 @@ ports = 1024
 """
         )
         call = Call(ranks=self.ranks, size_bytes=self.size_bytes)
-        return simulate(self.algorithm, call, machine=machine).time_s.mean
+        return simulate(_ALGORITHMS[self.pattern], call, machine=machine).time_s.mean
 
 
 def _works() -> Iterator[_Work]:
     """Give single messages, messages that do not meet, and messages that do."""
     for size in _SIZES_BYTES:
-        yield _Work("broadcast/linear", "star", (4,), 2, size)
-        yield _Work("broadcast/linear", "torus", (3, 3), 2, size)
-        yield _Work("broadcast/linear", "star", (8,), 8, size)
-        yield _Work("broadcast/linear", "torus", (3, 3), 9, size)
+        yield _Work("one to all", "star", (4,), 2, size)
+        yield _Work("one to all", "torus", (3, 3), 2, size)
+        yield _Work("one to all", "star", (8,), 8, size)
+        yield _Work("one to all", "torus", (3, 3), 9, size)
         for nodes in (4, 8):
-            yield _Work("allgather/ring", "star", (nodes,), nodes, size)
-            yield _Work("alltoall/linear", "star", (nodes,), nodes, size)
-        yield _Work("allgather/ring", "torus", (5,), 5, size)
+            yield _Work("to the right neighbour", "star", (nodes,), nodes, size)
+            yield _Work("all to all", "star", (nodes,), nodes, size)
+        yield _Work("to the right neighbour", "torus", (5,), 5, size)
         for sizes in ((5,), (3, 3)):
-            yield _Work("alltoall/linear", "torus", sizes, prod(sizes), size)
+            yield _Work("all to all", "torus", sizes, prod(sizes), size)
 
 
 def simgrid(python: str | None) -> Comparison:
