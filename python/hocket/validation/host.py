@@ -23,7 +23,7 @@ __all__ = ["host"]
 RANKS = 2
 _NAME = "validation"
 _COLLECTIVES = ("allreduce", "broadcast", "allgather", "alltoall", "reduce_scatter")
-_SIZES_BYTES = tuple(1 << log2 for log2 in range(3, 24))
+_SIZES_BYTES = tuple(1 << log2 for log2 in range(3, 24, 2))
 _LEAST_BYTES = {"reduce_scatter": 16}
 """Two blocks of a double."""
 _SHARE, _LIMIT_S = 0.05, 0.5
@@ -64,7 +64,7 @@ def _calibrated(installation: Installation) -> Machine:
 def _cases(installation: Installation, machine: Machine, collective: str) -> Iterator[Case]:
     """Measure the algorithms of a collective, and simulate them."""
     candidates = [one for one in algorithms_named(collective, ()) if not one.name.startswith("redundant_")]
-    sizes = [size for size in _SIZES_BYTES if size >= _LEAST_BYTES.get(collective, 0)]
+    sizes = [max(size, _LEAST_BYTES.get(collective, 0)) for size in _SIZES_BYTES]
     call = Call(ranks=RANKS, size_bytes=0)
     found = bench(installation, candidates, call, sizes, share=_SHARE, limit_s=_LIMIT_S)
     said = {(one.algorithm, one.size_bytes): one.time_s for one in predict(found, candidates, call, machine)}

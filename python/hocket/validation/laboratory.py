@@ -36,7 +36,7 @@ _MORE = {
 }
 _ALGORITHMS = ("ring", "recursive_doubling", "rabenseifner")
 _SIZES_BYTES = (64 * 1024, 256 * 1024, 1024 * 1024)
-_SHARE, _LIMIT_S = 0.05, 3.0
+_SHARE, _LIMIT_S = 0.05, 1.0
 _INCOMPARABLE = (
     "messages below some 64 KiB, whose times the host's processors decide and not its cables; links of more than "
     "100 Mbit/s; TCP's bursts, and packets that are lost and sent again; networks of packets and of circuits, which "
