@@ -43,6 +43,7 @@ MODULES = (
     ("bounds",),
     ("comparison", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
     ("lab", "plot", "studies"),
+    ("validation",),
     ("api",),
     ("hocket",),
     ("cli", "examples"),

@@ -17,15 +17,20 @@ from hocket.studies.study import Rows, Work, as_csv
 
 __all__ = ["study"]
 
+_VALIDATION = "validation"
+
 
 @click.command()
-@click.argument("name", type=click.Choice(list(STUDIES)))
+@click.argument("name", type=click.Choice([*STUDIES, _VALIDATION]))
 @click.option("--figure", "numbers", type=int, multiple=True, help="Only this figure; may be given several times.")
 @click.option("--quick", is_flag=True, help="Few ranks, points and trials.")
 @click.option("--full", is_flag=True, help="As many ranks as memory allows: hours for all figures.")
 @click.option("--trials", type=click.IntRange(min=2), help="Trials per point; the scope's by default.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness.")
 @click.option("--output", "-o", "folder", default=None, help="Folder of the results.  [default: study-NAME]")
+@click.option("--simgrid", metavar="PYTHON", help="validation: a Python that has SimGrid.  [default: this one]")
+@click.option("--loggopsim", metavar="PROGRAM", help="validation: the program LogGOPSim.")
+@click.option("--mpicc", help="validation: the compiler wrapper of the MPI; by default the first on the path.")
 @jobs_option
 @as_json_option
 def study(
@@ -36,17 +41,36 @@ def study(
     trials: int | None,
     seed: int,
     folder: str | None,
+    simgrid: str | None,
+    loggopsim: str | None,
+    mpicc: str | None,
     jobs: int,
     as_json: bool,
 ) -> None:
-    """Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims."""
+    """Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims.
+
+    `validation` puts Hocket's numbers beside closed forms, other simulators, this host's MPI, labs and the papers.
+    """
+    if quick and full:
+        raise click.UsageError("got --quick and --full, expected one of them at most")
+    if name == _VALIDATION:
+        if numbers or trials is not None:
+            raise click.UsageError(
+                "study validation has neither figures nor trials, expected no --figure and no --trials"
+            )
+        from hocket.cli.validation import Wanted
+
+        scope = "quick" if quick else "full" if full else "default"
+        place = Path(files.writable_folder(f"study-{name}" if folder is None else folder))
+        Wanted(place, scope, simgrid, loggopsim, mpicc, jobs, as_json).write()
+        return
+    if simgrid or loggopsim or mpicc:
+        raise click.UsageError(f"--simgrid, --loggopsim and --mpicc are for study {_VALIDATION}")
     chosen = STUDIES[name]
     known = {figure.number for figure in chosen.figures}
     if unknown := set(numbers) - known:
         raise click.UsageError(f"--figure: got {min(unknown)}, expected {min(known)} to {max(known)}")
     figures = [figure for figure in chosen.figures if not numbers or figure.number in numbers]
-    if quick and full:
-        raise click.UsageError("got --quick and --full, expected one of them at most")
     reach = replace(chosen.scopes["quick" if quick else "full" if full else "default"], seed=seed)
     if trials is not None and reach.trials == 1:
         raise click.UsageError(f"--trials: got {trials}, but study {name} has no trials")

@@ -1,0 +1,1 @@
+"""Validation: Hocket's numbers beside closed forms, other simulators, real MPIs, labs and papers. One module each."""

@@ -1,0 +1,74 @@
+"""This host's MPI: its collectives measured, beside a machine file that was calibrated on it in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hocket._native import Error
+from hocket.call import Call
+from hocket.library import algorithms_named
+from hocket.machine import Machine
+from hocket.mpi import Installation
+from hocket.mpi.benchmark import bench, predict
+from hocket.mpi.calibration import calibrate, measured
+from hocket.mpi.launch import command
+from hocket.mpi.machine_files import machine_file
+from hocket.mpi.overheads import overheads
+from hocket.validation.comparison import Case, Comparison, not_run
+from hocket.version import version
+
+__all__ = ["host"]
+
+RANKS = 2
+_NAME = "validation"
+_COLLECTIVES = ("allreduce", "broadcast", "allgather", "alltoall", "reduce_scatter")
+_SIZES_BYTES = tuple(1 << log2 for log2 in range(3, 24, 2))
+_LEAST_BYTES = {"reduce_scatter": 16}
+"""Two blocks of a double."""
+_SHARE, _LIMIT_S = 0.05, 0.5
+_CALIBRATION_S = 10.0
+_INCOMPARABLE = (
+    "algorithms named redundant_*: a simulated call ends when its result is complete, a real one when its redundant "
+    "messages are done; more ranks than processors; what other programs on the host do meanwhile"
+)
+
+
+def host(installation: Installation | None, why_not: str = "") -> Comparison:
+    """Compare with an MPI, if there is one; else `why_not` says why there is none."""
+    source = "this host's MPI"
+    if installation is None:
+        return not_run(source, _INCOMPARABLE, why_not)
+    versions = {"Hocket": version(), "MPI": installation.library}
+    try:
+        machine = _calibrated(installation)
+        cases = tuple(case for name in _COLLECTIVES for case in _cases(installation, machine, name))
+    except (Error, OSError) as error:
+        return not_run(source, _INCOMPARABLE, error, versions)
+    remark = f"{', '.join(_COLLECTIVES)}, {RANKS} ranks, 8 B to 8 MiB; machine calibrated in the same run"
+    return Comparison(source, cases, _INCOMPARABLE, versions, remark)
+
+
+def _calibrated(installation: Installation) -> Machine:
+    """Measure messages and computing, and what Hocket's library takes itself."""
+    samples, hosts = measured(installation, RANKS, most_bytes=_SIZES_BYTES[-1], limit_s=_CALIBRATION_S)
+    found = calibrate(samples, mpi=installation.library, hosts=hosts)
+
+    def slower(extra_s: float) -> Machine:
+        return Machine.parse(machine_file(replace(found, message_s=extra_s), _NAME, "loggp", None))
+
+    call_s, message_s = overheads(installation, command, RANKS, slower)
+    return Machine.parse(machine_file(replace(found, call_s=call_s, message_s=message_s), _NAME, "loggp", None))
+
+
+def _cases(installation: Installation, machine: Machine, collective: str) -> Iterator[Case]:
+    """Measure the algorithms of a collective, and simulate them."""
+    candidates = [one for one in algorithms_named(collective, ()) if not one.name.startswith("redundant_")]
+    sizes = [max(size, _LEAST_BYTES.get(collective, 0)) for size in _SIZES_BYTES]
+    call = Call(ranks=RANKS, size_bytes=0)
+    found = bench(installation, candidates, call, sizes, share=_SHARE, limit_s=_LIMIT_S)
+    said = {(one.algorithm, one.size_bytes): one.time_s for one in predict(found, candidates, call, machine)}
+    for one in found.measurements:
+        reach = max(one.high_s - one.median_s, one.median_s - one.low_s) / one.median_s
+        name = f"{collective}/{one.algorithm}, {one.size_bytes} B"
+        yield Case(name, said[one.algorithm, one.size_bytes], one.median_s, reach)
