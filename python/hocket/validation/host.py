@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hocket._native import Error
 from hocket.call import Call
@@ -11,10 +10,9 @@ from hocket.library import algorithms_named
 from hocket.machine import Machine
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench, predict
-from hocket.mpi.calibration import calibrate, measured
+from hocket.mpi.calibrating import calibrated
 from hocket.mpi.launch import command
 from hocket.mpi.machine_files import machine_file
-from hocket.mpi.overheads import overheads
 from hocket.validation.comparison import Case, Comparison, not_run
 from hocket.version import version
 
@@ -51,14 +49,9 @@ def host(installation: Installation | None, why_not: str = "") -> Comparison:
 
 def _calibrated(installation: Installation) -> Machine:
     """Measure messages and computing, and what Hocket's library takes itself."""
-    samples, hosts = measured(installation, RANKS, most_bytes=_SIZES_BYTES[-1], limit_s=_CALIBRATION_S)
-    found = calibrate(samples, mpi=installation.library, hosts=hosts)
-
-    def slower(extra_s: float) -> Machine:
-        return Machine.parse(machine_file(replace(found, message_s=extra_s), _NAME, "loggp", None))
-
-    call_s, message_s = overheads(installation, command, RANKS, slower)
-    return Machine.parse(machine_file(replace(found, call_s=call_s, message_s=message_s), _NAME, "loggp", None))
+    most_bytes = _SIZES_BYTES[-1]
+    found, _ = calibrated(installation, command, RANKS, most_bytes=most_bytes, limit_s=_CALIBRATION_S, model="loggp")
+    return Machine.parse(machine_file(found, _NAME, "loggp", None))
 
 
 def _cases(installation: Installation, machine: Machine, collective: str) -> Iterator[Case]:

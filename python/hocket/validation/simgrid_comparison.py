@@ -32,7 +32,7 @@ _SECONDS = 120
 _INCOMPARABLE = (
     "SimGrid lets a message wait for the latencies of its route first and shares bandwidth afterwards, by weights of "
     "one over round-trip times: where messages of unlike routes meet, rates differ; its defaults for TCP (factors 0.97 "
-    "and 13.01, window) are switched off"
+    "and 13.01, window, weight-S) are switched off"
 )
 
 
