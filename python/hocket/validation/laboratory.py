@@ -39,8 +39,8 @@ _SIZES_BYTES = (64 * 1024, 256 * 1024, 1024 * 1024)
 _SHARE, _LIMIT_S = 0.05, 1.0
 _INCOMPARABLE = (
     "messages below 8 KiB, which pass an idle cable in a burst and so faster than at its rate; large labs where all "
-    "nodes send at a time, for then processors decide and not cables; links of more than 100 Mbit/s; networks of packets "
-    "and of circuits, which no lab builds"
+    "nodes send at a time, for then processors decide and not cables; links of more than 100 Mbit/s; networks "
+    "of packets and of circuits, which no lab builds"
 )
 
 

@@ -87,5 +87,4 @@ fn a_barrier_has_no_data_whatever_its_size() {
     }
 }
 
-const MACHINE: &str =
-    "name = \"m\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
+const MACHINE: &str = "name = \"m\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
