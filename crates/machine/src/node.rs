@@ -46,6 +46,13 @@ struct Line {
     s_per_byte: f64,
 }
 
+impl Line {
+    #[inline]
+    fn time_s(self, bytes: f64) -> f64 {
+        self.latency_s + bytes * self.s_per_byte
+    }
+}
+
 impl Default for Work {
     /// Work that takes no time.
     fn default() -> Self {
@@ -69,9 +76,11 @@ impl Work {
     /// The time of work on `bytes`, in seconds.
     #[inline]
     pub fn time_s(&self, bytes: f64) -> f64 {
+        if self.others.is_empty() {
+            return self.first.time_s(bytes);
+        }
         let range = self.others.iter().rev().find(|(start, _)| *start <= bytes);
-        let Line { latency_s, s_per_byte } = range.map_or(self.first, |(_, line)| *line);
-        latency_s + bytes * s_per_byte
+        range.map_or(self.first, |(_, line)| *line).time_s(bytes)
     }
 
     /// Seconds per byte where they are all that counts: no latency, and one range.

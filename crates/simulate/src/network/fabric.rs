@@ -172,6 +172,7 @@ impl Network for Meeting<'_> {
         Some(self.0)
     }
 
+    #[inline(always)]
     fn local_ranks(&self, [from, to]: [usize; 2], ranks: usize) -> usize {
         let Fabric { local, placement, .. } = self.0.fabric();
         if local.is_none() || placement.node_of(from) != placement.node_of(to) {

@@ -91,6 +91,7 @@ impl Network for Hockney {
         self.ports
     }
 
+    #[inline(always)]
     fn local_ranks(&self, of_message: [usize; 2], ranks: usize) -> usize {
         self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
     }
@@ -130,11 +131,12 @@ impl Network for Hockney {
 
     #[inline(always)]
     fn inject<T: Clock>(&self, (): &mut (), now: T, Parcel { bytes, local_ranks }: Parcel) -> Departure<T> {
-        let line = match &self.local {
-            Some(local) if local_ranks > 0 => &local.costs,
-            _ => &self.between,
+        let transfer_s = match &self.local {
+            Some(Local { costs: line, .. }) if local_ranks > 0 => {
+                line.alpha_s + line.beta_s_per_byte.max(local_ranks as f64 * line.memory_s_per_byte) * bytes
+            }
+            _ => self.between.alpha_s + self.between.beta_s_per_byte * bytes,
         };
-        let transfer_s = line.alpha_s + line.beta_s_per_byte.max(local_ranks as f64 * line.memory_s_per_byte) * bytes;
         Departure { sender_done: now.plus(self.send_overhead_s.unwrap_or(transfer_s)), start: now, transfer_s }
     }
 

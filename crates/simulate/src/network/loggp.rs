@@ -135,8 +135,10 @@ impl Level {
     /// The parameters of messages of `bytes`.
     #[inline]
     pub fn of(&self, bytes: f64) -> &Costs {
-        let others = &self.starts_bytes[1..];
-        &self.ranges[others.iter().take_while(|start| **start <= bytes).count()]
+        match &*self.ranges {
+            [only] => only,
+            ranges => &ranges[self.starts_bytes.partition_point(|start| *start <= bytes) - 1],
+        }
     }
 
     /// The ranges with the sizes of their smallest and largest messages of at least one byte.
@@ -164,7 +166,10 @@ impl Level {
     /// G, or the rank's share of the memory's bandwidth.
     #[inline]
     fn gap_s_per_byte(&self, costs: &Costs, message: Parcel) -> f64 {
-        costs.G.max(message.local_ranks as f64 * self.memory_s_per_byte)
+        match message.local_ranks {
+            0 => costs.G,
+            ranks => costs.G.max(ranks as f64 * self.memory_s_per_byte),
+        }
     }
 
     #[inline(always)]
@@ -257,6 +262,7 @@ impl Network for Loggp {
         Busy::idle(start)
     }
 
+    #[inline(always)]
     fn local_ranks(&self, of_message: [usize; 2], ranks: usize) -> usize {
         self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
     }
