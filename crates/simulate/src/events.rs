@@ -330,7 +330,7 @@ impl<'a, N: Network> Events<'a, N> {
     pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
         let mut traffic = network.shared().map(|shared| shared.traffic());
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
-        let ranks_per_node = network.ranks_per_node().unwrap_or(1);
+        let ranks_per_node = network.ranks_per_node().unwrap_or(1).min(call.ranks);
         Self {
             network,
             traffic,

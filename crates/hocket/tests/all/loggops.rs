@@ -214,3 +214,18 @@ fn messages_within_a_node_have_parameters_of_their_own() {
     assert_close(local(3, 1001, "local.memory_bandwidth = \"0.25 GB/s\""), within(8e-9) + exchange(1001.0));
     assert_close(local(2, 1001, "local.memory_bandwidth = \"2 GB/s\""), within(2e-9));
 }
+
+#[test]
+fn nodes_can_have_room_for_more_ranks_than_there_are() {
+    for ranks_per_node in [4, 1 << 32] {
+        let network =
+            format!("ranks_per_node = {ranks_per_node}\nlocal.latency = \"1 us\"\nlocal.bandwidth = \"1 GB/s\"");
+        let text = format!(
+            "name = \"test\"\n[network]\nmodel = \"hockney\"\nlatency = \"5 us\"\nbandwidth = \"1 GB/s\"\n{network}"
+        );
+        let platform = Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap();
+        let entry = find(Collective::Broadcast, "chain").unwrap();
+        let call = entry.accept(&Call::new(Collective::Broadcast, 2, 1000), &[]).unwrap();
+        assert_close(hocket::simulate(entry, &call, &platform, Options::default()).unwrap().time_s(), 2e-6);
+    }
+}
