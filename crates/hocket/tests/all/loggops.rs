@@ -217,7 +217,7 @@ fn messages_within_a_node_have_parameters_of_their_own() {
 
 #[test]
 fn nodes_can_have_room_for_more_ranks_than_there_are() {
-    for ranks_per_node in [4, 1 << 32] {
+    for ranks_per_node in [4_u64, 1 << 32] {
         let network =
             format!("ranks_per_node = {ranks_per_node}\nlocal.latency = \"1 us\"\nlocal.bandwidth = \"1 GB/s\"");
         let text = format!(
