@@ -7,16 +7,20 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hocket import files
+
 if TYPE_CHECKING:
+    import altair as alt
     from rich.progress import Progress
 
-__all__ = ["Bar", "GrowingTable", "print_facts", "print_json", "print_table", "progress", "width"]
+__all__ = ["Bar", "GrowingTable", "hand_out", "print_facts", "print_json", "print_table", "progress", "width"]
 
 _WIDE = 1000  # columns, where no terminal sets a limit
 _READABLE = 100
@@ -25,6 +29,41 @@ _READABLE = 100
 def print_json(value: Any) -> None:
     """Print plain data as JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def hand_out(
+    entry: Mapping[str, Any],
+    *,
+    plot: str | None,
+    output: str | None,
+    as_json: bool,
+    draw: Callable[[], alt.TopLevelMixin],
+    show: Callable[[list[tuple[str, str | None]]], None],
+) -> None:
+    """Write a picture and results where they are asked for, and print the results.
+
+    Args:
+        entry: The results; the name of the picture and the version are added.
+        plot: Where the picture goes, if anywhere.
+        output: Where the results go as JSON, if anywhere; behind those that go to stdout nothing is printed.
+        as_json: Whether JSON is printed, too.
+        draw: Returns the picture.
+        show: Else prints the results for people, and where files are: what they are, and their names.
+    """
+    from hocket.plot import encode
+    from hocket.version import version
+
+    if plot is not None:
+        files.write(plot, encode(draw(), Path(plot).suffix))
+    entry = {**entry, "plot": plot, "version": version()}
+    if output is not None:
+        files.write(output, json.dumps(entry) + "\n")
+        if files.is_stdout(output):
+            return
+    if as_json:
+        print_json(entry)
+    else:
+        show([("plot", plot), ("results", output)])
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:

@@ -62,6 +62,11 @@ class Measurement:
     made: int
     samples_s: tuple[float, ...]
 
+    @property
+    def reach(self) -> float:
+        """How far the interval reaches from the median, as a share of it."""
+        return max(self.high_s - self.median_s, self.median_s - self.low_s) / self.median_s
+
     @staticmethod
     def of(algorithm: str, size_bytes: int, made: int, samples_s: Sequence[float]) -> Measurement:
         """Return what samples say."""

@@ -62,6 +62,5 @@ def _cases(installation: Installation, machine: Machine, collective: str) -> Ite
     found = bench(installation, candidates, call, sizes, share=_SHARE, limit_s=_LIMIT_S)
     said = {(one.algorithm, one.size_bytes): one.time_s for one in predict(found, candidates, call, machine)}
     for one in found.measurements:
-        reach = max(one.high_s - one.median_s, one.median_s - one.low_s) / one.median_s
         name = f"{collective}/{one.algorithm}, {one.size_bytes} B"
-        yield Case(name, said[one.algorithm, one.size_bytes], one.median_s, reach)
+        yield Case(name, said[one.algorithm, one.size_bytes], one.median_s, one.reach)

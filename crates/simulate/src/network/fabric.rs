@@ -18,7 +18,7 @@ use crate::clock::Clock;
 /// long the processor is busy before a message leaves; `ports` (1 when absent): messages that a node can send, and as
 /// many that it can receive, at a time. A processor does one thing at a time: it sends, reduces, copies and computes
 /// in the order in which it is asked. `[network.local]`: costs of messages within a node, as those of `loggp`; without it
-/// they use no link and take no time but for the processor's.
+/// the network says what a message to the own node takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
     /// Nodes, links and routes.

@@ -29,11 +29,10 @@ impl<C> Local<C> {
 
 /// What the section `local` of a network says, if there is one.
 pub(super) fn costs<C>(network: &Section, read: impl FnOnce(&Section) -> Result<C>) -> Result<Option<C>> {
+    let section = network.optional_section("local")?;
     if !network.contains("local") {
-        network.optional_section("local")?;
         return Ok(None);
     }
-    let section = network.optional_section("local")?;
     let costs = read(&section)?;
     section.finish()?;
     Ok(Some(costs))

@@ -2,7 +2,7 @@
 //!
 //! Source: A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, "LogGP: incorporating long messages into the LogP
 //! model", SPAA 1995 (L, o, g, G); T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S); ranges of sizes
-//! as in M. Quinson et al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011. For n bytes, and
+//! as in P.-N. Clauss et al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011. For n bytes, and
 //! m = max(n - 1, 0), with the parameters of the range of n:
 //!
 //! - send at t: starts at s = max(t, processor free, interface free to send); the processor is busy until s + o + m O, when

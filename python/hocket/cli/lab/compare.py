@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from fractions import Fraction
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from hocket import files
 from hocket._native import Error
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.bench import Asked, bench_options
 from hocket.cli.mpi.options import installation_options
 from hocket.cli.options import as_json_option, output_option, plot_option
-from hocket.cli.output import print_json, print_table
+from hocket.cli.output import hand_out, print_table
 from hocket.lab.comparing import LEAST_ROUNDS, Compared, Point, compared, expected
 from hocket.machine import Machine
-from hocket.plot import encode
 from hocket.units import format_bytes, format_time
-from hocket.version import version
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["compare"]
 
@@ -53,19 +52,20 @@ def compare(
         before = lab.sent()
         found = replace(asked, candidates=accepted).measure(launcher=lab.command, least_rounds=LEAST_ROUNDS)
         what = compared(lab, found, simulated, refused, before)
-    if plot is not None:
+
+    def draw() -> alt.TopLevelMixin:
         from hocket.lab.pictures import compared_chart
 
-        files.write(plot, encode(compared_chart(what), Path(plot).suffix))
-    entry = {**asdict(what), "lab": lab.summary, "plot": plot, "version": version()}
-    if output is not None:
-        files.write(output, json.dumps(entry) + "\n")
-        if files.is_stdout(output):
-            return  # nothing goes behind what was asked for
-    if as_json:
-        print_json(entry)
-    else:
-        _print(what, [("plot", plot), ("results", output)])
+        return compared_chart(what)
+
+    hand_out(
+        {**asdict(what), "lab": lab.summary},
+        plot=plot,
+        output=output,
+        as_json=as_json,
+        draw=draw,
+        show=lambda written: _print(what, written),
+    )
 
 
 def _print(what: Compared, written: list[tuple[str, str | None]]) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from hocket import files
 from hocket._native import Error
 from hocket.call import Call
 from hocket.cli.mpi.options import measuring_options
@@ -25,16 +22,15 @@ from hocket.cli.options import (
     sizes_option,
     values_of,
 )
-from hocket.cli.output import print_json, print_table, progress
+from hocket.cli.output import hand_out, print_table, progress
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.mpi import Installation
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, Prediction, deviation, predict
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation, predict
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
-from hocket.plot import bench_chart, encode
+from hocket.plot import bench_chart
 from hocket.units import format_bytes, format_time, parse_count, parse_share
-from hocket.version import version
 
 __all__ = ["Asked", "bench", "bench_options", "print_bench"]
 
@@ -150,18 +146,15 @@ def bench(
     """
     found = asked.measure(launcher=launcher)
     predictions = predict(found, asked.candidates, asked.call, machine) if machine else ()
-    if plot is not None:
-        files.write(plot, encode(bench_chart(found, predictions, machine.name if machine else None), Path(plot).suffix))
-    entry = {**asdict(found), "predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
-    entry |= {"plot": plot, "version": version()}
-    if output is not None:
-        files.write(output, json.dumps(entry) + "\n")
-        if files.is_stdout(output):
-            return  # nothing goes behind what was asked for
-    if as_json:
-        print_json(entry)
-    else:
-        print_bench(found, predictions, machine, [("plot", plot), ("results", output)])
+    said = {"predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
+    hand_out(
+        {**asdict(found), **said},
+        plot=plot,
+        output=output,
+        as_json=as_json,
+        draw=lambda: bench_chart(found, predictions, machine.name if machine else None),
+        show=lambda written: print_bench(found, predictions, machine, written),
+    )
 
 
 def _candidates(collective: str, text: str) -> tuple[Algorithm | None, ...]:
@@ -220,12 +213,8 @@ def _median(found: Bench, size: int, name: str) -> str:
     if one is None:
         return "-"
     fastest = min((m for m in found.measurements if m.size_bytes == size), key=lambda m: m.median_s)
-    text = f"{format_time(one.median_s)} {_reach(one):4.0%}"
+    text = f"{format_time(one.median_s)} {one.reach:4.0%}"
     return click.style(f"{text} *", fg="green", bold=True) if one.low_s <= fastest.high_s else f"{text}  "
-
-
-def _reach(one: Measurement) -> float:
-    return max(one.high_s - one.median_s, one.median_s - one.low_s) / one.median_s
 
 
 def _ratio(found: Bench, size: int, name: str) -> str:
