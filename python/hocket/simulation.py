@@ -259,6 +259,9 @@ class Simulation:
         steps: Of an algorithm with steps, on a machine with a topology: for each "overlap", how many messages share the
             busiest link, and "gap_packets", the gap between two packets of a message.
         times_s: When the last rank ended, in each trial.
+        marks: When the last rank reached each mark that the program sets, over the trials; those of redundant exchanges
+            are the times at which results were complete after 0, 1, 2, ... of them.
+        marks_s: The same in each trial.
     """
 
     collective: str
@@ -284,10 +287,12 @@ class Simulation:
     circuits: Circuits | None
     steps: tuple[dict[str, float], ...]
     times_s: tuple[float, ...] = field(repr=False)
+    marks: tuple[Statistics, ...]
+    marks_s: tuple[tuple[float, ...], ...] = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, without the single trials."""
-        return {name: value for name, value in asdict(self).items() if name != "times_s"}
+        return {name: value for name, value in asdict(self).items() if name not in {"times_s", "marks_s"}}
 
 
 @dataclass(frozen=True)
@@ -492,9 +497,15 @@ def _told(on_trials: OnTrials | None) -> OnTrials | None:
 
 
 def _trace(found: dict[str, Any]) -> Trace:
-    simulation = {**found["simulation"], "steps": tuple(found["simulation"]["steps"])}
+    simulation = found["simulation"]
+    marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
+    own = {
+        "steps": tuple(simulation["steps"]),
+        "marks_s": marks_s,
+        "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
+    }
     return Trace(
-        Simulation(**{**simulation, **values_of(simulation)}),
+        Simulation(**{**simulation, **values_of(simulation), **own}),
         tuple(Event(**row) for row in found["events"]),
         tuple(LinkUse(**row) for row in found["link_uses"]),
     )

@@ -25,27 +25,36 @@ const COPY: Tag = 1;
 /// ```
 ///
 /// Source: the redundant butterfly of H. Matsumoto and R. Suda (see the jitter page of the docs), with t_p = min(t_p, t_q + alpha + n beta + noise) per exchange.
-pub async fn exchange_redundantly(
-    r: &Rank<'_>,
+pub fn exchange_redundantly<'a>(
+    r: &'a Rank<'a>,
     len: usize,
-    partners: &[usize],
-    own: impl Future<Output = Span>,
-    then: impl AsyncFnOnce(Span),
-) {
-    let results: Vec<_> = (0..=partners.len()).map(|exchange| r.earliest(if exchange == 0 { 1 } else { 2 })).collect();
-    let own = async { results[0].offer(own.await) };
-    let copies = partners.iter().zip(&results[1..]).map(async |(partner, result)| {
-        let copy = r.scratch(len);
-        r.recv_with(Source::Rank(*partner as u32), copy, COPY).await;
-        result.offer(copy);
-    });
-    let sends = partners.iter().zip(results.windows(2)).map(async |(partner, results)| {
-        let span = results[0].wait().await;
-        r.send_with(*partner, span, Options { tag: COPY, mode: Mode::Posted, ..Options::default() }).await;
-        results[1].offer(span);
-    });
-    let last = async { then(results[partners.len()].wait().await).await };
-    r.join(r.join(own, r.join_all(copies)), r.join(r.join_all(sends), last)).await;
+    partners: &'a [usize],
+    own: impl Future<Output = Span> + 'a,
+    then: impl AsyncFnOnce(Span) + 'a,
+) -> impl Future<Output = ()> + 'a {
+    let own = Box::pin(own);
+    async move {
+        let results: Vec<_> =
+            (0..=partners.len()).map(|exchange| r.earliest(if exchange == 0 { 1 } else { 2 })).collect();
+        let own = async { results[0].offer(own.await) };
+        let copies = partners.iter().zip(&results[1..]).map(async |(partner, result)| {
+            let copy = r.scratch(len);
+            r.recv_with(Source::Rank(*partner as u32), copy, COPY).await;
+            result.offer(copy);
+        });
+        let sends = partners.iter().zip(results.windows(2)).enumerate().map(async |(exchange, (partner, results))| {
+            let span = results[0].wait().await;
+            r.mark(exchange as u16);
+            r.send_with(*partner, span, Options { tag: COPY, mode: Mode::Posted, ..Options::default() }).await;
+            results[1].offer(span);
+        });
+        let last = async {
+            let span = results[partners.len()].wait().await;
+            r.mark(partners.len() as u16);
+            then(span).await;
+        };
+        r.join(r.join(own, r.join_in_turn(copies)), r.join(r.join_in_turn(sends), last)).await;
+    }
 }
 
 /// Ranks in groups of neighbours: as many groups as 2^(K - 1), where 2^K is the largest power of two that P reaches, so

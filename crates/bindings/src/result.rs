@@ -53,6 +53,8 @@ pub struct Simulation {
     pub formula_s: Option<f64>,
     pub formula_is_exact: bool,
     pub rank_time_s: RankTime,
+    /// When the last rank reached each mark of the program, in each trial.
+    pub marks_s: Vec<Vec<f64>>,
     pub steps: Vec<Step>,
     #[serde(flatten)]
     pub found: Found,
@@ -71,6 +73,11 @@ impl RankTime {
         let mean = |time_s: fn(&Ends) -> f64| ends.iter().map(time_s).sum::<f64>() / ends.len() as f64;
         Self { min: mean(|ends| ends.first_s), mean: mean(|ends| ends.mean_s), max: mean(|ends| ends.last_s) }
     }
+}
+
+fn marks_s(ends: &[Ends]) -> Vec<Vec<f64>> {
+    let marks = ends.iter().map(|ends| ends.marks_s.len()).min().unwrap_or(0);
+    (0..marks).map(|mark| ends.iter().map(|ends| ends.marks_s[mark]).collect()).collect()
 }
 
 /// `hocket.Trace`: a simulation with what was observed in its first trial, if that was asked for.
@@ -94,6 +101,7 @@ impl Trace {
             formula_s: None,
             formula_is_exact: false,
             rank_time_s: RankTime::new(&many.ends),
+            marks_s: marks_s(&many.ends),
             steps: Vec::new(),
             found: Found::new(many, platform, seed),
         };

@@ -1,7 +1,7 @@
 //! `join`, `start` and `first`: several branches of one rank, each at its own moment.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
@@ -20,6 +20,28 @@ impl Rank<'_> {
     /// Runs all of these side by side; done when all are done.
     pub fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, F> {
         JoinAll::new(self, branches)
+    }
+
+    /// Runs all of these side by side, as [`Rank::join_all`] does. None may wait for a later one: where ranks do not run in the
+    /// order of time, each begins when the one before has ended, and the rank holds one of them only.
+    pub async fn join_in_turn<F: Future<Output = ()>>(&self, branches: impl ExactSizeIterator<Item = F>) {
+        if self.runs_in_order_of_time() {
+            self.join_all(branches).await;
+            return;
+        }
+        let (start, count, mut end) = (self.moment(), branches.len(), None);
+        for (index, branch) in branches.enumerate() {
+            let mut branch = pin!(Branch::new(branch));
+            poll_fn(|cx| {
+                let has_ended = branch.as_mut().advance(self, start, (index, count), cx);
+                self.set_moment(start);
+                if has_ended { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            let ((), moment) = branch.take();
+            end = Some(end.map_or(moment, |end| self.later(end, moment)));
+        }
+        self.set_moment(end.map_or(start, |end| self.after_join(start, end)));
     }
 
     /// Starts one verb now and continues without waiting for it. The verb is issued even if the returned future is

@@ -104,6 +104,14 @@ impl<'r> Rank<'r> {
         }
     }
 
+    /// The rank has reached the mark of this number, counted from 0: a simulation tells when the last rank has, see
+    /// `Ends::marks_s`. Marks of programs within a view are not told.
+    pub fn mark(&self, number: u16) {
+        if self.view.is_none() {
+            self.world().mark(self.seat.rank.get(), number, self.moment());
+        }
+    }
+
     /// The time of the branch that is running, in seconds by the rank's clock; none in a world without one.
     pub fn time_s(&self) -> Option<f64> {
         self.world().time_s(self.moment())
@@ -254,7 +262,12 @@ impl<'r> Rank<'r> {
     /// Whether a `first` can tell its winner, given which of its branches have ended.
     pub(crate) fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
         self.world().race(self.seat.rank.get());
-        if self.ground().features.first_waits_for_both { a_ended && b_ended } else { a_ended || b_ended }
+        if self.runs_in_order_of_time() { a_ended || b_ended } else { a_ended && b_ended }
+    }
+
+    /// Whether the first branch to end is the earlier one.
+    pub(crate) fn runs_in_order_of_time(&self) -> bool {
+        !self.ground().features.first_waits_for_both
     }
 
     pub(crate) fn drop_ended(&self) {

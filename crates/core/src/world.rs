@@ -93,6 +93,8 @@ pub trait World {
     }
     /// The result of `rank` is complete, and its program may go on.
     fn complete(&mut self, _rank: usize, _now: Moment) {}
+    /// The program of `rank` has reached a mark.
+    fn mark(&mut self, _rank: usize, _mark: u16, _now: Moment) {}
     /// The program of `rank` has ended.
     fn end(&mut self, _rank: usize, _now: Moment) {}
     /// The time of a moment in seconds, by the clock of its rank; none in a world without time.

@@ -8,16 +8,20 @@ use hocket_machine::noise::{Draws, Model, Operation, Resource};
 
 /// A point in virtual time.
 pub trait Clock: Copy {
+    /// What has to be kept of the time at which an operation was issued, to tell those that come after it.
+    type Issue: Copy;
+    /// The same for an operation issued now.
+    fn issue(self) -> Self::Issue;
     /// The later of the two.
     fn max(self, other: Self) -> Self;
     /// So many seconds later.
     fn plus(self, seconds: f64) -> Self;
     /// The order of this point and `other`; none when it is not known.
     fn order(self, other: Self) -> Option<Ordering>;
-    /// Whether an operation issued at this time certainly comes after one issued at `other`.
-    fn is_issued_after(self, other: Self) -> bool {
-        self.order(other) == Some(Ordering::Greater)
-    }
+    /// Whether an operation issued at this time certainly comes after an earlier one.
+    fn is_issued_after(self, earlier: Self::Issue) -> bool;
+    /// Notes that a rank has reached a mark, where the value in seconds is not known.
+    fn note(self, _mark: u16) {}
     /// The place in the program at which the operation issued now begins.
     fn position(self) -> u64;
     /// The value in seconds; not a number when that is not known.
@@ -25,6 +29,16 @@ pub trait Clock: Copy {
 }
 
 impl Clock for f64 {
+    type Issue = Self;
+
+    fn issue(self) -> Self {
+        self
+    }
+
+    fn is_issued_after(self, earlier: Self) -> bool {
+        self > earlier
+    }
+
     fn max(self, other: Self) -> Self {
         later_s(self, other)
     }
@@ -66,6 +80,16 @@ impl From<Moment> for Placed {
 }
 
 impl Clock for Placed {
+    type Issue = f64;
+
+    fn issue(self) -> f64 {
+        self.time_s
+    }
+
+    fn is_issued_after(self, earlier_s: f64) -> bool {
+        self.time_s > earlier_s
+    }
+
     fn max(self, other: Self) -> Self {
         Self { time_s: later_s(self.time_s, other.time_s), ..self }
     }

@@ -132,43 +132,47 @@ struct Simultaneous {
 
 /// The times at which the latest send to, or receive from, each peer with each tag was issued: for the first pairs of a
 /// rank in a list of its own, which is fast to search, for the others in a table.
-struct Pairs<C> {
-    first: Vec<Vec<(u64, C)>>,
-    others: FxHashMap<(usize, u64), C>,
+struct Pairs<I> {
+    first: Vec<Vec<(u64, I)>>,
+    others: FxHashMap<(usize, u64), I>,
 }
 
-/// Entries of a list of first pairs.
-const MOST_LISTED: usize = 64;
+/// Entries of a list of first pairs, and those that a full list gets at a time: lists of all ranks take much of the memory.
+const MOST_LISTED: usize = 128;
+const LISTED_AT_A_TIME: usize = 16;
 
-impl<C: Copy> Pairs<C> {
+impl<I: Copy> Pairs<I> {
     fn new(ranks: usize) -> Self {
         Self { first: (0..ranks).map(|_| Vec::new()).collect(), others: FxHashMap::default() }
     }
 
     /// Notes the time. Returns the previous one.
-    fn replace(&mut self, rank: usize, direction: Direction, peer: u32, tag: Tag, time: C) -> Option<C> {
+    fn replace(&mut self, rank: usize, direction: Direction, peer: u32, tag: Tag, issue: I) -> Option<I> {
         let key = u64::from(peer) << 33 | u64::from(tag) << 1 | direction as u64;
         let list = &mut self.first[rank];
         if let Some((_, latest)) = list.iter_mut().find(|(known, _)| *known == key) {
-            return Some(std::mem::replace(latest, time));
+            return Some(std::mem::replace(latest, issue));
         }
         if list.len() < MOST_LISTED {
-            list.push((key, time));
+            if list.len() == list.capacity() {
+                list.reserve_exact(LISTED_AT_A_TIME);
+            }
+            list.push((key, issue));
             return None;
         }
-        self.others.insert((rank, key), time)
+        self.others.insert((rank, key), issue)
     }
 }
 
 /// What is known of the messages that ranks issued before, to check their order.
-enum Issued<C> {
+enum Issued<I> {
     /// Under [`Order::OfRanks`], where times are numbers: [`State`] has the latest.
     InStates,
     /// Under [`Order::OfRanks`], where times are symbols: the latest send and the latest receive of each rank. Those before
     /// were issued before them.
-    Latest(Vec<[Option<C>; 2]>),
+    Latest(Vec<[Option<I>; 2]>),
     /// Under [`Order::OfPairs`].
-    OfPairs(Pairs<C>),
+    OfPairs(Pairs<I>),
 }
 
 type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
@@ -195,7 +199,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     operations: u32,
     is_interrupted: &'a dyn Fn() -> bool,
     simultaneous: HashMap<(Direction, usize), Simultaneous>,
-    issued: Issued<T::Clock>,
+    issued: Issued<<T::Clock as Clock>::Issue>,
     /// The use of ports, which tells if messages would have to wait for one.
     sending: Usage<T::Clock>,
     receiving: Usage<T::Clock>,
@@ -299,17 +303,18 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// that of time; two messages issued at one time must differ in peer or tag.
     #[inline(always)]
     fn keep_order(&mut self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
-        let is_later = |earlier: Option<T::Clock>| earlier.is_none_or(|earlier| time.is_issued_after(earlier));
+        let is_later =
+            |earlier: Option<<T::Clock as Clock>::Issue>| earlier.is_none_or(|earlier| time.is_issued_after(earlier));
         match &mut self.issued {
             Issued::InStates => (),
             Issued::Latest(latest) => {
-                if !is_later(latest[rank][direction as usize].replace(time)) {
+                if !is_later(latest[rank][direction as usize].replace(time.issue())) {
                     self.fail(Failure::Unordered(OUT_OF_ORDER.to_owned()));
                 }
                 return;
             }
             Issued::OfPairs(pairs) => {
-                if !is_later(pairs.replace(rank, direction, peer, tag, time)) {
+                if !is_later(pairs.replace(rank, direction, peer, tag, time.issue())) {
                     self.refuse("the order of messages of one pair with one tag depends on timing");
                 }
                 return;

@@ -82,6 +82,10 @@ pub struct Outcome {
     /// When each rank's program ended, in seconds from the common start; empty in [`Many`](crate::Many), which has `ends`.
     #[serde(skip)]
     pub rank_times_s: Vec<f64>,
+    /// When the last rank reached each mark of the program, in seconds, as [`hocket_core::Rank::mark`] has it; empty in
+    /// [`Many`](crate::Many), which has `ends`.
+    #[serde(skip)]
+    pub marks_s: Vec<f64>,
     /// Messages sent by all ranks.
     pub messages: u64,
     /// Bytes of these messages.
@@ -135,6 +139,7 @@ pub struct InTime<C: Clockwork> {
     /// When the result of each rank was complete, as far as ranks are complete.
     ends: Vec<C::Clock>,
     stages: Vec<Stage>,
+    marks_s: Vec<f64>,
     trace: Option<Trace>,
 }
 
@@ -179,6 +184,7 @@ impl<C: Clockwork> InTime<C> {
             message_bytes: 0,
             scratch: vec![0; call.ranks],
             stages: vec![Stage::Running; call.ranks],
+            marks_s: Vec::new(),
             trace: options.trace.then(Trace::default),
         }
     }
@@ -192,6 +198,7 @@ impl<C: Clockwork> InTime<C> {
         let outcome = Outcome {
             engine,
             rank_times_s: ends.iter().map(|end| end.seconds()).collect(),
+            marks_s: self.marks_s,
             messages: self.messages,
             message_bytes: self.message_bytes,
             trace,
@@ -347,6 +354,15 @@ impl<C: Clockwork> World for InTime<C> {
     fn complete(&mut self, rank: usize, now: Moment) {
         self.ends[rank] = self.clockwork.time(now);
         self.stages[rank] = Stage::Complete;
+    }
+
+    fn mark(&mut self, _: usize, mark: u16, now: Moment) {
+        let (time, number) = (self.clockwork.time(now), usize::from(mark));
+        time.note(mark);
+        if self.marks_s.len() <= number {
+            self.marks_s.resize(number + 1, 0.0);
+        }
+        self.marks_s[number] = self.marks_s[number].max(time.seconds());
     }
 
     fn end(&mut self, rank: usize, now: Moment) {

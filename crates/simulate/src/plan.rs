@@ -25,12 +25,14 @@ pub enum Kind {
     Compute,
     /// The arrival of a message, with the network's noise.
     Transfer,
+    /// A rank has reached a mark.
+    Mark,
 }
 
 impl Kind {
-    /// Whether the second operand is a length.
-    pub fn has_length(self) -> bool {
-        matches!(self, Self::Plus | Self::Compute | Self::Transfer)
+    /// Whether the second operand is the number of a length, or of a mark.
+    pub fn has_number(self) -> bool {
+        matches!(self, Self::Plus | Self::Compute | Self::Transfer | Self::Mark)
     }
 
     /// Which noise the step meets: 0 for that of processors, 1 for that of the network.
@@ -38,12 +40,12 @@ impl Kind {
         match self {
             Self::Compute => Some(0),
             Self::Transfer => Some(1),
-            Self::Start | Self::Later | Self::Earlier | Self::Plus => None,
+            Self::Start | Self::Later | Self::Earlier | Self::Plus | Self::Mark => None,
         }
     }
 }
 
-/// One step: the places of its operands, or the number of a length, and the place of its result.
+/// One step: the places of its operands, or the number of a length or a mark, and the place of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub kind: Kind,
@@ -63,10 +65,12 @@ pub struct Plan {
     pub places: usize,
     /// The place of the end of each rank.
     pub ends: Vec<u32>,
+    /// Number of marks.
+    pub marks: usize,
 }
 
 /// The times at which the ranks ended, in one trial, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ends {
     /// The first of them.
     pub first_s: f64,
@@ -74,29 +78,42 @@ pub struct Ends {
     pub mean_s: f64,
     /// The last.
     pub last_s: f64,
+    /// When the last rank reached each mark of the program.
+    pub marks_s: Vec<f64>,
 }
 
 impl Ends {
-    /// Of ranks that ended at these times.
-    pub fn of(times_s: impl ExactSizeIterator<Item = f64>) -> Self {
+    /// Of ranks that ended, and reached marks, at these times.
+    pub fn of(times_s: impl ExactSizeIterator<Item = f64>, marks_s: Vec<f64>) -> Self {
+        let mut sums = Sums::<1>::NONE;
         let ranks = times_s.len();
-        times_s.fold(Self::NONE, Self::and).of_ranks(ranks)
+        times_s.for_each(|time_s| sums.add(&[time_s]));
+        Self { marks_s, ..sums.ends(0, ranks) }
     }
+}
 
-    /// Of no ranks, where the mean is a sum as yet.
-    const NONE: Self = Self { first_s: f64::INFINITY, mean_s: 0.0, last_s: 0.0 };
+/// The first and the last of the times of some ranks, and their sum, in trials side by side.
+struct Sums<const TRIALS: usize> {
+    first_s: [f64; TRIALS],
+    sum_s: [f64; TRIALS],
+    last_s: [f64; TRIALS],
+}
 
-    fn and(self, time_s: f64) -> Self {
-        Self {
-            first_s: if time_s < self.first_s { time_s } else { self.first_s },
-            mean_s: self.mean_s + time_s,
-            last_s: if time_s > self.last_s { time_s } else { self.last_s },
+impl<const TRIALS: usize> Sums<TRIALS> {
+    const NONE: Self = Self { first_s: [f64::INFINITY; TRIALS], sum_s: [0.0; TRIALS], last_s: [0.0; TRIALS] };
+
+    fn add(&mut self, times_s: &[f64; TRIALS]) {
+        for (trial, time_s) in times_s.iter().enumerate() {
+            self.first_s[trial] = if *time_s < self.first_s[trial] { *time_s } else { self.first_s[trial] };
+            self.sum_s[trial] += time_s;
+            self.last_s[trial] = if *time_s > self.last_s[trial] { *time_s } else { self.last_s[trial] };
         }
     }
 
-    /// Turns the sum into the mean.
-    fn of_ranks(self, ranks: usize) -> Self {
-        Self { mean_s: (self.mean_s / ranks as f64).clamp(self.first_s, self.last_s), ..self }
+    fn ends(&self, trial: usize, ranks: usize) -> Ends {
+        let (first_s, last_s) = (self.first_s[trial], self.last_s[trial]);
+        let mean_s = (self.sum_s[trial] / ranks as f64).clamp(first_s, last_s);
+        Ends { first_s, mean_s, last_s, marks_s: Vec::new() }
     }
 }
 
@@ -116,6 +133,7 @@ impl Lanes {
 #[derive(Default)]
 pub struct Memory {
     places: Vec<Lanes>,
+    marks: Vec<Lanes>,
     /// The first words of the noise of all ranks, for [`Draws::known`], of processors and of the network.
     known: [Vec<Words>; 2],
 }
@@ -127,11 +145,13 @@ impl Plan {
         noise: &Noise,
         seed: u64,
         first_trial: u64,
-        Memory { places, known }: &mut Memory,
+        Memory { places, marks, known }: &mut Memory,
         stop: &AtomicBool,
     ) -> Option<[Ends; LANES]> {
         places.resize(self.places, Lanes::START);
         places[0] = Lanes::START;
+        marks.clear();
+        marks.resize(self.marks, Lanes::START);
         let side = |number, resource, known| {
             let key = Noise::key(seed, resource);
             let draws = Draws { key, who: 0, first_trial, ranks: self.ends.len(), known: &[], first_gap: None };
@@ -143,20 +163,19 @@ impl Plan {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            run(steps, &self.lengths_s, &mut sides, places);
+            run(steps, &self.lengths_s, &mut sides, places, marks);
         }
-        Some(self.ends_of(places))
+        Some(self.ends_of(places, marks))
     }
 
     /// When the ranks ended, for each lane; all lanes are looked at together, rank by rank.
-    fn ends_of(&self, places: &[Lanes]) -> [Ends; LANES] {
-        let mut all = [Ends::NONE; LANES];
-        for place in &self.ends {
-            for (ends, time_s) in all.iter_mut().zip(&places[*place as usize].0) {
-                *ends = ends.and(*time_s);
-            }
-        }
-        all.map(|ends| ends.of_ranks(self.ends.len()))
+    fn ends_of(&self, places: &[Lanes], marks: &[Lanes]) -> [Ends; LANES] {
+        let mut sums = Sums::NONE;
+        self.ends.iter().for_each(|place| sums.add(&places[*place as usize].0));
+        std::array::from_fn(|lane| Ends {
+            marks_s: marks.iter().map(|mark| mark.0[lane]).collect(),
+            ..sums.ends(lane, self.ends.len())
+        })
     }
 
     fn side<'a>(
@@ -224,7 +243,7 @@ fn fill_words<'d>(draws: &Draws<'d>, known: &mut [Words]) {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn run<'s>(steps: &[Step], lengths_s: &[f64], sides: &mut [Side<'s>; 2], places: &mut [Lanes]) {
+fn run<'s>(steps: &[Step], lengths_s: &[f64], sides: &mut [Side<'s>; 2], places: &mut [Lanes], marks: &mut [Lanes]) {
     for step in steps {
         let Step { kind, a, b, out } = *step;
         let (a, b, out) = (a as usize, b as usize, out as usize);
@@ -233,6 +252,11 @@ fn run<'s>(steps: &[Step], lengths_s: &[f64], sides: &mut [Side<'s>; 2], places:
             Kind::Later => zip(places, a, b, out, |a, b| if a > b { a } else { b }),
             Kind::Earlier => zip(places, a, b, out, |a, b| if a < b { a } else { b }),
             Kind::Plus => zip(places, a, a, out, |a, _| a + lengths_s[b]),
+            Kind::Mark => {
+                for (latest_s, time_s) in marks[b].0.iter_mut().zip(&places[a].0) {
+                    *latest_s = if *time_s > *latest_s { *time_s } else { *latest_s };
+                }
+            }
             Kind::Compute | Kind::Transfer => {
                 let side = &mut sides[usize::from(kind == Kind::Transfer)];
                 let operation = side.operations[b];

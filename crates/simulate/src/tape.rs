@@ -87,7 +87,7 @@ pub enum Winners {
     Mixed,
 }
 
-/// One operation on earlier nodes: `b` is a node for [`Kind::Later`] and [`Kind::Earlier`], else a length.
+/// One operation on earlier nodes: `b` is a node for [`Kind::Later`] and [`Kind::Earlier`], else a length or a mark.
 #[derive(Clone, Copy, PartialEq)]
 struct Node {
     kind: Kind,
@@ -196,7 +196,7 @@ fn exceeds(nodes: &[Node], lengths_s: &[f64], node: u32, target: u32, steps: &mu
     let Node { kind, a, b } = nodes[node as usize];
     let mut operand = |node| exceeds(nodes, lengths_s, node, target, steps);
     match kind {
-        Kind::Start => false,
+        Kind::Start | Kind::Mark => false,
         Kind::Later => operand(b) || operand(a),
         Kind::Earlier => operand(b) && operand(a),
         Kind::Plus | Kind::Compute | Kind::Transfer if lengths_s[b as usize] > 0.0 => {
@@ -216,7 +216,7 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     *steps -= 1;
     let Node { kind, a, b } = nodes[node as usize];
     match kind {
-        Kind::Start => false,
+        Kind::Start | Kind::Mark => false,
         Kind::Later => a == target || reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
         Kind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
         Kind::Plus => reaches(nodes, a, target, steps),
@@ -287,7 +287,26 @@ impl<'t> Symbol<'t> {
     }
 }
 
+/// The operation that was issued at the time of this node, on this strand.
+#[derive(Clone, Copy)]
+pub struct Issue {
+    node: u32,
+    strand: Strand,
+}
+
 impl Clock for Symbol<'_> {
+    type Issue = Issue;
+
+    fn issue(self) -> Issue {
+        Issue { node: self.node(), strand: self.strand() }
+    }
+
+    fn is_issued_after(self, earlier: Issue) -> bool {
+        let (nodes, lengths_s) = (&*self.tape.nodes.borrow(), &*self.tape.lengths_s.borrow());
+        earlier.strand.is_before(self.strand(), &self.tape.branches.borrow())
+            || exceeds(nodes, lengths_s, self.node(), earlier.node, &mut { PROOF })
+    }
+
     fn max(self, other: Self) -> Self {
         self.at(self.tape.later(self.node(), other.node()))
     }
@@ -312,10 +331,8 @@ impl Clock for Symbol<'_> {
         }
     }
 
-    fn is_issued_after(self, other: Self) -> bool {
-        let (nodes, lengths_s) = (&*self.tape.nodes.borrow(), &*self.tape.lengths_s.borrow());
-        other.strand().is_before(self.strand(), &self.tape.branches.borrow())
-            || exceeds(nodes, lengths_s, self.node(), other.node(), &mut { PROOF })
+    fn note(self, mark: u16) {
+        self.tape.push(Node { kind: Kind::Mark, a: self.node(), b: mark.into() });
     }
 
     fn position(self) -> u64 {
@@ -418,29 +435,29 @@ impl Moments for Recording<'_> {
     }
 }
 
-/// Drops the nodes that no end needs, and gives every value a place that is free again after its last use.
+/// Drops the nodes that no end and no mark needs, and gives every value a place that is free again after its last use.
 fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
-    let marks = marks(&nodes, ends);
+    let needs = needs(&nodes, ends);
     let mut places = Places { free: Vec::new(), count: 1 };
-    let mut steps = Vec::with_capacity(marks.iter().filter(|mark| **mark & NEEDED != 0).count());
+    let mut steps = Vec::with_capacity(needs.iter().filter(|need| **need & NEEDED != 0).count());
     // Sources that were met, and those of them that are kept, in front of the others.
     let (mut met, mut kept) = ([0; 2], [0; 2]);
     for number in 1..nodes.len() {
-        let (node, mark) = (nodes[number], marks[number]);
+        let (node, need) = (nodes[number], needs[number]);
         if let Some(side) = node.kind.side() {
             sources[side][kept[side]] = sources[side][met[side]];
             met[side] += 1;
-            kept[side] += usize::from(mark & NEEDED != 0);
+            kept[side] += usize::from(need & NEEDED != 0);
         }
-        if mark & NEEDED == 0 {
+        if need & NEEDED == 0 {
             continue;
         }
         // A node that has become a step has its place where its first operand was.
         let place = |node: u32| nodes[node as usize].a;
-        let (a, b) = (place(node.a), if node.kind.has_length() { node.b } else { place(node.b) });
-        places.free.extend((mark & LAST_OF_A != 0).then_some(a));
-        places.free.extend((mark & LAST_OF_B != 0).then_some(b));
-        let out = places.take();
+        let (a, b) = (place(node.a), if node.kind.has_number() { node.b } else { place(node.b) });
+        places.free.extend((need & LAST_OF_A != 0).then_some(a));
+        places.free.extend((need & LAST_OF_B != 0).then_some(b));
+        let out = if node.kind == Kind::Mark { 0 } else { places.take() };
         steps.push(Step { kind: node.kind, a, b, out });
         nodes[number].a = out;
     }
@@ -448,10 +465,12 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
         sources.truncate(kept);
     }
     let ends = ends.iter().map(|end| nodes[*end as usize].a).collect();
-    Plan { steps, sources, lengths_s, places: places.count as usize, ends }
+    let marked = steps.iter().filter(|step| step.kind == Kind::Mark).map(|step| step.b as usize + 1);
+    let marks = marked.max().unwrap_or(0);
+    Plan { steps, sources, lengths_s, places: places.count as usize, ends, marks }
 }
 
-/// An end needs the value of the node.
+/// An end or a mark needs the value of the node, or the node is a mark.
 const NEEDED: u8 = 1;
 /// Nothing needs the first operand any more.
 const LAST_OF_A: u8 = 2;
@@ -459,27 +478,30 @@ const LAST_OF_A: u8 = 2;
 const LAST_OF_B: u8 = 4;
 
 /// For each node, which of these hold.
-fn marks(nodes: &[Node], ends: &[u32]) -> Vec<u8> {
-    let mut marks = vec![0; nodes.len()];
-    marks[START as usize] = NEEDED;
+fn needs(nodes: &[Node], ends: &[u32]) -> Vec<u8> {
+    let mut needs = vec![0; nodes.len()];
+    needs[START as usize] = NEEDED;
     for end in ends {
-        marks[*end as usize] = NEEDED;
+        needs[*end as usize] = NEEDED;
     }
     for (number, node) in nodes.iter().enumerate().rev() {
-        if marks[number] & NEEDED == 0 {
+        if node.kind == Kind::Mark {
+            needs[number] = NEEDED;
+        }
+        if needs[number] & NEEDED == 0 {
             continue;
         }
         let [a, b] = node.inputs();
         for (input, last) in [(a, LAST_OF_A), (b, LAST_OF_B)] {
             if let Some(input) = input
-                && marks[input as usize] & NEEDED == 0
+                && needs[input as usize] & NEEDED == 0
             {
-                marks[input as usize] |= NEEDED;
-                marks[number] |= last;
+                needs[input as usize] |= NEEDED;
+                needs[number] |= last;
             }
         }
     }
-    marks
+    needs
 }
 
 impl Node {
@@ -487,7 +509,7 @@ impl Node {
         match self.kind {
             Kind::Start => [None, None],
             Kind::Later | Kind::Earlier => [Some(self.a), Some(self.b)],
-            Kind::Plus | Kind::Compute | Kind::Transfer => [Some(self.a), None],
+            Kind::Plus | Kind::Compute | Kind::Transfer | Kind::Mark => [Some(self.a), None],
         }
     }
 }

@@ -61,7 +61,7 @@ pub fn simulate_trials(
     let Platform { network, node, noise, .. } = platform;
     if noise.is_quiet() {
         let mut first = simulate(program, call, platform, options)?;
-        let ends = vec![Ends::of(take(&mut first.rank_times_s).into_iter()); trials.count as usize];
+        let ends = vec![ends_of(&mut first); trials.count as usize];
         return Ok(Many { ends, first });
     }
     let many = network.visit(Repeated { program, call, node, noise, trials, options })?;
@@ -107,7 +107,7 @@ impl Repeated<'_> {
         let ends = self.enough(|trials| {
             let one = |trial| {
                 let mut run = self.event_run(network, trial, false)?;
-                let ends = Ends::of(take(&mut run.rank_times_s).into_iter());
+                let ends = ends_of(&mut run);
                 first.get_or_insert(run);
                 (self.options.on_trials)(trial + 1 - self.trials.first);
                 Ok(ends)
@@ -153,7 +153,7 @@ impl Repeated<'_> {
         let options = Options { trace: false, ..self.options };
         let timing = Recording(&tape);
         let (ends, mut first) = dataflow::run(self.program, self.call, network, timing, self.node, order, options)?;
-        first.rank_times_s.clear();
+        (first.rank_times_s, first.marks_s) = Default::default();
         let ends: Vec<_> = ends.into_iter().map(Symbol::node).collect();
         let has_first = tape.has_first();
         let plan = tape.plan(&ends);
@@ -211,6 +211,11 @@ impl Repeated<'_> {
         let trial = Trial { noise: self.noise, seed: self.trials.seed, trial, ranks: self.call.ranks };
         events::run(self.program, self.call, network, &trial, self.node, Options { trace, ..self.options })
     }
+}
+
+/// Takes the times from an outcome.
+fn ends_of(outcome: &mut Outcome) -> Ends {
+    Ends::of(take(&mut outcome.rank_times_s).into_iter(), take(&mut outcome.marks_s))
 }
 
 /// Time between two looks at whether the user wants to stop.

@@ -14,10 +14,14 @@ biased estimate. Beside it stands the same with common random numbers for all T.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
+from operator import itemgetter
 from statistics import mean
+from threading import Condition
 from typing import TYPE_CHECKING, Any
 
 from hocket.call import Call
@@ -147,25 +151,74 @@ def _quiet_s(setting: Setting, ranks: int) -> float:
     return math.log2(ranks) * (setting.transfer_s + setting.size_bytes * 1e-10)
 
 
-def _both(setting: Setting, ranks: int, exchanges: int, scope: Scope) -> tuple[Statistics, Statistics]:
-    """Return the times in the trials that all numbers of exchanges have in common, and in this number's own."""
-    own = max(_LANES, scope.trials) * exchanges
-    times_s = measure(setting, ranks, exchanges, Trials(own + scope.trials, scope.seed, threads=1)).times_s
-    return Statistics.of(times_s[: scope.trials]), Statistics.of(times_s[own:])
+def _all(setting: Setting, log2: int, scope: Scope, threads: int | None) -> list[tuple[Statistics, Statistics]]:
+    """Return the times for each number of exchanges, in the trials that all have in common, and in this number's own.
+
+    The marks of the call with the most exchanges are the times for fewer: one recording serves all.
+    """
+    block = max(_LANES, scope.trials)
+    trials = Trials(block * log2 + scope.trials, scope.seed, threads=threads)
+    marks_s = measure(setting, 1 << log2, log2, trials).marks_s
+
+    def of(mark: int, block_of: int) -> Statistics:
+        return Statistics.of(marks_s[mark][block * block_of :][: scope.trials])
+
+    return [(of(exchanges, 0), of(exchanges, exchanges)) for exchanges in range(log2 + 1)]
 
 
-def _cell(task: tuple[str, float, Setting, int, Scope]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Cell:
+    """One point of a figure."""
+
+    number: int
+    axis: str
+    value: float
+    setting: Setting
+    log2: int
+    scope: Scope
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its recording takes gigabytes: 13 kB for each rank."""
+        return self.log2 >= 18
+
+
+class _Cells:
+    """The points of a figure, the largest first; of those that take gigabytes, one at a time is measured."""
+
+    def __init__(self, cells: Sequence[_Cell]) -> None:
+        by_size = sorted(cells, key=lambda cell: -cell.log2)
+        self._large = deque(cell for cell in by_size if cell.is_large)
+        self._small = deque(cell for cell in by_size if not cell.is_large)
+        self._is_busy = False
+        self._change = Condition()
+
+    def measure_next(self, _: int) -> tuple[int, dict[str, Any]]:
+        """Measure a point that nobody has begun. Return its number and its row."""
+        with self._change:
+            self._change.wait_for(lambda: self._small or not self._is_busy)
+            is_large = bool(self._large) and not self._is_busy
+            cell = (self._large if is_large else self._small).popleft()
+            self._is_busy |= is_large
+        try:
+            return cell.number, _row(cell)
+        finally:
+            with self._change:
+                self._is_busy &= not is_large
+                self._change.notify_all()
+
+
+def _row(cell: _Cell) -> dict[str, Any]:
     """Measure one point: plain, and the best number of redundant exchanges by either procedure."""
-    axis, value, setting, log2, scope = task
-    ranks = 1 << log2
-    found = [_both(setting, ranks, exchanges, scope) for exchanges in range(log2 + 1)]
+    setting, scope, ranks = cell.setting, cell.scope, 1 << cell.log2
+    found = _all(setting, cell.log2, scope, None if cell.is_large else 1)
     plain = found[0][0]
     common_s, fresh_s = ([of.mean for of in procedure] for procedure in zip(*found[1:], strict=True))
     best = common_s.index(min(common_s)) + 1
     fresh_best = fresh_s.index(min(fresh_s)) + 1
     quiet_s = _quiet_s(setting, ranks)
     return {
-        axis.replace(" ", "_"): value,
+        cell.axis.replace(" ", "_"): cell.value,
         "ranks": ranks,
         "size_bytes": setting.size_bytes,
         "alpha_s": setting.alpha_s,
@@ -187,17 +240,22 @@ def _cell(task: tuple[str, float, Setting, int, Scope]) -> dict[str, Any]:
     }
 
 
-def _tasks(data: str, scope: Scope) -> list[tuple[str, float, Setting, int, Scope]]:
+def _cells(data: str, scope: Scope) -> list[_Cell]:
     family = _FAMILIES[data]
     logs = range(1, scope.most_ranks_log2 + 1)
     step = 1 if data.startswith("time") else max(1, round(scope.most_ranks_log2 / scope.points))
     chosen = sorted({*logs[step - 1 :: step], scope.most_ranks_log2})
-    settings = family.settings(scope.points)
-    return [(family.axis, value, setting, log2, scope) for value, setting in settings for log2 in chosen]
+    points = product(family.settings(scope.points), chosen)
+    return [
+        _Cell(number, family.axis, value, setting, log2, scope)
+        for number, ((value, setting), log2) in enumerate(points)
+    ]
 
 
 def _compute(data: str, scope: Scope, work: Work) -> Rows:
-    return do_all(_cell, _tasks(data, scope), executor=work.executor, on_done=lambda *_: work.on_done())
+    cells = _Cells(found := _cells(data, scope))
+    rows = do_all(cells.measure_next, range(len(found)), executor=work.executor, on_done=lambda *_: work.on_done())
+    return [row for _, row in sorted(rows, key=itemgetter(0))]
 
 
 def _map(column: str, label: str, rows: Rows, title: str, *, limit: float | None = None) -> alt.Chart:
@@ -451,9 +509,9 @@ STUDY = Study(
     scopes={
         "quick": Scope("quick", most_ranks_log2=10, points=4, trials=30),
         "default": Scope("default", most_ranks_log2=14, points=7, trials=30),
-        "full": Scope("full", most_ranks_log2=18, points=13, trials=30),
+        "full": Scope("full", most_ranks_log2=20, points=13, trials=30),
     },
-    pieces=lambda data, scope: len(_tasks(data, scope)),
+    pieces=lambda data, scope: len(_cells(data, scope)),
     compute=_compute,
     claims=_claims,
 )
