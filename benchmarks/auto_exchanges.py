@@ -25,19 +25,15 @@ DURATION_S = 1e-4
 LIMIT = 0.03
 
 
-def times_s(log2: int, ratio: float, share: float, trials: int) -> tuple[int, list[tuple[float, ...]]]:
-    """Return the automatic value, and the times of all trials for each T."""
+def times_s(log2: int, ratio: float, share: float, trials: int) -> tuple[int, tuple[tuple[float, ...], ...]]:
+    """Return the automatic value, and the times of all trials for each T: the marks of the most exchanges."""
     transfer_s = ratio * DURATION_S
     setting = Setting(transfer_s - 8e-9, 8, 100 * DURATION_S, DURATION_S)
     where = machine(setting, send_overhead_s=share * transfer_s)
     call = hocket.Call(ranks=1 << log2, size_bytes=8, parameters={"T": "auto"})
-    run = hocket.Trials(trials)
-
-    def simulate(exchanges: int) -> tuple[float, ...]:
-        chosen = hocket.Call(ranks=1 << log2, size_bytes=8, parameters={"T": exchanges})
-        return hocket.simulate(ALGORITHM, chosen, machine=where, trials=run).times_s
-
-    return automatic_values(ALGORITHM, call, where)["T"], [simulate(exchanges) for exchanges in range(log2 + 1)]
+    most = hocket.Call(ranks=1 << log2, size_bytes=8, parameters={"T": log2})
+    found = hocket.simulate(ALGORITHM, most, machine=where, trials=hocket.Trials(trials))
+    return automatic_values(ALGORITHM, call, where)["T"], found.marks_s
 
 
 def mean(values: tuple[float, ...]) -> float:

@@ -17,7 +17,8 @@ const COPY: Tag = 1;
 
 /// Runs `own`, which says where it left the final result, then a redundant exchange with each partner in turn: the rank
 /// sends the final result as soon as it has it from anywhere, its own exchanges or an earlier copy. Ends with `then`,
-/// which is told where the result lies; but ranks that were overtaken go on to serve those that wait for them.
+/// which is told where the result lies; but ranks that were overtaken go on to serve those that wait for them. The rank
+/// reaches mark t when it has the result after t exchanges.
 ///
 /// ```text
 /// own exchanges ──▶ result? ──▶ send to partner 1 ──▶ result? ──▶ send to partner 2 ──▶ result? ──▶ then
@@ -32,6 +33,7 @@ pub fn exchange_redundantly<'a>(
     own: impl Future<Output = Span> + 'a,
     then: impl AsyncFnOnce(Span) + 'a,
 ) -> impl Future<Output = ()> + 'a {
+    // Apart from the rest, which lasts longer.
     let own = Box::pin(own);
     async move {
         let results: Vec<_> =

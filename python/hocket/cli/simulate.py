@@ -175,6 +175,8 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
     if found.size_bytes:
         facts.insert(0, ("size", format_bytes(found.size_bytes)))
     facts += carried(found)
+    if found.marks:
+        facts.append(("marks", ", ".join(format_time(mark.mean) for mark in found.marks)))
     if found.parameters:
         facts.append(("parameters", algorithm.format(found.parameters)))
     print_facts(facts)

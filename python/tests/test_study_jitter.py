@@ -1,0 +1,51 @@
+"""The study of redundant exchanges."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import hocket
+from hocket.studies import jitter
+from hocket.studies.study import Scope, Work
+
+SETTINGS = [jitter.Setting(1e-6, 8, 1e-2, 1e-4), jitter.Setting(1e-6, 4000, 1e-3, 1e-5)]
+
+
+@pytest.mark.parametrize("overhead_s", [0.0, 1e-7])
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("log2", [1, 2, 3, 6])
+def test_the_marks_of_the_most_exchanges_are_the_times_of_fewer(
+    log2: int, setting: jitter.Setting, overhead_s: float
+) -> None:
+    machine = jitter.machine(setting, send_overhead_s=overhead_s)
+
+    def run(exchanges: int, threads: int) -> hocket.Simulation:
+        call = hocket.Call(ranks=1 << log2, size_bytes=setting.size_bytes, parameters={"T": exchanges})
+        return hocket.simulate(jitter.ALGORITHM, call, machine=machine, trials=hocket.Trials(70, threads=threads))
+
+    for threads in (1, 2):
+        assert run(log2, threads).marks_s == tuple(run(exchanges, 1).times_s for exchanges in range(log2 + 1))
+
+
+def test_of_the_points_that_take_gigabytes_one_at_a_time_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[int] = []
+    large_ones: set[int] = set()
+
+    def row(cell: jitter._Cell) -> dict[str, int]:
+        began.append(cell.log2)
+        if cell.is_large:
+            assert not large_ones
+            large_ones.add(cell.number)
+            time.sleep(0.02)
+            large_ones.clear()
+        return {"ranks": 1 << cell.log2}
+
+    monkeypatch.setattr(jitter, "_row", row)
+    with ThreadPoolExecutor(3) as executor:
+        scope = Scope("full", most_ranks_log2=20, points=1, trials=30)
+        rows = jitter.STUDY.compute("time_21_text", scope, Work(executor, lambda: None))
+    assert [row["ranks"] for row in rows] == [1 << log2 for log2 in range(1, 21)]
+    assert began[0] == 20 and sorted(began) == list(range(1, 21))
