@@ -26,9 +26,10 @@ registry::catalogue! {
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
+    exscan as Exscan: chain, doubling_123, recursive_doubling;
     gather as Gather: binomial, linear;
     reduce as Reduce: binomial, chain, linear, trinaryx3;
     reduce_scatter as ReduceScatter: pairwise, recursive_doubling, recursive_halving, ring;
-    scan as Scan: recursive_doubling;
+    scan as Scan: chain, recursive_doubling;
     scatter as Scatter: binomial, linear;
 }

@@ -14,6 +14,7 @@ pub enum Collective {
     Alltoall,
     Barrier,
     Broadcast,
+    Exscan,
     Gather,
     Reduce,
     ReduceScatter,
@@ -23,12 +24,13 @@ pub enum Collective {
 
 impl Collective {
     /// All of them, in alphabetical order: that of the registry, of `hocket.h` and of the Python package, too.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Allgather,
         Self::Allreduce,
         Self::Alltoall,
         Self::Barrier,
         Self::Broadcast,
+        Self::Exscan,
         Self::Gather,
         Self::Reduce,
         Self::ReduceScatter,
@@ -44,6 +46,7 @@ impl Collective {
             Self::Alltoall => "alltoall",
             Self::Barrier => "barrier",
             Self::Broadcast => "broadcast",
+            Self::Exscan => "exscan",
             Self::Gather => "gather",
             Self::Reduce => "reduce",
             Self::ReduceScatter => "reduce_scatter",
@@ -68,7 +71,7 @@ impl Collective {
 
     /// Whether contributions are combined by an operator.
     pub const fn reduces(self) -> bool {
-        matches!(self, Self::Allreduce | Self::Reduce | Self::ReduceScatter | Self::Scan)
+        matches!(self, Self::Allreduce | Self::Exscan | Self::Reduce | Self::ReduceScatter | Self::Scan)
     }
 
     /// Whether each rank has a block of its own, possibly of its own size.
@@ -174,6 +177,7 @@ impl Parameter {
 /// | collective | input | result |
 /// |---|---|---|
 /// | allreduce, scan | n | n |
+/// | exscan | n | n, none at rank 0 |
 /// | reduce | n | n at the root |
 /// | broadcast | the root's result | n |
 /// | reduce_scatter | all blocks | the own block |
@@ -326,7 +330,7 @@ impl Call {
     pub fn input_len(&self, rank: usize) -> usize {
         match self.collective {
             Collective::Barrier => 0,
-            Collective::Allreduce | Collective::Scan | Collective::Reduce => self.count(0),
+            Collective::Allreduce | Collective::Exscan | Collective::Scan | Collective::Reduce => self.count(0),
             Collective::Allgather | Collective::Gather => self.count(rank),
             Collective::ReduceScatter | Collective::Alltoall => self.total(),
             Collective::Broadcast if rank == self.root => self.count(0),
@@ -341,9 +345,10 @@ impl Call {
         match self.collective {
             Collective::Barrier => 0,
             Collective::Allreduce | Collective::Scan | Collective::Broadcast => self.count(0),
+            Collective::Exscan if rank > 0 => self.count(0),
             Collective::Reduce if rank == self.root => self.count(0),
             Collective::Gather if rank == self.root => self.total(),
-            Collective::Reduce | Collective::Gather => 0,
+            Collective::Exscan | Collective::Reduce | Collective::Gather => 0,
             Collective::ReduceScatter | Collective::Scatter => self.count(rank),
             Collective::Allgather | Collective::Alltoall => self.total(),
         }

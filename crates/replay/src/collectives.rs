@@ -28,6 +28,7 @@ broadcast[size=..12KiB]: binomial
 broadcast[ranks=..8]: binomial
 broadcast[size=..512KiB]: scatter_doubling_allgather
 broadcast: scatter_ring_allgather
+exscan: doubling_123
 gather: binomial
 reduce: binomial
 reduce: linear
@@ -245,7 +246,8 @@ fn collective(function: &str) -> Option<Collective> {
         "MPI_Gather" | "MPI_Gatherv" => Collective::Gather,
         "MPI_Reduce" => Collective::Reduce,
         "MPI_Reduce_scatter" | "MPI_Reduce_scatter_block" => Collective::ReduceScatter,
-        "MPI_Scan" | "MPI_Exscan" => Collective::Scan,
+        "MPI_Exscan" => Collective::Exscan,
+        "MPI_Scan" => Collective::Scan,
         "MPI_Scatter" | "MPI_Scatterv" => Collective::Scatter,
         _ => return None,
     })

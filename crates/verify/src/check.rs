@@ -35,6 +35,7 @@ fn expected(call: &Call, rank: usize, element: usize) -> Vec<Contribution> {
     match call.collective {
         Collective::Barrier => Vec::new(),
         Collective::Allreduce | Collective::Reduce => of_all(call.ranks, element),
+        Collective::Exscan => of_all(rank, element),
         Collective::Scan => of_all(rank + 1, element),
         Collective::ReduceScatter => of_all(call.ranks, call.offset(rank) + element),
         Collective::Broadcast => vec![contribution(call.root, element)],

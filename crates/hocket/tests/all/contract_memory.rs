@@ -32,6 +32,7 @@ fn expected(call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> Vec<Vec<u8>
         Collective::Allreduce => vec![fold(operator, inputs); call.ranks],
         Collective::Reduce => at_root(fold(operator, inputs)),
         Collective::ReduceScatter => ranks().map(|r| block(&fold(operator, inputs), r)).collect(),
+        Collective::Exscan => ranks().map(|r| if r == 0 { Vec::new() } else { fold(operator, &inputs[..r]) }).collect(),
         Collective::Scan => ranks().map(|r| fold(operator, &inputs[..=r])).collect(),
         Collective::Allgather => vec![inputs.concat(); call.ranks],
         Collective::Gather => at_root(inputs.concat()),

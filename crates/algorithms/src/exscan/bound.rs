@@ -1,0 +1,13 @@
+//! Lower bounds of exscan.
+//!
+//! - Latency and bandwidth: those of scan; all ranks have to hear of rank 0.
+//! - Computation: every result but the first two takes a combination.
+//!
+//! Source: that of scan.
+
+use hocket_core::demand::Demand;
+
+use crate::scan::bound;
+
+/// The demand on every algorithm.
+pub const DEMAND: Demand = Demand { combined: |c| c.ranks.saturating_sub(2) * c.count(0), ..bound::DEMAND };

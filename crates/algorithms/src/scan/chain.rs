@@ -1,0 +1,56 @@
+//! Chain: sums go from rank to rank in segments, each passed on while the next comes in.
+//!
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_scan.c`, `ompi_coll_base_scan_intra_linear`, with segments.
+//! Needs: nothing; operands are combined in rank order.
+//! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages.
+//!
+//! ```text
+//! round 1    0 ──s0──▶ 1
+//! round 2    0 ──s1──▶ 1 ──s0──▶ 2
+//! round 3    0 ──s2──▶ 1 ──s1──▶ 2 ──s0──▶ 3
+//! ```
+
+use hocket_core::{Call, Rank, Side, Span};
+
+use crate::About;
+use crate::about::{SEGMENT, has_equal_segments};
+use crate::pattern::Segments;
+
+pub const ABOUT: About = About::new(
+    "(P - 2 + max(1, ceil(n/segment)))*(alpha + min(n, segment)*(beta + gamma))",
+    "(P-1)*max(1, ceil(n/segment))",
+)
+.exact_when(has_equal_segments)
+.with_parameters(&[SEGMENT]);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let result = c.result(r);
+    let arrived = r.scratch(Segments::new(c, result).get(0).len);
+    r.copy(c.input(r), result).await;
+    pass_along(r, c, result, |segment| arrived.part(0, segment.len)).await;
+}
+
+/// Adds the vectors of all ranks before this one to `through`, segment by segment, and passes on the sums; what arrives goes where
+/// `before` says.
+pub async fn pass_along(r: &Rank<'_>, c: &Call, through: Span, before: impl Fn(Span) -> Span) {
+    let (rank, segments) = (r.rank(), Segments::new(c, through));
+    let has_next = rank + 1 < r.size();
+    let is_sum_needed = has_next || through == c.result(r);
+    for i in 0..=segments.count() {
+        let takes_in = rank > 0 && i < segments.count();
+        let receive = async {
+            if takes_in {
+                r.recv(rank - 1, before(segments.get(i))).await;
+            }
+        };
+        let pass_on = async {
+            if has_next && i > 0 {
+                r.send(rank + 1, segments.get(i - 1)).await;
+            }
+        };
+        r.join(receive, pass_on).await;
+        if takes_in && is_sum_needed {
+            r.combine(before(segments.get(i)), segments.get(i), Side::Left).await;
+        }
+    }
+}
