@@ -21,6 +21,7 @@ MEANINGS = {
     "alltoall": "Every rank has a block for every rank, and receives one from every rank.",
     "barrier": "No rank ends before all have begun.",
     "broadcast": "Every rank receives the vector of the root.",
+    "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",
     "gather": "The root receives a block from every rank.",
     "reduce": "The root receives the combination of all vectors.",
     "reduce_scatter": "Every rank receives its own block of the combination of all vectors.",

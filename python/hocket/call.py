@@ -14,8 +14,8 @@ class Call:
 
     Attributes:
         ranks: Number of ranks.
-        size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan or
-            reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
+        size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan, exscan
+            or reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
         root: The root, where the collective has one.
         element_bytes: Size of an element; messages are cut between elements.
         in_place: Whether the input lies in the result buffer.

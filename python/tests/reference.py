@@ -43,6 +43,8 @@ def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list
             return at_root(reduce(combine, inputs))
         case "allreduce":
             return [reduce(combine, inputs)] * ranks
+        case "exscan":
+            return [reduce(combine, inputs[:rank]) if rank else nothing for rank in range(ranks)]
         case "scan":
             return [reduce(combine, inputs[: rank + 1]) for rank in range(ranks)]
         case "gather":

@@ -50,7 +50,7 @@ def test_integers_equal_the_reference_bit_for_bit(
 
 
 @given(
-    algorithm=st.sampled_from([a for a in hocket.catalogue() if "reduce" in a.collective or a.collective == "scan"]),
+    algorithm=st.sampled_from([a for a in hocket.catalogue() if "reduce" in a.collective or "scan" in a.collective]),
     ranks=st.integers(1, 17),
     count=st.integers(1, 20),
 )

@@ -280,6 +280,7 @@ NAMES = {
     "gather": "MPI_Gather",
     "reduce": "MPI_Reduce",
     "reduce_scatter": "MPI_Reduce_scatter_block",
+    "exscan": "MPI_Exscan",
     "scan": "MPI_Scan",
     "scatter": "MPI_Scatter",
 }
@@ -294,7 +295,7 @@ def one_collective(collective: str, ranks: int, count: int, root: int = 0, commu
         arguments |= received
     elif collective != "barrier":
         arguments |= sent
-    if collective in ("allreduce", "reduce", "reduce_scatter", "scan"):
+    if collective in ("allreduce", "exscan", "reduce", "reduce_scatter", "scan"):
         arguments |= {"op": "user", "commutative": commutative}
     if collective in ("broadcast", "gather", "reduce", "scatter"):
         arguments["root"] = root

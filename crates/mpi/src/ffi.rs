@@ -52,7 +52,7 @@ pub struct CommunicatorC {
 }
 
 /// The collectives in the order of `hocket_collective`.
-const COLLECTIVES: [Collective; 10] = Collective::ALL;
+const COLLECTIVES: [Collective; 11] = Collective::ALL;
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]

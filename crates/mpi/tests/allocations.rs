@@ -79,6 +79,7 @@ fn a_call_like_an_earlier_one_allocates_nothing() {
         (Collective::Alltoall, "pairwise_exchange"),
         (Collective::Barrier, "dissemination"),
         (Collective::ReduceScatter, "ring"),
+        (Collective::Exscan, "doubling_123"),
         (Collective::Scan, "recursive_doubling"),
     ];
     for (collective, name) in cases {

@@ -371,7 +371,7 @@ fn finished(work: &Work, task: &Task, sum: &Operator, logical: usize) {
         Collective::Alltoall | Collective::Broadcast | Collective::Gather => "linear",
         Collective::Reduce | Collective::Scatter => "linear",
         Collective::ReduceScatter => "pairwise",
-        Collective::Scan => "recursive_doubling",
+        Collective::Exscan | Collective::Scan => "recursive_doubling",
     };
     let entry = find(collective, name).unwrap();
     let results = hocket::run(entry, &entry.accept(&call, &[]).unwrap(), Some(sum), &inputs).unwrap();

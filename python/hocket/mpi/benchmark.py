@@ -35,7 +35,7 @@ __all__ = [
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
 
-REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "scan")
+REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
 _DOUBLE_BYTES = 8
 _Z = 1.96  # of 95 %
 

@@ -365,7 +365,7 @@ class Multicast:
         address = ctypes.c_void_p(int(MPI.IN_PLACE) if in_place else given.ctypes.data if given is not None else None)
         into = ctypes.c_void_p(result.ctypes.data if result is not None else None)
         operator = op if op is not None else MPI.SUM if arrays else MPI.OP_NULL
-        reduces = name in ("allreduce", "reduce", "reduce_scatter", "scan")
+        reduces = name in ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
         self._domain._call(
             "collective",
             self._domain._domain,
@@ -398,7 +398,7 @@ class Multicast:
             raise Error(f"{name}: got no array, expected what this member gives or receives")
         gives, gets = (count * self.size if all_blocks else count for all_blocks in (gives_all, gets_all))
         needs_input = name not in ("broadcast", "scatter") or (name == "scatter" and self.rank == root)
-        needs_result = name not in ("gather", "reduce") or self.rank == root
+        needs_result = self.rank == root if name in ("gather", "reduce") else name != "exscan" or self.rank > 0
         is_short = needs_input and given is not None and (mine or 0) < gives
         if is_short or (needs_result and (its is None or its < gets)):
             raise Error(f"{name}: got arrays of {mine} and {its} elements, expected {gives} and {gets}")

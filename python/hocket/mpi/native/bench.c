@@ -53,7 +53,7 @@ static int is(const char *name)
 
 static int is_reduction(void)
 {
-    return is("allreduce") || is("reduce") || is("scan") || is("reduce_scatter");
+    return is("allreduce") || is("reduce") || is("scan") || is("exscan") || is("reduce_scatter");
 }
 
 /* Calls, with data that can be checked */
@@ -67,6 +67,8 @@ static void call(void)
         MPI_Reduce(input, result, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
     else if (is("scan"))
         MPI_Scan(input, result, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    else if (is("exscan"))
+        MPI_Exscan(input, result, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     else if (is("reduce_scatter"))
         MPI_Reduce_scatter_block(input, result, count / ranks, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     else if (is("broadcast"))
@@ -135,6 +137,8 @@ static int is_right(void)
         right = are_sums(0, count, ranks - 1);
     else if (is("scan"))
         right = are_sums(0, count, rank);
+    else if (is("exscan") && rank > 0)
+        right = are_sums(0, count, rank - 1);
     else if (is("reduce_scatter"))
         right = are_sums(own * (size_t)rank, own, ranks - 1);
     else if (is("broadcast") && rank != root)

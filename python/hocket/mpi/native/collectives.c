@@ -94,6 +94,15 @@ static void allreduce(struct call *call, const void *send, void *recv, MPI_Count
     call->asked.count = (size_t)count;
 }
 
+/* The first rank has no result. */
+static void exscan(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+    int rank, ranks;
+    if (has_root(call, 0, &rank, &ranks))
+        reduction(call, send, recv, count, rank == 0 ? 0 : count, type, op);
+    call->asked.count = (size_t)count;
+}
+
 static void reduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
                    int root)
 {
@@ -280,6 +289,8 @@ static int wait_for(int code, MPI_Request *request)
                allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
     COLLECTIVE(Scan, scan, large, HOCKET_SCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                              \
                allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
+    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                        \
+               exscan(&call, sendbuf, recvbuf, count, datatype, op))                                                   \
     COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, REDUCE_PARAMETERS, REDUCE_ARGUMENTS,                              \
                reduce(&call, sendbuf, recvbuf, count, datatype, op, root))                                             \
     COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, REDUCTION_PARAMETERS,         \
@@ -330,7 +341,6 @@ static int wait_for(int code, MPI_Request *request)
     COLLECTIVE(name, initial, large, HOCKET_ANY, shape##_PARAMETERS, shape##_ARGUMENTS,                                \
                call.reason = "no algorithms for it")
 #define ALL_LEFT(large)                                                                                                \
-    LEFT(Exscan, exscan, large, REDUCTION)                                                                             \
     LEFT(Gatherv, gatherv, large, GATHERV)                                                                             \
     LEFT(Scatterv, scatterv, large, SCATTERV)                                                                          \
     LEFT(Allgatherv, allgatherv, large, ALLGATHERV)                                                                    \

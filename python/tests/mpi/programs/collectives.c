@@ -128,7 +128,7 @@ static void one_call(void)
 {
     static const int counts[] = {0, 1, 2, 3, 7, 16, 33, 100, 257, MOST_COUNT};
     static unsigned char folded[SIZE];
-    int which = (int)draw(11), number = (int)draw(7), starts = draw(4) == 0, in_place = (int)draw(2), by_two = (int)draw(2);
+    int which = (int)draw(12), number = (int)draw(7), starts = draw(4) == 0, in_place = (int)draw(2), by_two = (int)draw(2);
     const kind *k = &kinds[number];
     int count = counts[draw(10)], most = (SIZE - 2 * START) / k->extent / ranks, root = (int)draw((unsigned)ranks);
     count = count < most ? count : most;
@@ -204,6 +204,12 @@ static void one_call(void)
         fold(k, total, rank, count, in_place);
         move(k, e, total, count);
         return compare("scan", count, number, 0, in_place, starts);
+    case 10:
+        CALL(Exscan, exscan, in_place ? MPI_IN_PLACE : s, r, count, type, k->op);
+        fold(k, total, rank - 1, count, in_place);
+        if (rank > 0)
+            move(k, e, total, count);
+        return compare("exscan", count, number, 0, in_place, starts);
     default:
         MPI_Barrier(comm);
     }

@@ -125,6 +125,10 @@ static void own_operator(MPI_Comm comm, MPI_Datatype type, MPI_Op op)
     expect(are_equal(out, MOST_COUNT, rank + 1, 0), "scan with an operator on matrices");
     WAITED(scan, in, out, MOST_COUNT, type, op, comm);
     expect(are_equal(out, MOST_COUNT, rank + 1, 0), "iscan with an operator on matrices");
+    MPI_Exscan(in, out, MOST_COUNT, type, op, comm);
+    expect(rank == 0 || are_equal(out, MOST_COUNT, rank, 0), "exscan with an operator on matrices");
+    WAITED(exscan, in, out, MOST_COUNT, type, op, comm);
+    expect(rank == 0 || are_equal(out, MOST_COUNT, rank, 0), "iexscan with an operator on matrices");
     MPI_Reduce_scatter_block(in, out, MOST_COUNT, type, op, comm);
     expect(are_equal(out, MOST_COUNT, ranks, MOST_COUNT * rank), "reduce_scatter_block on matrices");
     MPI_Reduce_scatter(in, out, counts, type, op, comm);

@@ -19,6 +19,7 @@ KINDS = (
     "gather",
     "reduce",
     "scan",
+    "exscan",
     "scatter",
     "reduce_scatter",
     "barrier",
@@ -45,11 +46,12 @@ def work(number, multicast):
     of_all = np.arange(n * n * block, dtype=np.float64).reshape(n, n * block) + number
     mine, part = of_all[me], slice(me * block, (me + 1) * block)
     result = np.zeros(n * block)
-    if name in ("allreduce", "scan", "reduce"):
+    if name in ("allreduce", "exscan", "scan", "reduce"):
         multicast.collective(
             name, mine.copy(), result if name != "reduce" or me == root else None, op=MPI.SUM, root=root
         )
-        expected = of_all[: me + 1].sum(0) if name == "scan" else of_all.sum(0)
+        before = {"scan": me + 1, "exscan": me}
+        expected = of_all[: before.get(name, n)].sum(0)
         assert (name == "reduce" and me != root) or np.array_equal(result, expected), name
         if name == "allreduce":
             in_place = mine.copy()
