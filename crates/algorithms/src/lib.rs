@@ -24,6 +24,7 @@ registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
+    alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     exscan as Exscan: chain, doubling_123, recursive_doubling;

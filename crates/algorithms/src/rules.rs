@@ -126,6 +126,11 @@ fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
     let (mut size_bytes, mut ranks) = (0..u64::MAX, 0..u64::MAX);
     for (key, value) in pairs(conditions)? {
         match key {
+            "size" if !collective.size_is_known() => {
+                return Err(Error::new(format!(
+                    "{collective}: got a size, expected none: a rank knows its own blocks only"
+                )));
+            }
             "size" => size_bytes = parse_range(value)?,
             "ranks" => ranks = parse_range(value)?,
             _ => return Err(Error::new(format!("unknown condition {key:?}, expected size or ranks"))),
@@ -280,6 +285,7 @@ mod tests {
             ),
             ("bcasts: chain", "unknown collective \"bcasts\", expected one of allgather, allreduce"),
             ("allreduce: rings", "unknown allreduce algorithm \"rings\", expected one of linear"),
+            ("alltoallv[size=1..]: linear", "alltoallv: got a size, expected none: a rank knows its own blocks only"),
             ("allreduce[size=1..1]: ring", "range \"1..1\" holds nothing, expected FROM < TO"),
             ("allreduce[size=x]: ring", "got \"x\", expected one value, or FROM..TO such as 64KiB.. or 2..17"),
             ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size or ranks"),

@@ -1,6 +1,7 @@
 //! One call of a collective: its arguments, and the location of its data.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::{Buffer, Error, Rank, Result, Span};
@@ -12,6 +13,7 @@ pub enum Collective {
     Allgather,
     Allreduce,
     Alltoall,
+    Alltoallv,
     Barrier,
     Broadcast,
     Exscan,
@@ -24,10 +26,11 @@ pub enum Collective {
 
 impl Collective {
     /// All of them, in alphabetical order: that of the registry, of `hocket.h` and of the Python package, too.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Allgather,
         Self::Allreduce,
         Self::Alltoall,
+        Self::Alltoallv,
         Self::Barrier,
         Self::Broadcast,
         Self::Exscan,
@@ -44,6 +47,7 @@ impl Collective {
             Self::Allgather => "allgather",
             Self::Allreduce => "allreduce",
             Self::Alltoall => "alltoall",
+            Self::Alltoallv => "alltoallv",
             Self::Barrier => "barrier",
             Self::Broadcast => "broadcast",
             Self::Exscan => "exscan",
@@ -59,6 +63,8 @@ impl Collective {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "bcast" => Some(Self::Broadcast),
+            "allgatherv" => Some(Self::Allgather),
+            "alltoallw" => Some(Self::Alltoallv),
             "reduce_scatter_block" => Some(Self::ReduceScatter),
             _ => Self::ALL.into_iter().find(|collective| collective.name() == name),
         }
@@ -79,9 +85,14 @@ impl Collective {
         matches!(self, Self::Allgather | Self::Gather | Self::ReduceScatter | Self::Scatter)
     }
 
+    /// Whether all ranks know the size of a call, so that it may decide which algorithm they run.
+    pub const fn size_is_known(self) -> bool {
+        !matches!(self, Self::Alltoallv)
+    }
+
     /// Whether the message of the MPI call (`--size`) is one block rather than the whole vector.
     pub const fn size_is_one_block(self) -> bool {
-        matches!(self, Self::Allgather | Self::Alltoall | Self::Gather | Self::Scatter)
+        matches!(self, Self::Allgather | Self::Alltoall | Self::Alltoallv | Self::Gather | Self::Scatter)
     }
 }
 
@@ -98,16 +109,84 @@ pub enum Counts {
     Equal(usize),
     /// Block `i` has its own count; held as the `ranks + 1` offsets at which blocks begin and the last one ends.
     Offsets(Arc<[usize]>),
+    /// The block from each rank to each other has its own count.
+    Pairs(Arc<Pairs>),
+}
+
+/// The blocks that ranks have for each other: those of all ranks, or those to and from one, which MPI tells no more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pairs {
+    /// The first rank whose blocks are known.
+    first: usize,
+    /// Of each rank whose blocks are known, the offsets of those to every rank and of those from every rank, with the ends.
+    known: Vec<[Box<[usize]>; 2]>,
+    largest: usize,
+}
+
+/// Offsets of blocks of these sizes, with the end of the last.
+fn offsets(counts: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usize> {
+    std::iter::once(0).chain(counts.into_iter().scan(0, |end, count| {
+        *end += count;
+        Some(*end)
+    }))
+}
+
+impl Pairs {
+    /// Those of `ranks` ranks, where `count` elements go from one rank to another.
+    pub fn of_all(ranks: usize, count: impl Fn(usize, usize) -> usize) -> Self {
+        let known = |rank| {
+            [
+                offsets((0..ranks).map(|to| count(rank, to))).collect(),
+                offsets((0..ranks).map(|from| count(from, rank))).collect(),
+            ]
+        };
+        Self::new(0, (0..ranks).map(known).collect())
+    }
+
+    /// Those to and from one rank.
+    pub fn of_one(rank: usize, to: &[usize], from: &[usize]) -> Self {
+        Self::new(rank, vec![[to, from].map(|counts| offsets(counts.iter().copied()).collect())])
+    }
+
+    fn new(first: usize, known: Vec<[Box<[usize]>; 2]>) -> Self {
+        let counts = known.iter().flatten().flat_map(|offsets| offsets.windows(2).map(|ends| ends[1] - ends[0]));
+        let largest = counts.max().unwrap_or(0);
+        Self { first, known, largest }
+    }
+
+    fn ranks(&self) -> usize {
+        self.known[0][0].len() - 1
+    }
+
+    /// Blocks of known ranks for others that are not empty.
+    pub fn messages(&self) -> u64 {
+        let others = |(index, [to, _]): (usize, &[Box<[usize]>; 2])| {
+            let is_sent = |(rank, ends): &(usize, &[usize])| ends[0] < ends[1] && *rank != self.first + index;
+            to.windows(2).enumerate().filter(is_sent).count() as u64
+        };
+        self.known.iter().enumerate().map(others).sum()
+    }
+
+    /// Offsets of the blocks of `rank` to every rank.
+    fn to(&self, rank: usize) -> &[usize] {
+        &self.known[rank - self.first][0]
+    }
+
+    /// Offsets of the blocks of `rank` from every rank.
+    fn from(&self, rank: usize) -> &[usize] {
+        &self.known[rank - self.first][1]
+    }
+
+    /// Whether every known rank has as much for each rank as that one has for it.
+    fn are_symmetric(&self) -> bool {
+        self.known.iter().all(|[to, from]| to == from)
+    }
 }
 
 impl Counts {
     /// Blocks of these sizes.
     pub fn each(counts: &[usize]) -> Self {
-        let offsets = std::iter::once(0).chain(counts.iter().scan(0, |end, count| {
-            *end += count;
-            Some(*end)
-        }));
-        Self::Offsets(offsets.collect())
+        Self::Offsets(offsets(counts.iter().copied()).collect())
     }
 
     /// A vector of `total` elements cut into `blocks` as even as possible, see [`Span::chunk`].
@@ -184,7 +263,7 @@ impl Parameter {
 /// | allgather | the own block | all blocks |
 /// | gather | the own block | all blocks at the root |
 /// | scatter | all blocks at the root | the own block |
-/// | alltoall | a block for each rank | a block from each rank |
+/// | alltoall, alltoallv | a block for each rank | a block from each rank |
 /// | barrier | none | none |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -194,7 +273,7 @@ pub struct Call {
     pub ranks: usize,
     /// The root, `0` where there is none.
     pub root: usize,
-    /// Elements per block; a collective without blocks has one vector of `Equal` count.
+    /// Elements per block; a collective without blocks has one vector of `Equal` count. Alltoallv may have `Pairs`.
     pub counts: Counts,
     /// Whether the input lies where MPI_IN_PLACE puts it, in the result buffer.
     pub in_place: bool,
@@ -233,7 +312,8 @@ impl Call {
     /// Checks that the call itself makes sense, whatever the algorithm.
     ///
     /// # Errors
-    /// No ranks, a root that is not a rank, blocks that are not one per rank, or block sizes for a collective without.
+    /// No ranks, a root that is not a rank, blocks that are not one per rank, or block sizes for a collective without; blocks in
+    /// place that differ between two ranks.
     pub fn check(&self) -> Result<()> {
         let Self { collective, ranks, root, .. } = self;
         if *ranks == 0 {
@@ -248,6 +328,17 @@ impl Call {
             }
             if offsets.len() != ranks + 1 {
                 return Err(Error::new(format!("counts: got {}, expected one per rank ({ranks})", offsets.len() - 1)));
+            }
+        }
+        if let Counts::Pairs(pairs) = &self.counts {
+            if *collective != Collective::Alltoallv {
+                return Err(Error::new(format!("counts: {collective} has none for pairs of ranks")));
+            }
+            if pairs.ranks() != *ranks {
+                return Err(Error::new(format!("counts: got those of {} ranks, expected {ranks}", pairs.ranks())));
+            }
+            if self.in_place && !pairs.are_symmetric() {
+                return Err(Error::new("counts: in place, a rank has as much for another as that one has for it"));
             }
         }
         Ok(())
@@ -281,28 +372,37 @@ impl Call {
     pub fn waits_for_all(&self) -> bool {
         match self.collective {
             Collective::Barrier => true,
-            Collective::Allgather | Collective::Allreduce | Collective::Alltoall | Collective::ReduceScatter => {
+            Collective::Allgather
+            | Collective::Allreduce
+            | Collective::Alltoall
+            | Collective::Alltoallv
+            | Collective::ReduceScatter => {
                 matches!(self.counts, Counts::Equal(count) if count > 0)
             }
             _ => false,
         }
     }
 
-    /// Elements of block `block`.
+    /// Elements of block `block`; of the largest block known where pairs of ranks have their own.
     #[inline]
     pub fn count(&self, block: usize) -> usize {
         match &self.counts {
             Counts::Equal(count) => *count,
             Counts::Offsets(offsets) => offsets[block + 1] - offsets[block],
+            Counts::Pairs(pairs) => pairs.largest,
         }
     }
 
     /// First element of block `block` among all blocks.
+    ///
+    /// # Panics
+    /// Where pairs of ranks have blocks of their own: a defect of the calling program.
     #[inline]
     pub fn offset(&self, block: usize) -> usize {
         match &self.counts {
             Counts::Equal(count) => count * block,
             Counts::Offsets(offsets) => offsets[block],
+            Counts::Pairs(_) => panic!("pairs of ranks have blocks of their own"),
         }
     }
 
@@ -325,6 +425,40 @@ impl Call {
         self.blocks(all, block, 1)
     }
 
+    /// Elements from one rank to another.
+    #[inline]
+    pub fn pair_count(&self, from: usize, to: usize) -> usize {
+        self.range_to(from, to).len()
+    }
+
+    /// The block of `rank` to another rank, in a span that holds those to all.
+    #[inline]
+    pub fn block_to(&self, all: Span, rank: usize, to: usize) -> Span {
+        let range = self.range_to(rank, to);
+        all.part(range.start, range.len())
+    }
+
+    /// The block of `rank` from another rank, in a span that holds those from all.
+    #[inline]
+    pub fn block_from(&self, all: Span, rank: usize, from: usize) -> Span {
+        let range = self.range_from(rank, from);
+        all.part(range.start, range.len())
+    }
+
+    fn range_to(&self, rank: usize, to: usize) -> Range<usize> {
+        match &self.counts {
+            Counts::Pairs(pairs) => pairs.to(rank)[to]..pairs.to(rank)[to + 1],
+            _ => self.offset(to)..self.offset(to + 1),
+        }
+    }
+
+    fn range_from(&self, rank: usize, from: usize) -> Range<usize> {
+        match &self.counts {
+            Counts::Pairs(pairs) => pairs.from(rank)[from]..pairs.from(rank)[from + 1],
+            _ => self.offset(from)..self.offset(from + 1),
+        }
+    }
+
     /// Elements that rank `rank` contributes.
     #[inline]
     pub fn input_len(&self, rank: usize) -> usize {
@@ -333,6 +467,7 @@ impl Call {
             Collective::Allreduce | Collective::Exscan | Collective::Scan | Collective::Reduce => self.count(0),
             Collective::Allgather | Collective::Gather => self.count(rank),
             Collective::ReduceScatter | Collective::Alltoall => self.total(),
+            Collective::Alltoallv => self.range_to(rank, self.ranks - 1).end,
             Collective::Broadcast if rank == self.root => self.count(0),
             Collective::Scatter if rank == self.root => self.total(),
             Collective::Broadcast | Collective::Scatter => 0,
@@ -351,6 +486,7 @@ impl Call {
             Collective::Exscan | Collective::Reduce | Collective::Gather => 0,
             Collective::ReduceScatter | Collective::Scatter => self.count(rank),
             Collective::Allgather | Collective::Alltoall => self.total(),
+            Collective::Alltoallv => self.range_from(rank, self.ranks - 1).end,
         }
     }
 

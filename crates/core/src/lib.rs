@@ -27,7 +27,7 @@ mod verbs;
 mod world;
 
 pub use beside::{Beside, Completed};
-pub use call::{Call, Collective, Counts, Parameter, Unit};
+pub use call::{Call, Collective, Counts, Pairs, Parameter, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, Started, Winner};
 pub use earliest::Earliest;
 pub use error::{Error, Result};

@@ -1,7 +1,9 @@
 //! The calls with which every algorithm is tried.
 
 use hocket_algorithms::Entry;
-use hocket_core::{Call, Collective, Counts, Error, Parameter, Result};
+use std::sync::Arc;
+
+use hocket_core::{Call, Collective, Counts, Error, Pairs, Parameter, Result};
 
 /// Rank counts: all small ones, and those around powers of two.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
@@ -89,6 +91,13 @@ fn usual_counts(collective: Collective, ranks: usize) -> Vec<Call> {
         let uneven: Vec<_> = (0..ranks).map(|i| (i * 5 + 2) % 4).collect();
         calls.push(Call { counts: Counts::each(&uneven), ..Call::new(collective, ranks, 0) });
     }
+    if collective == Collective::Alltoallv {
+        let symmetric = |from: usize, to: usize| (from + to + from * to) % 4;
+        let to_the_right = |from: usize, to: usize| if to == (from + 1) % ranks { from % 3 + 1 } else { 0 };
+        let uneven = [Pairs::of_all(ranks, symmetric), Pairs::of_all(ranks, to_the_right)];
+        let call = |pairs| Call { counts: Counts::Pairs(Arc::new(pairs)), ..Call::new(collective, ranks, 0) };
+        calls.extend(uneven.map(call));
+    }
     calls
 }
 
@@ -105,6 +114,7 @@ pub fn calls_also_in_place(collective: Collective, ranks: usize) -> impl Iterato
 fn also_in_place(calls: Vec<Call>) -> impl Iterator<Item = Call> {
     let places = |call: &Call| match call.collective {
         Collective::Barrier | Collective::Broadcast => &[false][..],
+        _ if (Call { in_place: true, ..call.clone() }).check().is_err() => &[false],
         _ => &[false, true],
     };
     calls

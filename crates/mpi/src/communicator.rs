@@ -21,7 +21,7 @@ fn are_alike(call: &Call, kept: &Call) -> bool {
 
 /// The algorithms of one communicator.
 pub struct Communicator {
-    rank: usize,
+    pub(crate) rank: usize,
     transport: Transport,
     /// The rules that were asked last.
     rules: Option<&'static Rules>,

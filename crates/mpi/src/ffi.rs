@@ -3,10 +3,10 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Call, Collective, Counts};
+use hocket_core::{Call, Collective, Counts, Pairs};
 
 use crate::{Communicator, Layout, Log, Operation, Progress, Transport};
 
@@ -25,19 +25,25 @@ pub struct CallC {
     commutative: c_int,
     count: usize,
     counts: *const usize,
+    counts_from: *const usize,
     element_bytes: usize,
     pub(crate) layout: Layout,
 }
 
 impl CallC {
-    /// Writes the call into one over the same ranks. Nothing is written if there is no such collective, or root.
-    pub(crate) unsafe fn write(&self, call: &mut Call) -> Option<()> {
+    /// Writes the call, as `rank` gives it, into one over the same ranks. Nothing is written if there is no such collective, or
+    /// root.
+    pub(crate) unsafe fn write(&self, call: &mut Call, rank: usize) -> Option<()> {
         // SAFETY: the caller gives one count per rank, if any.
-        let counts = (!self.counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(self.counts, call.ranks) });
+        let list = |counts: *const usize| unsafe { std::slice::from_raw_parts(counts, call.ranks) };
+        let counts = (!self.counts.is_null()).then(|| match self.counts_from.is_null() {
+            true => Counts::each(list(self.counts)),
+            false => Counts::Pairs(Arc::new(Pairs::of_one(rank, list(self.counts), list(self.counts_from)))),
+        });
         let root = usize::try_from(self.root).ok()?;
         call.collective = *COLLECTIVES.get(usize::try_from(self.collective).ok()?)?;
         call.root = root;
-        call.counts = counts.map_or(Counts::Equal(self.count), Counts::each);
+        call.counts = counts.unwrap_or(Counts::Equal(self.count));
         call.in_place = self.in_place != 0;
         call.commutative = self.commutative != 0;
         call.element_bytes = self.element_bytes;
@@ -52,7 +58,7 @@ pub struct CommunicatorC {
 }
 
 /// The collectives in the order of `hocket_collective`.
-const COLLECTIVES: [Collective; 11] = Collective::ALL;
+const COLLECTIVES: [Collective; 12] = Collective::ALL;
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
@@ -159,7 +165,7 @@ pub unsafe extern "C" fn hocket_prepare(
     // SAFETY: as the header asks: a communicator, a call and its counts, one per rank.
     let (CommunicatorC { communicator, call }, asked) = unsafe { (&mut *communicator, &*call) };
     // SAFETY: as above.
-    unsafe { asked.write(call) }.expect("the header names the collectives");
+    unsafe { asked.write(call, communicator.rank) }.expect("the header names the collectives");
     match communicator.prepare(rules(), call, asked.is_nonblocking != 0, asked.layout) {
         Ok(operation) => Box::into_raw(operation),
         Err(why) => {

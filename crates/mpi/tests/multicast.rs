@@ -368,7 +368,7 @@ fn finished(work: &Work, task: &Task, sum: &Operator, logical: usize) {
         Collective::Allreduce => "linear",
         Collective::Barrier => "dissemination",
         Collective::Allgather => "ring",
-        Collective::Alltoall | Collective::Broadcast | Collective::Gather => "linear",
+        Collective::Alltoall | Collective::Alltoallv | Collective::Broadcast | Collective::Gather => "linear",
         Collective::Reduce | Collective::Scatter => "linear",
         Collective::ReduceScatter => "pairwise",
         Collective::Exscan | Collective::Scan => "recursive_doubling",

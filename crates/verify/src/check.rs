@@ -44,6 +44,12 @@ fn expected(call: &Call, rank: usize, element: usize) -> Vec<Contribution> {
             let block = block_of();
             vec![contribution(block, element - call.offset(block))]
         }
+        Collective::Alltoallv => {
+            let received = |from| call.block_from(call.result_of(rank), rank, from).range();
+            let from = (0..call.ranks).find(|from| received(*from).contains(&element)).unwrap_or(0);
+            let sent = call.block_to(call.input_of(from), from, rank);
+            vec![contribution(from, sent.offset + element - received(from).start)]
+        }
         Collective::Alltoall => {
             let block = block_of();
             vec![contribution(block, call.offset(rank) + element - call.offset(block))]

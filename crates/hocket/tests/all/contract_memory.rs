@@ -37,6 +37,13 @@ fn expected(call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> Vec<Vec<u8>
         Collective::Allgather => vec![inputs.concat(); call.ranks],
         Collective::Gather => at_root(inputs.concat()),
         Collective::Scatter => ranks().map(|r| block(&inputs[call.root], r)).collect(),
+        Collective::Alltoallv => {
+            let sent = |from: usize, to| {
+                let block = call.block_to(call.input_of(from), from, to);
+                inputs[from][block.offset * size..(block.offset + block.len) * size].to_vec()
+            };
+            ranks().map(|to| ranks().flat_map(|from| sent(from, to)).collect()).collect()
+        }
         Collective::Alltoall => ranks().map(|r| inputs.iter().flat_map(|i| block(i, r)).collect()).collect(),
     }
 }

@@ -213,7 +213,7 @@ pub unsafe extern "C" fn hocket_domain_start(
     let (domain, asked) = unsafe { (&mut *domain, &*call) };
     let mut call = Call::new(Collective::Barrier, size as usize, 0);
     // SAFETY: as above.
-    let written = unsafe { asked.write(&mut call) };
+    let written = unsafe { asked.write(&mut call, 0) };
     let buffers = (input.cast::<u8>().cast_mut(), result.cast());
     let started = match written {
         Some(()) => domain.domain.start(id, call, asked.layout, user, buffers).map_err(|error| error.to_string()),

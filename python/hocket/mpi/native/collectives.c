@@ -2,10 +2,12 @@
 #include "shim/shim.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* Descriptions */
 
 static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
+static const struct pieces no_pieces = {NULL, NULL, 0, MPI_DATATYPE_NULL, NULL};
 
 /* Field by field, which takes less time than to clear the whole. */
 static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective,
@@ -16,6 +18,7 @@ static void begin(struct call *call, const char *function, MPI_Comm comm, hocket
     call->asked = (hocket_call){.collective = collective, .is_nonblocking = is_nonblocking};
     call->op = MPI_OP_NULL;
     call->input = call->result = no_view;
+    call->input_pieces = call->result_pieces = no_pieces;
     call->is_uneven = call->is_refused = 0;
     call->reason = call->wrong = NULL;
     call->code = MPI_SUCCESS;
@@ -229,6 +232,70 @@ static void scatter(struct call *call, const void *send, MPI_Count send_count, M
         blocks(call, ranks, rank == root ? input : no_view, 1, call->asked.in_place ? no_view : result, 0);
 }
 
+/* Describes the blocks of a buffer; `bytes` gets the length of each. Returns 0 if MPI does not accept them. */
+static int are_blocks(struct call *call, int ranks, void *address, struct pieces pieces, size_t *bytes,
+                      struct pieces *kept, struct view *all)
+{
+    size_t total = 0;
+    if (!pieces.counts || !pieces.places)
+        refuse(call, "no counts or places");
+    for (int i = 0; !call->reason && i < ranks; i++) {
+        struct view block = shim_piece(&pieces, address, i);
+        /* A count below zero is no number of bytes. */
+        if (is_buffer(call, address, (MPI_Count)block.count, block.type))
+            total += bytes[i] = bytes_of(block);
+    }
+    *kept = pieces;
+    *all = (struct view){address, total, MPI_BYTE};
+    return !call->reason;
+}
+
+static void allgatherv(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+                       struct pieces received)
+{
+    int rank, ranks;
+    size_t *bytes = shim_counts(call);
+    call->asked.in_place = send == MPI_IN_PLACE;
+    if (!has_root(call, 0, &rank, &ranks) || !bytes ||
+        !are_blocks(call, ranks, recv, received, bytes, &call->result_pieces, &call->result) ||
+        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)))
+        return;
+    call->asked.counts = bytes;
+    if (call->asked.in_place)
+        return;
+    call->input = (struct view){(void *)send, (size_t)send_count, send_type};
+    if (bytes_of(call->input) != bytes[rank]) {
+        call->wrong = "blocks are received in another length than sent";
+        call->code = bytes_of(call->input) > bytes[rank] ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+        call->is_uneven = call->asked.in_place = 1;
+    }
+}
+
+static void alltoallv(struct call *call, const void *send, struct pieces sent, void *recv, struct pieces received)
+{
+    int rank, ranks;
+    size_t *to = shim_counts(call);
+    call->asked.in_place = send == MPI_IN_PLACE;
+    if (!has_root(call, 0, &rank, &ranks) || !to)
+        return;
+    size_t *from = to + ranks;
+    if (!are_blocks(call, ranks, recv, received, from, &call->result_pieces, &call->result))
+        return;
+    call->asked.counts = to;
+    call->asked.counts_from = from;
+    if (call->asked.in_place) {
+        memcpy(to, from, sizeof *from * (size_t)ranks);
+    } else if (are_blocks(call, ranks, (void *)send, sent, to, &call->input_pieces, &call->input) &&
+               to[rank] != from[rank]) {
+        call->wrong = "blocks are received in another length than sent";
+        call->code = to[rank] > from[rank] ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+        call->is_uneven = 1;
+        call->input.count -= to[rank];
+        call->result.count -= from[rank];
+        to[rank] = from[rank] = 0;
+    }
+}
+
 /* Functions */
 
 static int wait_for(int code, MPI_Request *request)
@@ -284,32 +351,6 @@ static int wait_for(int code, MPI_Request *request)
     (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount,                      \
      MPI_Datatype recvtype, int root, __VA_ARGS__)
 
-#define COLLECTIVES(large)                                                                                             \
-    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,               \
-               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                              \
-               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                        \
-               exscan(&call, sendbuf, recvbuf, count, datatype, op))                                                   \
-    COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, REDUCE_PARAMETERS, REDUCE_ARGUMENTS,                              \
-               reduce(&call, sendbuf, recvbuf, count, datatype, op, root))                                             \
-    COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, REDUCTION_PARAMETERS,         \
-               REDUCTION_ARGUMENTS, reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))                \
-    COLLECTIVE(Reduce_scatter, reduce_scatter, large, HOCKET_REDUCE_SCATTER, REDUCE_SCATTER_PARAMETERS,                \
-               REDUCE_SCATTER_ARGUMENTS,                                                                               \
-               reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
-    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS,                       \
-               broadcast(&call, buffer, count, datatype, root))                                                        \
-    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                     \
-               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                        \
-               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                              \
-               gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \
-    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                           \
-               scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))
-
-/* Those that Hocket has no algorithms for. */
 #define GATHERV_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcounts, places, recvtype, root, __VA_ARGS__)
 #define SCATTERV_ARGUMENTS(...) (sendbuf, sendcounts, places, sendtype, recvbuf, recvcount, recvtype, root, __VA_ARGS__)
 #define ALLGATHERV_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcounts, places, recvtype, __VA_ARGS__)
@@ -337,15 +378,49 @@ static int wait_for(int code, MPI_Request *request)
     (const void *sendbuf, const COUNT sendcounts[], const MPI_Aint places[], const MPI_Datatype sendtypes[],           \
      void *recvbuf, const COUNT recvcounts[], const MPI_Aint recvplaces[], const MPI_Datatype recvtypes[], __VA_ARGS__)
 
+#define COLLECTIVES(large)                                                                                             \
+    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,               \
+               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
+    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                              \
+               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
+    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                        \
+               exscan(&call, sendbuf, recvbuf, count, datatype, op))                                                   \
+    COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, REDUCE_PARAMETERS, REDUCE_ARGUMENTS,                              \
+               reduce(&call, sendbuf, recvbuf, count, datatype, op, root))                                             \
+    COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, REDUCTION_PARAMETERS,         \
+               REDUCTION_ARGUMENTS, reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))                \
+    COLLECTIVE(Reduce_scatter, reduce_scatter, large, HOCKET_REDUCE_SCATTER, REDUCE_SCATTER_PARAMETERS,                \
+               REDUCE_SCATTER_ARGUMENTS,                                                                               \
+               reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
+    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS,                       \
+               broadcast(&call, buffer, count, datatype, root))                                                        \
+    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                     \
+               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
+    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                        \
+               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
+    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                              \
+               gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \
+    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                           \
+               scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)) \
+    COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, ALLGATHERV_PARAMETERS, ALLGATHERV_ARGUMENTS,           \
+               allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                \
+                          (struct pieces){recvcounts, places, ARE_LARGE, recvtype, NULL}))                             \
+    COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, ALLTOALLV_PARAMETERS, ALLTOALLV_ARGUMENTS,               \
+               alltoallv(&call, sendbuf, (struct pieces){sendcounts, places, ARE_LARGE, sendtypes, NULL}, recvbuf,     \
+                         (struct pieces){recvcounts, recvplaces, ARE_LARGE, recvtypes, NULL}))                         \
+    COLLECTIVE(Alltoallw, alltoallw, large, HOCKET_ALLTOALLV, ALLTOALLW_PARAMETERS, ALLTOALLW_ARGUMENTS,               \
+               alltoallv(&call, sendbuf, BLOCKS_OF_TYPES(sendcounts, places, sendtypes), recvbuf,                      \
+                         BLOCKS_OF_TYPES(recvcounts, recvplaces, recvtypes)))
+#define ARE_LARGE (sizeof(COUNT) != sizeof(int))
+#define BLOCKS_OF_TYPES(counts, places, types) ((struct pieces){counts, places, ARE_LARGE, MPI_DATATYPE_NULL, types})
+
+/* Those that Hocket has no algorithms for. */
 #define LEFT(name, initial, large, shape)                                                                              \
     COLLECTIVE(name, initial, large, HOCKET_ANY, shape##_PARAMETERS, shape##_ARGUMENTS,                                \
                call.reason = "no algorithms for it")
 #define ALL_LEFT(large)                                                                                                \
     LEFT(Gatherv, gatherv, large, GATHERV)                                                                             \
     LEFT(Scatterv, scatterv, large, SCATTERV)                                                                          \
-    LEFT(Allgatherv, allgatherv, large, ALLGATHERV)                                                                    \
-    LEFT(Alltoallv, alltoallv, large, ALLTOALLV)                                                                       \
-    LEFT(Alltoallw, alltoallw, large, ALLTOALLW)                                                                       \
     LEFT(Neighbor_allgather, neighbor_allgather, large, BLOCKS)                                                        \
     LEFT(Neighbor_allgatherv, neighbor_allgatherv, large, ALLGATHERV)                                                  \
     LEFT(Neighbor_alltoall, neighbor_alltoall, large, BLOCKS)                                                          \

@@ -31,6 +31,7 @@ typedef enum hocket_collective {
     HOCKET_ALLGATHER,
     HOCKET_ALLREDUCE,
     HOCKET_ALLTOALL,
+    HOCKET_ALLTOALLV,
     HOCKET_BARRIER,
     HOCKET_BROADCAST,
     HOCKET_EXSCAN,
@@ -76,7 +77,8 @@ typedef struct hocket_layout {
 
 /* A call. Every rank gives the same values, except `in_place`, which is 1 if this rank's input lies in its result, as with
  * MPI_IN_PLACE. `count` is that of MPI: elements of a block (allgather, alltoall, gather, scatter, reduce_scatter) or of
- * the vector; `counts`, if not NULL, holds one count for the block of each rank. */
+ * the vector; `counts`, if not NULL, holds one count for the block of each rank. In alltoallv every rank gives those of its own blocks: `counts`
+ * to each rank, `counts_from` from each. */
 typedef struct hocket_call {
     int32_t collective;
     /* 1 if the call returns before it is complete: such calls have rules of their own. */
@@ -86,6 +88,7 @@ typedef struct hocket_call {
     int commutative;
     size_t count;
     const size_t *counts;
+    const size_t *counts_from;
     size_t element_bytes;
     hocket_layout layout;
 } hocket_call;

@@ -66,7 +66,7 @@ static struct communicator *new_communicator(MPI_Comm comm)
         PMPI_Comm_rank(comm, &state->rank);
         PMPI_Comm_size(comm, &state->ranks);
         state->algorithms = hocket_communicator_new(state->rank, state->ranks, &transport);
-        state->counts = grown(NULL, sizeof(size_t) * (size_t)state->ranks);
+        state->counts = grown(NULL, sizeof(size_t) * 2 * (size_t)state->ranks);
     }
     return state;
 }

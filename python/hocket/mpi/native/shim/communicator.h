@@ -16,7 +16,7 @@ struct communicator {
     /* Numbers of the next blocking and of the next nonblocking operation: ranks may order one kind and the other
      * differently. */
     unsigned sequences[2];
-    /* One count per rank, for the call that is described. */
+    /* Two counts per rank, for the call that is described. */
     size_t *counts;
     /* Guards `algorithms` and `sequences`. */
     pthread_mutex_t lock;

@@ -120,9 +120,63 @@ int prepare(struct operation *operation, struct call *call)
 
 /* Running it */
 
-/* Sets the address at which the program finds the bytes of a view: their own, or that of a packed copy. */
-static int bytes_of(const struct operation *operation, struct view view, struct room *room, int is_read, void **at)
+/* Returns 1 if this rank has a block among those of a call. Of those that are received in another length than sent, its own
+ * block is none: it was moved before. */
+static int has_piece(const struct operation *operation, int rank)
 {
+    const struct call *call = operation->call;
+    return !(call->is_uneven && call->asked.collective == HOCKET_ALLTOALLV && rank == operation->comm->rank);
+}
+
+/* Packs, or unpacks, the blocks of all ranks, which lie one after the other at `packed`. */
+static int pack_pieces(const struct operation *operation, const struct pieces *pieces, void *address, char *packed,
+                       int unpacks)
+{
+    for (int i = 0; i < operation->comm->ranks; i++) {
+        struct view view = shim_piece(pieces, address, i);
+        if (view.count == 0 || !has_piece(operation, i))
+            continue;
+        int code = pack(operation, view, packed, unpacks);
+        if (code != MPI_SUCCESS)
+            return code;
+        packed += view.count * shape_of(view.type)->bytes;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Returns 1 if the blocks lie one after the other without gaps, and where the first one lies. */
+static int are_together(const struct operation *operation, const struct pieces *pieces, void *address, void **at)
+{
+    char *end = NULL;
+    for (int i = 0; i < operation->comm->ranks; i++) {
+        struct view view = shim_piece(pieces, address, i);
+        if (view.count == 0 || !has_piece(operation, i))
+            continue;
+        if (!shape_of(view.type)->is_dense || (end && end != (char *)view.address))
+            return 0;
+        *at = end ? *at : view.address;
+        end = (char *)view.address + view.count * shape_of(view.type)->bytes;
+    }
+    return 1;
+}
+
+/* Sets the address at which the program finds the bytes of blocks: their own, or that of a packed copy. */
+static int bytes_of_pieces(const struct operation *operation, struct view all, const struct pieces *pieces,
+                           struct room *room, int is_read, void **at)
+{
+    *at = all.address;
+    if (all.count == 0 || are_together(operation, pieces, all.address, at))
+        return MPI_SUCCESS;
+    *at = make_room(room, all.count);
+    return is_read ? pack_pieces(operation, pieces, all.address, *at, 0) : MPI_SUCCESS;
+}
+
+/* Sets the address at which the program finds the bytes of a view: their own, or that of a packed copy. */
+static int bytes_of(const struct operation *operation, struct view view, const struct pieces *pieces, struct room *room,
+                    int is_read, void **at)
+{
+    if (pieces->counts)
+        return bytes_of_pieces(operation, view, pieces, room, is_read, at);
     *at = view.address;
     if (view.count == 0 || shape_of(view.type)->is_dense)
         return MPI_SUCCESS;
@@ -130,11 +184,25 @@ static int bytes_of(const struct operation *operation, struct view view, struct 
     return is_read ? pack(operation, view, *at, 0) : MPI_SUCCESS;
 }
 
+/* The same where blocks have places of their own: that of this rank, or in alltoallv all. */
+static int pack_own_pieces(struct operation *operation, char *packed)
+{
+    const struct call *call = operation->call;
+    const struct pieces *pieces = &call->result_pieces;
+    if (call->asked.collective == HOCKET_ALLTOALLV)
+        return pack_pieces(operation, pieces, call->result.address, packed, 0);
+    for (int i = 0; i < operation->comm->rank; i++)
+        packed += call->asked.counts[i];
+    return pack(operation, shim_piece(pieces, call->result.address, operation->comm->rank), packed, 0);
+}
+
 /* Packs the input of a call in place, which is a part of its result, to its place in the packed result. */
 static int pack_own_part(struct operation *operation, char *packed)
 {
     struct call *call = operation->call;
     struct view own = call->result;
+    if (call->result_pieces.counts)
+        return operation->packed_result.bytes ? pack_own_pieces(operation, packed) : MPI_SUCCESS;
     if (own.count == 0 || shape_of(own.type)->is_dense)
         return MPI_SUCCESS;
     if (call->asked.collective == HOCKET_ALLGATHER || call->asked.collective == HOCKET_GATHER) {
@@ -153,26 +221,32 @@ static int gives_result(const struct operation *operation)
     return asked->collective == HOCKET_BROADCAST && asked->root == operation->comm->rank;
 }
 
-static struct view block_of(struct view view, int blocks, int index)
+static struct view block_of(struct view view, const struct pieces *pieces, int blocks, int index)
 {
+    if (pieces->counts)
+        return shim_piece(pieces, view.address, index);
     view.count /= (size_t)blocks;
     view.address = element(view.address, view.count * (size_t)index, shape_of(view.type)->layout.extent);
     return view;
 }
 
 /* On a rank that receives blocks of another length than it sends: moves its own blocks to their places, cut off if they do
- * not fit. The algorithm does the rest in place. */
+ * not fit. The algorithm does the rest, in place but for alltoallv, where the other blocks are as long as they are sent. */
 static void move_own_blocks(struct operation *operation)
 {
     struct call *call = operation->call;
     int rank = operation->comm->rank, ranks = operation->comm->ranks;
     int is_alltoall = call->asked.collective == HOCKET_ALLTOALL;
     int is_scatter = call->asked.collective == HOCKET_SCATTER;
+    int has_blocks = is_alltoall || call->asked.collective == HOCKET_ALLTOALLV;
     for (int i = is_alltoall ? 0 : rank; i < (is_alltoall ? ranks : rank + 1); i++) {
-        struct view from = is_alltoall || is_scatter ? block_of(call->input, ranks, i) : call->input;
-        struct view into = is_scatter ? call->result : block_of(call->result, ranks, i);
+        struct view from =
+            has_blocks || is_scatter ? block_of(call->input, &call->input_pieces, ranks, i) : call->input;
+        struct view into = is_scatter ? call->result : block_of(call->result, &call->result_pieces, ranks, i);
         note(operation, send_to_self(operation, from, into));
     }
+    if (call->asked.collective == HOCKET_ALLTOALLV)
+        return;
     struct view *moved = is_scatter ? &call->result : &call->input;
     moved->address = NULL;
     moved->count = 0;
@@ -185,13 +259,22 @@ void start(struct operation *operation)
         move_own_blocks(operation);
     void *input = call->input.address, *result = call->result.address;
     if (call->op == MPI_OP_NULL) {
-        note(operation, bytes_of(operation, call->input, &operation->packed_input, 1, &input));
-        note(operation, bytes_of(operation, call->result, &operation->packed_result, 0, &result));
+        note(operation, bytes_of(operation, call->input, &call->input_pieces, &operation->packed_input, 1, &input));
+        note(operation, bytes_of(operation, call->result, &call->result_pieces, &operation->packed_result, 0, &result));
         if (call->asked.in_place || gives_result(operation))
             note(operation, pack_own_part(operation, result));
     }
     CHANGES(operation->program);
     hocket_start(operation->program, input, result, operation);
+}
+
+static int unpack_result(struct operation *operation)
+{
+    struct call *call = operation->call;
+    char *packed = operation->packed_result.bytes;
+    return call->result_pieces.counts
+               ? pack_pieces(operation, &call->result_pieces, call->result.address, packed, 1)
+               : pack(operation, call->result, packed, 1);
 }
 
 int advance(struct operation *operation, int may_wait)
@@ -202,9 +285,8 @@ int advance(struct operation *operation, int may_wait)
     operation->is_done = state == HOCKET_DONE;
     if (!operation->is_done)
         return state != HOCKET_WAITS;
-    if (call->op == MPI_OP_NULL && call->result.count && !shape_of(call->result.type)->is_dense &&
-        !gives_result(operation))
-        note(operation, pack(operation, call->result, operation->packed_result.bytes, 1));
+    if (call->op == MPI_OP_NULL && operation->packed_result.bytes && !gives_result(operation))
+        note(operation, unpack_result(operation));
     call->code = operation->error;
     return 1;
 }

@@ -37,6 +37,16 @@ struct view {
     MPI_Datatype type;
 };
 
+/* The blocks of a buffer, one for each rank, where the program has them: `counts` and `places` are ints, or MPI_Counts and
+ * MPI_Aints if they are large. Places count extents of `type`, or bytes if each block has a type of its own. There are
+ * none if `counts` is NULL. */
+struct pieces {
+    const void *counts, *places;
+    int are_large;
+    MPI_Datatype type;
+    const MPI_Datatype *types;
+};
+
 /* A call of a collective, as the program made it. */
 struct call {
     const char *function;
@@ -48,6 +58,8 @@ struct call {
     MPI_Op op;
     struct view input;
     struct view result;
+    /* Where blocks have places of their own, those of input and result; the views then have the bytes of all. */
+    struct pieces input_pieces, result_pieces;
     /* This rank receives blocks of another length than it sends. */
     unsigned char is_uneven;
     /* MPI will refuse the call at once. */
@@ -81,12 +93,14 @@ void hocket_count_calls(int are_counted);
 int shim_run(struct call *call);
 /* Starts a call; returns 0 if it is left to MPI. */
 int shim_start(struct call *call, MPI_Request *request);
-/* Memory for one count of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
+/* Memory for two counts of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
 size_t *shim_counts(const struct call *call);
 /* Sets rank and ranks of a communicator; returns 0 where MPI has to report what is wrong with it. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
 /* Returns 1 if MPI accepts a count, a type, and an operator for it or MPI_OP_NULL. */
 int shim_takes(MPI_Count count, MPI_Datatype type, MPI_Op op);
+/* The block of a rank. */
+struct view shim_piece(const struct pieces *pieces, void *address, int rank);
 /* The reason why MPI has to report an error about the address of a buffer, or NULL. */
 const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type);
 

@@ -11,7 +11,6 @@ struct started {
     struct operation operation;
     /* The call, with types of its own, and the caller's types. */
     struct call call;
-    MPI_Datatype callers_types[2];
     MPI_Request request;
     /* The error that the call ended with: stored when it has ended, and read first by the thread that MPI tells of that. */
     int code;
@@ -94,27 +93,49 @@ static MPI_Datatype held(MPI_Datatype type)
     return type;
 }
 
+static void hold_pieces(struct pieces *pieces, int ranks)
+{
+    pieces->type = held(pieces->type);
+    if (!pieces->counts || !pieces->types)
+        return;
+    MPI_Datatype *types = shim_room(sizeof *types * (size_t)ranks);
+    for (int i = 0; i < ranks; i++)
+        types[i] = held(pieces->types[i]);
+    pieces->types = types;
+}
+
 static void hold_types(struct started *started)
 {
     struct call *call = &started->call;
-    started->callers_types[0] = call->input.type;
-    started->callers_types[1] = call->result.type;
     call->input.type = held(call->input.type);
     call->result.type = held(call->result.type);
+    hold_pieces(&call->input_pieces, started->operation.comm->ranks);
+    hold_pieces(&call->result_pieces, started->operation.comm->ranks);
     if (call->op != MPI_OP_NULL)
         started->operation.type = call->result.type;
 }
 
-static void release(MPI_Datatype held, MPI_Datatype callers)
+static void release(MPI_Datatype held)
 {
-    if (held != callers)
+    if (held != MPI_DATATYPE_NULL && !is_named(held))
         PMPI_Type_free(&held);
+}
+
+static void release_pieces(const struct pieces *pieces, int ranks)
+{
+    release(pieces->type);
+    for (int i = 0; pieces->counts && pieces->types && i < ranks; i++)
+        release(pieces->types[i]);
+    if (pieces->counts)
+        free((void *)pieces->types);
 }
 
 static void release_types(const struct started *started)
 {
-    release(started->call.input.type, started->callers_types[0]);
-    release(started->call.result.type, started->callers_types[1]);
+    release(started->call.input.type);
+    release(started->call.result.type);
+    release_pieces(&started->call.input_pieces, started->operation.comm->ranks);
+    release_pieces(&started->call.result_pieces, started->operation.comm->ranks);
 }
 
 static int is_active(void)

@@ -37,6 +37,16 @@ const struct shape *shape_of(MPI_Datatype type)
     return &last;
 }
 
+struct view shim_piece(const struct pieces *pieces, void *address, int rank)
+{
+    int are_large = pieces->are_large;
+    MPI_Count count = are_large ? ((const MPI_Count *)pieces->counts)[rank] : ((const int *)pieces->counts)[rank];
+    MPI_Aint place = are_large ? ((const MPI_Aint *)pieces->places)[rank] : ((const int *)pieces->places)[rank];
+    MPI_Datatype type = pieces->types ? pieces->types[rank] : pieces->type;
+    ptrdiff_t step = pieces->types || type == MPI_DATATYPE_NULL ? 1 : shape_of(type)->layout.extent;
+    return (struct view){(char *)address + place * step, (size_t)count, type};
+}
+
 /* Returns 1 if MPI accepts a type and an operator for it: it is asked by calls that touch no elements. */
 static int are_taken(MPI_Datatype type, MPI_Op op)
 {

@@ -1,0 +1,28 @@
+//! Lower bounds of alltoallv.
+//!
+//! - Latency: every rank has to hear of all that have something for it.
+//! - Bandwidth: a set of ranks sends what its members have for the others.
+//!
+//! Source: that of alltoall, with the blocks there are.
+
+use hocket_core::Call;
+use hocket_core::demand::{Demand, Spread};
+
+/// The demand on every algorithm.
+pub const DEMAND: Demand = Demand {
+    spread: |c| {
+        let heard = |rank: &usize| (0..c.ranks).filter(|to| to != rank && c.pair_count(*rank, *to) > 0).count();
+        let most = (0..c.ranks).max_by_key(heard)?;
+        Spread::from_rank(most, 1 + heard(&most))
+    },
+    leaving: |c, within| between(c, |from, to| within(from) && !within(to)),
+    carried: |c| between(c, |from, to| from != to),
+    combined: |_| 0,
+};
+
+/// Elements from ranks to others, of those pairs that count.
+fn between(c: &Call, counts: impl Fn(usize, usize) -> bool) -> usize {
+    let pairs = (0..c.ranks).flat_map(|from| (0..c.ranks).map(move |to| (from, to)));
+    let elements = pairs.filter(|(from, to)| counts(*from, *to)).map(|(from, to)| c.pair_count(from, to));
+    elements.fold(0, usize::saturating_add)
+}
