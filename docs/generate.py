@@ -19,6 +19,7 @@ MEANINGS = {
     "allgather": "Every rank contributes a block, and receives all blocks in rank order.",
     "allreduce": "Every rank contributes a vector, and receives the combination of all vectors.",
     "alltoall": "Every rank has a block for every rank, and receives one from every rank.",
+    "alltoallv": "Every rank has a block for every rank, each of its own size, and receives one from every rank.",
     "barrier": "No rank ends before all have begun.",
     "broadcast": "Every rank receives the vector of the root.",
     "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",

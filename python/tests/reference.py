@@ -53,7 +53,7 @@ def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list
             return [np.concatenate(inputs)] * ranks
         case "scatter":
             return np.split(inputs[root], ranks)
-        case "alltoall":
+        case "alltoall" | "alltoallv":
             return [np.concatenate([np.split(array, ranks)[rank] for array in inputs]) for rank in range(ranks)]
         case _:
             raise AssertionError(collective)

@@ -25,6 +25,7 @@ enum { MOST_ROUNDS = 2000, MOST_RULES = 64, LINE_BYTES = 64 };
 
 static int rank, ranks, root, starts_together, has_one_clock = 1;
 static const char *collective;
+static int *counts, *places;
 static size_t bytes;
 static long calls_made[MOST_RULES];
 static char *input, *result;
@@ -77,6 +78,8 @@ static void call(void)
         MPI_Allgather(input, count, MPI_BYTE, result, count, MPI_BYTE, MPI_COMM_WORLD);
     else if (is("alltoall"))
         MPI_Alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, MPI_COMM_WORLD);
+    else if (is("alltoallv"))
+        MPI_Alltoallv(input, counts, places, MPI_BYTE, result, counts, places, MPI_BYTE, MPI_COMM_WORLD);
     else if (is("gather"))
         MPI_Gather(input, count, MPI_BYTE, result, count, MPI_BYTE, root, MPI_COMM_WORLD);
     else if (is("scatter"))
@@ -101,6 +104,10 @@ static char byte(int from, size_t place)
 static void fill(void)
 {
     double *numbers = (double *)input;
+    for (int i = 0; i < ranks; i++) {
+        counts[i] = (int)bytes;
+        places[i] = (int)bytes * i;
+    }
     if (is_reduction())
         for (size_t i = 0; i < bytes / sizeof(double); i++)
             numbers[i] = number(rank, i);
@@ -148,7 +155,7 @@ static int is_right(void)
     for (int from = 0; from < ranks; from++) {
         if (is("allgather") || (is("gather") && rank == root))
             right = right && is_block((size_t)from, from, 0);
-        else if (is("alltoall"))
+        else if (is("alltoall") || is("alltoallv"))
             right = right && is_block((size_t)from, from, bytes * (size_t)rank);
     }
     int all;
@@ -169,7 +176,7 @@ static void set_rule(const char *rule)
 /* Writes what the input has: a program that calls a collective has just made its data, and no other processor holds it. */
 static void write_input(void)
 {
-    size_t used = is("alltoall") || is("scatter") ? bytes * (size_t)ranks : bytes;
+    size_t used = is("alltoall") || is("alltoallv") || is("scatter") ? bytes * (size_t)ranks : bytes;
     volatile char *bytes_of_lines = input;
     for (size_t i = 0; i < used; i += LINE_BYTES)
         bytes_of_lines[i] = bytes_of_lines[i];
@@ -345,6 +352,10 @@ int main(int argc, char **argv)
     *(void **)&log_summary = function("hocket_log_summary");
     *(void **)&count_calls = function("hocket_count_calls");
     count_calls(0);
+    counts = malloc(sizeof *counts * 2 * (size_t)ranks);
+    if (!counts)
+        fail("counts", "out of memory");
+    places = counts + ranks;
     starts_together = atoi(argv[6]);
     if (starts_together)
         has_one_clock = compare_clocks();

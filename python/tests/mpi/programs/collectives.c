@@ -124,11 +124,41 @@ static void compare(const char *what, int count, int k, int root, int in_place, 
             MPI_##name(__VA_ARGS__, comm);                                                                             \
     } while (0)
 
+/* Blocks of drawn lengths between all pairs of ranks, which lie one after the other or in turned places with gaps; all ranks draw
+ * the same. */
+typedef struct {
+    int counts[MOST_RANKS][MOST_RANKS]; /* from, to */
+    int are_together[2], shift[2], most;
+} exchange;
+
+static void draw_exchange(exchange *x, int count, int most, int are_even, int are_symmetric)
+{
+    for (int from = 0; from < ranks; from++)
+        for (int to = 0; to < ranks; to++) {
+            int drawn = draw(3) ? (int)draw((unsigned)count + 1) : 0;
+            x->counts[from][to] = are_symmetric && to < from ? x->counts[to][from] : drawn - (are_even ? drawn % 2 : 0);
+        }
+    for (int i = 0; i < 2; i++) {
+        x->are_together[i] = (int)draw(2);
+        x->shift[i] = (int)draw((unsigned)ranks);
+    }
+    x->most = most;
+}
+
+/* The place of the block of rank `of` to `other`, or from it. */
+static int place(const exchange *x, int of, int other, int is_received)
+{
+    int before = 0;
+    for (int i = 0; i < other; i++)
+        before += is_received ? x->counts[i][of] : x->counts[of][i];
+    return x->are_together[is_received] ? before : (other + x->shift[is_received]) % ranks * x->most;
+}
+
 static void one_call(void)
 {
     static const int counts[] = {0, 1, 2, 3, 7, 16, 33, 100, 257, MOST_COUNT};
     static unsigned char folded[SIZE];
-    int which = (int)draw(12), number = (int)draw(7), starts = draw(4) == 0, in_place = (int)draw(2), by_two = (int)draw(2);
+    int which = (int)draw(15), number = (int)draw(7), starts = draw(4) == 0, in_place = (int)draw(2), by_two = (int)draw(2);
     const kind *k = &kinds[number];
     int count = counts[draw(10)], most = (SIZE - 2 * START) / k->extent / ranks, root = (int)draw((unsigned)ranks);
     count = count < most ? count : most;
@@ -210,6 +240,46 @@ static void one_call(void)
         if (rank > 0)
             move(k, e, total, count);
         return compare("exscan", count, number, 0, in_place, starts);
+    case 11: {
+        exchange x;
+        int each[MOST_RANKS], places[MOST_RANKS];
+        draw_exchange(&x, count, most, 0, 0);
+        for (int i = 0; i < ranks; i++) {
+            memcpy(x.counts[i], x.counts[0], sizeof each);
+            each[i] = x.counts[0][i];
+        }
+        for (int i = 0; i < ranks; i++)
+            places[i] = place(&x, 0, i, 0);
+        CALL(Allgatherv, allgatherv, in_place ? MPI_IN_PLACE : s, each[rank], type, r, each, places, type);
+        for (int i = 0; i < ranks; i++)
+            move(k, e + places[i] * k->extent, in_place ? received(of_rank[i]) + places[i] * k->extent : sent(of_rank[i]), each[i]);
+        return compare("allgatherv", count, number, 0, in_place, starts);
+    }
+    case 12:
+    case 13: {
+        exchange x;
+        int is_w = which == 13, halves = is_w && by_two, step = is_w ? k->extent : 1;
+        int to[MOST_RANKS], from[MOST_RANKS], places_to[MOST_RANKS], places_from[MOST_RANKS];
+        MPI_Datatype types_to[MOST_RANKS], types_from[MOST_RANKS];
+        draw_exchange(&x, count, most, halves, in_place);
+        for (int i = 0; i < ranks; i++) {
+            to[i] = x.counts[rank][i];
+            from[i] = x.counts[i][rank] / (halves ? 2 : 1);
+            places_to[i] = place(&x, rank, i, 0) * step;
+            places_from[i] = place(&x, rank, i, 1) * step;
+            types_to[i] = type;
+            types_from[i] = halves ? k->twice : type;
+        }
+        if (is_w)
+            CALL(Alltoallw, alltoallw, in_place ? MPI_IN_PLACE : s, to, places_to, types_to, r, from, places_from, types_from);
+        else
+            CALL(Alltoallv, alltoallv, in_place ? MPI_IN_PLACE : s, to, places_to, type, r, from, places_from, type);
+        for (int i = 0; i < ranks; i++) {
+            unsigned char *source = in_place ? received(of_rank[i]) : sent(of_rank[i]);
+            move(k, e + place(&x, rank, i, 1) * k->extent, source + place(&x, i, rank, in_place) * k->extent, x.counts[i][rank]);
+        }
+        return compare(is_w ? "alltoallw" : "alltoallv", count, number, 0, in_place, starts);
+    }
     default:
         MPI_Barrier(comm);
     }
