@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Buffer, Error, Rank, Result, Span};
+use crate::{Buffer, Counts, Error, Rank, Result, Span};
 
 /// The collectives, named as in MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,103 +99,6 @@ impl Collective {
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// How many elements each block has.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Counts {
-    /// Every block has this many.
-    Equal(usize),
-    /// Block `i` has its own count; held as the `ranks + 1` offsets at which blocks begin and the last one ends.
-    Offsets(Arc<[usize]>),
-    /// The block from each rank to each other has its own count.
-    Pairs(Arc<Pairs>),
-}
-
-/// The blocks that ranks have for each other: those of all ranks, or those to and from one, which MPI tells no more.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pairs {
-    /// The first rank whose blocks are known.
-    first: usize,
-    /// Of each rank whose blocks are known, the offsets of those to every rank and of those from every rank, with the ends.
-    known: Vec<[Box<[usize]>; 2]>,
-    largest: usize,
-}
-
-/// Offsets of blocks of these sizes, with the end of the last.
-fn offsets(counts: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usize> {
-    std::iter::once(0).chain(counts.into_iter().scan(0, |end, count| {
-        *end += count;
-        Some(*end)
-    }))
-}
-
-impl Pairs {
-    /// Those of `ranks` ranks, where `count` elements go from one rank to another.
-    pub fn of_all(ranks: usize, count: impl Fn(usize, usize) -> usize) -> Self {
-        let known = |rank| {
-            [
-                offsets((0..ranks).map(|to| count(rank, to))).collect(),
-                offsets((0..ranks).map(|from| count(from, rank))).collect(),
-            ]
-        };
-        Self::new(0, (0..ranks).map(known).collect())
-    }
-
-    /// Those to and from one rank.
-    pub fn of_one(rank: usize, to: &[usize], from: &[usize]) -> Self {
-        Self::new(rank, vec![[to, from].map(|counts| offsets(counts.iter().copied()).collect())])
-    }
-
-    fn new(first: usize, known: Vec<[Box<[usize]>; 2]>) -> Self {
-        let counts = known.iter().flatten().flat_map(|offsets| offsets.windows(2).map(|ends| ends[1] - ends[0]));
-        let largest = counts.max().unwrap_or(0);
-        Self { first, known, largest }
-    }
-
-    fn ranks(&self) -> usize {
-        self.known[0][0].len() - 1
-    }
-
-    /// Blocks of known ranks for others that are not empty.
-    pub fn messages(&self) -> u64 {
-        let others = |(index, [to, _]): (usize, &[Box<[usize]>; 2])| {
-            let is_sent = |(rank, ends): &(usize, &[usize])| ends[0] < ends[1] && *rank != self.first + index;
-            to.windows(2).enumerate().filter(is_sent).count() as u64
-        };
-        self.known.iter().enumerate().map(others).sum()
-    }
-
-    /// Offsets of the blocks of `rank` to every rank.
-    fn to(&self, rank: usize) -> &[usize] {
-        &self.known[rank - self.first][0]
-    }
-
-    /// Offsets of the blocks of `rank` from every rank.
-    fn from(&self, rank: usize) -> &[usize] {
-        &self.known[rank - self.first][1]
-    }
-
-    /// Whether every known rank has as much for each rank as that one has for it.
-    fn are_symmetric(&self) -> bool {
-        self.known.iter().all(|[to, from]| to == from)
-    }
-}
-
-impl Counts {
-    /// Blocks of these sizes.
-    pub fn each(counts: &[usize]) -> Self {
-        Self::Offsets(offsets(counts.iter().copied()).collect())
-    }
-
-    /// A vector of `total` elements cut into `blocks` as even as possible, see [`Span::chunk`].
-    pub fn even(total: usize, blocks: usize) -> Self {
-        if total.is_multiple_of(blocks) {
-            return Self::Equal(total / blocks);
-        }
-        let whole = Span::new(Buffer::Input, total);
-        Self::each(&(0..blocks).map(|i| whole.chunk(i, blocks).len).collect::<Vec<_>>())
     }
 }
 
@@ -389,7 +292,7 @@ impl Call {
         match &self.counts {
             Counts::Equal(count) => *count,
             Counts::Offsets(offsets) => offsets[block + 1] - offsets[block],
-            Counts::Pairs(pairs) => pairs.largest,
+            Counts::Pairs(pairs) => pairs.largest(),
         }
     }
 
@@ -447,14 +350,14 @@ impl Call {
 
     fn range_to(&self, rank: usize, to: usize) -> Range<usize> {
         match &self.counts {
-            Counts::Pairs(pairs) => pairs.to(rank)[to]..pairs.to(rank)[to + 1],
+            Counts::Pairs(pairs) => pairs.range_to(rank, to),
             _ => self.offset(to)..self.offset(to + 1),
         }
     }
 
     fn range_from(&self, rank: usize, from: usize) -> Range<usize> {
         match &self.counts {
-            Counts::Pairs(pairs) => pairs.from(rank)[from]..pairs.from(rank)[from + 1],
+            Counts::Pairs(pairs) => pairs.range_from(rank, from),
             _ => self.offset(from)..self.offset(from + 1),
         }
     }

@@ -7,6 +7,7 @@ mod beside;
 pub mod budget;
 mod call;
 mod combinators;
+mod counts;
 pub mod demand;
 mod earliest;
 mod error;
@@ -27,8 +28,9 @@ mod verbs;
 mod world;
 
 pub use beside::{Beside, Completed};
-pub use call::{Call, Collective, Counts, Pairs, Parameter, Unit};
+pub use call::{Call, Collective, Parameter, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, Started, Winner};
+pub use counts::{Counts, Pairs};
 pub use earliest::Earliest;
 pub use error::{Error, Result};
 pub use executor::{Again, ReadyRanks};

@@ -2,12 +2,11 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use hocket_algorithms::Entry;
 use hocket_algorithms::rules::Rules;
-use hocket_core::{
-    Buffer, Call, Collective, Counts, Error, Moment, Options, Rank, Result, Source, Span, Subgroup, Tag,
-};
+use hocket_core::{Buffer, Call, Collective, Counts, Error, Moment, Pairs, Rank, Result, Span, Subgroup, Tag};
 use serde::Deserialize;
 
 /// The algorithms of calls that no rule of the user's decides, much as MPICH chooses them; the last rule of each collective
@@ -23,6 +22,7 @@ alltoall[size=..256, ranks=8..]: bruck
 alltoall[size=..32KiB]: linear
 alltoall: pairwise_exchange
 alltoall: linear
+alltoallv: pairwise_exchange
 barrier: dissemination
 broadcast[size=..12KiB]: binomial
 broadcast[ranks=..8]: binomial
@@ -102,21 +102,16 @@ pub struct Instance {
     pub is_started: bool,
 }
 
-/// How a call is done.
-pub enum Way {
-    /// By an algorithm of the catalogue.
-    Listed(&'static Entry, Call),
-    /// In exchanges of pairs, with what each rank sends to each: row by row, in bytes.
-    Exchanges(Vec<u64>),
+/// How a call is done: by an algorithm of the catalogue.
+pub struct Way {
+    entry: &'static Entry,
+    call: Call,
 }
 
 impl Way {
     /// The collective and the algorithm.
     pub fn names(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::Listed(entry, _) => (entry.collective.name(), entry.name),
-            Self::Exchanges(_) => ("alltoallv", "pairwise_exchange"),
-        }
+        (self.entry.collective.name(), self.entry.name)
     }
 }
 
@@ -132,46 +127,13 @@ impl Collectives {
     ) {
         let Instance { communicator, way, first_tag, is_started } = self.instances[instance as usize];
         let (members, place) = (&*communicators[communicator as usize], place as usize);
-        match &self.ways[way as usize] {
-            Way::Listed(entry, call) => {
-                // Nothing lies in the buffers, whatever their size.
-                let [input, result] = [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX));
-                let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
-                let group = if is_started { group.without_circuits() } else { group };
-                let group = group.completing(completed);
-                entry.program().part(&group.rank(), call).await;
-            }
-            Way::Exchanges(bytes) => exchange(r, (members, place), bytes, first_tag).await,
-        }
-    }
-}
-
-/// Exchanges blocks with one pair of ranks after the other; blocks without elements are not sent.
-///
-/// ```text
-/// step 1   0 ─▶ 1 ─▶ 2 ─▶ 3 ─▶ 0
-/// step 2   0 ─▶ 2    1 ─▶ 3    ..
-/// ```
-async fn exchange(r: &Rank<'_>, (members, place): (&[usize], usize), bytes: &[u64], tag: Tag) {
-    let size = members.len();
-    let block = |from: usize, to: usize| bytes[from * size + to] as usize;
-    let options = Options { tag, ..Options::default() };
-    let own = block(place, place);
-    r.copy(Span::new(Buffer::Input, own), Span::new(Buffer::Result, own)).await;
-    for step in 1..size {
-        let (to, from) = ((place + step) % size, (place + size - step) % size);
-        let send = async {
-            if block(place, to) > 0 {
-                r.send_with(members[to], Span::new(Buffer::Input, block(place, to)), options).await;
-            }
-        };
-        let receive = async {
-            if block(from, place) > 0 {
-                let into = Span::new(Buffer::Result, block(from, place));
-                r.recv_with(Source::Rank(members[from] as u32), into, tag).await;
-            }
-        };
-        r.join(send, receive).await;
+        let Way { entry, call } = &self.ways[way as usize];
+        // Nothing lies in the buffers, whatever their size.
+        let [input, result] = [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX));
+        let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
+        let group = if is_started { group.without_circuits() } else { group };
+        let group = group.completing(completed);
+        entry.program().part(&group.rank(), call).await;
     }
 }
 
@@ -228,16 +190,18 @@ impl<'a> Resolver<'a> {
     }
 
     fn choose(&self, all: &[&Said]) -> Result<Way> {
-        let Some(collective) = collective(&all[0].function) else { return exchanges(all) };
-        let call = call(collective, all)?;
+        let call = match collective(&all[0].function) {
+            Collective::Alltoallv => exchange(all)?,
+            collective => call(collective, all)?,
+        };
         let chosen = self.rules.decide(&call, all[0].is_started).or_else(|_| self.defaults.decide(&call, false));
-        chosen.map(|(entry, call)| Way::Listed(entry, call))
+        chosen.map(|(entry, call)| Way { entry, call })
     }
 }
 
-/// The collective that a function is; none for those whose blocks differ from pair to pair.
-fn collective(function: &str) -> Option<Collective> {
-    Some(match function {
+/// The collective that a function is: alltoallv for those whose blocks differ from pair to pair.
+fn collective(function: &str) -> Collective {
+    match function {
         "MPI_Allgather" | "MPI_Allgatherv" => Collective::Allgather,
         "MPI_Allreduce" => Collective::Allreduce,
         "MPI_Alltoall" => Collective::Alltoall,
@@ -249,8 +213,8 @@ fn collective(function: &str) -> Option<Collective> {
         "MPI_Exscan" => Collective::Exscan,
         "MPI_Scan" => Collective::Scan,
         "MPI_Scatter" | "MPI_Scatterv" => Collective::Scatter,
-        _ => return None,
-    })
+        _ => Collective::Alltoallv,
+    }
 }
 
 /// Whether the members agree on the function, its root, and how much data each rank sends to each other.
@@ -268,31 +232,31 @@ fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
     let root = all[0].root;
     for (place, said) in all.iter().enumerate() {
         let first = all[0];
-        let told = |said: &Said| match collective {
-            Some(collective) if collective.has_root() => format!("{} with root {}", said.called(), said.root),
-            _ => said.called(),
+        let told = |said: &Said| match collective.has_root() {
+            true => format!("{} with root {}", said.called(), said.root),
+            false => said.called(),
         };
         agree(0, place, told(first), told(said))?;
         match collective {
-            Some(Collective::Barrier) => {}
-            Some(collective) if !collective.has_root() && std::ptr::eq(*said, first) => {}
-            Some(Collective::Allgather | Collective::Alltoall) => {
-                agree(0, place, list(first, Said::received_bytes), list(said, Said::received_bytes))?;
-            }
-            Some(Collective::Gather) if place != root => {
-                agree(root, place, bytes(all[root].received_bytes(place)), bytes(said.sent_bytes(place)))?;
-            }
-            Some(Collective::Scatter) if place != root => {
-                agree(root, place, bytes(all[root].sent_bytes(place)), bytes(said.received_bytes(place)))?;
-            }
-            Some(Collective::Gather | Collective::Scatter) => {}
-            Some(_) => agree(0, place, list(first, Said::sent_bytes), list(said, Said::sent_bytes))?,
-            None => {
+            Collective::Barrier => {}
+            Collective::Alltoallv => {
                 for (other, from) in all.iter().enumerate() {
                     let sent = pair_bytes(from, place);
                     agree(other, place, bytes(sent), bytes(said.received_bytes(other)))?;
                 }
             }
+            collective if !collective.has_root() && std::ptr::eq(*said, first) => {}
+            Collective::Allgather | Collective::Alltoall => {
+                agree(0, place, list(first, Said::received_bytes), list(said, Said::received_bytes))?;
+            }
+            Collective::Gather if place != root => {
+                agree(root, place, bytes(all[root].received_bytes(place)), bytes(said.sent_bytes(place)))?;
+            }
+            Collective::Scatter if place != root => {
+                agree(root, place, bytes(all[root].sent_bytes(place)), bytes(said.received_bytes(place)))?;
+            }
+            Collective::Gather | Collective::Scatter => {}
+            _ => agree(0, place, list(first, Said::sent_bytes), list(said, Said::sent_bytes))?,
         }
     }
     Ok(())
@@ -345,8 +309,15 @@ fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
     })
 }
 
-fn exchanges(all: &[&Said]) -> Result<Way> {
-    let bytes: Vec<_> = all.iter().flat_map(|from| (0..all.len()).map(|to| pair_bytes(from, to))).collect();
-    let total = bytes.iter().try_fold(0_u64, |total, bytes| total.checked_add(*bytes));
-    if total.is_none_or(|total| total > MOST_BYTES) { Err(too_large()) } else { Ok(Way::Exchanges(bytes)) }
+/// The same where the blocks of pairs of ranks differ, in bytes.
+fn exchange(all: &[&Said]) -> Result<Call> {
+    let bytes = |from: usize, to: usize| pair_bytes(all[from], to);
+    let pairs = (0..all.len()).flat_map(|from| (0..all.len()).map(move |to| (from, to)));
+    let total = pairs.fold(0, |total: u64, (from, to)| total.saturating_add(bytes(from, to)));
+    if total > MOST_BYTES {
+        return Err(too_large());
+    }
+    let pairs = Pairs::of_all(all.len(), |from, to| bytes(from, to) as usize);
+    let in_place = all.iter().all(|said| said.in_place);
+    Ok(Call { counts: Counts::Pairs(Arc::new(pairs)), in_place, ..Call::new(Collective::Alltoallv, all.len(), 0) })
 }

@@ -1,0 +1,111 @@
+//! How many elements go where in a call.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{Buffer, Span};
+
+/// How many elements each block has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Counts {
+    /// Every block has this many.
+    Equal(usize),
+    /// Block `i` has its own count; held as the `ranks + 1` offsets at which blocks begin and the last one ends.
+    Offsets(Arc<[usize]>),
+    /// The block from each rank to each other has its own count.
+    Pairs(Arc<Pairs>),
+}
+
+/// The blocks that ranks have for each other: those of all ranks, or those to and from one, which MPI tells no more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pairs {
+    /// The first rank whose blocks are known.
+    first: usize,
+    /// Of each rank whose blocks are known, the offsets of those to every rank and of those from every rank, with the ends.
+    known: Vec<[Box<[usize]>; 2]>,
+    largest: usize,
+}
+
+/// Offsets of blocks of these sizes, with the end of the last.
+fn offsets(counts: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usize> {
+    std::iter::once(0).chain(counts.into_iter().scan(0, |end, count| {
+        *end += count;
+        Some(*end)
+    }))
+}
+
+impl Pairs {
+    /// Those of `ranks` ranks, where `count` elements go from one rank to another.
+    pub fn of_all(ranks: usize, count: impl Fn(usize, usize) -> usize) -> Self {
+        let known = |rank| {
+            [
+                offsets((0..ranks).map(|to| count(rank, to))).collect(),
+                offsets((0..ranks).map(|from| count(from, rank))).collect(),
+            ]
+        };
+        Self::new(0, (0..ranks).map(known).collect())
+    }
+
+    /// Those to and from one rank.
+    pub fn of_one(rank: usize, to: &[usize], from: &[usize]) -> Self {
+        Self::new(rank, vec![[to, from].map(|counts| offsets(counts.iter().copied()).collect())])
+    }
+
+    fn new(first: usize, known: Vec<[Box<[usize]>; 2]>) -> Self {
+        let counts = known.iter().flatten().flat_map(|offsets| offsets.windows(2).map(|ends| ends[1] - ends[0]));
+        let largest = counts.max().unwrap_or(0);
+        Self { first, known, largest }
+    }
+
+    /// Number of ranks.
+    pub(crate) fn ranks(&self) -> usize {
+        self.known[0][0].len() - 1
+    }
+
+    /// Blocks of known ranks for others that are not empty.
+    pub fn messages(&self) -> u64 {
+        let others = |(index, [to, _]): (usize, &[Box<[usize]>; 2])| {
+            let is_sent = |(rank, ends): &(usize, &[usize])| ends[0] < ends[1] && *rank != self.first + index;
+            to.windows(2).enumerate().filter(is_sent).count() as u64
+        };
+        self.known.iter().enumerate().map(others).sum()
+    }
+
+    /// The largest known block.
+    pub(crate) fn largest(&self) -> usize {
+        self.largest
+    }
+
+    /// Where the block of `rank` to another lies among those to all.
+    pub(crate) fn range_to(&self, rank: usize, to: usize) -> Range<usize> {
+        let [offsets, _] = &self.known[rank - self.first];
+        offsets[to]..offsets[to + 1]
+    }
+
+    /// Where the block of `rank` from another lies among those from all.
+    pub(crate) fn range_from(&self, rank: usize, from: usize) -> Range<usize> {
+        let [_, offsets] = &self.known[rank - self.first];
+        offsets[from]..offsets[from + 1]
+    }
+
+    /// Whether every known rank has as much for each rank as that one has for it.
+    pub(crate) fn are_symmetric(&self) -> bool {
+        self.known.iter().all(|[to, from]| to == from)
+    }
+}
+
+impl Counts {
+    /// Blocks of these sizes.
+    pub fn each(counts: &[usize]) -> Self {
+        Self::Offsets(offsets(counts.iter().copied()).collect())
+    }
+
+    /// A vector of `total` elements cut into `blocks` as even as possible, see [`Span::chunk`].
+    pub fn even(total: usize, blocks: usize) -> Self {
+        if total.is_multiple_of(blocks) {
+            return Self::Equal(total / blocks);
+        }
+        let whole = Span::new(Buffer::Input, total);
+        Self::each(&(0..blocks).map(|i| whole.chunk(i, blocks).len).collect::<Vec<_>>())
+    }
+}
