@@ -47,11 +47,11 @@ def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list
             return [reduce(combine, inputs[:rank]) if rank else nothing for rank in range(ranks)]
         case "scan":
             return [reduce(combine, inputs[: rank + 1]) for rank in range(ranks)]
-        case "gather":
+        case "gather" | "gatherv":
             return at_root(np.concatenate(inputs))
         case "allgather":
             return [np.concatenate(inputs)] * ranks
-        case "scatter":
+        case "scatter" | "scatterv":
             return np.split(inputs[root], ranks)
         case "alltoall" | "alltoallv":
             return [np.concatenate([np.split(array, ranks)[rank] for array in inputs]) for rank in range(ranks)]

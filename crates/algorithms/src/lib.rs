@@ -29,8 +29,10 @@ registry::catalogue! {
     broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     exscan as Exscan: chain, doubling_123, recursive_doubling;
     gather as Gather: binomial, linear;
+    gatherv as Gatherv: linear, linear_synchronized;
     reduce as Reduce: binomial, chain, linear, trinaryx3;
     reduce_scatter as ReduceScatter: pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: chain, recursive_doubling;
     scatter as Scatter: binomial, linear;
+    scatterv as Scatterv: linear, linear_window;
 }

@@ -18,15 +18,17 @@ pub enum Collective {
     Broadcast,
     Exscan,
     Gather,
+    Gatherv,
     Reduce,
     ReduceScatter,
     Scan,
     Scatter,
+    Scatterv,
 }
 
 impl Collective {
     /// All of them, in alphabetical order: that of the registry, of `hocket.h` and of the Python package, too.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Allgather,
         Self::Allreduce,
         Self::Alltoall,
@@ -35,10 +37,12 @@ impl Collective {
         Self::Broadcast,
         Self::Exscan,
         Self::Gather,
+        Self::Gatherv,
         Self::Reduce,
         Self::ReduceScatter,
         Self::Scan,
         Self::Scatter,
+        Self::Scatterv,
     ];
 
     /// The name used on the command line and for folders.
@@ -52,10 +56,12 @@ impl Collective {
             Self::Broadcast => "broadcast",
             Self::Exscan => "exscan",
             Self::Gather => "gather",
+            Self::Gatherv => "gatherv",
             Self::Reduce => "reduce",
             Self::ReduceScatter => "reduce_scatter",
             Self::Scan => "scan",
             Self::Scatter => "scatter",
+            Self::Scatterv => "scatterv",
         }
     }
 
@@ -72,7 +78,7 @@ impl Collective {
 
     /// Whether one rank, the root, has a part of its own.
     pub const fn has_root(self) -> bool {
-        matches!(self, Self::Broadcast | Self::Gather | Self::Reduce | Self::Scatter)
+        matches!(self, Self::Broadcast | Self::Gather | Self::Gatherv | Self::Reduce | Self::Scatter | Self::Scatterv)
     }
 
     /// Whether contributions are combined by an operator.
@@ -80,19 +86,29 @@ impl Collective {
         matches!(self, Self::Allreduce | Self::Exscan | Self::Reduce | Self::ReduceScatter | Self::Scan)
     }
 
+    /// Whether the root receives a block from every rank.
+    pub const fn gathers(self) -> bool {
+        matches!(self, Self::Gather | Self::Gatherv)
+    }
+
+    /// Whether every rank receives a block from the root.
+    pub const fn scatters(self) -> bool {
+        matches!(self, Self::Scatter | Self::Scatterv)
+    }
+
     /// Whether each rank has a block of its own, possibly of its own size.
     pub const fn has_blocks(self) -> bool {
-        matches!(self, Self::Allgather | Self::Gather | Self::ReduceScatter | Self::Scatter)
+        self.gathers() || self.scatters() || matches!(self, Self::Allgather | Self::ReduceScatter)
     }
 
     /// Whether all ranks know the size of a call, so that it may decide which algorithm they run.
     pub const fn size_is_known(self) -> bool {
-        !matches!(self, Self::Alltoallv)
+        !matches!(self, Self::Alltoallv | Self::Gatherv | Self::Scatterv)
     }
 
     /// Whether the message of the MPI call (`--size`) is one block rather than the whole vector.
     pub const fn size_is_one_block(self) -> bool {
-        matches!(self, Self::Allgather | Self::Alltoall | Self::Alltoallv | Self::Gather | Self::Scatter)
+        self.gathers() || self.scatters() || matches!(self, Self::Allgather | Self::Alltoall | Self::Alltoallv)
     }
 }
 
@@ -164,8 +180,8 @@ impl Parameter {
 /// | broadcast | the root's result | n |
 /// | reduce_scatter | all blocks | the own block |
 /// | allgather | the own block | all blocks |
-/// | gather | the own block | all blocks at the root |
-/// | scatter | all blocks at the root | the own block |
+/// | gather, gatherv | the own block | all blocks at the root |
+/// | scatter, scatterv | all blocks at the root | the own block |
 /// | alltoall, alltoallv | a block for each rank | a block from each rank |
 /// | barrier | none | none |
 #[derive(Clone, Debug, PartialEq)]
@@ -233,6 +249,9 @@ impl Call {
                 return Err(Error::new(format!("counts: got {}, expected one per rank ({ranks})", offsets.len() - 1)));
             }
         }
+        if let (Counts::Own(_), true) = (&self.counts, collective.size_is_known()) {
+            return Err(Error::new(format!("counts: {collective} has those of all blocks")));
+        }
         if let Counts::Pairs(pairs) = &self.counts {
             if *collective != Collective::Alltoallv {
                 return Err(Error::new(format!("counts: {collective} has none for pairs of ranks")));
@@ -286,12 +305,14 @@ impl Call {
         }
     }
 
-    /// Elements of block `block`; of the largest block known where pairs of ranks have their own.
+    /// Elements of block `block`, which is the own one where a rank knows no other; of the largest block known where pairs of ranks
+    /// have their own.
     #[inline]
     pub fn count(&self, block: usize) -> usize {
         match &self.counts {
             Counts::Equal(count) => *count,
             Counts::Offsets(offsets) => offsets[block + 1] - offsets[block],
+            Counts::Own(count) => *count,
             Counts::Pairs(pairs) => pairs.largest(),
         }
     }
@@ -299,13 +320,13 @@ impl Call {
     /// First element of block `block` among all blocks.
     ///
     /// # Panics
-    /// Where pairs of ranks have blocks of their own: a defect of the calling program.
+    /// Where pairs of ranks have blocks of their own, or a rank knows no other block: a defect of the calling program.
     #[inline]
     pub fn offset(&self, block: usize) -> usize {
         match &self.counts {
             Counts::Equal(count) => count * block,
             Counts::Offsets(offsets) => offsets[block],
-            Counts::Pairs(_) => panic!("pairs of ranks have blocks of their own"),
+            Counts::Own(_) | Counts::Pairs(_) => panic!("no rank is told where all blocks lie"),
         }
     }
 
@@ -368,12 +389,12 @@ impl Call {
         match self.collective {
             Collective::Barrier => 0,
             Collective::Allreduce | Collective::Exscan | Collective::Scan | Collective::Reduce => self.count(0),
-            Collective::Allgather | Collective::Gather => self.count(rank),
+            Collective::Allgather | Collective::Gather | Collective::Gatherv => self.count(rank),
             Collective::ReduceScatter | Collective::Alltoall => self.total(),
             Collective::Alltoallv => self.range_to(rank, self.ranks - 1).end,
             Collective::Broadcast if rank == self.root => self.count(0),
-            Collective::Scatter if rank == self.root => self.total(),
-            Collective::Broadcast | Collective::Scatter => 0,
+            Collective::Scatter | Collective::Scatterv if rank == self.root => self.total(),
+            Collective::Broadcast | Collective::Scatter | Collective::Scatterv => 0,
         }
     }
 
@@ -385,9 +406,9 @@ impl Call {
             Collective::Allreduce | Collective::Scan | Collective::Broadcast => self.count(0),
             Collective::Exscan if rank > 0 => self.count(0),
             Collective::Reduce if rank == self.root => self.count(0),
-            Collective::Gather if rank == self.root => self.total(),
-            Collective::Exscan | Collective::Reduce | Collective::Gather => 0,
-            Collective::ReduceScatter | Collective::Scatter => self.count(rank),
+            Collective::Gather | Collective::Gatherv if rank == self.root => self.total(),
+            Collective::Exscan | Collective::Reduce | Collective::Gather | Collective::Gatherv => 0,
+            Collective::ReduceScatter | Collective::Scatter | Collective::Scatterv => self.count(rank),
             Collective::Allgather | Collective::Alltoall => self.total(),
             Collective::Alltoallv => self.range_from(rank, self.ranks - 1).end,
         }
@@ -404,10 +425,7 @@ impl Call {
     /// Elements that the result buffer of `rank` must have room for: at least its result, and its input when in place.
     pub fn result_room(&self, rank: usize) -> usize {
         let input = if self.is_in_place(rank) { self.input_len(rank) } else { 0 };
-        match self.collective {
-            Collective::Scatter => self.result_len(rank),
-            _ => self.result_len(rank).max(input),
-        }
+        if self.collective.scatters() { self.result_len(rank) } else { self.result_len(rank).max(input) }
     }
 
     /// The size of the call's message as `--size` and rules count it, in bytes: one block where the MPI call of the
@@ -425,11 +443,13 @@ impl Call {
     #[inline]
     pub fn input_of(&self, rank: usize) -> Span {
         let len = self.input_len(rank);
-        if !self.is_in_place(rank) || self.collective == Collective::Scatter {
+        if !self.is_in_place(rank) || self.collective.scatters() {
             return Span::new(Buffer::Input, len);
         }
         match self.collective {
-            Collective::Allgather | Collective::Gather => self.block(Span::new(Buffer::Result, self.total()), rank),
+            Collective::Allgather | Collective::Gather | Collective::Gatherv => {
+                self.block(Span::new(Buffer::Result, self.total()), rank)
+            }
             _ => Span::new(Buffer::Result, len),
         }
     }
@@ -437,7 +457,7 @@ impl Call {
     /// Where the result of `rank` goes. An in-place scatter leaves the root's block where it is, in the input.
     #[inline]
     pub fn result_of(&self, rank: usize) -> Span {
-        if self.collective == Collective::Scatter && self.is_in_place(rank) {
+        if self.collective.scatters() && self.is_in_place(rank) {
             return self.block(Span::new(Buffer::Input, self.total()), rank);
         }
         Span::new(Buffer::Result, self.result_len(rank))

@@ -12,6 +12,9 @@ pub enum Counts {
     Equal(usize),
     /// Block `i` has its own count; held as the `ranks + 1` offsets at which blocks begin and the last one ends.
     Offsets(Arc<[usize]>),
+    /// The own block has this many, and no other rank's block is known: what MPI tells ranks that are not the root of gatherv or
+    /// scatterv.
+    Own(usize),
     /// The block from each rank to each other has its own count.
     Pairs(Arc<Pairs>),
 }

@@ -31,19 +31,24 @@ pub struct CallC {
 }
 
 impl CallC {
+    /// The root; that of a call that makes no sense is none.
+    pub(crate) fn root(&self) -> usize {
+        usize::try_from(self.root).unwrap_or(usize::MAX)
+    }
+
     /// Writes the call, as `rank` gives it, into one over the same ranks. Nothing is written if there is no such collective, or
     /// root.
     pub(crate) unsafe fn write(&self, call: &mut Call, rank: usize) -> Option<()> {
+        call.collective = *COLLECTIVES.get(usize::try_from(self.collective).ok()?)?;
         // SAFETY: the caller gives one count per rank, if any.
         let list = |counts: *const usize| unsafe { std::slice::from_raw_parts(counts, call.ranks) };
         let counts = (!self.counts.is_null()).then(|| match self.counts_from.is_null() {
             true => Counts::each(list(self.counts)),
             false => Counts::Pairs(Arc::new(Pairs::of_one(rank, list(self.counts), list(self.counts_from)))),
         });
-        let root = usize::try_from(self.root).ok()?;
-        call.collective = *COLLECTIVES.get(usize::try_from(self.collective).ok()?)?;
-        call.root = root;
-        call.counts = counts.unwrap_or(Counts::Equal(self.count));
+        call.root = usize::try_from(self.root).ok()?;
+        let knows_own = call.collective.has_root() && !call.collective.size_is_known() && rank != call.root;
+        call.counts = counts.unwrap_or(if knows_own { Counts::Own(self.count) } else { Counts::Equal(self.count) });
         call.in_place = self.in_place != 0;
         call.commutative = self.commutative != 0;
         call.element_bytes = self.element_bytes;
@@ -58,7 +63,7 @@ pub struct CommunicatorC {
 }
 
 /// The collectives in the order of `hocket_collective`.
-const COLLECTIVES: [Collective; 12] = Collective::ALL;
+const COLLECTIVES: [Collective; 14] = Collective::ALL;
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]

@@ -368,8 +368,12 @@ fn finished(work: &Work, task: &Task, sum: &Operator, logical: usize) {
         Collective::Allreduce => "linear",
         Collective::Barrier => "dissemination",
         Collective::Allgather => "ring",
-        Collective::Alltoall | Collective::Alltoallv | Collective::Broadcast | Collective::Gather => "linear",
-        Collective::Reduce | Collective::Scatter => "linear",
+        Collective::Alltoall
+        | Collective::Alltoallv
+        | Collective::Broadcast
+        | Collective::Gather
+        | Collective::Gatherv => "linear",
+        Collective::Reduce | Collective::Scatter | Collective::Scatterv => "linear",
         Collective::ReduceScatter => "pairwise",
         Collective::Exscan | Collective::Scan => "recursive_doubling",
     };

@@ -30,6 +30,7 @@ broadcast[size=..512KiB]: scatter_doubling_allgather
 broadcast: scatter_ring_allgather
 exscan: doubling_123
 gather: binomial
+gatherv: linear
 reduce: binomial
 reduce: linear
 reduce_scatter[size=..512KiB]: recursive_halving
@@ -37,6 +38,7 @@ reduce_scatter: pairwise
 reduce_scatter: recursive_doubling
 scan: recursive_doubling
 scatter: binomial
+scatterv: linear
 ";
 
 /// A collective call as one rank tells it; the names are those of traces.
@@ -207,12 +209,14 @@ fn collective(function: &str) -> Collective {
         "MPI_Alltoall" => Collective::Alltoall,
         "MPI_Barrier" => Collective::Barrier,
         "MPI_Bcast" => Collective::Broadcast,
-        "MPI_Gather" | "MPI_Gatherv" => Collective::Gather,
+        "MPI_Gather" => Collective::Gather,
+        "MPI_Gatherv" => Collective::Gatherv,
         "MPI_Reduce" => Collective::Reduce,
         "MPI_Reduce_scatter" | "MPI_Reduce_scatter_block" => Collective::ReduceScatter,
         "MPI_Exscan" => Collective::Exscan,
         "MPI_Scan" => Collective::Scan,
-        "MPI_Scatter" | "MPI_Scatterv" => Collective::Scatter,
+        "MPI_Scatter" => Collective::Scatter,
+        "MPI_Scatterv" => Collective::Scatterv,
         _ => Collective::Alltoallv,
     }
 }
@@ -249,13 +253,13 @@ fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
             Collective::Allgather | Collective::Alltoall => {
                 agree(0, place, list(first, Said::received_bytes), list(said, Said::received_bytes))?;
             }
-            Collective::Gather if place != root => {
+            Collective::Gather | Collective::Gatherv if place != root => {
                 agree(root, place, bytes(all[root].received_bytes(place)), bytes(said.sent_bytes(place)))?;
             }
-            Collective::Scatter if place != root => {
+            Collective::Scatter | Collective::Scatterv if place != root => {
                 agree(root, place, bytes(all[root].sent_bytes(place)), bytes(said.received_bytes(place)))?;
             }
-            Collective::Gather | Collective::Scatter => {}
+            collective if collective.gathers() || collective.scatters() => {}
             _ => agree(0, place, list(first, Said::sent_bytes), list(said, Said::sent_bytes))?,
         }
     }
@@ -278,7 +282,7 @@ fn too_large() -> Error {
 fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
     let root = if collective.has_root() { all[0].root } else { 0 };
     let said = all[root];
-    let is_received = matches!(collective, Collective::Allgather | Collective::Alltoall | Collective::Gather);
+    let is_received = collective.gathers() || matches!(collective, Collective::Allgather | Collective::Alltoall);
     let (count, counts, element_bytes) = if is_received {
         (said.recv_count, &said.recv_counts, said.recv_type_bytes)
     } else {

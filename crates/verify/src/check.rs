@@ -39,8 +39,8 @@ fn expected(call: &Call, rank: usize, element: usize) -> Vec<Contribution> {
         Collective::Scan => of_all(rank + 1, element),
         Collective::ReduceScatter => of_all(call.ranks, call.offset(rank) + element),
         Collective::Broadcast => vec![contribution(call.root, element)],
-        Collective::Scatter => vec![contribution(call.root, call.offset(rank) + element)],
-        Collective::Allgather | Collective::Gather => {
+        Collective::Scatter | Collective::Scatterv => vec![contribution(call.root, call.offset(rank) + element)],
+        Collective::Allgather | Collective::Gather | Collective::Gatherv => {
             let block = block_of();
             vec![contribution(block, element - call.offset(block))]
         }

@@ -35,8 +35,8 @@ fn expected(call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> Vec<Vec<u8>
         Collective::Exscan => ranks().map(|r| if r == 0 { Vec::new() } else { fold(operator, &inputs[..r]) }).collect(),
         Collective::Scan => ranks().map(|r| fold(operator, &inputs[..=r])).collect(),
         Collective::Allgather => vec![inputs.concat(); call.ranks],
-        Collective::Gather => at_root(inputs.concat()),
-        Collective::Scatter => ranks().map(|r| block(&inputs[call.root], r)).collect(),
+        Collective::Gather | Collective::Gatherv => at_root(inputs.concat()),
+        Collective::Scatter | Collective::Scatterv => ranks().map(|r| block(&inputs[call.root], r)).collect(),
         Collective::Alltoallv => {
             let sent = |from: usize, to| {
                 let block = call.block_to(call.input_of(from), from, to);

@@ -212,8 +212,8 @@ pub unsafe extern "C" fn hocket_domain_start(
     // SAFETY: as the header asks: a domain, a call and its counts, one per member.
     let (domain, asked) = unsafe { (&mut *domain, &*call) };
     let mut call = Call::new(Collective::Barrier, size as usize, 0);
-    // SAFETY: as above.
-    let written = unsafe { asked.write(&mut call, 0) };
+    // SAFETY: as above. All blocks are alike, so that no rank knows more than the root.
+    let written = unsafe { asked.write(&mut call, asked.root()) };
     let buffers = (input.cast::<u8>().cast_mut(), result.cast());
     let started = match written {
         Some(()) => domain.domain.start(id, call, asked.layout, user, buffers).map_err(|error| error.to_string()),

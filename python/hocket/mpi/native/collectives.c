@@ -168,17 +168,22 @@ static size_t bytes_of(struct view view)
     return view.type == MPI_DATATYPE_NULL ? 0 : view.count * (size_t)size_of(view.type);
 }
 
+/* A rank receives its own blocks in another length than it sends them: it moves them before, and the rest is as in place. */
+static void is_of_another_length(struct call *call, size_t sent, size_t received)
+{
+    call->wrong = "blocks are received in another length than sent";
+    call->code = sent > received ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    call->is_uneven = call->asked.in_place = 1;
+}
+
 /* Describes a collective in which ranks send and receive blocks; `all_input` and `all_result` are 1 if the view holds the
  * blocks of all ranks. If a rank has both views, and their blocks are not equally long, the one of all blocks counts. */
 static void blocks(struct call *call, int ranks, struct view input, int all_input, struct view result, int all_result)
 {
     int has_input = input.type != MPI_DATATYPE_NULL, has_result = result.type != MPI_DATATYPE_NULL;
     call->asked.count = bytes_of(has_result && (all_result || !has_input) ? result : input);
-    if (has_input && has_result && bytes_of(input) != bytes_of(result)) {
-        call->wrong = "blocks are received in another length than sent";
-        call->code = bytes_of(input) > bytes_of(result) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-        call->is_uneven = call->asked.in_place = 1;
-    }
+    if (has_input && has_result && bytes_of(input) != bytes_of(result))
+        is_of_another_length(call, bytes_of(input), bytes_of(result));
     input.count *= all_input ? (size_t)ranks : 1;
     result.count *= all_result ? (size_t)ranks : 1;
     call->input = input;
@@ -250,25 +255,67 @@ static int are_blocks(struct call *call, int ranks, void *address, struct pieces
     return !call->reason;
 }
 
-static void allgatherv(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
-                       struct pieces received)
+/* Describes the block that a rank sends, and those that it receives from all. */
+static void gathered(struct call *call, int ranks, int rank, const void *send, MPI_Count send_count,
+                     MPI_Datatype send_type, void *recv, struct pieces received)
 {
-    int rank, ranks;
     size_t *bytes = shim_counts(call);
-    call->asked.in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, 0, &rank, &ranks) || !bytes ||
-        !are_blocks(call, ranks, recv, received, bytes, &call->result_pieces, &call->result) ||
+    if (!bytes || !are_blocks(call, ranks, recv, received, bytes, &call->result_pieces, &call->result) ||
         !(call->asked.in_place || is_buffer(call, send, send_count, send_type)))
         return;
     call->asked.counts = bytes;
     if (call->asked.in_place)
         return;
     call->input = (struct view){(void *)send, (size_t)send_count, send_type};
-    if (bytes_of(call->input) != bytes[rank]) {
-        call->wrong = "blocks are received in another length than sent";
-        call->code = bytes_of(call->input) > bytes[rank] ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-        call->is_uneven = call->asked.in_place = 1;
-    }
+    if (bytes_of(call->input) != bytes[rank])
+        is_of_another_length(call, bytes_of(call->input), bytes[rank]);
+}
+
+static void allgatherv(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+                       struct pieces received)
+{
+    int rank, ranks;
+    call->asked.in_place = send == MPI_IN_PLACE;
+    if (has_root(call, 0, &rank, &ranks))
+        gathered(call, ranks, rank, send, send_count, send_type, recv, received);
+}
+
+static void gatherv(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+                    struct pieces received, int root)
+{
+    int rank, ranks;
+    size_t *bytes = shim_counts(call);
+    call->asked.in_place = send == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) || !bytes)
+        return;
+    if (call->asked.in_place && rank != root)
+        call->reason = "in place where there is no result";
+    else if (rank == root)
+        gathered(call, ranks, rank, send, send_count, send_type, recv, received);
+    else if (is_buffer(call, send, send_count, send_type))
+        call->input = (struct view){(void *)send, (size_t)send_count, send_type};
+    call->asked.count = bytes_of(call->input);
+}
+
+static void scatterv(struct call *call, const void *send, struct pieces sent, void *recv, MPI_Count recv_count,
+                     MPI_Datatype recv_type, int root)
+{
+    int rank, ranks;
+    size_t *bytes = shim_counts(call);
+    call->asked.in_place = recv == MPI_IN_PLACE;
+    if (!has_root(call, root, &rank, &ranks) || !bytes)
+        return;
+    if (call->asked.in_place && rank != root)
+        call->reason = "in place where there is no input";
+    else if (call->asked.in_place || is_buffer(call, recv, recv_count, recv_type))
+        call->result = call->asked.in_place ? no_view : (struct view){recv, (size_t)recv_count, recv_type};
+    call->asked.count = bytes_of(call->result);
+    if (call->reason || rank != root ||
+        !are_blocks(call, ranks, (void *)send, sent, bytes, &call->input_pieces, &call->input))
+        return;
+    call->asked.counts = bytes;
+    if (!call->asked.in_place && bytes_of(call->result) != bytes[rank])
+        is_of_another_length(call, bytes[rank], bytes_of(call->result));
 }
 
 static void alltoallv(struct call *call, const void *send, struct pieces sent, void *recv, struct pieces received)
@@ -287,9 +334,8 @@ static void alltoallv(struct call *call, const void *send, struct pieces sent, v
         memcpy(to, from, sizeof *from * (size_t)ranks);
     } else if (are_blocks(call, ranks, (void *)send, sent, to, &call->input_pieces, &call->input) &&
                to[rank] != from[rank]) {
-        call->wrong = "blocks are received in another length than sent";
-        call->code = to[rank] > from[rank] ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-        call->is_uneven = 1;
+        is_of_another_length(call, to[rank], from[rank]);
+        call->asked.in_place = 0;
         call->input.count -= to[rank];
         call->result.count -= from[rank];
         to[rank] = from[rank] = 0;
@@ -405,6 +451,12 @@ static int wait_for(int code, MPI_Request *request)
     COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, ALLGATHERV_PARAMETERS, ALLGATHERV_ARGUMENTS,           \
                allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                \
                           (struct pieces){recvcounts, places, ARE_LARGE, recvtype, NULL}))                             \
+    COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, GATHERV_PARAMETERS, GATHERV_ARGUMENTS,                         \
+               gatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                   \
+                       (struct pieces){recvcounts, places, ARE_LARGE, recvtype, NULL}, root))                          \
+    COLLECTIVE(Scatterv, scatterv, large, HOCKET_SCATTERV, SCATTERV_PARAMETERS, SCATTERV_ARGUMENTS,                    \
+               scatterv(&call, sendbuf, (struct pieces){sendcounts, places, ARE_LARGE, sendtype, NULL}, recvbuf,       \
+                        recvcount, recvtype, root))                                                                    \
     COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, ALLTOALLV_PARAMETERS, ALLTOALLV_ARGUMENTS,               \
                alltoallv(&call, sendbuf, (struct pieces){sendcounts, places, ARE_LARGE, sendtypes, NULL}, recvbuf,     \
                          (struct pieces){recvcounts, recvplaces, ARE_LARGE, recvtypes, NULL}))                         \
@@ -419,8 +471,6 @@ static int wait_for(int code, MPI_Request *request)
     COLLECTIVE(name, initial, large, HOCKET_ANY, shape##_PARAMETERS, shape##_ARGUMENTS,                                \
                call.reason = "no algorithms for it")
 #define ALL_LEFT(large)                                                                                                \
-    LEFT(Gatherv, gatherv, large, GATHERV)                                                                             \
-    LEFT(Scatterv, scatterv, large, SCATTERV)                                                                          \
     LEFT(Neighbor_allgather, neighbor_allgather, large, BLOCKS)                                                        \
     LEFT(Neighbor_allgatherv, neighbor_allgatherv, large, ALLGATHERV)                                                  \
     LEFT(Neighbor_alltoall, neighbor_alltoall, large, BLOCKS)                                                          \

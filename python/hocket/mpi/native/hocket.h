@@ -36,10 +36,12 @@ typedef enum hocket_collective {
     HOCKET_BROADCAST,
     HOCKET_EXSCAN,
     HOCKET_GATHER,
+    HOCKET_GATHERV,
     HOCKET_REDUCE,
     HOCKET_REDUCE_SCATTER,
     HOCKET_SCAN,
-    HOCKET_SCATTER
+    HOCKET_SCATTER,
+    HOCKET_SCATTERV
 } hocket_collective;
 
 /* A message that has ended: the slot under which it was started and, of a receive, the sender and the number of elements
@@ -77,8 +79,9 @@ typedef struct hocket_layout {
 
 /* A call. Every rank gives the same values, except `in_place`, which is 1 if this rank's input lies in its result, as with
  * MPI_IN_PLACE. `count` is that of MPI: elements of a block (allgather, alltoall, gather, scatter, reduce_scatter) or of
- * the vector; `counts`, if not NULL, holds one count for the block of each rank. In alltoallv every rank gives those of its own blocks: `counts`
- * to each rank, `counts_from` from each. */
+ * the vector; `counts`, if not NULL, holds one count for the block of each rank. In alltoallv every rank gives those of its
+ * own blocks: `counts` to each rank, `counts_from` from each. In gatherv and scatterv only the root has `counts`, and the
+ * others have the `count` of their own block. */
 typedef struct hocket_call {
     int32_t collective;
     /* 1 if the call returns before it is complete: such calls have rules of their own. */

@@ -158,7 +158,7 @@ static void one_call(void)
 {
     static const int counts[] = {0, 1, 2, 3, 7, 16, 33, 100, 257, MOST_COUNT};
     static unsigned char folded[SIZE];
-    int which = (int)draw(15), number = (int)draw(7), starts = draw(4) == 0, in_place = (int)draw(2), by_two = (int)draw(2);
+    int which = (int)draw(17), number = (int)draw(7), starts = draw(4) == 0, in_place = (int)draw(2), by_two = (int)draw(2);
     const kind *k = &kinds[number];
     int count = counts[draw(10)], most = (SIZE - 2 * START) / k->extent / ranks, root = (int)draw((unsigned)ranks);
     count = count < most ? count : most;
@@ -254,6 +254,28 @@ static void one_call(void)
         for (int i = 0; i < ranks; i++)
             move(k, e + places[i] * k->extent, in_place ? received(of_rank[i]) + places[i] * k->extent : sent(of_rank[i]), each[i]);
         return compare("allgatherv", count, number, 0, in_place, starts);
+    }
+    case 14:
+    case 15: {
+        exchange x;
+        int each[MOST_RANKS], places[MOST_RANKS];
+        draw_exchange(&x, count, most, by_two, 0);
+        for (int i = 0; i < ranks; i++) {
+            each[i] = x.counts[root][i];
+            places[i] = place(&x, root, i, 0);
+        }
+        int own = each[rank] / (by_two ? 2 : 1);
+        if (which == 15) {
+            CALL(Scatterv, scatterv, is_root ? s : NULL, each, places, type, in_place && is_root ? MPI_IN_PLACE : r, own, other, root);
+            if (!in_place || !is_root)
+                move(k, e, sent(of_rank[root]) + places[rank] * k->extent, each[rank]);
+            return compare("scatterv", count, number, root, in_place, starts);
+        }
+        CALL(Gatherv, gatherv, in_place && is_root ? MPI_IN_PLACE : s, own, other, is_root ? r : NULL, each, places, type, root);
+        for (int i = 0; i < ranks && is_root; i++)
+            if (i != root || !in_place)
+                move(k, e + places[i] * k->extent, sent(of_rank[i]), each[i]);
+        return compare("gatherv", count, number, root, in_place, starts);
     }
     case 12:
     case 13: {

@@ -237,7 +237,7 @@ static void move_own_blocks(struct operation *operation)
     struct call *call = operation->call;
     int rank = operation->comm->rank, ranks = operation->comm->ranks;
     int is_alltoall = call->asked.collective == HOCKET_ALLTOALL;
-    int is_scatter = call->asked.collective == HOCKET_SCATTER;
+    int is_scatter = call->asked.collective == HOCKET_SCATTER || call->asked.collective == HOCKET_SCATTERV;
     int has_blocks = is_alltoall || call->asked.collective == HOCKET_ALLTOALLV;
     for (int i = is_alltoall ? 0 : rank; i < (is_alltoall ? ranks : rank + 1); i++) {
         struct view from =
