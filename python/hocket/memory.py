@@ -156,7 +156,7 @@ def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: in
     contribution = inputs[root] if root < len(inputs) else None
     if contribution is None:
         raise Error(f"inputs: got nothing from rank {root}, expected its contribution")
-    blocks = len(inputs) if collective in ("alltoall", "scatter") else 1
+    blocks = len(inputs) if collective.removesuffix("v") in ("alltoall", "scatter") else 1
     if contribution.nbytes % (blocks * contribution.itemsize):
         raise Error(f"inputs: got {contribution.size} elements, expected one block for each of {blocks} ranks")
     return 0 if collective == "barrier" else contribution.nbytes // blocks
@@ -167,7 +167,7 @@ def _contributions(collective: str, inputs: Sequence[NDArray[Any] | None], root:
 
 
 def _contributes(collective: str, rank: int, root: int) -> bool:
-    if collective in ("broadcast", "scatter"):
+    if collective.removesuffix("v") in ("broadcast", "scatter"):
         return rank == root
     return collective != "barrier"
 

@@ -354,6 +354,8 @@ class Multicast:
         from mpi4py import MPI
 
         name = find_collective(name)
+        if name.endswith("v"):
+            raise Error(f"{name}: blocks of members are alike, expected {name.removesuffix('v')}")
         arrays = [array for array in (given, result) if array is not None]
         kinds = {array.dtype for array in arrays}
         if len(kinds) > 1 or any(not array.flags.c_contiguous for array in arrays):

@@ -15,10 +15,10 @@ use hocket_core::{Call, Counts, Rank};
 use crate::About;
 use crate::pattern::input_apart_from_result;
 
-pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(P-1)*(alpha + n*beta)", "messages")
+pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(P-1)*(alpha + n*beta)", "blocks")
     .exact_when(has_equal_blocks)
     .on_ports(|c| if has_equal_blocks(c) { 1 } else { c.ranks - 1 })
-    .completing(messages);
+    .completing(blocks);
 
 /// Whether all blocks are equally long, and not empty.
 pub fn has_equal_blocks(c: &Call) -> bool {
@@ -26,13 +26,13 @@ pub fn has_equal_blocks(c: &Call) -> bool {
 }
 
 /// The number of blocks for others that are not empty.
-pub fn messages(c: &Call) -> Vec<(&'static str, u64)> {
-    let messages = match &c.counts {
+pub fn blocks(c: &Call) -> Vec<(&'static str, u64)> {
+    let blocks = match &c.counts {
         Counts::Pairs(pairs) => pairs.messages(),
         _ if has_equal_blocks(c) => (c.ranks * (c.ranks - 1)) as u64,
         _ => 0,
     };
-    vec![("messages", messages)]
+    vec![("blocks", blocks)]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

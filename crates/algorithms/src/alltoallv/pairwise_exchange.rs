@@ -13,12 +13,12 @@
 
 use hocket_core::{Call, Rank};
 
-use super::linear::{has_equal_blocks, messages};
+use super::linear::{blocks, has_equal_blocks};
 use crate::About;
 use crate::pattern::input_apart_from_result;
 
 pub const ABOUT: About =
-    About::new("(P-1)*(alpha + n*beta)", "messages").exact_when(has_equal_blocks).completing(messages);
+    About::new("(P-1)*(alpha + n*beta)", "blocks").exact_when(has_equal_blocks).completing(blocks);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

@@ -52,6 +52,13 @@ static int is(const char *name)
     return strcmp(collective, name) == 0;
 }
 
+/* A collective, or its form with blocks of different sizes, which are alike here. */
+static int is_or_v(const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(collective, name, length) == 0 && strcmp(collective + length, is(name) ? "" : "v") == 0;
+}
+
 static int is_reduction(void)
 {
     return is("allreduce") || is("reduce") || is("scan") || is("exscan") || is("reduce_scatter");
@@ -80,6 +87,10 @@ static void call(void)
         MPI_Alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, MPI_COMM_WORLD);
     else if (is("alltoallv"))
         MPI_Alltoallv(input, counts, places, MPI_BYTE, result, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+    else if (is("gatherv"))
+        MPI_Gatherv(input, count, MPI_BYTE, result, counts, places, MPI_BYTE, root, MPI_COMM_WORLD);
+    else if (is("scatterv"))
+        MPI_Scatterv(input, counts, places, MPI_BYTE, result, count, MPI_BYTE, root, MPI_COMM_WORLD);
     else if (is("gather"))
         MPI_Gather(input, count, MPI_BYTE, result, count, MPI_BYTE, root, MPI_COMM_WORLD);
     else if (is("scatter"))
@@ -150,12 +161,12 @@ static int is_right(void)
         right = are_sums(own * (size_t)rank, own, ranks - 1);
     else if (is("broadcast") && rank != root)
         right = is_block(0, root, 0);
-    else if (is("scatter"))
+    else if (is_or_v("scatter"))
         right = is_block(0, root, bytes * (size_t)rank);
     for (int from = 0; from < ranks; from++) {
-        if (is("allgather") || (is("gather") && rank == root))
+        if (is("allgather") || (is_or_v("gather") && rank == root))
             right = right && is_block((size_t)from, from, 0);
-        else if (is("alltoall") || is("alltoallv"))
+        else if (is_or_v("alltoall"))
             right = right && is_block((size_t)from, from, bytes * (size_t)rank);
     }
     int all;
@@ -176,7 +187,7 @@ static void set_rule(const char *rule)
 /* Writes what the input has: a program that calls a collective has just made its data, and no other processor holds it. */
 static void write_input(void)
 {
-    size_t used = is("alltoall") || is("alltoallv") || is("scatter") ? bytes * (size_t)ranks : bytes;
+    size_t used = is_or_v("alltoall") || is_or_v("scatter") ? bytes * (size_t)ranks : bytes;
     volatile char *bytes_of_lines = input;
     for (size_t i = 0; i < used; i += LINE_BYTES)
         bytes_of_lines[i] = bytes_of_lines[i];
