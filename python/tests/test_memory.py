@@ -17,7 +17,7 @@ MATRIX = 4  # numbers in one
 
 
 def inputs_of(collective: str, ranks: int, count: int, dtype: str) -> list[NDArray[Any]]:
-    blocks = ranks if collective in ("alltoall", "scatter") else 1
+    blocks = ranks if collective.removesuffix("v") in ("alltoall", "scatter") else 1
     random = np.random.default_rng(ranks * 1000 + count)
     return [random.integers(0, 100, count * blocks).astype(dtype) for _ in range(ranks)]
 

@@ -275,15 +275,21 @@ NAMES = {
     "allgather": "MPI_Allgather",
     "allreduce": "MPI_Allreduce",
     "alltoall": "MPI_Alltoall",
+    "alltoallv": "MPI_Alltoallv",
     "barrier": "MPI_Barrier",
     "broadcast": "MPI_Bcast",
     "gather": "MPI_Gather",
+    "gatherv": "MPI_Gatherv",
     "reduce": "MPI_Reduce",
     "reduce_scatter": "MPI_Reduce_scatter_block",
     "exscan": "MPI_Exscan",
     "scan": "MPI_Scan",
     "scatter": "MPI_Scatter",
+    "scatterv": "MPI_Scatterv",
 }
+
+
+ROOTED = ("broadcast", "gather", "gatherv", "reduce", "scatter", "scatterv")
 
 
 def one_collective(collective: str, ranks: int, count: int, root: int = 0, commutative: bool = True) -> Trace:
@@ -291,15 +297,19 @@ def one_collective(collective: str, ranks: int, count: int, root: int = 0, commu
     program = Program(ranks)
     sent, received = {"count": count, **DOUBLES}, {"recv_count": count, "recv_type": "MPI_DOUBLE", "recv_type_bytes": 8}
     arguments: dict[str, Any] = {"comm": 0}
+    if collective in ("alltoallv", "scatterv"):
+        sent = {"counts": [count] * ranks, **DOUBLES}
+    if collective in ("alltoallv", "gatherv"):
+        received = {**received, "recv_counts": [count] * ranks}
     if collective in ("allgather", "alltoall"):
         arguments |= received
     elif collective != "barrier":
         arguments |= sent
     if collective in ("allreduce", "exscan", "reduce", "reduce_scatter", "scan"):
         arguments |= {"op": "user", "commutative": commutative}
-    if collective in ("broadcast", "gather", "reduce", "scatter"):
+    if collective in ROOTED:
         arguments["root"] = root
-    if collective in ("gather", "scatter"):
+    if collective in ("alltoallv", "gather", "gatherv", "scatter", "scatterv"):
         arguments |= received
     for rank in range(ranks):
         program.call(rank, NAMES[collective], 0, **arguments)
@@ -318,8 +328,7 @@ def test_a_replayed_collective_takes_as_long_as_a_simulated_one(algorithm: hocke
     machine = Machine.parse(f'name = "any"\n{NETWORKS[network]}\n[node]\nreduce_bandwidth = "3 GB/s"\n')
     for ranks, root in ((1, 0), (4, 3), (6, 1), (8, 0)):
         collective = algorithm.collective
-        has_root = collective in ("broadcast", "gather", "reduce", "scatter")
-        root = root if has_root else 0
+        root = root if collective in ROOTED else 0
         total = 8 * 13 * (ranks if collective == "reduce_scatter" else 1)
         size_bytes = 0 if collective == "barrier" else total
         call = hocket.Call(ranks=ranks, size_bytes=size_bytes, element_bytes=8, root=root)

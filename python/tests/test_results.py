@@ -61,7 +61,7 @@ def test_a_simulation_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -
     machine = hocket.Machine.parse(CIRCUITS)
     found = told(monkeypatch, "simulate", lambda: hocket.simulate("alltoall/linear", CALL, machine=machine))
     assert found.keys() == names(hocket.Trace)
-    assert found["simulation"].keys() | {"time_s"} == names(Simulation)
+    assert found["simulation"].keys() | {"time_s", "marks"} == names(Simulation)
     assert found["simulation"]["links"].keys() == names(Links)
     assert found["simulation"]["circuits"].keys() == names(Circuits)
     found = told(monkeypatch, "simulate", lambda: hocket.trace("alltoall/linear", CALL, machine=machine))
@@ -73,7 +73,7 @@ def test_a_simulation_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -
 def test_a_schedule_tells_what_a_call_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = hocket.record("allreduce/ring", CALL)
     found = told(monkeypatch, "simulate_schedule", lambda: hocket.simulate_schedule(schedule))
-    assert found["simulation"].keys() | {"time_s"} == names(Simulation)
+    assert found["simulation"].keys() | {"time_s", "marks"} == names(Simulation)
 
 
 def test_a_replay_is_made_of_what_is_told_and_of_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
