@@ -147,6 +147,7 @@ def test_types_without_data_operators_attributes_and_two_groups(mpi: Mpi, ranks:
 
 def test_what_is_wrong_on_one_rank_keeps_none_waiting(mpi: Mpi) -> None:
     lines = [*TAKE_ALL, "gather: linear", "scatter: binomial", "scan: recursive_doubling"]
+    lines += ["alltoallv: pairwise_exchange", "gatherv: linear", "scatterv: linear"]
     ran = mpi.run(3, [mpi.compiled("wrong.c")], [*lines, *(f"i{line}" for line in lines)], None)
     cut, one, broadcast = "done truncated done", "done buffer done", "done other other"
     reduce = one
@@ -154,6 +155,7 @@ def test_what_is_wrong_on_one_rank_keeps_none_waiting(mpi: Mpi) -> None:
         one, reduce, broadcast = "done done done", "done argument done", "done done done"
     expected = {
         **dict.fromkeys(("allgather", "alltoall", "gather", "scatter", "long broadcast"), cut),
+        **dict.fromkeys(("allgatherv", "alltoallv", "gatherv", "scatterv"), cut),
         "roomy gather": "done done done",
         "allreduce": "done buffer done",
         "reduce": reduce,

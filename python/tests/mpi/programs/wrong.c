@@ -21,6 +21,7 @@ static int waited(int code, MPI_Request *request)
 static int called(const char *what, MPI_Comm comm)
 {
     static int few[16], many[16];
+    static const int ones[] = {1, 1, 1}, twos[] = {2, 2, 2}, places[] = {0, 2, 4};
     int is_one = rank == 1, counts[] = {2, 2, 2};
     MPI_Request request;
     if (strcmp(what, "allgather") == 0)
@@ -31,6 +32,14 @@ static int called(const char *what, MPI_Comm comm)
         return CALL(Gather, gather, few, 2, MPI_INT, many, is_one ? 1 : 2, MPI_INT, 1, comm);
     if (strcmp(what, "scatter") == 0)
         return CALL(Scatter, scatter, many, 2, MPI_INT, few, is_one ? 1 : 2, MPI_INT, 1, comm);
+    if (strcmp(what, "allgatherv") == 0)
+        return CALL(Allgatherv, allgatherv, few, 2, MPI_INT, many, is_one ? ones : twos, places, MPI_INT, comm);
+    if (strcmp(what, "alltoallv") == 0)
+        return CALL(Alltoallv, alltoallv, few, twos, places, MPI_INT, many, is_one ? ones : twos, places, MPI_INT, comm);
+    if (strcmp(what, "gatherv") == 0)
+        return CALL(Gatherv, gatherv, few, 2, MPI_INT, many, is_one ? ones : twos, places, MPI_INT, 1, comm);
+    if (strcmp(what, "scatterv") == 0)
+        return CALL(Scatterv, scatterv, many, twos, places, MPI_INT, few, is_one ? 1 : 2, MPI_INT, 1, comm);
     if (strcmp(what, "roomy gather") == 0)
         return CALL(Gather, gather, few, 1, MPI_INT, many, 2, MPI_INT, 1, comm);
     if (strcmp(what, "allreduce") == 0)
@@ -81,7 +90,8 @@ static void tell(const char *what, MPI_Comm comm)
 
 int main(int argc, char **argv)
 {
-    static const char *const cases[] = {"allgather", "alltoall", "gather", "scatter", "roomy gather", "allreduce", "reduce", "scan",
+    static const char *const cases[] = {"allgather", "alltoall", "gather", "scatter", "allgatherv", "alltoallv", "gatherv",
+                                        "scatterv", "roomy gather", "allreduce", "reduce", "scan",
                                         "reduce_scatter", "short broadcast", "long broadcast"};
     MPI_Comm comm;
     MPI_Init(&argc, &argv);
