@@ -7,7 +7,6 @@
 /* Descriptions */
 
 static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
-static const struct pieces no_pieces = {NULL, NULL, 0, MPI_DATATYPE_NULL, NULL};
 
 /* Field by field, which takes less time than to clear the whole. */
 static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective,
@@ -18,7 +17,7 @@ static void begin(struct call *call, const char *function, MPI_Comm comm, hocket
     call->asked = (hocket_call){.collective = collective, .is_nonblocking = is_nonblocking};
     call->op = MPI_OP_NULL;
     call->input = call->result = no_view;
-    call->input_pieces = call->result_pieces = no_pieces;
+    call->input_pieces.counts = call->result_pieces.counts = NULL;
     call->is_uneven = call->is_refused = 0;
     call->reason = call->wrong = NULL;
     call->code = MPI_SUCCESS;

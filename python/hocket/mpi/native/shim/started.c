@@ -9,7 +9,7 @@
 
 struct started {
     struct operation operation;
-    /* The call, with types of its own, and the caller's types. */
+    /* The call, with types of its own. */
     struct call call;
     MPI_Request request;
     /* The error that the call ended with: stored when it has ended, and read first by the thread that MPI tells of that. */
@@ -95,8 +95,10 @@ static MPI_Datatype held(MPI_Datatype type)
 
 static void hold_pieces(struct pieces *pieces, int ranks)
 {
+    if (!pieces->counts)
+        return;
     pieces->type = held(pieces->type);
-    if (!pieces->counts || !pieces->types)
+    if (!pieces->types)
         return;
     MPI_Datatype *types = shim_room(sizeof *types * (size_t)ranks);
     for (int i = 0; i < ranks; i++)
@@ -123,11 +125,12 @@ static void release(MPI_Datatype held)
 
 static void release_pieces(const struct pieces *pieces, int ranks)
 {
+    if (!pieces->counts)
+        return;
     release(pieces->type);
-    for (int i = 0; pieces->counts && pieces->types && i < ranks; i++)
+    for (int i = 0; pieces->types && i < ranks; i++)
         release(pieces->types[i]);
-    if (pieces->counts)
-        free((void *)pieces->types);
+    free((void *)pieces->types);
 }
 
 static void release_types(const struct started *started)
