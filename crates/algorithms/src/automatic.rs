@@ -32,6 +32,8 @@ pub struct Surroundings {
     pub messages: Result<Messages>,
     /// How often and for how long messages are held up; none if they never are.
     pub noise: Result<Option<Noise>>,
+    /// How often and for how long processors are held up, as far as that is known; none if they never are.
+    pub held: Option<Noise>,
     /// Links and processors; none if the machine has no links.
     pub links: Option<Links>,
 }
@@ -45,7 +47,7 @@ pub struct Messages {
     pub overhead_s: f64,
 }
 
-/// Noise whose events come at random.
+/// Noise whose events come at random, or at a random phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Mean time from the start of one event to that of the next, in seconds.
@@ -73,6 +75,7 @@ impl Surroundings {
         Self {
             messages: Err(unknown()),
             noise: Err(unknown()),
+            held: None,
             links: Some(Links { latency_s: 1e-6, link_bytes_per_s: 10e9, reduce_bytes_per_s: 10e9 }),
         }
     }

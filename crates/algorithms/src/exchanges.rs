@@ -10,7 +10,7 @@ use hocket_core::{Call, Result, later_s};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-use crate::automatic::{Automatic, Decide, Surroundings};
+use crate::automatic::{Automatic, Decide, Noise, Surroundings};
 use crate::redundancy::EXCHANGES;
 
 /// The T of the least expected time on a machine with Poisson noise; 0 without noise.
@@ -18,12 +18,12 @@ pub const AUTOMATIC: Automatic = Automatic { parameter: EXCHANGES.name, on };
 
 /// Exchanges of ranks in all trials together, about: a tenth of a second.
 const MOST_UPDATES: usize = 1 << 25;
-const LEAST_TRIALS: usize = 16;
+const LEAST_TRIALS: usize = 64;
 const MOST_TRIALS: usize = 100_000;
 
 fn on(surroundings: &Surroundings) -> Result<Decide> {
     let Some(noise) = surroundings.noise.clone()? else { return Ok(Arc::new(|_| 0)) };
-    let messages = surroundings.messages.clone()?;
+    let (messages, held) = (surroundings.messages.clone()?, surroundings.held);
     let known = Mutex::new(HashMap::new());
     Ok(Arc::new(move |call: &Call| {
         let steps = call.ranks.ilog2();
@@ -32,8 +32,8 @@ fn on(surroundings: &Surroundings) -> Result<Decide> {
             steps,
             transfer_s,
             overhead_s: messages.overhead_s,
-            duration_s: noise.duration_s,
-            hit: -(-transfer_s / noise.interval_s).exp_m1(),
+            late: Hit::new(noise, transfer_s),
+            held: held.map_or(Hit::NEVER, |noise| Hit::new(noise, messages.overhead_s)),
         };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         *known.entry((steps, transfer_s.to_bits())).or_insert_with(|| exchanges.best())
@@ -48,10 +48,28 @@ struct Exchanges {
     transfer_s: f64,
     /// o: how long it occupies its sender.
     overhead_s: f64,
-    /// d: how long an event of noise takes.
+    /// What an event does to a transfer.
+    late: Hit,
+    /// What an event does to a processor that sends.
+    held: Hit,
+}
+
+/// A hit by an event of noise.
+#[derive(Clone, Copy)]
+struct Hit {
+    /// Its probability.
+    probability: f64,
+    /// d: how long it takes.
     duration_s: f64,
-    /// p: the probability that an event hits a transfer.
-    hit: f64,
+}
+
+impl Hit {
+    const NEVER: Self = Self { probability: 0.0, duration_s: 0.0 };
+
+    /// Of something that takes so long.
+    fn new(noise: Noise, time_s: f64) -> Self {
+        Self { probability: -(-time_s / noise.interval_s).exp_m1(), duration_s: noise.duration_s }
+    }
 }
 
 impl Exchanges {
@@ -63,7 +81,7 @@ impl Exchanges {
         let updates = (2 * self.steps as usize) << self.steps;
         let trials = (MOST_UPDATES / updates.max(1)).clamp(LEAST_TRIALS, MOST_TRIALS);
         let mut sums_s = vec![0.0; self.steps as usize + 1];
-        let mut ranks = Ranks { times_s: vec![0.0; 1 << self.steps], next_s: vec![0.0; 1 << self.steps] };
+        let mut ranks = Ranks { times_s: vec![0.0; 1 << self.steps], before_s: vec![0.0; 1 << self.steps] };
         for trial in 0..trials {
             self.add_trial(trial as u64, &mut ranks, &mut sums_s);
         }
@@ -73,20 +91,18 @@ impl Exchanges {
 
     /// Adds to each sum the time with so many redundant exchanges.
     fn add_trial(&self, trial: u64, ranks: &mut Ranks, sums_s: &mut [f64]) {
-        let mut hits = Hits { random: ChaCha8Rng::seed_from_u64(trial), missed_ln: libm::log1p(-self.hit) };
-        let [plain_s, late_s] = [self.transfer_s, self.transfer_s + self.duration_s];
+        let random = ChaCha8Rng::seed_from_u64(trial);
+        let mut late = Hits::new(random.clone(), 0, self.late);
+        let mut held = Hits::new(random, 1, self.held);
+        let transfers_s = [self.transfer_s, self.transfer_s + self.late.duration_s];
         ranks.times_s.fill(0.0);
         for step in 0..self.steps {
-            let own = |own_s: f64, other_s: f64, transfer_s: f64| later_s(own_s, other_s) + transfer_s;
-            ranks.meet(step, &mut hits, [plain_s, late_s], own);
+            ranks.meet(step, &mut late, transfers_s, later_s);
         }
         sums_s[0] += ranks.latest_s();
         for (exchange, sum_s) in (0..).zip(&mut sums_s[1..]) {
-            let copy = |own_s: f64, other_s: f64, transfer_s: f64| {
-                let (sent_s, copied_s) = (own_s + self.overhead_s, other_s + transfer_s);
-                if copied_s < sent_s { copied_s } else { sent_s }
-            };
-            ranks.meet(exchange, &mut hits, [plain_s, late_s], copy);
+            ranks.meet(exchange, &mut late, transfers_s, |_, other_s| other_s);
+            ranks.send(&mut held, [self.overhead_s, self.held.duration_s]);
             *sum_s += ranks.latest_s();
         }
     }
@@ -95,27 +111,38 @@ impl Exchanges {
 /// The times of all ranks.
 struct Ranks {
     times_s: Vec<f64>,
-    /// Room for the times after an exchange.
-    next_s: Vec<f64>,
+    /// Those before the latest exchange.
+    before_s: Vec<f64>,
 }
 
 impl Ranks {
     /// Each rank meets the rank whose number differs in this bit, after transfers of these lengths: without a hit, and with
-    /// one. `after` gives a rank's time after its own, that of the other rank, and the length of the transfer.
-    fn meet(&mut self, bit: u32, hits: &mut Hits, transfers_s: [f64; 2], after: impl Fn(f64, f64, f64) -> f64) {
-        let Self { times_s, next_s } = self;
+    /// one. `begin` gives the begin of the transfer, after the rank's own time and that of the other rank.
+    fn meet(&mut self, bit: u32, hits: &mut Hits, transfers_s: [f64; 2], begin: impl Fn(f64, f64) -> f64) {
+        std::mem::swap(&mut self.times_s, &mut self.before_s);
+        let Self { times_s, before_s } = self;
         let [plain_s, late_s] = transfers_s;
         let half = 1 << bit;
-        for (now, next) in times_s.chunks_exact(2 * half).zip(next_s.chunks_exact_mut(2 * half)) {
-            let (lower, upper) = now.split_at(half);
-            let (next_lower, next_upper) = next.split_at_mut(half);
+        for (before, after) in before_s.chunks_exact(2 * half).zip(times_s.chunks_exact_mut(2 * half)) {
+            let (lower, upper) = before.split_at(half);
+            let (after_lower, after_upper) = after.split_at_mut(half);
             for rank in 0..half {
-                next_lower[rank] = after(lower[rank], upper[rank], plain_s);
-                next_upper[rank] = after(upper[rank], lower[rank], plain_s);
+                after_lower[rank] = begin(lower[rank], upper[rank]) + plain_s;
+                after_upper[rank] = begin(upper[rank], lower[rank]) + plain_s;
             }
         }
-        hits.each(times_s.len(), |rank| next_s[rank] = after(times_s[rank], times_s[rank ^ half], late_s));
-        std::mem::swap(times_s, next_s);
+        hits.each(times_s.len(), |rank| times_s[rank] = begin(before_s[rank], before_s[rank ^ half]) + late_s);
+    }
+
+    /// Each rank goes on with its own result where that comes before the copy that it met: when it has sent it, which takes so
+    /// long, and longer with a hit.
+    fn send(&mut self, hits: &mut Hits, [overhead_s, held_s]: [f64; 2]) {
+        let Self { times_s, before_s } = self;
+        hits.each(times_s.len(), |rank| before_s[rank] += held_s);
+        for (time_s, own_s) in times_s.iter_mut().zip(before_s) {
+            let sent_s = *own_s + overhead_s;
+            *time_s = if *time_s < sent_s { *time_s } else { sent_s };
+        }
     }
 
     fn latest_s(&self) -> f64 {
@@ -123,18 +150,24 @@ impl Ranks {
     }
 }
 
-/// Which transfers noise hits.
+/// What noise hits, of transfers or of sends.
 struct Hits {
     random: ChaCha8Rng,
-    /// The logarithm of the probability that a transfer is not hit.
+    /// The logarithm of the probability that one is not hit.
     missed_ln: f64,
 }
 
 impl Hits {
-    /// Calls `hit` with those of so many transfers that are hit. The gaps between them are geometrically distributed.
-    fn each(&mut self, transfers: usize, mut hit: impl FnMut(usize)) {
+    /// With the random numbers of a stream.
+    fn new(mut random: ChaCha8Rng, stream: u64, hit: Hit) -> Self {
+        random.set_stream(stream);
+        Self { random, missed_ln: libm::log1p(-hit.probability) }
+    }
+
+    /// Calls `hit` with those of so many that are hit. The gaps between them are geometrically distributed.
+    fn each(&mut self, count: usize, mut hit: impl FnMut(usize)) {
         let mut next = self.gap();
-        while next < transfers {
+        while next < count {
             hit(next);
             next = next.saturating_add(1).saturating_add(self.gap());
         }

@@ -12,7 +12,12 @@ use hocket_simulate::{NetworkModel, Platform};
 /// # Errors
 /// A bandwidth or a time in the machine file that is none.
 pub fn surroundings(machine: &Machine, platform: &Platform) -> Result<Surroundings> {
-    Ok(Surroundings { messages: messages(machine, platform), noise: noise(platform), links: links(machine)? })
+    Ok(Surroundings {
+        messages: messages(machine, platform),
+        noise: noise(platform),
+        held: held(platform),
+        links: links(machine)?,
+    })
 }
 
 fn messages(machine: &Machine, platform: &Platform) -> Result<Messages> {
@@ -46,6 +51,18 @@ fn noise(platform: &Platform) -> Result<Option<Noise>> {
             let (name, model) = (&platform.name, other.name());
             Err(Error::new(format!("machine {name} has network noise of model {model}, expected poisson")))
         }
+    }
+}
+
+fn held(platform: &Platform) -> Option<Noise> {
+    match &platform.noise.os {
+        Some(NoiseModel::Poisson(poisson)) => {
+            Some(Noise { interval_s: poisson.interval_s, duration_s: poisson.duration_s })
+        }
+        Some(NoiseModel::Periodic(periodic)) => {
+            Some(Noise { interval_s: periodic.period_s, duration_s: periodic.duration_s })
+        }
+        _ => None,
     }
 }
 
