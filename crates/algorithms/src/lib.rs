@@ -9,6 +9,7 @@ pub mod exchanges;
 pub mod multicast;
 pub mod pattern;
 pub mod pipeline;
+pub mod radix;
 pub mod redundancy;
 mod registry;
 pub mod rounds;
@@ -22,13 +23,13 @@ pub use registry::{CATALOGUE, Entry, complete, demand, find};
 
 registry::catalogue! {
     allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
-    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
+    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
-    gather as Gather: binomial, linear;
-    reduce as Reduce: binomial, chain, linear, trinaryx3;
+    broadcast as Broadcast: binomial, chain, double_tree, k_nomial, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
+    gather as Gather: binomial, k_nomial, linear;
+    reduce as Reduce: binomial, chain, k_nomial, linear, trinaryx3;
     reduce_scatter as ReduceScatter: pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: recursive_doubling;
-    scatter as Scatter: binomial, linear;
+    scatter as Scatter: binomial, k_nomial, linear;
 }
