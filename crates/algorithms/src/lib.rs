@@ -22,10 +22,10 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find};
 
 registry::catalogue! {
-    allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
+    allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
-    barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
+    barrier as Barrier: dissemination, k_dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binomial, chain, double_tree, k_nomial, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     gather as Gather: binomial, k_nomial, linear;
     reduce as Reduce: binomial, chain, k_nomial, linear, trinaryx3;

@@ -103,7 +103,11 @@ impl BinomialTree {
 
     /// The parent or the child at a distance of 2^level, if there is one.
     pub fn peer(&self, level: u32) -> Option<usize> {
-        if level < self.height { self.children_at(level).next() } else { self.parent().filter(|_| level == self.height) }
+        if level < self.height {
+            self.children_at(level).next()
+        } else {
+            self.parent().filter(|_| level == self.height)
+        }
     }
 
     /// The children and the parent, each with its level, the nearest first.

@@ -20,9 +20,19 @@ pub fn powers(c: &Call) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(1_usize), move |power| power.checked_mul(radix)).take_while(move |power| *power < ranks)
 }
 
-/// The most others that a rank of such an algorithm has to do with at a time: one for each digit that is not 0.
-pub fn digits_but_0(c: &Call) -> usize {
-    (radix_of(c) - 1).min(c.ranks - 1)
+/// The most others that a rank has to do with at a time, where there is one for each value of a digit but 0.
+pub fn most_others(c: &Call) -> usize {
+    others(c, 1)
+}
+
+/// So many at the distances j `power` < P, for j = 1 .. k-1.
+fn others(c: &Call, power: usize) -> usize {
+    ((c.ranks - 1) / power).min(radix_of(c) - 1)
+}
+
+/// The distances of a round, with so many ranks or blocks between one and the next.
+pub fn distances(c: &Call, power: usize) -> impl Iterator<Item = usize> + Clone {
+    (1..=others(c, power)).map(move |j| j * power)
 }
 
 /// The k-nomial tree of a call, as this rank sees it.
@@ -30,13 +40,12 @@ pub fn k_nomial(r: &Rank<'_>, c: &Call) -> KnomialTree {
     KnomialTree::new(r.rank(), c.root, r.size(), radix_of(c))
 }
 
-/// What the formulas of k-nomial trees are made of: `rounds`, the `vectors` that the root combines, and the `blocks` of the largest
-/// messages of all rounds together.
-pub fn k_nomial_counts(c: &Call) -> Vec<(&'static str, u64)> {
-    let children = |power: usize| ((c.ranks - 1) / power).min(radix_of(c) - 1);
+/// What formulas are made of where there is a round for each digit: `rounds`, the `others` that a rank, or the root, has to do with in
+/// all rounds, and the `blocks` of the largest messages of all rounds.
+pub fn counts_by_digits(c: &Call) -> Vec<(&'static str, u64)> {
     let values = [
         ("rounds", powers(c).count()),
-        ("vectors", powers(c).map(children).sum()),
+        ("others", powers(c).map(|power| others(c, power)).sum()),
         ("blocks", powers(c).map(|power| power.min(c.ranks - power)).sum()),
     ];
     values.map(|(name, value)| (name, value as u64)).into()
@@ -149,7 +158,7 @@ mod tests {
     fn every_radix_from_the_number_of_ranks_on_is_one_step() {
         for radix in [7, 8, 1 << 40, u64::MAX] {
             assert_eq!(powers(&call(7, radix)).collect::<Vec<_>>(), [1]);
-            assert_eq!((digits_but_0(&call(7, radix)), Multiplying::of(&call(7, radix)).most_others()), (6, 6));
+            assert_eq!((most_others(&call(7, radix)), Multiplying::of(&call(7, radix)).most_others()), (6, 6));
         }
         assert_eq!(powers(&call(28, 3)).collect::<Vec<_>>(), [1, 3, 9, 27]);
         assert_eq!(powers(&call(27, 3)).collect::<Vec<_>>(), [1, 3, 9]);

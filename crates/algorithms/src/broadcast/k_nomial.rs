@@ -13,15 +13,16 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
-use crate::radix::{digits_but_0, k_nomial, k_nomial_counts, radix};
+use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
 
-const RADIX: Parameter = radix(4, "holders after a round for each before it: a rank sends to radix - 1 others at a time");
+const RADIX: Parameter =
+    radix(4, "holders after a round for each before it: a rank sends to radix - 1 others at a time");
 
 pub const ABOUT: About = About::new("rounds*ceil(ports/k)*(alpha + n*beta)", "P-1")
     .exact_when(|_| true)
-    .on_ports(digits_but_0)
+    .on_ports(most_others)
     .with_parameters(&[RADIX])
-    .completing(k_nomial_counts);
+    .completing(counts_by_digits);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (tree, result) = (k_nomial(r, c), c.result(r));

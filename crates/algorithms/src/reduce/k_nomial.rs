@@ -14,16 +14,16 @@ use hocket_core::{Call, Parameter, Rank, Side};
 
 use crate::About;
 use crate::about::needs_root_0_or_commutative;
-use crate::radix::{digits_but_0, k_nomial, k_nomial_counts, radix};
+use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
 
 const RADIX: Parameter = radix(4, "partial results that become one in a round: a rank receives radix - 1 at a time");
 
-pub const ABOUT: About = About::new("rounds*ceil(ports/k)*(alpha + n*beta) + vectors*n*gamma", "P-1")
+pub const ABOUT: About = About::new("rounds*ceil(ports/k)*(alpha + n*beta) + others*n*gamma", "P-1")
     .exact_when(|_| true)
-    .on_ports(digits_but_0)
+    .on_ports(most_others)
     .refusing(needs_root_0_or_commutative)
     .with_parameters(&[RADIX])
-    .completing(k_nomial_counts);
+    .completing(counts_by_digits);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (tree, input) = (k_nomial(r, c), c.input(r));

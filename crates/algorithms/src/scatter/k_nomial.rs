@@ -15,14 +15,15 @@ use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
 use crate::pattern::Rotation;
-use crate::radix::{digits_but_0, k_nomial, k_nomial_counts, radix};
+use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
 
-const RADIX: Parameter = radix(4, "subtrees that one is cut into in a round: a rank sends to radix - 1 others at a time");
+const RADIX: Parameter =
+    radix(4, "subtrees that one is cut into in a round: a rank sends to radix - 1 others at a time");
 
 pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta)", "P-1")
-    .on_ports(digits_but_0)
+    .on_ports(most_others)
     .with_parameters(&[RADIX])
-    .completing(k_nomial_counts);
+    .completing(counts_by_digits);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
