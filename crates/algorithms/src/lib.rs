@@ -22,7 +22,7 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find};
 
 registry::catalogue! {
-    allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
+    allgather as Allgather: bruck, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
     allreduce as Allreduce: linear, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     barrier as Barrier: dissemination, k_dissemination, recursive_doubling, redundant_butterfly;
