@@ -9,6 +9,7 @@ pub mod exchanges;
 pub mod multicast;
 pub mod pattern;
 pub mod pipeline;
+pub mod radix;
 pub mod redundancy;
 mod registry;
 pub mod rounds;
@@ -21,18 +22,18 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find};
 
 registry::catalogue! {
-    allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
-    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
+    allgather as Allgather: bruck, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
+    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     alltoallv as Alltoallv: linear, pairwise_exchange;
-    barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
+    barrier as Barrier: dissemination, k_dissemination, recursive_doubling, redundant_butterfly;
+    broadcast as Broadcast: binomial, chain, double_tree, k_nomial, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     exscan as Exscan: chain, doubling_123, recursive_doubling;
-    gather as Gather: binomial, linear;
+    gather as Gather: binomial, k_nomial, linear;
     gatherv as Gatherv: linear, linear_synchronized;
-    reduce as Reduce: binomial, chain, linear, trinaryx3;
+    reduce as Reduce: binomial, chain, k_nomial, linear, trinaryx3;
     reduce_scatter as ReduceScatter: pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: chain, recursive_doubling;
-    scatter as Scatter: binomial, linear;
+    scatter as Scatter: binomial, k_nomial, linear;
     scatterv as Scatterv: linear, linear_window;
 }

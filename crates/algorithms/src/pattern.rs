@@ -1,31 +1,40 @@
 //! Index arithmetic that several algorithms share.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use hocket_core::{Call, Rank, Span, Tag};
 
 use crate::about::SEGMENT;
 
-/// A binomial tree over the ranks, rooted at `root`; drawn for 8 ranks and root 0.
+/// A k-nomial tree over the ranks, rooted at `root`; drawn for radix k = 3, 9 ranks and root 0.
 ///
 /// ```text
-///            0                 relative rank v = (rank - root) mod P
-///    ┌───────┼───┐             parent of v: v without its lowest set bit
-///    4       2   1             children of v: v + 2^k for every 2^k below v's lowest set bit (any 2^k for the root)
-///  ┌─┴─┐     3                 the subtree of v is the range v .. v + lowest set bit of v, cut off at P
-///  6   5
-///  7
+///            0                 relative rank v = (rank - root) mod P, in digits to the base k
+///    ┌────┬──┴─┬──┐            height of v: how many of its last digits are 0 (all for the root); its reach is k^height
+///    6    3    2  1            parent of v: v without its last digit that is not 0
+///  ┌─┴┐ ┌─┴┐                   children of v at a level below its height: v + j k^level for j = 1 .. k-1
+///  8  7 5  4                   the subtree of v is the range v .. v + reach, cut off at P
 /// ```
-pub struct BinomialTree {
+pub struct KnomialTree {
     relative: usize,
     root: usize,
     ranks: usize,
+    radix: usize,
+    height: u32,
+    reach: usize,
 }
 
-impl BinomialTree {
-    /// The tree as `rank` sees it.
-    pub fn new(rank: usize, root: usize, ranks: usize) -> Self {
-        Self { relative: (rank + ranks - root) % ranks, root, ranks }
+impl KnomialTree {
+    /// The tree as `rank` sees it. All radices from P on make the same tree.
+    pub fn new(rank: usize, root: usize, ranks: usize, radix: usize) -> Self {
+        let relative = (rank + ranks - root) % ranks;
+        let radix = radix.min(ranks.max(2));
+        let (mut height, mut reach) = (0, 1);
+        while reach < ranks && relative.is_multiple_of(reach * radix) {
+            height += 1;
+            reach *= radix;
+        }
+        Self { relative, root, ranks, radix, height, reach }
     }
 
     /// This rank, counted from the root.
@@ -38,15 +47,53 @@ impl BinomialTree {
         (relative + self.root) % self.ranks
     }
 
-    /// The parent; none for the root.
-    pub fn parent(&self) -> Option<usize> {
-        (self.relative > 0).then(|| self.rank_at(self.relative & (self.relative - 1)))
+    /// Number of levels at which this rank can have children.
+    pub fn height(&self) -> u32 {
+        self.height
     }
 
-    /// The children, with the largest subtree last.
+    /// The parent; none for the root.
+    pub fn parent(&self) -> Option<usize> {
+        (self.relative > 0).then(|| self.rank_at(self.relative - self.relative % (self.reach * self.radix)))
+    }
+
+    /// The children at a level below the height, the nearest first.
+    pub fn children_at(&self, level: u32) -> impl DoubleEndedIterator<Item = usize> {
+        let distance = self.radix.pow(level);
+        let room = (self.ranks - 1 - self.relative) / distance;
+        (1..self.radix.min(room + 1)).map(move |j| self.rank_at(self.relative + j * distance))
+    }
+
+    /// The children, with the largest subtrees last.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = usize> {
-        let bits = self.reach().trailing_zeros();
-        (0..bits).map(|k| self.relative + (1 << k)).filter(|v| *v < self.ranks).map(|v| self.rank_at(v))
+        (0..self.height).flat_map(|level| self.children_at(level))
+    }
+
+    /// The subtree of `rank`, which is this rank or below it, as distances from this rank.
+    pub fn subtree(&self, rank: usize) -> Range<usize> {
+        let tree = Self::new(rank, self.root, self.ranks, self.radix);
+        let end = (tree.relative + tree.reach).min(self.ranks);
+        tree.relative - self.relative..end - self.relative
+    }
+}
+
+/// A binomial tree over the ranks, rooted at `root`: the k-nomial tree of radix 2, in which a rank has to do with at most one
+/// other at each level; drawn for 8 ranks and root 0.
+///
+/// ```text
+///            0
+///    ┌───────┼───┐             parent of v: v without its lowest set bit
+///    4       2   1             children of v: v + 2^level for every 2^level below v's lowest set bit
+///  ┌─┴─┐     3
+///  6   5
+///  7
+/// ```
+pub struct BinomialTree(KnomialTree);
+
+impl BinomialTree {
+    /// The tree as `rank` sees it.
+    pub fn new(rank: usize, root: usize, ranks: usize) -> Self {
+        Self(KnomialTree::new(rank, root, ranks, 2))
     }
 
     /// Number of levels: 2^levels is the first power of two that is no less than P.
@@ -56,30 +103,24 @@ impl BinomialTree {
 
     /// The parent or the child at a distance of 2^level, if there is one.
     pub fn peer(&self, level: u32) -> Option<usize> {
-        let distance = 1 << level;
-        if distance == self.reach() {
-            return self.parent();
+        if level < self.height {
+            self.children_at(level).next()
+        } else {
+            self.parent().filter(|_| level == self.height)
         }
-        let child = self.relative + distance;
-        (distance < self.reach() && child < self.ranks).then(|| self.rank_at(child))
     }
 
     /// The children and the parent, each with its level, the nearest first.
     pub fn peers(&self) -> impl DoubleEndedIterator<Item = (u32, usize)> {
-        let levels = (self.reach().trailing_zeros() + 1).min(self.levels());
-        (0..levels).filter_map(|level| Some((level, self.peer(level)?)))
+        (0..=self.height).filter_map(|level| Some((level, self.peer(level)?)))
     }
+}
 
-    /// The subtree of `rank`, which is this rank or below it, as distances from this rank.
-    pub fn subtree(&self, rank: usize) -> Range<usize> {
-        let tree = Self::new(rank, self.root, self.ranks);
-        let end = (tree.relative + tree.reach()).min(self.ranks);
-        tree.relative - self.relative..end - self.relative
-    }
+impl Deref for BinomialTree {
+    type Target = KnomialTree;
 
-    /// Room for the subtree if P were a power of two: the lowest set bit, or all ranks for the root.
-    fn reach(&self) -> usize {
-        if self.relative == 0 { self.ranks.next_power_of_two() } else { 1 << self.relative.trailing_zeros() }
+    fn deref(&self) -> &KnomialTree {
+        &self.0
     }
 }
 
@@ -121,8 +162,8 @@ impl Star {
     }
 }
 
-/// Ranks folded onto a power of two Q <= P of virtual ranks, for algorithms that flip bits: of the first 2 (P - Q)
-/// ranks each even one sits out, and its odd neighbour speaks for both; drawn for 6 ranks.
+/// Ranks folded onto Q <= P <= 2 Q virtual ranks, a power of two for algorithms that flip bits: of the first 2 (P - Q)
+/// ranks each even one sits out, and its odd neighbour speaks for both; drawn for 6 ranks and Q = 4.
 ///
 /// ```text
 /// ranks         0 ─▶ 1   2 ─▶ 3   4   5
@@ -134,9 +175,13 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// The fold of `ranks` ranks.
+    /// The fold of `ranks` ranks onto the largest power of two.
     pub fn new(ranks: usize) -> Self {
-        let active = 1 << ranks.ilog2();
+        Self::onto(1 << ranks.ilog2(), ranks)
+    }
+
+    /// The fold of `ranks` ranks onto `active` ones.
+    pub fn onto(active: usize, ranks: usize) -> Self {
         Self { active, pairs: ranks - active }
     }
 
@@ -466,24 +511,42 @@ pub async fn input_apart_from_result(r: &Rank<'_>, c: &Call) -> Span {
 #[cfg(test)]
 mod tests {
     use hocket_core::{Buffer, Collective, Counts};
+    use proptest::prelude::*;
 
     use super::*;
 
-    #[test]
-    fn binomial_tree_children_have_their_parent_and_share_its_subtree() {
-        for ranks in 1..40 {
-            for (root, rank) in (0..ranks).flat_map(|root| (0..ranks).map(move |rank| (root, rank))) {
-                let tree = BinomialTree::new(rank, root, ranks);
-                let mut next = 1;
-                for child in tree.children() {
-                    assert_eq!(BinomialTree::new(child, root, ranks).parent(), Some(rank));
-                    assert_eq!(tree.subtree(child).start, next);
-                    assert_eq!((rank + next) % ranks, child);
-                    next = tree.subtree(child).end;
-                }
-                assert_eq!(tree.subtree(rank), 0..next);
-                assert!(rank != root || next == ranks);
+    proptest! {
+        #[test]
+        fn children_have_their_parent_and_share_its_subtree(
+            (ranks, root, rank) in (1_usize..300).prop_flat_map(|ranks| (Just(ranks), 0..ranks, 0..ranks)),
+            radix in 2_usize..20,
+        ) {
+            let tree = KnomialTree::new(rank, root, ranks, radix);
+            let mut next = 1;
+            for child in tree.children() {
+                prop_assert_eq!(KnomialTree::new(child, root, ranks, radix).parent(), Some(rank));
+                prop_assert_eq!(tree.subtree(child).start, next);
+                prop_assert_eq!((rank + next) % ranks, child);
+                next = tree.subtree(child).end;
             }
+            prop_assert_eq!(tree.subtree(rank), 0..next);
+            prop_assert!(rank != root || next == ranks);
+        }
+
+        #[test]
+        fn peers_in_a_binomial_tree_meet_at_the_same_level(
+            (ranks, root, rank) in (1_usize..300).prop_flat_map(|ranks| (Just(ranks), 0..ranks, 0..ranks)),
+        ) {
+            let tree = BinomialTree::new(rank, root, ranks);
+            for level in 0..tree.levels() {
+                if let Some(peer) = tree.peer(level) {
+                    let distance = tree.relative().abs_diff(BinomialTree::new(peer, root, ranks).relative());
+                    prop_assert_eq!(distance, 1 << level);
+                    prop_assert_eq!(BinomialTree::new(peer, root, ranks).peer(level), Some(rank));
+                }
+            }
+            let met: Vec<_> = tree.children().chain(tree.parent()).collect();
+            prop_assert_eq!(tree.peers().map(|(_, peer)| peer).collect::<Vec<_>>(), met);
         }
     }
 

@@ -1,35 +1,48 @@
-//! Bruck: each rank keeps the blocks in the order that begins with its own, and doubles their number in each round.
+//! Bruck: each rank keeps the blocks in the order that begins with its own, and multiplies their number by the radix k in each round.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
-//! in multiport message-passing systems", IEEE TPDS 8 (1997).
+//! in multiport message-passing systems", IEEE TPDS 8 (1997), section 4, for k-1 ports.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) rounds of 1, 2, 4, .. blocks, the last one of as many as are missing.
+//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of 1, k, k^2, .. blocks, the last ones of at most as many as are
+//! missing.
 //!
 //! ```text
 //! rank 1 of 5 has    1              receives from    2: block 2
 //!                    1 2                             3: blocks 3 4
 //!                    1 2 3 4                         0: block 0
 //!                    1 2 3 4 0      and puts them in order
+//!
+//! with radix 3       1              receives from    2: block 2      3: block 3
+//!                    1 2 3                           4: blocks 4 0
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
 use crate::pattern::Rotation;
+use crate::radix::{counts_by_digits, distances, most_others, powers, radix};
 
-pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))");
+const RADIX: Parameter =
+    radix(2, "blocks after a round for each before it: a rank receives from radix - 1 others at a time");
+
+pub const ABOUT: About = About::new("(2*ceil(ports/k)-1)*(rounds*alpha + blocks*n*beta)", "P*others")
+    .on_ports(most_others)
+    .with_parameters(&[RADIX])
+    .completing(counts_by_digits);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
     let rotation = Rotation::new(c, rank);
     let rotated = r.scratch(c.total());
     r.copy(c.input(r), rotation.part(rotated, 0..1)).await;
-    let mut here = 1;
-    while here < size {
-        let more = here.min(size - here);
-        let (to, from) = ((rank + size - here) % size, (rank + here) % size);
-        r.sendrecv(to, rotation.part(rotated, 0..more), from, rotation.part(rotated, here..here + more)).await;
-        here += more;
+    for here in powers(c) {
+        let exchange = |distance: usize| {
+            let more = here.min(size - distance);
+            let (to, from) = ((rank + size - distance) % size, (rank + distance) % size);
+            let arriving = rotation.part(rotated, distance..distance + more);
+            r.sendrecv(to, rotation.part(rotated, 0..more), from, arriving)
+        };
+        r.join_all(distances(c, here).map(exchange)).await;
     }
     for (ordered, rotated) in rotation.pieces(c.result(r), rotated) {
         r.copy(rotated, ordered).await;

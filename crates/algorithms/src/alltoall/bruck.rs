@@ -1,24 +1,36 @@
-//! Bruck: in round k all blocks whose way to go has bit k set travel 2^k ranks to the right, in one message.
+//! Bruck: in the step of a digit and a value all blocks whose way to go has that digit travel so far to the right, in one message.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
-//! in multiport message-passing systems", IEEE TPDS 8 (1997).
+//! in multiport message-passing systems", IEEE TPDS 8 (1997), section 3: digits to the base of the radix r, for one port.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) rounds of P/2 blocks; of at most P/2 when P is not a power of two.
+//! Counts: ceil(logr P) phases, one for each digit, of up to r-1 steps of about P/r blocks each; with radix 2, ceil(log2 P) steps
+//! of P/2 blocks, or of at most P/2 when P is not a power of two.
 //!
 //! ```text
-//! the block from rank 1 to rank 6 of 8 has 5 = 101 (binary) to go:    1 ──bit 0──▶ 2 ──bit 2──▶ 6
+//! the block from rank 1 to rank 6 of 8 has 5 ranks to go: 101 to base 2, 12 to base 3
+//! radix 2    1 ──bit 0──▶ 2 ──bit 2──▶ 6
+//! radix 3    1 ──last digit 2──▶ 3 ──first digit 1──▶ 6
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Parameter, Rank};
 
+use crate::radix::{distances, powers, radix, radix_of};
 use crate::{About, Steps};
 
-pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + P/2*n*beta)", "P*ceil(log2(P))")
-    .exact_when(|c| c.ranks.is_power_of_two())
+const RADIX: Parameter =
+    radix(2, "base of the digits: a greater one makes more steps, and lets a block travel in fewer of them");
+
+pub const ABOUT: About = About::new("steps*alpha + blocks*n*beta", "P*steps")
+    .exact_when(|_| true)
+    .with_parameters(&[RADIX])
+    .completing(|c| {
+        let blocks: usize = steps(c).map(|step| step.blocks(c)).sum();
+        vec![("steps", steps(c).count() as u64), ("blocks", blocks as u64)]
+    })
     .paced(Steps {
-        count: |c| c.ranks.next_power_of_two().ilog2() as usize,
-        destination: |c, step, rank| (rank + (1 << step)) % c.ranks,
-        elements: |c, step| moving(c, 1 << step).count() * c.count(0),
+        count: |c| steps(c).count(),
+        destination: |c, step, rank| (rank + nth(c, step).distance) % c.ranks,
+        elements: |c, step| nth(c, step).blocks(c) * c.count(0),
     });
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
@@ -28,28 +40,49 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for way in 0..size {
         r.copy(c.block(input, (rank + way) % size), c.block(travelling, way)).await;
     }
-    let mut step = 0;
-    while 1 << step < size {
-        let distance = 1 << step;
-        let moving: Vec<_> = moving(c, distance).collect();
+    for (number, step) in steps(c).enumerate() {
+        let moving: Vec<_> = step.moving(c).collect();
         for (i, way) in moving.iter().enumerate() {
             r.copy(c.block(travelling, *way), c.block(outgoing, i)).await;
         }
-        let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
+        let (to, from) = ((rank + step.distance) % size, (rank + size - step.distance) % size);
         let packed = |span| c.blocks(span, 0, moving.len());
-        let send = r.send_with(to, packed(outgoing), Steps::options(c, step));
+        let send = r.send_with(to, packed(outgoing), Steps::options(c, number));
         r.join(send, r.recv(from, packed(arrived))).await;
         for (i, way) in moving.iter().enumerate() {
             r.copy(c.block(arrived, i), c.block(travelling, *way)).await;
         }
-        step += 1;
     }
     for way in 0..size {
         r.copy(c.block(travelling, way), c.block(result, (rank + size - way) % size)).await;
     }
 }
 
-/// Ways to go that have a bit set.
-fn moving(c: &Call, bit: usize) -> impl Iterator<Item = usize> {
-    (0..c.ranks).filter(move |way| way & bit != 0)
+/// A step: how far blocks travel, and of that number the digit that is not 0, as a power of the radix.
+#[derive(Clone, Copy)]
+struct Step {
+    distance: usize,
+    power: usize,
+}
+
+impl Step {
+    /// Ways to go that have that digit.
+    fn moving(self, c: &Call) -> impl Iterator<Item = usize> {
+        let digit = move |way| way / self.power % radix_of(c);
+        (0..c.ranks).filter(move |way| digit(*way) == self.distance / self.power)
+    }
+
+    /// How many there are: a run of `power` in each full turn of the digit, and what there is of it in the last turn.
+    fn blocks(self, c: &Call) -> usize {
+        let turn = self.power.saturating_mul(radix_of(c));
+        c.ranks / turn * self.power + (c.ranks % turn).saturating_sub(self.distance).min(self.power)
+    }
+}
+
+fn steps(c: &Call) -> impl Iterator<Item = Step> {
+    powers(c).flat_map(|power| distances(c, power).map(move |distance| Step { distance, power }))
+}
+
+fn nth(c: &Call, step: usize) -> Step {
+    steps(c).nth(step).expect("a step of the call")
 }

@@ -1,0 +1,62 @@
+//! Recursive multiplying: in each step groups of k ranks exchange all they have, all with all, so each has k times as many blocks.
+//!
+//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! the exascale era", IEEE CLUSTER 2023. The last step joins as many groups m <= k as there are ranks for; of the ranks beyond
+//! Q = m k^i, of which there are fewer than Q, each leaves its block to a neighbour first, and gets all blocks from it at the end.
+//! Needs: nothing.
+//! Counts: a step for each factor f of Q, of f-1 messages at a time, of as many blocks as a rank has; when P is not Q, a message of
+//! one block before, and one of all blocks after them.
+//!
+//! ```text
+//! P = 6, radix 3    0 ◀─▶ 1 ◀─▶ 2 ◀─▶ 0   3 ◀─▶ 4 ◀─▶ 5 ◀─▶ 3     step 0: groups of 3, one block
+//!                   0 ◀─▶ 3   1 ◀─▶ 4   2 ◀─▶ 5                   step 1: groups of 2, three blocks
+//! ```
+
+use hocket_core::{Call, Parameter, Rank};
+
+use crate::About;
+use crate::pattern::group_start;
+use crate::radix::{Multiplying, radix};
+
+const RADIX: Parameter = radix(4, "ranks of a group, which exchange what they have all at a time");
+
+pub const ABOUT: About = About::new(
+    "(2*ceil(ports/k)-1)*(steps*alpha + blocks*n*beta) + folds*(2*alpha + (P+1)*n*beta)",
+    "active*others + 2*(P-active)",
+)
+.on_ports(|c| Multiplying::of(c).most_others())
+.with_parameters(&[RADIX])
+.completing(counts);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (rank, result, Multiplying { fold, steps }) = (r.rank(), c.result(r), Multiplying::of(c));
+    r.copy(c.input(r), c.block(result, rank)).await;
+    if fold.sits_out(rank) {
+        r.send(rank + 1, c.block(result, rank)).await;
+        r.recv(rank + 1, result).await;
+        return;
+    }
+    if fold.speaks_for_two(rank) {
+        r.recv(rank - 1, c.block(result, rank - 1)).await;
+    }
+    let me = fold.virtual_rank(rank);
+    for groups in steps {
+        let held = |virtual_rank| {
+            let first = group_start(virtual_rank, groups.distance);
+            let (start, end) = (fold.first_rank(first), fold.first_rank(first + groups.distance));
+            c.blocks(result, start, end - start)
+        };
+        let exchange = |other| r.sendrecv(fold.rank_of(other), held(me), fold.rank_of(other), held(other));
+        r.join_all(groups.others(me).map(|(_, other)| exchange(other))).await;
+    }
+    if fold.speaks_for_two(rank) {
+        r.send(rank - 1, result).await;
+    }
+}
+
+/// What is counted without data, and the `blocks` of the largest messages of all steps, those of virtual rank 0.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let multiplying = Multiplying::of(c);
+    let blocks: usize = multiplying.steps.iter().map(|groups| multiplying.fold.first_rank(groups.distance)).sum();
+    multiplying.counts().into_iter().chain([("blocks", blocks as u64)]).collect()
+}

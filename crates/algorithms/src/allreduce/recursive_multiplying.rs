@@ -1,0 +1,57 @@
+//! Recursive multiplying: in each step groups of k ranks exchange their whole vectors, all with all, so k times as many are combined.
+//!
+//! Source: A. Ruefenacht, M. Bull, S. Booth, "Generalisation of recursive doubling for AllReduce: now with simulation", Parallel
+//! Computing 69 (2017). The last step joins as many groups m <= k as there are ranks for; the ranks beyond Q = m k^i, of which there are
+//! fewer than Q, fold, as in recursive_doubling, which this is for radix k = 2.
+//! Needs: nothing; operands are combined in rank order, and all ranks combine in the same order.
+//! Counts: a step for each factor f of Q, of f-1 messages of n bytes at a time, and two more messages on the critical path when P is not Q.
+//!
+//! ```text
+//! P = 6, radix 3    0 ◀─▶ 1 ◀─▶ 2 ◀─▶ 0   3 ◀─▶ 4 ◀─▶ 5 ◀─▶ 3     step 0: groups of 3
+//!                   0 ◀─▶ 3   1 ◀─▶ 4   2 ◀─▶ 5                   step 1: groups of 2
+//! ```
+
+use hocket_core::{Call, Parameter, Rank, Side, Span};
+
+use crate::About;
+use crate::radix::{Multiplying, radix};
+
+const RADIX: Parameter = radix(4, "ranks of a group, which exchange their vectors all at a time");
+
+pub const ABOUT: About = About::new(
+    "steps*(2*ceil(ports/k)-1)*(alpha + n*beta) + others*n*gamma + folds*(2*alpha + 2*n*beta + n*gamma)",
+    "active*others + 2*(P-active)",
+)
+.exact_when(|_| true)
+.on_ports(|c| Multiplying::of(c).most_others())
+.with_parameters(&[RADIX])
+.completing(|c| Multiplying::of(c).counts());
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (vector, Multiplying { fold, steps }) = (c.result(r), Multiplying::of(c));
+    let most = steps.iter().map(|groups| groups.size).max().unwrap_or(1);
+    let arrived: Vec<_> = (0..most).map(|_| r.scratch(vector.len)).collect();
+    r.copy(c.input(r), vector).await;
+    let Some(me) = fold.enter(r, vector, arrived[0]).await else { return };
+    for groups in steps {
+        let others = groups.others(me).map(|(position, other)| (position, fold.rank_of(other)));
+        let sends = r.join_all(others.clone().map(|(_, peer)| r.send(peer, vector)));
+        let receives = r.join_all(others.map(|(position, peer)| r.recv(peer, arrived[position])));
+        r.join(sends, receives).await;
+        combine_in_order(r, &arrived[..groups.size], groups.position(me), vector).await;
+    }
+    fold.leave(r, vector).await;
+}
+
+/// Combines the vectors of a group into that of this rank, from the first to the last at each of its members.
+async fn combine_in_order(r: &Rank<'_>, arrived: &[Span], own: usize, vector: Span) {
+    if own > 0 {
+        for next in &arrived[1..own] {
+            r.combine(*next, arrived[0], Side::Right).await;
+        }
+        r.combine(arrived[0], vector, Side::Left).await;
+    }
+    for next in &arrived[own + 1..] {
+        r.combine(*next, vector, Side::Right).await;
+    }
+}

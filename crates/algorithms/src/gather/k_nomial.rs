@@ -1,0 +1,44 @@
+//! k-nomial tree: every rank collects the blocks of its subtree, from up to k-1 children at a time, and sends them to its parent.
+//!
+//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! the exascale era", IEEE CLUSTER 2023. Radix 2 is the binomial tree.
+//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
+//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of 1, k, k^2, .. blocks, the last ones of at most as many as
+//! there are beyond the first k^i; P-1 messages.
+//!
+//! ```text
+//! P = 9, radix 3    round 1    1, 2 ─▶ 0               4, 5 ─▶ 3     7, 8 ─▶ 6
+//!                   round 2    3 ──b3 b4 b5──▶ 0       6 ──b6 b7 b8──▶ 0
+//! ```
+
+use hocket_core::{Call, Parameter, Rank};
+
+use crate::About;
+use crate::pattern::Rotation;
+use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
+
+const RADIX: Parameter =
+    radix(4, "subtrees that become one in a round: a rank receives from radix - 1 others at a time");
+
+pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta)", "P-1")
+    .on_ports(most_others)
+    .with_parameters(&[RADIX])
+    .completing(counts_by_digits);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let rank = r.rank();
+    let (tree, rotation) = (k_nomial(r, c), Rotation::new(c, rank));
+    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
+    r.copy(c.input(r), rotation.part(held, 0..1)).await;
+    for level in 0..tree.height() {
+        let receive = |child| r.recv(child, rotation.part(held, tree.subtree(child)));
+        r.join_all(tree.children_at(level).map(receive)).await;
+    }
+    if let Some(parent) = tree.parent() {
+        r.send(parent, held).await;
+        return;
+    }
+    for (ordered, rotated) in rotation.pieces(c.result(r), held) {
+        r.copy(rotated, ordered).await;
+    }
+}

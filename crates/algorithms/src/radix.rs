@@ -1,0 +1,166 @@
+//! Algorithms that generalise a power of two to that of a radix: how the ranks are numbered, and what their formulas count.
+
+use hocket_core::{Call, Parameter, Rank, Unit};
+
+use crate::pattern::{Fold, KnomialTree};
+
+/// The parameter of these algorithms, which says what it does in each.
+pub const fn radix(default: u64, meaning: &'static str) -> Parameter {
+    Parameter { name: "radix", unit: Unit::Count, default, least: 2, tries: &[2, 3], meaning }
+}
+
+/// The radix of a call.
+pub fn radix_of(c: &Call) -> usize {
+    usize::try_from(c.parameter("radix")).unwrap_or(usize::MAX)
+}
+
+/// The powers of the radix that are less than P: as many as there are digits in the numbers of all ranks.
+pub fn powers(c: &Call) -> impl Iterator<Item = usize> {
+    let (ranks, radix) = (c.ranks, radix_of(c));
+    std::iter::successors(Some(1_usize), move |power| power.checked_mul(radix)).take_while(move |power| *power < ranks)
+}
+
+/// The most others that a rank has to do with at a time, where there is one for each value of a digit but 0.
+pub fn most_others(c: &Call) -> usize {
+    others(c, 1)
+}
+
+/// So many at the distances j `power` < P, for j = 1 .. k-1.
+fn others(c: &Call, power: usize) -> usize {
+    ((c.ranks - 1) / power).min(radix_of(c) - 1)
+}
+
+/// The distances of a round, with so many ranks or blocks between one and the next.
+pub fn distances(c: &Call, power: usize) -> impl Iterator<Item = usize> + Clone {
+    (1..=others(c, power)).map(move |j| j * power)
+}
+
+/// The k-nomial tree of a call, as this rank sees it.
+pub fn k_nomial(r: &Rank<'_>, c: &Call) -> KnomialTree {
+    KnomialTree::new(r.rank(), c.root, r.size(), radix_of(c))
+}
+
+/// What formulas are made of where there is a round for each digit: `rounds`, the `others` that a rank, or the root, has to do with in
+/// all rounds, and the `blocks` of the largest messages of all rounds.
+pub fn counts_by_digits(c: &Call) -> Vec<(&'static str, u64)> {
+    let values = [
+        ("rounds", powers(c).count()),
+        ("others", powers(c).map(|power| others(c, power)).sum()),
+        ("blocks", powers(c).map(|power| power.min(c.ranks - power)).sum()),
+    ];
+    values.map(|(name, value)| (name, value as u64)).into()
+}
+
+/// Recursive multiplying, which joins up to k groups of ranks in each step: Q <= P virtual ranks, of a number whose digits are to the
+/// base k but for the first, whose base is the largest that P has room for. The other ranks fold, see [`Fold`]. Drawn for k = 3, P = 6.
+///
+/// ```text
+/// step 0, of 3    [0 1 2] [3 4 5]         position of a rank in its group: its last digit
+/// step 1, of 2    [0 3] [1 4] [2 5]       its first digit
+/// ```
+pub struct Multiplying {
+    /// How P ranks act as Q.
+    pub fold: Fold,
+    /// The steps.
+    pub steps: Vec<Groups>,
+}
+
+impl Multiplying {
+    /// As the call has it.
+    pub fn of(c: &Call) -> Self {
+        let bases = powers(c).map(|distance| Groups { distance, size: radix_of(c).min(c.ranks / distance) });
+        let steps: Vec<_> = bases.filter(|groups| groups.size > 1).collect();
+        Self { fold: Fold::onto(steps.iter().map(|groups| groups.size).product(), c.ranks), steps }
+    }
+
+    /// What the formulas are made of: `active` virtual ranks, `steps`, the `others` in a rank's groups of all steps, and whether it
+    /// `folds`.
+    pub fn counts(&self) -> Vec<(&'static str, u64)> {
+        let values = [
+            ("active", self.fold.active()),
+            ("steps", self.steps.len()),
+            ("others", self.steps.iter().map(|groups| groups.size - 1).sum()),
+            ("folds", usize::from(self.fold.first_rank(1) > 1)),
+        ];
+        values.map(|(name, value)| (name, value as u64)).into()
+    }
+
+    /// The most other members that a group has.
+    pub fn most_others(&self) -> usize {
+        self.steps.iter().map(|groups| groups.size - 1).max().unwrap_or(0)
+    }
+}
+
+/// The groups of one step: their members are virtual ranks that differ in one digit only.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups {
+    /// From one member to the next.
+    pub distance: usize,
+    /// Members of a group.
+    pub size: usize,
+}
+
+impl Groups {
+    /// Where a virtual rank stands in its group.
+    pub fn position(&self, rank: usize) -> usize {
+        rank / self.distance % self.size
+    }
+
+    /// The other members of its group, each with its position, from the next one on round the group.
+    pub fn others(&self, rank: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
+        let (Self { distance, size }, own) = (*self, self.position(rank));
+        let first = rank - own * distance;
+        (1..size).map(move |i| (own + i) % size).map(move |position| (position, first + position * distance))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::Collective;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn call(ranks: usize, radix: u64) -> Call {
+        Call { parameters: vec![("radix", radix)], ..Call::new(Collective::Allreduce, ranks, 1) }
+    }
+
+    proptest! {
+        #[test]
+        fn each_step_multiplies_the_ranks_that_are_together(ranks in 1_usize..500, radix in 2_u64..20) {
+            let Multiplying { fold, steps } = Multiplying::of(&call(ranks, radix));
+            prop_assert!(fold.active() <= ranks && ranks <= 2 * fold.active());
+            for rank in 0..fold.active() {
+                let mut together = vec![rank];
+                for groups in &steps {
+                    let others = together.iter().flat_map(|member| groups.others(*member).map(|(_, other)| other));
+                    let joined: Vec<_> = others.chain(together.iter().copied()).collect();
+                    together = (rank - rank % (groups.distance * groups.size)..).take(joined.len()).collect();
+                    prop_assert_eq!(crate::rounds::distinct(joined), together.clone());
+                }
+                prop_assert_eq!(together.len(), fold.active());
+            }
+        }
+
+        #[test]
+        fn members_of_a_group_stand_where_the_others_see_them(ranks in 1_usize..200, radix in 2_u64..20) {
+            let Multiplying { fold, steps } = Multiplying::of(&call(ranks, radix));
+            for (rank, groups) in (0..fold.active()).flat_map(|rank| steps.iter().map(move |groups| (rank, groups))) {
+                for (position, other) in groups.others(rank) {
+                    prop_assert_eq!(groups.position(other), position);
+                    prop_assert!(groups.others(other).any(|seen| seen == (groups.position(rank), rank)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_radix_from_the_number_of_ranks_on_is_one_step() {
+        for radix in [7, 8, 1 << 40, u64::MAX] {
+            assert_eq!(powers(&call(7, radix)).collect::<Vec<_>>(), [1]);
+            assert_eq!((most_others(&call(7, radix)), Multiplying::of(&call(7, radix)).most_others()), (6, 6));
+        }
+        assert_eq!(powers(&call(28, 3)).collect::<Vec<_>>(), [1, 3, 9, 27]);
+        assert_eq!(powers(&call(27, 3)).collect::<Vec<_>>(), [1, 3, 9]);
+    }
+}

@@ -1,0 +1,45 @@
+//! k-nomial tree: the root sends each child the blocks of the child's whole subtree, to up to k-1 children at a time, and so do the children.
+//!
+//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! the exascale era", IEEE CLUSTER 2023. Radix 2 is the binomial tree.
+//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
+//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, the first ones of at most as many blocks as there are beyond the
+//! first k^i, then of .., k^2, k, 1 blocks; P-1 messages.
+//!
+//! ```text
+//! P = 9, radix 3    round 1    0 ──b3 b4 b5──▶ 3       0 ──b6 b7 b8──▶ 6
+//!                   round 2    0 ─▶ 1, 2               3 ─▶ 4, 5     6 ─▶ 7, 8
+//! ```
+
+use hocket_core::{Call, Parameter, Rank};
+
+use crate::About;
+use crate::pattern::Rotation;
+use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
+
+const RADIX: Parameter =
+    radix(4, "subtrees that one is cut into in a round: a rank sends to radix - 1 others at a time");
+
+pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta)", "P-1")
+    .on_ports(most_others)
+    .with_parameters(&[RADIX])
+    .completing(counts_by_digits);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let rank = r.rank();
+    let (tree, rotation) = (k_nomial(r, c), Rotation::new(c, rank));
+    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
+    if let Some(parent) = tree.parent() {
+        r.recv(parent, held).await;
+        r.copy(rotation.part(held, 0..1), c.result(r)).await;
+    } else {
+        for (ordered, rotated) in rotation.pieces(c.input(r), held) {
+            r.copy(ordered, rotated).await;
+        }
+        r.copy(c.block(c.input(r), rank), c.result(r)).await;
+    }
+    for level in (0..tree.height()).rev() {
+        let send = |child| r.send(child, rotation.part(held, tree.subtree(child)));
+        r.join_all(tree.children_at(level).map(send)).await;
+    }
+}
