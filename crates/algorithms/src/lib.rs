@@ -4,6 +4,7 @@
 mod about;
 pub mod automatic;
 
+pub mod circulant;
 mod cost;
 pub mod exchanges;
 pub mod multicast;
@@ -22,8 +23,8 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find};
 
 registry::catalogue! {
-    allgather as Allgather: bruck, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
-    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
+    allgather as Allgather: bruck, circulant, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
+    allreduce as Allreduce: circulant, linear, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, k_dissemination, recursive_doubling, redundant_butterfly;
@@ -32,7 +33,7 @@ registry::catalogue! {
     gather as Gather: binomial, k_nomial, linear;
     gatherv as Gatherv: linear, linear_synchronized;
     reduce as Reduce: binomial, chain, k_nomial, linear, trinaryx3;
-    reduce_scatter as ReduceScatter: pairwise, recursive_doubling, recursive_halving, ring;
+    reduce_scatter as ReduceScatter: circulant, pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: chain, recursive_doubling;
     scatter as Scatter: binomial, k_nomial, linear;
     scatterv as Scatterv: linear, linear_window;

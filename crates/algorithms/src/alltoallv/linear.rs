@@ -16,12 +16,12 @@ use crate::About;
 use crate::pattern::input_apart_from_result;
 
 pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(P-1)*(alpha + n*beta)", "blocks")
-    .exact_when(has_equal_blocks)
-    .on_ports(|c| if has_equal_blocks(c) { 1 } else { c.ranks - 1 })
+    .exact_when(sends_equal_blocks)
+    .on_ports(|c| if sends_equal_blocks(c) { 1 } else { c.ranks - 1 })
     .completing(blocks);
 
-/// Whether all blocks are equally long, and not empty.
-pub fn has_equal_blocks(c: &Call) -> bool {
+/// Whether every rank has equally long blocks for all, which are not empty.
+pub fn sends_equal_blocks(c: &Call) -> bool {
     matches!(c.counts, Counts::Equal(count) if count > 0)
 }
 
@@ -29,7 +29,7 @@ pub fn has_equal_blocks(c: &Call) -> bool {
 pub fn blocks(c: &Call) -> Vec<(&'static str, u64)> {
     let blocks = match &c.counts {
         Counts::Pairs(pairs) => pairs.messages(),
-        _ if has_equal_blocks(c) => (c.ranks * (c.ranks - 1)) as u64,
+        _ if sends_equal_blocks(c) => (c.ranks * (c.ranks - 1)) as u64,
         _ => 0,
     };
     vec![("blocks", blocks)]

@@ -13,12 +13,12 @@
 
 use hocket_core::{Call, Rank};
 
-use super::linear::{blocks, has_equal_blocks};
+use super::linear::{blocks, sends_equal_blocks};
 use crate::About;
 use crate::pattern::input_apart_from_result;
 
 pub const ABOUT: About =
-    About::new("(P-1)*(alpha + n*beta)", "blocks").exact_when(has_equal_blocks).completing(blocks);
+    About::new("(P-1)*(alpha + n*beta)", "blocks").exact_when(sends_equal_blocks).completing(blocks);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
