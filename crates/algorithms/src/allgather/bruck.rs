@@ -42,7 +42,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             let arriving = rotation.part(rotated, distance..distance + more);
             r.sendrecv(to, rotation.part(rotated, 0..more), from, arriving)
         };
-        r.join_all(distances(c, here).map(exchange)).await;
+        // With radix 2 a rank has one exchange at a time, and needs no branches.
+        if most_others(c) == 1 {
+            exchange(here).await;
+        } else {
+            r.join_all(distances(c, here).map(exchange)).await;
+        }
     }
     for (ordered, rotated) in rotation.pieces(c.result(r), rotated) {
         r.copy(rotated, ordered).await;
