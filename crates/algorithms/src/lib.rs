@@ -7,6 +7,7 @@ pub mod automatic;
 pub mod circulant;
 mod cost;
 pub mod exchanges;
+pub mod groups;
 pub mod multicast;
 pub mod pattern;
 pub mod pipeline;
@@ -25,7 +26,7 @@ pub use registry::{CATALOGUE, Entry, complete, demand, find};
 registry::catalogue! {
     allgather as Allgather: bruck, circulant, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
     allreduce as Allreduce: circulant, linear, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
-    alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
+    alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri, two_level;
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, k_dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binomial, chain, double_tree, k_nomial, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;

@@ -15,24 +15,16 @@
 
 use std::ops::Range;
 
-use hocket_core::{Call, Parameter, Rank, Span, Unit};
+use hocket_core::{Call, Rank, Span};
 
 use crate::About;
 use crate::about::has_equal_blocks;
-
-const GROUP: Parameter = Parameter {
-    name: "group",
-    unit: Unit::Count,
-    default: 4,
-    least: 1,
-    tries: &[1, 3],
-    meaning: "neighbours that form a ring, as the ranks of a node",
-};
+use crate::groups::{GROUP, Groups};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "groups*inside + (groups-1)*P")
     .exact_when(|c| has_equal_blocks(c) && Groups::of(c).are_equal())
     .with_parameters(&[GROUP])
-    .completing(|c| Groups::of(c).counts());
+    .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, result, groups) = (r.rank(), c.result(r), Groups::of(c));
@@ -66,41 +58,15 @@ fn part(c: &Call, result: Span, origin: &Range<usize>, position: usize, ranks: u
     c.blocks(result, origin.start + bound(position), bound(position + 1) - bound(position))
 }
 
-/// The ranks in groups of neighbours, of the same `size` but for the last one.
-struct Groups {
-    ranks: usize,
-    size: usize,
-    count: usize,
-}
-
-impl Groups {
-    fn of(c: &Call) -> Self {
-        let size = usize::try_from(c.parameter(GROUP.name)).unwrap_or(c.ranks).min(c.ranks);
-        Self { ranks: c.ranks, size, count: c.ranks.div_ceil(size) }
-    }
-
-    /// The members of a group; groups are counted round the circle of all.
-    fn members(&self, group: usize) -> Range<usize> {
-        let start = group % self.count * self.size;
-        start..(start + self.size).min(self.ranks)
-    }
-
-    fn are_equal(&self) -> bool {
-        self.ranks.is_multiple_of(self.size)
-    }
-
-    /// How many `groups`; `rounds` and `blocks` that one phase after another takes at most; and the messages `inside` all groups in
-    /// one phase.
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        let (size, last) = (self.size, self.members(self.count - 1).len());
-        let unequal = size.div_ceil(last);
-        let between = (self.count - 1) * unequal;
-        let values = [
-            ("groups", self.count),
-            ("rounds", self.count * (size - 1) + between),
-            ("blocks", self.count * (size - 1).max((last - 1) * unequal) + between),
-            ("inside", (self.count - 1) * size * (size - 1) + last * (last - 1)),
-        ];
-        values.map(|(name, value)| (name, value as u64)).into()
-    }
+/// How many `groups`; `rounds` and `blocks` that one phase after another takes at most; and messages `inside` all groups in one phase.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let groups = Groups::of(c);
+    let between = (groups.count - 1) * groups.share();
+    let values = [
+        ("groups", groups.count),
+        ("rounds", groups.count * (groups.size - 1) + between),
+        ("blocks", groups.count * (groups.size - 1).max((groups.last() - 1) * groups.share()) + between),
+        ("inside", groups.pairs()),
+    ];
+    values.map(|(name, value)| (name, value as u64)).into()
 }

@@ -1,0 +1,103 @@
+//! Two levels: a rank gives the members of its group what they are to carry to the other groups; then each carries that of all.
+//!
+//! Source: L. V. Kale, S. Kumar, K. Varadarajan, "A framework for collective personalized communication", IPDPS 2003: the mesh
+//! of two dimensions, whose rows are the groups here. A member carries to the ranks in its own place of the other groups; in
+//! a smaller last group, also to those in the places that it lacks, dealt round its members, one rank after another.
+//! Needs: nothing.
+//! Counts: of G = P/g groups, g-1 rounds of G blocks within them, then G-1 rounds of g blocks between them: g+G-2 messages
+//! of a rank instead of P-1, and nearly every block travels twice. When g does not divide P, the formula is a bound.
+//!
+//! ```text
+//! P = 6, group = 3, from rank 0 to rank 5, which is in place 2 of group 1
+//! within     0 ──for 2 and 5──▶ 2        so do 0, 1 and 2 with each other, and 3, 4 and 5
+//! between    2 ──from 0, 1, 2──▶ 5       so do 0 and 3, and 1 and 4
+//! ```
+
+use std::ops::Range;
+
+use hocket_core::{Call, Rank, Span};
+
+use crate::About;
+use crate::groups::{GROUP, Groups};
+
+pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "inside + (groups-1)*P")
+    .exact_when(|c| Groups::of(c).are_equal())
+    .with_parameters(&[GROUP])
+    .completing(counts);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let groups = Groups::of(c);
+    let members = groups.members(r.rank() / groups.size);
+    let carried = carried_by(c, &members, r.rank() - members.start);
+    let bundles = r.scratch(carried.len() * members.len() * c.count(0));
+    within(r, c, &members, bundles).await;
+    between(r, c, &carried, bundles).await;
+}
+
+/// Each member takes in the blocks that it is to carry: for each of their destinations a bundle of blocks from all members.
+async fn within(r: &Rank<'_>, c: &Call, members: &Range<usize>, bundles: Span) {
+    let (place, count) = (r.rank() - members.start, members.len());
+    let most = carried_by(c, members, 0).len() * c.count(0);
+    let (outgoing, arrived) = (r.scratch(most), r.scratch(most));
+    let destinations = carried_by(c, members, place).len();
+    for on in 0..count {
+        let (to, from) = ((place + on) % count, (place + count - on) % count);
+        let carried = carried_by(c, members, to);
+        for (i, destination) in carried.iter().enumerate() {
+            r.copy(c.block(c.input(r), *destination), c.block(outgoing, i)).await;
+        }
+        if on > 0 {
+            let (data, into) = (c.blocks(outgoing, 0, carried.len()), c.blocks(arrived, 0, destinations));
+            r.sendrecv(members.start + to, data, members.start + from, into).await;
+        }
+        let taken_in = if on > 0 { arrived } else { outgoing };
+        for i in 0..destinations {
+            r.copy(c.block(taken_in, i), c.block(bundles, i * count + from)).await;
+        }
+    }
+}
+
+/// Each bundle goes to its destination, group by group.
+async fn between(r: &Rank<'_>, c: &Call, carried: &[usize], bundles: Span) {
+    let (rank, groups) = (r.rank(), Groups::of(c));
+    let own = rank / groups.size;
+    let (place, count) = (rank % groups.size, groups.members(own).len());
+    let bundle_for = |destination: usize| {
+        let i = carried.binary_search(&destination).ok()?;
+        Some(c.blocks(bundles, i * count, count))
+    };
+    for on in 0..groups.count {
+        let (to, from) = (groups.members(own + on), groups.members(own + groups.count - on));
+        let arriving = c.blocks(c.result(r), from.start, from.len());
+        if on == 0 {
+            r.copy(bundle_for(rank).expect("its own"), arriving).await;
+            continue;
+        }
+        let sends = async {
+            for (destination, bundle) in to.filter_map(|rank| Some((rank, bundle_for(rank)?))) {
+                r.send(destination, bundle).await;
+            }
+        };
+        r.join(sends, r.recv(from.start + place % from.len(), arriving)).await;
+    }
+}
+
+/// The destinations to which a member of a group carries blocks: those in its place, and in places beyond the group's last one.
+fn carried_by(c: &Call, members: &Range<usize>, place: usize) -> Vec<usize> {
+    let (size, count) = (Groups::of(c).size, members.len());
+    (0..c.ranks).filter(|rank| rank % size % count == place).collect()
+}
+
+/// How many `groups`; `rounds` and `blocks` that one step after another takes at most; and messages `inside` all groups.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let groups = Groups::of(c);
+    let (size, others, last, share) = (groups.size, groups.count - 1, groups.last(), groups.share());
+    let within = ((size - 1) * groups.count).max((last - 1) * (others * share + 1));
+    let values = [
+        ("groups", groups.count),
+        ("rounds", size - 1 + others * share),
+        ("blocks", within + others * size.max(share * last)),
+        ("inside", groups.pairs()),
+    ];
+    values.map(|(name, value)| (name, value as u64)).into()
+}

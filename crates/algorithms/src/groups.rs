@@ -1,0 +1,84 @@
+//! Ranks in groups of neighbours, as those of a node are: what algorithms in two levels share.
+
+use std::ops::Range;
+
+use hocket_core::{Call, Parameter, Unit};
+
+/// The parameter of these algorithms.
+pub const GROUP: Parameter = Parameter {
+    name: "group",
+    unit: Unit::Count,
+    default: 4,
+    least: 1,
+    tries: &[1, 3],
+    meaning: "neighbours that form a group, as the ranks of a node; the last group may be smaller",
+};
+
+/// The groups of a call, of the same size but for the last one; drawn for 7 ranks and group = 3.
+///
+/// ```text
+/// group       0         1       2
+/// ranks    [0 1 2]   [3 4 5]   [6]      each of 3, 4 and 5 has to do with rank 6, as nobody else is in group 2
+/// ```
+pub struct Groups {
+    ranks: usize,
+    /// Members of each group but the last one.
+    pub size: usize,
+    /// Number of groups.
+    pub count: usize,
+}
+
+impl Groups {
+    /// As the call's parameter says.
+    pub fn of(c: &Call) -> Self {
+        let size = usize::try_from(c.parameter(GROUP.name)).unwrap_or(c.ranks).min(c.ranks);
+        Self { ranks: c.ranks, size, count: c.ranks.div_ceil(size) }
+    }
+
+    /// The members of a group; groups are counted round the circle of all.
+    pub fn members(&self, group: usize) -> Range<usize> {
+        let start = group % self.count * self.size;
+        start..(start + self.size).min(self.ranks)
+    }
+
+    /// Members of the last group.
+    pub fn last(&self) -> usize {
+        self.members(self.count - 1).len()
+    }
+
+    /// How many ranks of another group one of the last group has to do with, at most.
+    pub fn share(&self) -> usize {
+        self.size.div_ceil(self.last())
+    }
+
+    /// Whether all groups have the same size.
+    pub fn are_equal(&self) -> bool {
+        self.last() == self.size
+    }
+
+    /// Ordered pairs of two ranks of the same group.
+    pub fn pairs(&self) -> usize {
+        (self.count - 1) * self.size * (self.size - 1) + self.last() * (self.last() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::Collective;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_rank_is_in_one_group(ranks in 1_usize..200, group in 1_u64..250) {
+            let parameters = vec![(GROUP.name, group)];
+            let groups = Groups::of(&Call { parameters, ..Call::new(Collective::Allgather, ranks, 1) });
+            let members: Vec<_> = (0..groups.count).flat_map(|group| groups.members(group)).collect();
+            prop_assert_eq!(members, (0..ranks).collect::<Vec<_>>());
+            prop_assert!((0..ranks).all(|rank| groups.members(rank / groups.size).contains(&rank)));
+            let pairs: usize = (0..groups.count).map(|group| groups.members(group).len()).map(|n| n * (n - 1)).sum();
+            prop_assert_eq!(groups.pairs(), pairs);
+        }
+    }
+}
