@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! rank 5 of 6 has    5                receives from    1: block 1
-//!                    5 1                               3: block 3           (1 has 3's as well: 5, which is here)
+//!                    5 1                               3: block 3
 //!                    5 3 1                             4: blocks 4 2 0
 //! ```
 
