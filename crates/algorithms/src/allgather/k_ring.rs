@@ -1,6 +1,6 @@
 //! k-ring: in each phase the blocks of one group of k ranks go round the ring of another group, which then passes them on to the next.
 //!
-//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
 //! the exascale era", IEEE CLUSTER 2023. The last group may be smaller, which the paper leaves open: a group that takes blocks in cuts
 //! them into as many parts as it has ranks, and a smaller group sends several of these parts from each rank, one after another.
 //! Needs: nothing.

@@ -1,6 +1,6 @@
 //! Recursive multiplying: in each step groups of k ranks exchange all they have, all with all, so each has k times as many blocks.
 //!
-//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
 //! the exascale era", IEEE CLUSTER 2023. The last step joins as many groups m <= k as there are ranks for; of the ranks beyond
 //! Q = m k^i, of which there are fewer than Q, each leaves its block to a neighbour first, and gets all blocks from it at the end.
 //! Needs: nothing.

@@ -1,6 +1,6 @@
 //! Sparbit: each rank collects the blocks of ranks to its left at distances that halve, so the most data goes to the nearest ranks.
 //!
-//! Source: W. Loch, G. Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm", IPDPS 2021;
+//! Source: W. Loch, G. Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm", arXiv:2109.08751;
 //! Open MPI, `ompi/mca/coll/base/coll_base_allgather.c`, which sends the blocks of a step one by one; here they are one message.
 //! Needs: nothing.
 //! Counts: ceil(log2 P) steps. Before that of distance d a rank has the blocks of ranks 0, 2 d, 4 d, .. < P to its left; it gets those
@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! rank 5 of 6 has    5                receives from    1: block 1
-//!                    5 1                               3: block 3           (1 has 3's as well: 5, which is here)
+//!                    5 1                               3: block 3
 //!                    5 3 1                             4: blocks 4 2 0
 //! ```
 

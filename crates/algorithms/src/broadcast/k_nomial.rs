@@ -1,6 +1,6 @@
 //! k-nomial tree: whoever has the message passes it on to k-1 others at a time, so the number of holders grows k times in each round.
 //!
-//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
 //! the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/bcast/bcast_intra_tree.c`. Radix 2 is the binomial tree.
 //! Needs: nothing.
 //! Counts: ceil(logk P) rounds of up to k-1 messages of n bytes at a time; P-1 messages.

@@ -1,6 +1,6 @@
 //! k-nomial tree: every rank collects the blocks of its subtree, from up to k-1 children at a time, and sends them to its parent.
 //!
-//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
 //! the exascale era", IEEE CLUSTER 2023. Radix 2 is the binomial tree.
 //! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
 //! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of 1, k, k^2, .. blocks, the last ones of at most as many as

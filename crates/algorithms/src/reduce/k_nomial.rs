@@ -1,6 +1,6 @@
 //! k-nomial tree: the broadcast tree run backwards, so k partial results become one in each round.
 //!
-//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
 //! the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/reduce/reduce_intra_tree.c`. Radix 2 is the binomial tree.
 //! Needs: root 0 or a commutative operator, since the tree combines in the order of ranks counted from the root.
 //! Counts: ceil(logk P) rounds of up to k-1 messages of n bytes at a time, which are then combined; P-1 messages.

@@ -1,6 +1,6 @@
 //! k-nomial tree: the root sends each child the blocks of the child's whole subtree, to up to k-1 children at a time, and so do the children.
 //!
-//! Source: T. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
 //! the exascale era", IEEE CLUSTER 2023. Radix 2 is the binomial tree.
 //! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
 //! Counts: ceil(logk P) rounds of up to k-1 messages at a time, the first ones of at most as many blocks as there are beyond the
