@@ -4,6 +4,7 @@
 mod about;
 pub mod automatic;
 
+pub mod circulant;
 mod cost;
 pub mod exchanges;
 pub mod multicast;
@@ -21,14 +22,14 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find};
 
 registry::catalogue! {
-    allgather as Allgather: bruck, neighbor_exchange, recursive_doubling, ring;
-    allreduce as Allreduce: linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
+    allgather as Allgather: bruck, circulant, neighbor_exchange, recursive_doubling, ring;
+    allreduce as Allreduce: circulant, linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     gather as Gather: binomial, linear;
     reduce as Reduce: binomial, chain, linear, trinaryx3;
-    reduce_scatter as ReduceScatter: pairwise, recursive_doubling, recursive_halving, ring;
+    reduce_scatter as ReduceScatter: circulant, pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: recursive_doubling;
     scatter as Scatter: binomial, linear;
 }

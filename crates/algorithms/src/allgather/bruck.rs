@@ -15,13 +15,13 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::Rotation;
+use crate::pattern::rotated_blocks;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
-    let rotation = Rotation::new(c, rank);
+    let rotation = rotated_blocks(c, rank);
     let rotated = r.scratch(c.total());
     r.copy(c.input(r), rotation.part(rotated, 0..1)).await;
     let mut here = 1;

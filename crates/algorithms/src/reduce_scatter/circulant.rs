@@ -1,0 +1,31 @@
+//! Circulant: each rank hands on partial sums of the far blocks, in rounds of distances ceil(P/2^k), the farthest first.
+//!
+//! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024).
+//! Needs: a commutative operator, since the blocks of a rank are combined in an order that wraps around rank 0.
+//! Counts: ceil(log2 P) rounds, of P-1 blocks of about n/P together: both are the least there can be, at any P.
+//!
+//! ```text
+//! rank 1 of 5 works on    1 2 3 4 0    sends to   4: its blocks 4 0,   adds from 3: blocks 1 2
+//!                         1 2 3                   3: its block 3,                4: block 1
+//!                         1 2                     2: its block 2,                0: block 1
+//!                         1
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::about::needs_commutative;
+use crate::pattern::rotated_blocks;
+use crate::{About, circulant};
+
+pub const ABOUT: About =
+    About::new("ceil(log2(P))*alpha + (P-1)/P*(n*beta + n*gamma)", "P*ceil(log2(P))").refusing(needs_commutative);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let blocks = rotated_blocks(c, r.rank());
+    let rotated = r.scratch(c.total());
+    for (ordered, rotated) in blocks.pieces(c.input(r), rotated) {
+        r.copy(ordered, rotated).await;
+    }
+    circulant::reduce_scatter(r, &blocks, rotated).await;
+    r.copy(blocks.part(rotated, 0..1), c.result(r)).await;
+}
