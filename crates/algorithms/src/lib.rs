@@ -26,9 +26,9 @@ registry::catalogue! {
     allreduce as Allreduce: circulant, linear, rabenseifner, recursive_doubling, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri;
     barrier as Barrier: dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binomial, chain, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
+    broadcast as Broadcast: binomial, chain, circulant, double_tree, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     gather as Gather: binomial, linear;
-    reduce as Reduce: binomial, chain, linear, trinaryx3;
+    reduce as Reduce: binomial, chain, circulant, linear, trinaryx3;
     reduce_scatter as ReduceScatter: circulant, pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: recursive_doubling;
     scatter as Scatter: binomial, linear;
