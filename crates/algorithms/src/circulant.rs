@@ -81,7 +81,8 @@ pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl Doub
 /// The blocks that the rank at a distance of `rank` from the root receives in the rounds of a phase of a broadcast, counted
 /// from the blocks of that phase: those below 0 belong to earlier phases. The root itself would receive -1 .. -rounds.
 ///
-/// The source gives the search; that it meets the conditions of the schedule is what the test below checks.
+/// The conditions of a schedule are the source's. The search is modelled on its search, but may differ in detail: the test
+/// below checks the conditions, for fewer than 700 ranks.
 fn receives(rank: usize, ranks: usize) -> Vec<isize> {
     let distances = distances(ranks);
     let rounds = distances.len() - 1;
