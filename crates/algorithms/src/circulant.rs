@@ -1,49 +1,158 @@
-//! Circulant graphs: in each round every rank sends to the rank a skip to its right, or to its left, and each skip is half of the
-//! one before, rounded up. For any number of ranks that takes as few rounds as possible, ceil(log2 P), of P-1 blocks in all.
+//! Exchanges on a circulant graph: in each round, every rank has the same distance to its partners on both sides.
 //!
 //! ```text
-//! P = 7    blocks 0 .. 6, counted from the rank's own    skips 4, 2, 1
-//! reduce_scatter    4 5 6 ─▶ to the rank 4 to the right, where they are 0 1 2
-//!                   2 3   ─▶ to the rank 2 to the right, where they are 0 1
-//!                   1     ─▶ to the rank 1 to the right, where it is 0
-//! allgather         the same backwards: 0 to the left as 1, then 0 1 as 2 3, then 0 1 2 as 4 5 6
+//! P = 11    distances  1  2  3  6  11     each half of the next one, rounded up: 11 itself is no round
+//!           rank 0 has blocks, as it gathers    0 | 1 | 2 | 3 4 5 | 6 7 8 9 10
 //! ```
 //!
-//! Source: J. L. Träff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", arXiv 2410.14234.
-
-use std::ops::Range;
+//! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024);
+//! schedules of broadcasts: J. L. Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast,
+//! All-Broadcast, Reduction and All-Reduction", arXiv:2407.18004 (2024).
 
 use hocket_core::{Rank, Span};
 
 use crate::pattern::Rotation;
 
-/// For each skip, from the largest on, the blocks that are sent: from the skip to the one before.
-pub fn sent(ranks: usize) -> Vec<Range<usize>> {
-    let halve = |skip: &usize| (*skip > 1).then(|| skip.div_ceil(2));
-    let skips: Vec<_> = std::iter::successors(Some(ranks), halve).collect();
-    skips.windows(2).map(|skips| skips[1]..skips[0]).collect()
+/// The distances of the rounds, from 1 on, and P at the end: ceil(log2 P) rounds.
+pub fn distances(ranks: usize) -> Vec<usize> {
+    let mut distances = vec![ranks];
+    while distances[0] > 1 {
+        distances.insert(0, distances[0].div_ceil(2));
+    }
+    distances
 }
 
-/// Combines all ranks' blocks, which lie in the order that begins at the own one: that one is complete.
-pub async fn reduce_scatter(r: &Rank<'_>, rotation: &Rotation<'_>, rotated: Span) {
+/// Sums up the first block of `rotated`, which holds all blocks in the order that begins with this rank's own.
+pub async fn reduce_scatter(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> usize>, rotated: Span) {
     let (rank, size) = (r.rank(), r.size());
-    let arrived = r.scratch(rotation.len(size / 2));
-    for blocks in sent(size) {
-        let (to, from) = ((rank + blocks.start) % size, (rank + size - blocks.start) % size);
-        let kept = rotation.part(rotated, 0..blocks.len());
-        let arrived = arrived.part(0, kept.len);
-        r.sendrecv(to, rotation.part(rotated, blocks), from, arrived).await;
+    let scratch = r.scratch(blocks.len(size / 2));
+    for round in distances(size).windows(2).rev() {
+        let (near, far) = (round[0], round[1]);
+        let (to, from) = ((rank + near) % size, (rank + size - near) % size);
+        let kept = blocks.part(rotated, 0..far - near);
+        let arrived = scratch.part(0, kept.len);
+        r.sendrecv(to, blocks.part(rotated, near..far), from, arrived).await;
         r.reduce(from, arrived, kept).await;
     }
 }
 
-/// Collects all ranks' blocks in the order that begins at the own one, which is there.
-pub async fn allgather(r: &Rank<'_>, rotation: &Rotation<'_>, rotated: Span) {
+/// Fills `rotated`, the blocks in the order that begins with this rank's own, of which the first is there.
+pub async fn allgather(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> usize>, rotated: Span) {
     let (rank, size) = (r.rank(), r.size());
-    for blocks in sent(size).into_iter().rev() {
-        let (to, from) = ((rank + size - blocks.start) % size, (rank + blocks.start) % size);
-        let known = rotation.part(rotated, 0..blocks.len());
-        r.sendrecv(to, known, from, rotation.part(rotated, blocks)).await;
+    for round in distances(size).windows(2) {
+        let (near, far) = (round[0], round[1]);
+        let (to, from) = ((rank + size - near) % size, (rank + near) % size);
+        r.sendrecv(to, blocks.part(rotated, 0..far - near), from, blocks.part(rotated, near..far)).await;
+    }
+}
+
+/// A round of a pipelined broadcast, as one rank sees it; a reduce goes through the rounds backwards.
+pub struct Round {
+    /// How far the partners are: segments come from the rank so far before this one, and go to the one so far after it.
+    pub distance: usize,
+    /// The segment that comes in.
+    pub received: Option<usize>,
+    /// The segment that is sent.
+    pub sent: Option<usize>,
+}
+
+/// The ceil(log2 P) - 1 + `segments` rounds of the rank at a distance of `rank` from the root.
+pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl DoubleEndedIterator<Item = Round> {
+    let (distances, receives, sends) = (distances(ranks), receives(rank, ranks), sends(rank, ranks));
+    let (phase, last) = (receives.len(), segments - 1);
+    // Phases are whole, so the first one begins with rounds that are left out. One rank has no phase.
+    let left_out = (phase - last % phase.max(1)) % phase.max(1);
+    let rounds = if ranks > 1 { left_out..left_out + last + phase } else { 0..0 };
+    rounds.map(move |round| {
+        let (phase_start, round) = (round - round % phase, round % phase);
+        let distance = distances[round];
+        let segment = |block: isize| {
+            let segment = block.checked_add_unsigned(phase_start)?.checked_sub_unsigned(left_out)?;
+            usize::try_from(segment).ok().map(|segment| segment.min(last))
+        };
+        Round {
+            distance,
+            received: segment(receives[round]).filter(|_| rank > 0),
+            sent: segment(sends[round]).filter(|_| rank + distance != ranks),
+        }
+    })
+}
+
+/// The blocks that the rank at a distance of `rank` from the root receives in the rounds of a phase of a broadcast, counted
+/// from the blocks of that phase: those below 0 belong to earlier phases. The root itself would receive -1 .. -rounds.
+///
+/// The conditions of a schedule are the source's. The search is modelled on its search, but may differ in detail: the test
+/// below checks the conditions, for fewer than 700 ranks.
+fn receives(rank: usize, ranks: usize) -> Vec<isize> {
+    let distances = distances(ranks);
+    let rounds = distances.len() - 1;
+    let new_block = base_block(rank, &distances);
+    let mut unused = vec![true; rounds + 1];
+    unused[new_block] = false;
+    let found = Vec::with_capacity(rounds);
+    let mut search = Search { distances: &distances, target: ranks + rank, bound: 2 * ranks, unused, found };
+    search.extend(0, rounds);
+    let block = |index: usize| if index == rounds { new_block as isize } else { index as isize - rounds as isize };
+    search.found.into_iter().map(block).collect()
+}
+
+/// The blocks that the rank at a distance of `rank` from the root sends in the rounds of a phase: what its partner receives.
+fn sends(rank: usize, ranks: usize) -> Vec<isize> {
+    let distances = distances(ranks);
+    let rounds = 0..distances.len() - 1;
+    rounds.map(|round| receives((rank + distances[round]) % ranks, ranks)[round]).collect()
+}
+
+/// The first of the blocks 0, 1, .. that reaches the rank, along the greedy sum of distances; for the root, the number of
+/// rounds.
+fn base_block(rank: usize, distances: &[usize]) -> usize {
+    let mut left = rank;
+    for (round, distance) in distances.iter().enumerate().rev() {
+        if left == *distance {
+            return round;
+        }
+        left -= if left > *distance { *distance } else { 0 };
+    }
+    distances.len() - 1
+}
+
+/// A depth-first search for paths of decreasing distances from the root to the rank's partner in each round. The first
+/// distance of the path for a round tells the block.
+struct Search<'d> {
+    distances: &'d [usize],
+    /// The rank, one turn round the graph ahead.
+    target: usize,
+    /// Where the last path found ends: the next one ends before.
+    bound: usize,
+    unused: Vec<bool>,
+    found: Vec<usize>,
+}
+
+impl Search<'_> {
+    fn extend(&mut self, place: usize, longest: usize) {
+        for index in (0..=longest).rev() {
+            let next = place + self.distances[index];
+            if !self.unused[index] || !self.reaches_partner(next, 0) || next >= self.bound {
+                continue;
+            }
+            if self.reaches_partner(next, 1) {
+                self.extend(next, index);
+            }
+            if !self.reaches_partner(place, 1) {
+                return;
+            }
+            if next < self.bound {
+                self.bound = next;
+                self.found.push(index);
+                self.unused[index] = false;
+            }
+        }
+    }
+
+    /// Whether `place` is no farther than the partner of the round to be found now, or of one `later`.
+    fn reaches_partner(&self, place: usize, later: usize) -> bool {
+        let round = self.found.len();
+        round + 1 < self.distances.len() && place + self.distances[round + later] <= self.target
     }
 }
 
@@ -52,12 +161,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_block_but_the_own_is_sent_once_in_as_few_rounds_as_possible() {
-        for ranks in 1..1000_usize {
-            let sent = sent(ranks);
-            assert_eq!(sent.len() as u32, ranks.next_power_of_two().ilog2());
-            assert_eq!(sent.iter().rev().flat_map(Clone::clone).collect::<Vec<_>>(), (1..ranks).collect::<Vec<_>>());
-            assert!(sent.iter().all(|blocks| blocks.len() <= blocks.start));
+    fn there_are_as_few_rounds_as_can_be_and_none_more_than_doubles() {
+        for ranks in 1..2000_usize {
+            let distances = distances(ranks);
+            assert_eq!(distances.len() - 1, ranks.next_power_of_two().ilog2() as usize);
+            assert_eq!((distances[0], *distances.last().unwrap()), (1, ranks));
+            assert!(distances.windows(2).all(|round| round[0] < round[1] && round[1] <= 2 * round[0]));
+        }
+    }
+
+    #[test]
+    fn ranks_receive_every_block_once_and_send_what_they_have() {
+        for ranks in 2..700 {
+            let rounds = distances(ranks).len() - 1;
+            assert_eq!(sends(0, ranks), (0..rounds as isize).collect::<Vec<_>>());
+            for rank in 1..ranks {
+                let new = base_block(rank, &distances(ranks)) as isize;
+                let of_phase_before = new - rounds as isize;
+                let received = receives(rank, ranks);
+                let mut sorted = received.clone();
+                sorted.sort_unstable();
+                let all = (-(rounds as isize)..0).filter(|block| *block != of_phase_before).chain([new]);
+                assert_eq!(sorted, all.collect::<Vec<_>>(), "{rank} of {ranks}");
+                for (round, sent) in sends(rank, ranks).iter().enumerate() {
+                    let is_there = *sent == of_phase_before || received[..round].contains(sent);
+                    assert!(is_there, "round {round} of {rank} of {ranks}");
+                }
+            }
         }
     }
 }

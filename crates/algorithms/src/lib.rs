@@ -29,11 +29,11 @@ registry::catalogue! {
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri, two_level;
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, k_dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binomial, chain, double_tree, k_nomial, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
+    broadcast as Broadcast: binomial, chain, circulant, double_tree, k_nomial, linear, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     exscan as Exscan: chain, doubling_123, recursive_doubling;
     gather as Gather: binomial, k_nomial, linear;
     gatherv as Gatherv: linear, linear_synchronized;
-    reduce as Reduce: binomial, chain, k_nomial, linear, trinaryx3;
+    reduce as Reduce: binomial, chain, circulant, k_nomial, linear, trinaryx3;
     reduce_scatter as ReduceScatter: circulant, pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: chain, recursive_doubling;
     scatter as Scatter: binomial, k_nomial, linear;

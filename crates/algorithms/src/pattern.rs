@@ -269,29 +269,37 @@ pub fn halved(rank: usize, steps: u32, ranks: usize) -> Range<usize> {
     first..first + (ranks >> steps)
 }
 
-/// The blocks of a call in the order that begins at block `first`; drawn for 5 blocks and first = 2.
+/// The blocks of a call, or the chunks of a vector, in the order that begins at block `first`; drawn for 5 blocks and
+/// first = 2.
 ///
 /// ```text
 /// in order    [0 1|2 3 4]
 /// rotated     [2 3 4|0 1]
 /// ```
-pub struct Rotation<'c> {
-    call: &'c Call,
+pub struct Rotation<Offset> {
+    /// Where a block begins, in order; that of block `blocks` is the end.
+    offset: Offset,
+    blocks: usize,
     first: usize,
 }
 
-impl<'c> Rotation<'c> {
-    /// The order that begins at block `first`.
-    pub fn new(call: &'c Call, first: usize) -> Self {
-        Self { call, first }
-    }
+/// The blocks of `call` in the order that begins at block `first`.
+pub fn rotated_blocks(call: &Call, first: usize) -> Rotation<impl Fn(usize) -> usize> {
+    Rotation { offset: |block| call.offset(block), blocks: call.ranks, first }
+}
 
+/// The chunks of a vector, one for each of `ranks`, in the order that begins at chunk `first`.
+pub fn rotated_chunks(vector: Span, ranks: usize, first: usize) -> Rotation<impl Fn(usize) -> usize> {
+    Rotation { offset: move |chunk| vector.chunks(0, chunk, ranks).len, blocks: ranks, first }
+}
+
+impl<Offset: Fn(usize) -> usize> Rotation<Offset> {
     /// Elements of the first `blocks` blocks.
     pub fn len(&self, blocks: usize) -> usize {
         let end = self.first + blocks;
-        let wrapped = if end > self.call.ranks { self.call.total() } else { 0 };
-        let end = if end > self.call.ranks { end - self.call.ranks } else { end };
-        wrapped + self.call.offset(end) - self.call.offset(self.first)
+        let wrapped = if end > self.blocks { (self.offset)(self.blocks) } else { 0 };
+        let end = if end > self.blocks { end - self.blocks } else { end };
+        wrapped + (self.offset)(end) - (self.offset)(self.first)
     }
 
     /// These blocks of a span that holds blocks in rotated order.
@@ -302,11 +310,11 @@ impl<'c> Rotation<'c> {
 
     /// The two pieces, each as it lies in `ordered`, a span of all blocks in order, and in `rotated`.
     pub fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
-        let Self { call, first } = *self;
-        let tail = call.ranks - first;
+        let (start, tail) = ((self.offset)(self.first), self.blocks - self.first);
+        let end = (self.offset)(self.blocks);
         [
-            (call.blocks(ordered, first, tail), self.part(rotated, 0..tail)),
-            (call.blocks(ordered, 0, first), self.part(rotated, tail..call.ranks)),
+            (ordered.part(start, end - start), self.part(rotated, 0..tail)),
+            (ordered.part(0, start), self.part(rotated, tail..self.blocks)),
         ]
     }
 }
@@ -588,7 +596,7 @@ mod tests {
         let call = Call { counts, ..Call::new(Collective::Allgather, 5, 0) };
         let (ordered, rotated) = (Span::new(Buffer::Result, call.total()), Span::new(Buffer::Scratch, call.total()));
         for first in 0..5 {
-            let rotation = Rotation::new(&call, first);
+            let rotation = rotated_blocks(&call, first);
             assert_eq!(rotation.len(5), call.total());
             for i in 0..5 {
                 assert_eq!(rotation.part(rotated, i..i + 1).len, call.count((first + i) % 5));

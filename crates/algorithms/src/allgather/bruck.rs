@@ -19,7 +19,7 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
-use crate::pattern::Rotation;
+use crate::pattern::rotated_blocks;
 use crate::radix::{counts_by_digits, distances, most_others, powers, radix};
 
 const RADIX: Parameter =
@@ -32,7 +32,7 @@ pub const ABOUT: About = About::new("(2*ceil(ports/k)-1)*(rounds*alpha + blocks*
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
-    let rotation = Rotation::new(c, rank);
+    let rotation = rotated_blocks(c, rank);
     let rotated = r.scratch(c.total());
     r.copy(c.input(r), rotation.part(rotated, 0..1)).await;
     for here in powers(c) {

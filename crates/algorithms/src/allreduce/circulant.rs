@@ -1,34 +1,33 @@
-//! Circulant graph: reduce_scatter of the vector's chunks with skips that halve, then allgather with the same skips backwards.
+//! Circulant: reduce_scatter in rounds of distances ceil(P/2^k), the farthest first; then allgather, the nearest first.
 //!
-//! Source: J. L. Träff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", arXiv 2410.14234.
-//! Needs: a commutative operator, since a chunk is combined in the order of the skips.
-//! Counts: 2 ceil(log2 P) rounds and 2 (P-1) chunks of n/P for any P: rabenseifner's for a power of two, without a fold for others.
+//! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024).
+//! Needs: a commutative operator, since chunks are combined in an order that wraps around rank 0.
+//! Counts: 2 ceil(log2 P) rounds; each rank sends P-1 chunks of about n/P in either half, the least there can be, at any P.
 //!
 //! ```text
-//! P = 5    skips 3, 2, 1    0 ──c3 c4──▶ 3    0 ──c2──▶ 2    0 ──c1──▶ 1      rank r has reduced chunk r
-//!          skips 1, 2, 3    0 ◀──c1── 1       0 ◀──c2── 2    0 ◀──c3 c4── 3
+//! rank 1 of 5    adds up chunks    1 2 3 4 0  ─▶  1 2 3  ─▶  1 2  ─▶  1     at distances 3, 2, 1
+//!                gathers chunks    1  ─▶  1 2  ─▶  1 2 3  ─▶  1 2 3 4 0     at distances 1, 2, 3
 //! ```
 
-use hocket_core::{Call, Collective, Counts, Rank};
+use hocket_core::{Call, Rank};
 
 use crate::about::needs_commutative;
-use crate::pattern::Rotation;
+use crate::pattern::rotated_chunks;
 use crate::{About, circulant};
 
 pub const ABOUT: About =
-    About::new("2*ceil(log2(P))*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*ceil(log2(P))")
-        .refusing(needs_commutative);
+    About::new("2*ceil(log2(P))*alpha + (P-1)/P*(2*n*beta + n*gamma)", "2*P*ceil(log2(P))").refusing(needs_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
-    let chunks = Call { counts: Counts::even(result.len, r.size()), ..c.with(Collective::ReduceScatter, 0) };
-    let (rotation, rotated) = (Rotation::new(&chunks, r.rank()), r.scratch(result.len));
-    for (ordered, rotated) in rotation.pieces(c.input(r), rotated) {
+    let chunks = rotated_chunks(result, r.size(), r.rank());
+    let rotated = r.scratch(result.len);
+    for (ordered, rotated) in chunks.pieces(c.input(r), rotated) {
         r.copy(ordered, rotated).await;
     }
-    circulant::reduce_scatter(r, &rotation, rotated).await;
-    circulant::allgather(r, &rotation, rotated).await;
-    for (ordered, rotated) in rotation.pieces(result, rotated) {
+    circulant::reduce_scatter(r, &chunks, rotated).await;
+    circulant::allgather(r, &chunks, rotated).await;
+    for (ordered, rotated) in chunks.pieces(result, rotated) {
         r.copy(rotated, ordered).await;
     }
 }

@@ -13,13 +13,13 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::{BinomialTree, Rotation};
+use crate::pattern::{BinomialTree, rotated_blocks};
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
-    let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), Rotation::new(c, rank));
+    let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), rotated_blocks(c, rank));
     let held = r.scratch(rotation.len(tree.subtree(rank).len()));
     if let Some(parent) = tree.parent() {
         r.recv(parent, held).await;

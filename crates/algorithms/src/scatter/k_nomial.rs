@@ -14,7 +14,7 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
-use crate::pattern::Rotation;
+use crate::pattern::rotated_blocks;
 use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
 
 const RADIX: Parameter =
@@ -27,7 +27,7 @@ pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
-    let (tree, rotation) = (k_nomial(r, c), Rotation::new(c, rank));
+    let (tree, rotation) = (k_nomial(r, c), rotated_blocks(c, rank));
     let held = r.scratch(rotation.len(tree.subtree(rank).len()));
     if let Some(parent) = tree.parent() {
         r.recv(parent, held).await;
