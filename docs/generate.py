@@ -24,7 +24,7 @@ MEANINGS = {
     "broadcast": "Every rank receives the vector of the root.",
     "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",
     "gather": "The root receives a block from every rank.",
-    "gatherv": "The root receives a block from every rank, each of its own size, which only the root and that rank know.",
+    "gatherv": "The root receives a block from every rank, of a size that only the root and that rank know.",
     "reduce": "The root receives the combination of all vectors.",
     "reduce_scatter": "Every rank receives its own block of the combination of all vectors.",
     "scan": "Every rank receives the combination of the vectors of the ranks up to itself.",
