@@ -30,8 +30,12 @@ allgather[size=..64KiB]: bruck
 allgather: ring
 alltoall[size=..1KiB]: bruck
 alltoall: pairwise_exchange
+alltoallv: pairwise_exchange
+exscan: doubling_123
 gather: binomial
+gatherv: linear
 scatter: binomial
+scatterv: linear
 scan: recursive_doubling
 reduce_scatter: pairwise
 reduce_scatter: recursive_doubling
