@@ -3,6 +3,7 @@
 use hocket_core::{Call, Options, Parameter, Unit};
 
 use crate::automatic::Automatic;
+use crate::levels::Part;
 
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,8 @@ pub struct About {
     /// Values that an accepted call carries besides those given: of parameters whose default depends on the call, and of
     /// names in the formulas that are no parameters.
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
+    /// The algorithms that it is made of. Their times and messages go by the names of the parts in `cost` and `messages`.
+    pub parts: fn(&Call) -> Vec<Part>,
     /// Its steps, if its messages can be paced step by step.
     pub steps: Option<Steps>,
     /// The topology it is made for, if it is: elsewhere it is compared with others only when it is named.
@@ -74,6 +77,7 @@ impl About {
             parameters: &[],
             automatic: &[],
             completes: |_| Vec::new(),
+            parts: |_| Vec::new(),
             steps: None,
             topology: None,
         }
@@ -107,6 +111,11 @@ impl About {
     /// A call that is not refused is completed with these values.
     pub const fn completing(self, completes: fn(&Call) -> Vec<(&'static str, u64)>) -> Self {
         Self { completes, ..self }
+    }
+
+    /// The algorithm is made of these; it takes the calls that all of them take.
+    pub const fn made_of(self, parts: fn(&Call) -> Vec<Part>) -> Self {
+        Self { parts, ..self }
     }
 
     /// The algorithm goes step by step, and leaves the gaps between packets that the call asks for in each.

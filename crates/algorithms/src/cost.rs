@@ -27,8 +27,8 @@ pub struct Price {
     pub wanted_ports: usize,
     /// k: those of a node among them.
     pub ports: usize,
-    /// The algorithm's own parameters.
-    pub parameters: Vec<(&'static str, u64)>,
+    /// The algorithm's own parameters, and the values of its parts.
+    pub parameters: Vec<(&'static str, f64)>,
 }
 
 impl Cost {
@@ -69,7 +69,7 @@ impl Price {
             "k" => Ok(self.ports as f64),
             _ => {
                 let parameter = self.parameters.iter().find(|(key, _)| *key == name);
-                parameter.map(|(_, v)| *v as f64).ok_or_else(|| Error::new(format!("formula: unknown name {name:?}")))
+                parameter.map(|(_, value)| *value).ok_or_else(|| Error::new(format!("formula: unknown name {name:?}")))
             }
         }
     }

@@ -2,17 +2,20 @@
 
 use std::ops::Range;
 
-use hocket_core::{Call, Parameter, Unit};
+use hocket_core::{Call, Nodes, Parameter, Unit};
 
 /// The parameter of these algorithms.
 pub const GROUP: Parameter = Parameter {
     name: "group",
     unit: Unit::Count,
-    default: 4,
-    least: 1,
+    default: 0,
+    least: 0,
     tries: &[1, 3],
-    meaning: "neighbours that form a group, as the ranks of a node; the last group may be smaller",
+    meaning: "neighbours that form a group; the last group may be smaller. 0: the ranks of a node, or 4 where nobody tells them",
 };
+
+/// The size of groups where nobody tells which ranks share a node.
+const USUAL: usize = 4;
 
 /// The groups of a call, of the same size but for the last one; drawn for 7 ranks and group = 3.
 ///
@@ -31,7 +34,12 @@ pub struct Groups {
 impl Groups {
     /// As the call's parameter says.
     pub fn of(c: &Call) -> Self {
-        let size = usize::try_from(c.parameter(GROUP.name)).unwrap_or(c.ranks).min(c.ranks);
+        let size = match (c.parameter(GROUP.name), &c.nodes) {
+            (0, Nodes::Equal(size)) => *size,
+            (0, _) => USUAL,
+            (size, _) => usize::try_from(size).unwrap_or(c.ranks),
+        };
+        let size = size.min(c.ranks);
         Self { ranks: c.ranks, size, count: c.ranks.div_ceil(size) }
     }
 
@@ -71,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_rank_is_in_one_group(ranks in 1_usize..200, group in 1_u64..250) {
+        fn every_rank_is_in_one_group(ranks in 1_usize..200, group in 0_u64..250) {
             let parameters = vec![(GROUP.name, group)];
             let groups = Groups::of(&Call { parameters, ..Call::new(Collective::Allgather, ranks, 1) });
             let members: Vec<_> = (0..groups.count).flat_map(|group| groups.members(group)).collect();

@@ -2,7 +2,7 @@
 
 use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Result, Unit};
 
-use crate::About;
+use crate::{About, levels};
 
 /// One algorithm of the catalogue.
 #[derive(Clone, Copy)]
@@ -62,6 +62,7 @@ impl Entry {
         if let Some(sentence) = (self.about.refuses)(&call) {
             return Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks)));
         }
+        levels::check(&(self.about.parts)(&call)).map_err(|error| error.at(self))?;
         let values = (self.about.completes)(&call);
         call.parameters.retain(|(name, _)| values.iter().all(|(other, _)| name != other));
         call.parameters.extend(values);
@@ -124,7 +125,7 @@ pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     })
 }
 
-pub use crate::catalogue::{CATALOGUE, demand};
+pub use crate::catalogue::{CATALOGUE, demand, names};
 
 macro_rules! catalogue {
     ($($collective:ident as $variant:ident: $($name:ident),+;)+) => {
@@ -161,6 +162,13 @@ macro_rules! catalogue {
                     },
                 ),
             )+)+];
+
+            /// The names of a collective's algorithms.
+            pub const fn names(collective: Collective) -> &'static [&'static str] {
+                match collective {
+                    $(Collective::$variant => &[$(stringify!($name)),+],)+
+                }
+            }
 
             /// What a collective demands of every algorithm.
             pub const fn demand(collective: Collective) -> &'static Demand {

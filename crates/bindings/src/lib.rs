@@ -20,7 +20,7 @@ use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::segments::Pipeline;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Collective, Unit, budget, units};
+use hocket_core::{Collective, Nodes, Unit, budget, units};
 use hocket_machine::Machine;
 use hocket_memory::Operator;
 use hocket_simulate::{Options, Platform};
@@ -187,8 +187,8 @@ fn simulate(
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: SimulateRequest<CallRequest> = read(request)?;
-    let (runnable, call) = Runnable::resolve(&request.call, program)?;
     let platform = request.machine.platform().map_err(raise)?;
+    let (runnable, call) = Runnable::resolve(&request.call, program, &platform.nodes)?;
     let gap = request.call.gap().map_err(raise)?;
     let entry = runnable.entry();
     let (call, steps) = match entry {
@@ -228,8 +228,8 @@ struct CallOnMachine {
 #[pyfunction]
 fn steps(py: Python<'_>, request: &str) -> PyResult<String> {
     let CallOnMachine { call: request, machine } = read(request)?;
-    let (entry, call) = request.resolve().map_err(raise)?;
     let (platform, gap) = (machine.platform().map_err(raise)?, request.gap().map_err(raise)?);
+    let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
     let (_, steps) = py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?;
     write(&steps)
 }
@@ -256,8 +256,8 @@ struct StepRequest {
 #[pyfunction]
 fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
     let StepRequest { call: request, machine, step } = read(request)?;
-    let (entry, call) = request.resolve().map_err(raise)?;
     let platform = machine.platform().map_err(raise)?;
+    let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
     let gap = request.gap().map_err(raise)?;
     let simulated = py.detach(|| pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()));
     let (step, outcome) = simulated.map_err(raise)?;
@@ -294,7 +294,7 @@ fn best_segment_bytes(
 #[pyfunction]
 fn accept(request: &str) -> PyResult<String> {
     let request: CallRequest = read(request)?;
-    let (_, call) = request.resolve().map_err(raise)?;
+    let (_, call) = request.resolve(&Nodes::Unknown).map_err(raise)?;
     write(&call.parameters.into_iter().collect::<BTreeMap<_, _>>())
 }
 
@@ -312,7 +312,7 @@ fn run(
     let operator = hocket_memory::operator(data_type, operator).map_err(raise)?;
     let RunRequest { call } = read(request)?;
     let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
-    let (runnable, call) = Runnable::resolve(&call, program)?;
+    let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
     py.detach(move || runnable.run(&call, &operator, &inputs))
 }
 
@@ -327,7 +327,7 @@ fn run_with(
     program: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Vec<u8>>> {
     let RunRequest { call } = read(request)?;
-    let (runnable, call) = Runnable::resolve(&call, program)?;
+    let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
     let failure = Arc::new(Mutex::new(None));
     let combine = python_operator(operator, failure.clone());
     let operator = Operator::new(call.element_bytes, call.commutative, combine);

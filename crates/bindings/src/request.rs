@@ -4,7 +4,7 @@ use hocket::cases::check_root;
 use hocket::pacing::Gap;
 use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Parameter, Result, budget};
+use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, budget};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Platform, Trials};
 use indexmap::IndexMap;
@@ -120,13 +120,14 @@ impl CallRequest {
         self.gap.as_deref().map_or(Ok(Gap::default()), Gap::parse)
     }
 
-    /// The algorithm of the catalogue, and the call as it accepts it.
+    /// The algorithm of the catalogue, and the call as it accepts it from ranks on these nodes.
     ///
     /// # Errors
     /// An unknown algorithm, or a call that it refuses.
-    pub fn resolve(&self) -> Result<(&'static Entry, Call)> {
+    pub fn resolve(&self, nodes: &Nodes) -> Result<(&'static Entry, Call)> {
         let entry = find(self.collective()?, &self.algorithm)?;
-        Ok((entry, entry.accept(&self.call()?, &self.given())?))
+        let call = Call { nodes: nodes.clone(), ..self.call()? };
+        Ok((entry, entry.accept(&call, &self.given())?))
     }
 
     /// The automatic values of the parameters of these names.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::Report;
 use hocket_algorithms::{Entry, find};
-use hocket_core::{AnyProgram, Call, Collective, Result};
+use hocket_core::{AnyProgram, Call, Collective, Nodes, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
 use hocket_simulate::{Engine, Many, Options, Platform, Trials, as_call, simulate_trials};
@@ -43,10 +43,10 @@ impl Runnable {
         }
     }
 
-    /// The program that a request names, and its call.
-    pub fn resolve(request: &CallRequest, program: Option<Py<PyAny>>) -> PyResult<(Self, Call)> {
+    /// The program that a request names, and its call from ranks on these nodes.
+    pub fn resolve(request: &CallRequest, program: Option<Py<PyAny>>, nodes: &Nodes) -> PyResult<(Self, Call)> {
         if program.is_none() {
-            return request.resolve().map(|(entry, call)| (Self::Listed(entry), call)).map_err(raise);
+            return request.resolve(nodes).map(|(entry, call)| (Self::Listed(entry), call)).map_err(raise);
         }
         let call = with_parameters(request.call().map_err(raise)?, &request.parameters);
         Ok((Self::new(call.collective, &request.algorithm, program)?, call))

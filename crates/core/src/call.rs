@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Buffer, Counts, Error, Rank, Result, Span};
+use crate::{Buffer, Counts, Error, Nodes, Rank, Result, Span};
 
 /// The collectives, named as in MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -204,6 +204,8 @@ pub struct Call {
     pub parameters: Vec<(&'static str, u64)>,
     /// Packet pacing, see [`Call::gap_packets`]: none, one gap for all steps, or one for each.
     pub gap_packets: Arc<[f64]>,
+    /// Which ranks share a node.
+    pub nodes: Nodes,
 }
 
 impl Call {
@@ -225,6 +227,7 @@ impl Call {
             element_bytes: 1,
             parameters: Vec::new(),
             gap_packets: Arc::default(),
+            nodes: Nodes::Unknown,
         }
     }
 

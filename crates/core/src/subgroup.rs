@@ -6,10 +6,41 @@ use crate::rank::{Rank, View};
 use crate::step::{Options, Received, Source, Step, Tag};
 use crate::{Buffer, Moment, Span};
 
+/// The ranks of a group, each at its place.
+#[derive(Clone, Copy)]
+pub enum Members<'a> {
+    /// In this order.
+    Listed(&'a [usize]),
+    /// So many, as this function gives them for each place.
+    Computed(usize, &'a dyn Fn(usize) -> usize),
+}
+
+impl Members<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Listed(ranks) => ranks.len(),
+            Self::Computed(count, _) => count,
+        }
+    }
+
+    fn at(self, place: usize) -> usize {
+        match self {
+            Self::Listed(ranks) => ranks[place],
+            Self::Computed(_, at) => at(place),
+        }
+    }
+}
+
+impl<'a> From<&'a [usize]> for Members<'a> {
+    fn from(ranks: &'a [usize]) -> Self {
+        Self::Listed(ranks)
+    }
+}
+
 /// A rank as a member of a group. Its number is its place among the members, which may be in any order.
 pub struct Subgroup<'r> {
     rank: &'r Rank<'r>,
-    members: &'r [usize],
+    members: Members<'r>,
     place: usize,
     /// The rank's spans that serve as the program's input and result.
     input: Span,
@@ -38,11 +69,12 @@ impl<'r> Subgroup<'r> {
     /// and an element of the program is `element` elements of the rank.
     pub fn at(
         rank: &'r Rank<'r>,
-        (members, place): (&'r [usize], usize),
+        (members, place): (impl Into<Members<'r>>, usize),
         (input, result): (Span, Span),
         first_tag: Tag,
         element: usize,
     ) -> Self {
+        let members = members.into();
         Self { rank, members, place, input, result, first_tag, element, completed: None, has_circuits: true }
     }
 
@@ -97,11 +129,11 @@ impl View for Subgroup<'_> {
         Some(match step {
             Step::Send { to, data, options } => {
                 let options = Options { tag: self.first_tag + options.tag, ..options };
-                Step::Send { to: self.members[to], data: self.span(data), options }
+                Step::Send { to: self.members.at(to), data: self.span(data), options }
             }
             Step::Recv { from, into, tag } => {
                 let from = match from {
-                    Source::Rank(member) => Source::Rank(self.members[member as usize] as u32),
+                    Source::Rank(member) => Source::Rank(self.members.at(member as usize) as u32),
                     Source::Any => Source::Any,
                 };
                 Step::Recv { from, into: self.span(into), tag: self.first_tag + tag }
@@ -112,14 +144,14 @@ impl View for Subgroup<'_> {
             Step::Copy { source, target } => Step::Copy { source: self.span(source), target: self.span(target) },
             Step::Compute { .. } => step,
             Step::Connect { .. } if !self.has_circuits => return None,
-            Step::Connect { peer } => Step::Connect { peer: self.members[peer] },
-            Step::Disconnect { peer } => Step::Disconnect { peer: self.members[peer] },
+            Step::Connect { peer } => Step::Connect { peer: self.members.at(peer) },
+            Step::Disconnect { peer } => Step::Disconnect { peer: self.members.at(peer) },
         })
     }
 
     fn received(&self, step: &Step, received: Received) -> Received {
         let Step::Recv { from, .. } = step else { return received };
-        let place = || self.members.iter().position(|member| *member == received.source as usize);
+        let place = || (0..self.size()).find(|place| self.members.at(*place) == received.source as usize);
         let source = match from {
             Source::Rank(member) => *member,
             Source::Any => place().expect("members send to members") as u32,

@@ -1,9 +1,10 @@
 //! The time and messages of a call by the algorithm's own formulas.
 
+use hocket_algorithms::levels::Levels;
 use hocket_algorithms::{Cost, Entry, Price};
 use hocket_core::{Call, Counts, Result};
 use hocket_machine::Work;
-use hocket_simulate::{NetworkModel, Platform};
+use hocket_simulate::{Hockney, Line, NetworkModel, Platform};
 
 /// The values of an algorithm's formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,40 +19,99 @@ pub struct Predicted {
 }
 
 /// Evaluates the formulas of `entry`, without noise; none when the platform is not a Hockney network with rendezvous and one
-/// cost for all messages.
+/// cost for all messages, or, for algorithms of two levels whose groups are the nodes, one within nodes and one between them.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option<Predicted>> {
     let NetworkModel::Hockney(network) = &platform.network else { return Ok(None) };
-    if network.is_eager || network.local.is_some() || platform.node.copy != Work::default() {
+    if network.is_eager || platform.node.copy != Work::default() {
         return Ok(None);
     }
     let Some(gamma_s) = platform.node.reduce.s_per_byte() else { return Ok(None) };
-    let cost = Cost::parse(entry.about.cost)?;
-    if network.send_overhead_s.is_some() && !cost.knows_overhead() {
+    let within = match &network.local {
+        None => network.between,
+        Some(local) if has_groups_of(entry, call, local.ranks_per_node) && network.ports.is_none() => local.costs,
+        Some(_) => return Ok(None),
+    };
+    if within.memory_s_per_byte > 0.0 || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
         return Ok(None);
     }
-    let wanted_ports = (entry.about.ports)(call).max(1);
-    let ports = network.ports.unwrap_or(wanted_ports).min(wanted_ports);
-    let is_exact = ports == wanted_ports && (entry.about.cost_is_exact)(call);
-    let price = |elements: usize| Price {
-        ranks: call.ranks,
-        size_bytes: (elements * call.element_bytes) as f64,
-        alpha_s: network.between.alpha_s,
-        beta_s: network.between.beta_s_per_byte,
-        gamma_s,
-        overhead_s: network.send_overhead_s,
-        wanted_ports,
-        ports,
-        parameters: call.parameters.clone(),
-    };
-    let bound = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
-    Ok(Some(Predicted {
-        time_s: platform.node.call_overhead_s + cost.at(&price(bound))?,
-        messages: messages(entry, call)?,
-        is_exact,
-    }))
+    let terms = Terms { within, gamma_s, network };
+    let is_exact = terms.are_exact(entry, call)?;
+    let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, network.between, is_exact)?;
+    Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact }))
+}
+
+/// Whether an algorithm is made of parts within groups of so many neighbours, and parts between these groups.
+fn has_groups_of(entry: &Entry, call: &Call, ranks: usize) -> bool {
+    !(entry.about.parts)(call).is_empty()
+        && matches!(Levels::of(call), Levels::Equal(groups) if groups.size == ranks.min(call.ranks))
+}
+
+/// Whether the formula of an algorithm, or those of all its parts, say how long senders are occupied.
+fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
+    let parts = (entry.about.parts)(call);
+    if parts.is_empty() {
+        return Ok(Cost::parse(entry.about.cost)?.knows_overhead());
+    }
+    let know: Result<Vec<_>> = parts.iter().map(|part| knows_overhead(part.entry, &part.calls[0].1)).collect();
+    Ok(know?.into_iter().all(|knows| knows))
+}
+
+/// What the formulas of one platform are about.
+struct Terms<'a> {
+    within: Line,
+    gamma_s: f64,
+    network: &'a Hockney,
+}
+
+impl Terms<'_> {
+    /// The ports that an algorithm can use, and those of a node among them.
+    fn ports(&self, entry: &Entry, call: &Call) -> (usize, usize) {
+        let wanted = (entry.about.ports)(call).max(1);
+        (wanted, self.network.ports.unwrap_or(wanted).min(wanted))
+    }
+
+    fn are_exact(&self, entry: &Entry, call: &Call) -> Result<bool> {
+        let (wanted, ports) = self.ports(entry, call);
+        let mut are_exact = ports == wanted && (entry.about.cost_is_exact)(call);
+        for part in (entry.about.parts)(call) {
+            for (_, call) in part.accepted()? {
+                are_exact = are_exact && self.are_exact(part.entry, &call)?;
+            }
+        }
+        Ok(are_exact)
+    }
+
+    /// The time of an algorithm whose messages take a time by `line`, exact or as a bound.
+    fn time_s(&self, entry: &Entry, call: &Call, line: Line, is_exact: bool) -> Result<f64> {
+        let (wanted_ports, ports) = self.ports(entry, call);
+        let elements = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
+        let mut parameters = Vec::new();
+        for part in (entry.about.parts)(call) {
+            let line = if part.is_within { self.within } else { line };
+            let times = part.accepted()?.into_iter().map(|(_, call)| self.time_s(part.entry, &call, line, is_exact));
+            parameters.push((part.name, times.collect::<Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max)));
+        }
+        parameters.extend(values(call));
+        Cost::parse(entry.about.cost)?.at(&Price {
+            ranks: call.ranks,
+            size_bytes: (elements * call.element_bytes) as f64,
+            alpha_s: line.alpha_s,
+            beta_s: line.beta_s_per_byte,
+            gamma_s: self.gamma_s,
+            overhead_s: self.network.send_overhead_s,
+            wanted_ports,
+            ports,
+            parameters,
+        })
+    }
+}
+
+/// The parameters of a call. Values of parts stand before them, as a choice and its part have the same name.
+fn values(call: &Call) -> Vec<(&'static str, f64)> {
+    call.parameters.iter().map(|(name, value)| (*name, *value as f64)).collect()
 }
 
 /// Messages of all ranks together, by the formula of `entry`.
@@ -59,7 +119,14 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
-    let price = Price {
+    let mut parameters = Vec::new();
+    for part in (entry.about.parts)(call) {
+        let of_calls =
+            part.accepted()?.into_iter().map(|(times, call)| Ok(times as f64 * messages(part.entry, &call)?));
+        parameters.push((part.name, of_calls.collect::<Result<Vec<_>>>()?.into_iter().sum()));
+    }
+    parameters.extend(values(call));
+    Cost::parse(entry.about.messages)?.at(&Price {
         ranks: call.ranks,
         size_bytes: (size_in_elements(call) * call.element_bytes) as f64,
         alpha_s: 0.0,
@@ -68,9 +135,8 @@ pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
         overhead_s: None,
         wanted_ports: 1,
         ports: 1,
-        parameters: call.parameters.clone(),
-    };
-    Cost::parse(entry.about.messages)?.at(&price)
+        parameters,
+    })
 }
 
 /// The message of the MPI call, in elements: one block, or the whole vector.

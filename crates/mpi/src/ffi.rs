@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Call, Collective, Counts, Pairs};
+use hocket_core::{Call, Collective, Counts, Nodes, Pairs};
 
 use crate::{Communicator, Layout, Log, Operation, Progress, Transport};
 
@@ -142,6 +142,16 @@ pub unsafe extern "C" fn hocket_communicator_new(
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_communicator_nodes(communicator: *mut CommunicatorC, nodes: *const i32) {
+    // SAFETY: as the header asks.
+    let call = unsafe { &mut (*communicator).call };
+    // SAFETY: as the header asks: one number per rank.
+    let nodes = unsafe { std::slice::from_raw_parts(nodes, call.ranks) };
+    call.nodes = Nodes::of(nodes);
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_communicator_free(communicator: *mut CommunicatorC) {
     // SAFETY: as the header asks.
     drop(unsafe { Box::from_raw(communicator) });
@@ -205,6 +215,13 @@ pub unsafe extern "C" fn hocket_advance(operation: *mut Operation, may_wait: c_i
 pub unsafe extern "C" fn hocket_algorithm(operation: *const Operation, into: *mut c_char, room: usize) -> usize {
     // SAFETY: as the header asks.
     unsafe { write(&(*operation).entry.to_string(), into, room) }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_complete_for_s(operation: *const Operation) -> f64 {
+    // SAFETY: as the header asks.
+    unsafe { (*operation).complete_for().as_secs_f64() }
 }
 
 /// See `hocket.h`.

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::rc::Rc;
+use std::time::Duration;
 
 use hocket_algorithms::Entry;
 use hocket_core::{Again, Call, Repeated};
@@ -72,6 +73,11 @@ impl Operation {
             self.process.world.borrow_mut().end();
         }
         state
+    }
+
+    /// For how long the result of this rank has been complete; zero if the program has not said so.
+    pub fn complete_for(&self) -> Duration {
+        self.process.world.borrow().complete_for().unwrap_or_default()
     }
 
     fn state(&self) -> Progress {

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use hocket_core::matching::Slots;
 use hocket_core::{
-    At, Features, Ground, Home, Mode, Outcome, Path, Progress, Received, Side, Source, Span, Step, Tag, Woken, World,
+    At, Features, Ground, Home, Mode, Moment, Outcome, Path, Progress, Received, Side, Source, Span, Step, Tag, Woken,
+    World,
 };
 
 use crate::buffers::{Buffers, Layout};
@@ -53,6 +54,8 @@ pub struct Messages {
     computing: Vec<(u32, Instant)>,
     woken: Woken,
     failure: Option<Failure>,
+    /// When the program said that its result is complete.
+    complete: Option<Instant>,
 }
 
 /// Room for operations that have ended, per look.
@@ -71,6 +74,7 @@ impl Messages {
             computing: Vec::new(),
             woken: Woken::NONE,
             failure: None,
+            complete: None,
         }
     }
 
@@ -80,6 +84,7 @@ impl Messages {
         self.buffers.restart(input, result);
         self.spare = Span::EMPTY;
         self.woken = Woken::NONE;
+        self.complete = None;
     }
 
     /// Frees memory that the next call would not use again.
@@ -90,6 +95,11 @@ impl Messages {
     /// Whether no message is under way.
     pub fn is_idle(&self) -> bool {
         self.under_way == 0
+    }
+
+    /// For how long the result has been complete, if the program has said so.
+    pub fn complete_for(&self) -> Option<Duration> {
+        Some(self.complete?.elapsed())
     }
 
     /// The failure, if there was one.
@@ -255,6 +265,10 @@ impl World for Messages {
     fn withdraw(&mut self, _: usize, ticket: u32) {
         self.computing.retain(|(slot, _)| *slot != ticket);
         self.slots.abandon(ticket);
+    }
+
+    fn complete(&mut self, _: usize, _: Moment) {
+        self.complete = Some(Instant::now());
     }
 
     fn scratch(&mut self, _: usize, len: usize) -> Span {

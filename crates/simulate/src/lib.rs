@@ -21,7 +21,8 @@ pub use bound::{Bound, bound};
 pub use called::as_call;
 pub use in_time::Outcome;
 pub use network::{
-    Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, NetworkModel, Shared, Switching, Traffic,
+    Ask, CircuitCounts, Fabric, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel, Shared, Switching,
+    Traffic,
 };
 pub use plan::Ends;
 pub use trace::{Kind, Record};
@@ -29,7 +30,7 @@ pub use trials::{Many, Trials, simulate_trials};
 
 use clock::{Quiet, Trial};
 use dataflow::{Failure, Order};
-use hocket_core::{AnyProgram, Call, Error, Result};
+use hocket_core::{AnyProgram, Call, Error, Nodes, Result};
 use hocket_machine::{Machine, Node, Noise};
 use serde::Deserialize;
 
@@ -43,6 +44,8 @@ pub struct Platform {
     pub node: Node,
     /// The noise that delays operations.
     pub noise: Noise,
+    /// Which ranks share a node, if the machine file says how many do.
+    pub nodes: Nodes,
 }
 
 impl Platform {
@@ -56,7 +59,9 @@ impl Platform {
         machine.network.finish()?;
         machine.node.finish()?;
         let noise = Noise::read(&machine.noise)?;
-        Ok(Self { name: machine.name.clone(), network, node, noise })
+        let has_nodes = machine.network.contains("ranks_per_node");
+        let nodes = if has_nodes { Nodes::Equal(machine.network.count("ranks_per_node")?) } else { Nodes::Unknown };
+        Ok(Self { name: machine.name.clone(), network, node, noise, nodes })
     }
 }
 

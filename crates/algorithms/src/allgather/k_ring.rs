@@ -63,6 +63,7 @@ fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let groups = Groups::of(c);
     let between = (groups.count - 1) * groups.share();
     let values = [
+        (GROUP.name, groups.size),
         ("groups", groups.count),
         ("rounds", groups.count * (groups.size - 1) + between),
         ("blocks", groups.count * (groups.size - 1).max((groups.last() - 1) * groups.share()) + between),

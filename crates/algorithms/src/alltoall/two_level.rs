@@ -94,6 +94,7 @@ fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let (size, others, last, share) = (groups.size, groups.count - 1, groups.last(), groups.share());
     let within = ((size - 1) * groups.count).max((last - 1) * (others * share + 1));
     let values = [
+        (GROUP.name, groups.size),
         ("groups", groups.count),
         ("rounds", size - 1 + others * share),
         ("blocks", within + others * size.max(share * last)),

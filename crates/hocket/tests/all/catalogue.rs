@@ -1,7 +1,7 @@
 //! What every algorithm's file says about itself.
 
 use hocket_algorithms::{CATALOGUE, Cost, find};
-use hocket_core::{Call, Collective};
+use hocket_core::{Call, Collective, Nodes};
 use hocket_machine::Machine;
 use hocket_simulate::{Options, Platform};
 
@@ -27,11 +27,14 @@ fn every_formula_can_be_evaluated() {
 #[test]
 fn an_algorithm_needs_nothing_or_refuses_some_call() {
     for entry in CATALOGUE {
-        let calls = [1, 2, 3, 4, 7].map(|ranks| Call {
+        let in_turn = |ranks: usize| Nodes::of(&(0..ranks).map(|rank| rank as i32 % 2).collect::<Vec<_>>());
+        let call = |ranks: usize, nodes| Call {
             commutative: false,
             root: if entry.collective.has_root() { ranks - 1 } else { 0 },
+            nodes,
             ..Call::new(entry.collective, ranks, 1)
-        });
+        };
+        let calls = [1, 2, 3, 4, 7].map(|ranks| [call(ranks, Nodes::Unknown), call(ranks, in_turn(ranks))]).concat();
         let refuses = calls.iter().any(|call| entry.accept(call, &[]).is_err());
         let needs_nothing = entry.header().contains("\nNeeds: nothing");
         assert_ne!(refuses, needs_nothing, "{entry}: its header and its preconditions disagree");

@@ -48,7 +48,7 @@ fn first(count: u64) -> Trials {
 }
 
 /// Calls with one element, and with a few that no rank count divides, at roots 0 and 1; with each parameter that counts
-/// something at 0, 1, 2 and 3, as far as the algorithm takes it.
+/// something at 0, 1, 2 and 3, as far as the algorithm takes it, and each choice that is to be tried.
 fn calls(entry: &Entry, ranks: usize) -> Vec<Call> {
     let counts: &[usize] = if entry.collective == Collective::Barrier { &[0] } else { &[1, 2 * ranks + 1] };
     let roots = 0..if entry.collective.has_root() { ranks.min(2) } else { 1 };
@@ -56,7 +56,7 @@ fn calls(entry: &Entry, ranks: usize) -> Vec<Call> {
     let settings = entry.about.parameters.iter().flat_map(|parameter| {
         let values = match parameter.unit {
             Unit::Bytes => vec![16],
-            Unit::Choice(words) => (0..words.len() as u64).collect(),
+            Unit::Choice(_) => parameter.tries.to_vec(),
             Unit::Count => {
                 (0..=3).chain([u64::from(ranks.ilog2())]).filter(|value| *value >= parameter.least).collect()
             }

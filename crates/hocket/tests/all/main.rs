@@ -11,6 +11,7 @@ mod contract_simulate;
 mod contract_verify;
 mod engines;
 mod exchange;
+mod levels;
 mod loggops;
 mod multicast;
 mod pacing;

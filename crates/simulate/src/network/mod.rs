@@ -3,6 +3,7 @@
 mod fabric;
 mod local;
 
+pub use hockney::Line;
 pub use local::Local;
 
 pub use fabric::{Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Shared, Switching, Traffic};

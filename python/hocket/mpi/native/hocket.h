@@ -108,6 +108,8 @@ int hocket_has_rule(int32_t collective, int is_nonblocking);
 
 /* A communicator, as one of its ranks sees it. It may be freed when none of its operations is running. */
 hocket_communicator *hocket_communicator_new(int32_t rank, int32_t ranks, const hocket_transport *transport);
+/* Tells, before the first call, which ranks share a node: those that have the same number here. */
+void hocket_communicator_nodes(hocket_communicator *communicator, const int32_t *nodes);
 void hocket_communicator_free(hocket_communicator *communicator);
 
 /* Returns the algorithm for a call, or NULL and the reason in *reason, which stays until the communicator's next call. */
@@ -125,6 +127,9 @@ int hocket_advance(hocket_operation *operation, int may_wait, int *code);
 
 /* Writes "collective algorithm"; returns the length of the whole text. */
 size_t hocket_algorithm(const hocket_operation *operation, char *text, size_t room);
+
+/* For how many seconds the result of this rank has been complete; 0 if the program has not said so, and is complete at its end. */
+double hocket_complete_for_s(const hocket_operation *operation);
 
 /* Gives an operation that is done back to its communicator. */
 void hocket_finish(hocket_communicator *communicator, hocket_operation *operation);

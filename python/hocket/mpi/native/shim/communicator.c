@@ -10,7 +10,8 @@ static int keyval = MPI_KEYVAL_INVALID;
 /* Number of communicators with a state that have been freed: a state used last is not trusted after it has changed. */
 static unsigned freed_communicators;
 
-static const char *reason_against(MPI_Comm comm)
+/* Why all calls of a communicator are left to MPI, or NULL; then `nodes` has the node of each rank, to be freed. */
+static const char *reason_against(MPI_Comm comm, int **nodes)
 {
     int is_inter, ranks;
     PMPI_Comm_test_inter(comm, &is_inter);
@@ -28,7 +29,9 @@ static const char *reason_against(MPI_Comm comm)
     for (int i = 0; i < ranks; i++)
         if (translated[i] == MPI_UNDEFINED)
             reason = "has processes of another MPI_COMM_WORLD";
-    free(numbers);
+        else
+            numbers[i] = shim.nodes[translated[i]];
+    *nodes = numbers;
     PMPI_Group_free(&group);
     PMPI_Group_free(&world);
     return reason;
@@ -61,13 +64,16 @@ static struct communicator *new_communicator(MPI_Comm comm)
     struct communicator *state = grown(NULL, sizeof *state);
     *state = (struct communicator){.private_comm = MPI_COMM_NULL, .users = 1};
     pthread_mutex_init(&state->lock, NULL);
-    state->reason = reason_against(comm);
+    int *nodes = NULL;
+    state->reason = reason_against(comm, &nodes);
     if (!state->reason) {
         PMPI_Comm_rank(comm, &state->rank);
         PMPI_Comm_size(comm, &state->ranks);
         state->algorithms = hocket_communicator_new(state->rank, state->ranks, &transport);
+        hocket_communicator_nodes(state->algorithms, nodes);
         state->counts = grown(NULL, sizeof(size_t) * 2 * (size_t)state->ranks);
     }
+    free(nodes);
     return state;
 }
 

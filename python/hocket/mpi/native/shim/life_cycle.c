@@ -108,14 +108,19 @@ void hocket_count_calls(int are_counted)
     shim.log_summary = are_counted;
 }
 
-static int is_crowded(void)
+/* Which ranks share a node, and whether they crowd this one. */
+static void find_nodes(void)
 {
     MPI_Comm here;
-    int ranks;
+    int on_node, ranks, lowest = shim.world_rank;
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    PMPI_Comm_size(here, &ranks);
+    PMPI_Comm_size(here, &on_node);
+    PMPI_Bcast(&lowest, 1, MPI_INT, 0, here);
     PMPI_Comm_free(&here);
-    return ranks > sysconf(_SC_NPROCESSORS_ONLN);
+    shim.is_crowded = on_node > sysconf(_SC_NPROCESSORS_ONLN);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    shim.nodes = grown(NULL, sizeof(int) * (size_t)ranks);
+    PMPI_Allgather(&lowest, 1, MPI_INT, shim.nodes, 1, MPI_INT, MPI_COMM_WORLD);
 }
 
 void shim_leave_started(void)
@@ -130,7 +135,7 @@ void shim_begin(void)
     if (shim.is_ready)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
-    shim.is_crowded = is_crowded();
+    find_nodes();
     PMPI_Query_thread(&level);
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
@@ -171,6 +176,7 @@ void shim_end(void)
     end_started();
     end_communicators();
     end_types();
+    free(shim.nodes);
     shim.is_ready = 0;
     print_summary();
 }

@@ -349,6 +349,13 @@ void finish(struct operation *operation)
         free(operation->messages);
 }
 
+THREAD_CACHE double last_complete_for_s;
+
+double hocket_last_complete_for_s(void)
+{
+    return last_complete_for_s;
+}
+
 int shim_run(struct call *call)
 {
     struct operation operation;
@@ -361,6 +368,7 @@ int shim_run(struct call *call)
         if (shim.is_crowded)
             sched_yield();
     }
+    last_complete_for_s = hocket_complete_for_s(operation.program);
     log_ran(&operation);
     finish(&operation);
     if (call->code != MPI_SUCCESS)

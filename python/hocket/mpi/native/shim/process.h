@@ -42,6 +42,8 @@ struct shim {
     int log_calls, log_summary, world_rank;
     /* There are more ranks on this node than processors: a rank that waits lets others run. */
     int is_crowded;
+    /* For each rank of MPI_COMM_WORLD, the lowest such rank on its node. */
+    int *nodes;
     int has_threads;
     /* Operations of one communicator and kind that have tags of their own; later ones use the same tags again. */
     unsigned most_operations;

@@ -88,6 +88,9 @@ void shim_end_session(void);
 
 /* Sets whether calls are counted from here on, as with HOCKET_LOG=summary; programs such as bench.c look it up by name. */
 void hocket_count_calls(int are_counted);
+/* For how many seconds the result of this thread's last blocking call had been complete when the algorithm ended: some then
+ * still serve other ranks. */
+double hocket_last_complete_for_s(void);
 
 /* Runs a call; returns 0 if it is left to MPI. */
 int shim_run(struct call *call);

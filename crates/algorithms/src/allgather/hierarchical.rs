@@ -1,0 +1,65 @@
+//! Hierarchical: the first rank of each group gathers its blocks, these ranks exchange the blocks of the groups, and hand out all.
+//!
+//! Source: J. L. Traeff, A. Rougier, "MPI collectives and datatypes for hierarchical all-to-all communication", EuroMPI 2014. Any gather,
+//! allgather and broadcast of the catalogue can be its parts.
+//! Needs: what its parts need, and ranks of a node that follow one another.
+//! Counts: those of its parts, one after another; blocks of a group travel as one between groups.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5]    gather       1 ─▶ 0 ◀─ 2    4 ─▶ 3 ◀─ 5
+//!                           network      0 ◀──────────▶ 3                three blocks each way
+//!                           broadcast    1 ◀─ 0 ─▶ 2    4 ◀─ 3 ─▶ 5      all six blocks
+//! ```
+
+use hocket_core::{Call, Collective, Rank, Span};
+
+use crate::About;
+use crate::about::has_equal_blocks;
+use crate::groups::GROUP;
+use crate::levels::{
+    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    part_call,
+};
+
+const GATHER: Choice = choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers in a group");
+const NETWORK: Choice = choice(
+    Collective::Allgather,
+    "network",
+    "ring",
+    &[number_of(Collective::Allgather, "bruck")],
+    "the algorithm between the groups",
+);
+const BROADCAST: Choice =
+    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands all blocks to a group");
+
+pub const ABOUT: About = About::new("gather + network + broadcast", "gather + network + broadcast")
+    .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
+    .refusing(needs_order)
+    .on_ports(|c| most_ports(&parts(c)))
+    .with_parameters(&[GROUP, GATHER.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
+    .completing(group)
+    .made_of(parts);
+
+fn parts(c: &Call) -> Vec<Part> {
+    let levels = Levels::of(c);
+    vec![
+        GATHER.within_each(c, &levels, |group| of_blocks(c, Collective::Gather, levels.ranks(group))),
+        NETWORK.between(c, of_groups(c, Collective::Allgather, &levels)),
+        BROADCAST.within(c, &levels, |ranks| part_call(c, Collective::Broadcast, ranks, c.total())),
+    ]
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, result) = (Levels::of(c), c.result(r));
+    let (group, place) = levels.place(r.rank());
+    let members = levels.ranks(group);
+    let own = c.blocks(result, members.start, members.len());
+    let gather = Call { in_place: c.in_place, ..of_blocks(c, Collective::Gather, members) };
+    GATHER.run_within(r, c, &levels, (c.input(r), own), gather).await;
+    if place == 0 {
+        let allgather = Call { in_place: true, ..of_groups(c, Collective::Allgather, &levels) };
+        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result), allgather).await;
+    }
+    let broadcast = part_call(c, Collective::Broadcast, levels.size(group), result.len);
+    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result), broadcast).await;
+}

@@ -1,0 +1,63 @@
+//! Hierarchical: each group reduces to its first rank, these ranks combine their vectors, and each hands the result to its group.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
+//! networks to optimize collective operation performance", IPDPS 2000. Any reduce, allreduce and broadcast of the catalogue can be its parts.
+//! Needs: what its parts need; a commutative operator if the ranks of a node do not follow one another.
+//! Counts: those of its parts, one after another; one message of a rank between groups at a time.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5]    reduce       1 ─▶ 0 ◀─ 2    4 ─▶ 3 ◀─ 5
+//!                           network      0 ◀──────────▶ 3
+//!                           broadcast    1 ◀─ 0 ─▶ 2    4 ◀─ 3 ─▶ 5
+//! ```
+
+use hocket_core::{Call, Collective, Rank, Span};
+
+use crate::About;
+use crate::groups::GROUP;
+use crate::levels::{
+    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+};
+
+const REDUCE: Choice =
+    choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
+const NETWORK: Choice = choice(
+    Collective::Allreduce,
+    "network",
+    "recursive_doubling",
+    &[number_of(Collective::Allreduce, "ring")],
+    "the algorithm between the groups",
+);
+const BROADCAST: Choice =
+    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands the result to a group");
+
+pub const ABOUT: About = About::new("reduce + network + broadcast", "reduce + network + broadcast")
+    .exact_when(|c| Levels::of(c).are_equal())
+    .refusing(needs_order_or_commutative)
+    .on_ports(|c| most_ports(&parts(c)))
+    .with_parameters(&[GROUP, REDUCE.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
+    .completing(group)
+    .made_of(parts);
+
+fn parts(c: &Call) -> Vec<Part> {
+    let levels = Levels::of(c);
+    let part = |collective| move |ranks| part_call(c, collective, ranks, c.count(0));
+    vec![
+        REDUCE.within(c, &levels, part(Collective::Reduce)),
+        NETWORK.between(c, part(Collective::Allreduce)(levels.count())),
+        BROADCAST.within(c, &levels, part(Collective::Broadcast)),
+    ]
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, result) = (Levels::of(c), c.result(r));
+    let (group, place) = levels.place(r.rank());
+    let part = |collective, ranks| part_call(c, collective, ranks, result.len);
+    let reduce = Call { in_place: c.in_place, ..part(Collective::Reduce, levels.size(group)) };
+    REDUCE.run_within(r, c, &levels, (c.input(r), result), reduce).await;
+    if place == 0 {
+        let allreduce = Call { in_place: true, ..part(Collective::Allreduce, levels.count()) };
+        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result), allreduce).await;
+    }
+    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result), part(Collective::Broadcast, levels.size(group))).await;
+}

@@ -1,0 +1,51 @@
+//! Hierarchical: the ranks of each group meet, then the first ranks of all groups, and the groups once more.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
+//! networks to optimize collective operation performance", IPDPS 2000. Any two barriers of the catalogue can be its parts.
+//! Needs: nothing but what its parts need.
+//! Counts: those of its parts, the local one twice; one rank of each group takes part between groups.
+//!
+//! ```text
+//! groups [0 1] [2 3]    local      0 ◀─▶ 1   2 ◀─▶ 3
+//!                       network    0 ◀───────▶ 2
+//!                       local      0 ◀─▶ 1   2 ◀─▶ 3
+//! ```
+
+use hocket_core::{Call, Collective, Rank, Span};
+
+use crate::About;
+use crate::groups::GROUP;
+use crate::levels::{Choice, Levels, OUTER, Part, choice, group, most_ports, number_of, part_call};
+
+const LOCAL: Choice = choice(Collective::Barrier, "local", "dissemination", &[], "the algorithm within a group");
+const NETWORK: Choice = choice(
+    Collective::Barrier,
+    "network",
+    "dissemination",
+    &[number_of(Collective::Barrier, "recursive_doubling")],
+    "the algorithm between the groups",
+);
+
+pub const ABOUT: About = About::new("2*local + network", "2*local + network")
+    .exact_when(|c| Levels::of(c).are_equal())
+    .on_ports(|c| most_ports(&parts(c)))
+    .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
+    .completing(group)
+    .made_of(parts);
+
+fn parts(c: &Call) -> Vec<Part> {
+    let levels = Levels::of(c);
+    let part = |ranks| part_call(c, Collective::Barrier, ranks, 0);
+    vec![LOCAL.within(c, &levels, part), NETWORK.between(c, part(levels.count()))]
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, nothing) = (Levels::of(c), (Span::EMPTY, Span::EMPTY));
+    let (group, place) = levels.place(r.rank());
+    let part = |ranks| part_call(c, Collective::Barrier, ranks, 0);
+    LOCAL.run_within(r, c, &levels, nothing, part(levels.size(group))).await;
+    if place == 0 {
+        NETWORK.run_between(r, c, &levels, 0, nothing, part(levels.count())).await;
+    }
+    LOCAL.run_within(r, c, &levels, nothing, part(levels.size(group))).await;
+}

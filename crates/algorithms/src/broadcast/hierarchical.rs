@@ -1,0 +1,58 @@
+//! Hierarchical: one rank of each group gets the message from the root, and passes it on to its group.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
+//! networks to optimize collective operation performance", IPDPS 2000. Any two broadcasts of the catalogue can be its parts.
+//! Needs: nothing but what its parts need. In each group it is the rank in the root's place that gets the message.
+//! Counts: those of its parts, one after the other; the message reaches each group once.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5], root 1    network    1 ──────────▶ 4
+//!                                   local      0 ◀─ 1 ─▶ 2   3 ◀─ 4 ─▶ 5
+//! ```
+
+use hocket_core::{Call, Collective, Rank, Span};
+
+use crate::About;
+use crate::groups::GROUP;
+use crate::levels::{Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, number_of, part_call};
+
+const NETWORK: Choice = choice(
+    Collective::Broadcast,
+    "network",
+    "binomial",
+    &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
+    "the algorithm between the groups",
+);
+const LOCAL: Choice = choice(Collective::Broadcast, "local", "binomial", &[], "the algorithm within a group");
+
+pub const ABOUT: About = About::new("network + local", "network + local")
+    .exact_when(|c| Levels::of(c).are_equal())
+    .on_ports(|c| most_ports(&parts(c)))
+    .with_parameters(&[GROUP, NETWORK.parameter, LOCAL.parameter, SEGMENTS, OUTER])
+    .completing(group)
+    .made_of(parts);
+
+fn parts(c: &Call) -> Vec<Part> {
+    let levels = Levels::of(c);
+    vec![NETWORK.between(c, between(c, &levels)), LOCAL.within(c, &levels, |ranks| within(c, &levels, ranks))]
+}
+
+fn between(c: &Call, levels: &Levels) -> Call {
+    let (root, _) = levels.place(c.root);
+    Call { root, ..part_call(c, Collective::Broadcast, levels.count(), c.count(0)) }
+}
+
+fn within(c: &Call, levels: &Levels, ranks: usize) -> Call {
+    let (_, place) = levels.place(c.root);
+    Call { root: place % ranks, ..part_call(c, Collective::Broadcast, ranks, c.count(0)) }
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, spans) = (Levels::of(c), (Span::EMPTY, c.result(r)));
+    let (group, place) = levels.place(r.rank());
+    let within = within(c, &levels, levels.size(group));
+    if place == within.root {
+        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, spans, between(c, &levels)).await;
+    }
+    LOCAL.run_within(r, c, &levels, spans, within).await;
+}

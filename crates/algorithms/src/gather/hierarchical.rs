@@ -1,0 +1,68 @@
+//! Hierarchical: one rank of each group gathers its blocks, and the root gathers those of the groups.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
+//! networks to optimize collective operation performance", IPDPS 2000. Any two gathers of the catalogue can be its parts.
+//! Needs: what its parts need, and ranks of a node that follow one another. In each group it is the rank in the root's place that gathers.
+//! Counts: those of its parts, one after the other; blocks of a group travel as one between groups.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5], root 1    local      0 ─▶ 1 ◀─ 2   3 ─▶ 4 ◀─ 5
+//!                                   network    1 ◀─b3 b4 b5─ 4
+//! ```
+
+use hocket_core::{Call, Collective, Rank};
+
+use crate::About;
+use crate::about::has_equal_blocks;
+use crate::groups::GROUP;
+use crate::levels::{
+    Choice, Levels, OUTER, Part, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+};
+
+const LOCAL: Choice = choice(Collective::Gather, "local", "binomial", &[], "the algorithm within a group");
+const NETWORK: Choice = choice(
+    Collective::Gather,
+    "network",
+    "binomial",
+    &[number_of(Collective::Gather, "linear")],
+    "the algorithm between the groups",
+);
+
+pub const ABOUT: About = About::new("local + network", "local + network")
+    .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
+    .refusing(needs_order)
+    .on_ports(|c| most_ports(&parts(c)))
+    .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
+    .completing(group)
+    .made_of(parts);
+
+fn parts(c: &Call) -> Vec<Part> {
+    let levels = Levels::of(c);
+    vec![LOCAL.within_each(c, &levels, |group| within(c, &levels, group)), NETWORK.between(c, between(c, &levels))]
+}
+
+fn within(c: &Call, levels: &Levels, group: usize) -> Call {
+    let (_, place) = levels.place(c.root);
+    Call { root: place % levels.size(group), ..of_blocks(c, Collective::Gather, levels.ranks(group)) }
+}
+
+fn between(c: &Call, levels: &Levels) -> Call {
+    let (root, _) = levels.place(c.root);
+    Call { root, in_place: true, ..of_groups(c, Collective::Gather, levels) }
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let levels = Levels::of(c);
+    let (group, place) = levels.place(r.rank());
+    let (members, within) = (levels.ranks(group), within(c, &levels, group));
+    let own = if r.rank() == c.root {
+        c.blocks(c.result(r), members.start, members.len())
+    } else {
+        r.scratch(if place == within.root { within.total() } else { 0 })
+    };
+    let (gathers, in_place) = (place == within.root, c.is_in_place(r.rank()));
+    LOCAL.run_within(r, c, &levels, (c.input(r), own), Call { in_place, ..within }).await;
+    if gathers {
+        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (own, c.result(r)), between(c, &levels)).await;
+    }
+}

@@ -1,0 +1,334 @@
+//! Algorithms made of algorithms: one runs within each group of ranks, another one between the groups.
+//!
+//! ```text
+//! 7 ranks, group = 3        groups [0 1 2] [3 4 5] [6]
+//!
+//! within      0 1 2    3 4 5    6        an algorithm on each group
+//! between     0 ────── 3 ────── 6        an algorithm on the ranks in one place of their groups, here the first
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hocket_core::{
+    Buffer, Call, Collective, Counts, Error, Listed, Members, Nodes, Parameter, Rank, Result, Span, Subgroup, Unit,
+};
+
+use crate::about::SEGMENT;
+use crate::groups::{GROUP, Groups};
+use crate::{Entry, find, names};
+
+/// Segments of the parts that have them.
+pub const SEGMENTS: Parameter = Parameter { tries: &[], ..SEGMENT };
+
+/// Groups of the next level, for a part between groups that is itself made of two levels.
+pub const OUTER: Parameter = Parameter {
+    name: "outer",
+    unit: Unit::Count,
+    default: 0,
+    least: 0,
+    tries: &[],
+    meaning: "groups that form a group of the next level, if the algorithm between groups has groups; 0: as it has by default",
+};
+
+/// The groups of a call's ranks: the nodes, or so many neighbours as the call says.
+pub enum Levels {
+    /// Neighbours.
+    Equal(Groups),
+    /// The ranks of nodes, wherever they are.
+    Listed(Arc<Listed>),
+}
+
+impl Levels {
+    /// As the call says.
+    pub fn of(c: &Call) -> Self {
+        match &c.nodes {
+            Nodes::Listed(nodes) if c.parameter(GROUP.name) == 0 => Self::Listed(nodes.clone()),
+            _ => Self::Equal(Groups::of(c)),
+        }
+    }
+
+    /// Number of groups.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Equal(groups) => groups.count,
+            Self::Listed(nodes) => nodes.members.len(),
+        }
+    }
+
+    /// Ranks of a group.
+    pub fn size(&self, group: usize) -> usize {
+        match self {
+            Self::Equal(groups) => groups.members(group).len(),
+            Self::Listed(nodes) => nodes.members[group].len(),
+        }
+    }
+
+    /// The group of a rank, and its place there.
+    pub fn place(&self, rank: usize) -> (usize, usize) {
+        match self {
+            Self::Equal(groups) => (rank / groups.size, rank % groups.size),
+            Self::Listed(nodes) => nodes.places[rank],
+        }
+    }
+
+    /// The rank in a place of a group; places beyond the last one are counted from the first again.
+    pub fn rank(&self, group: usize, place: usize) -> usize {
+        match self {
+            Self::Equal(groups) => groups.members(group).start + place % self.size(group),
+            Self::Listed(nodes) => nodes.members[group][place % self.size(group)],
+        }
+    }
+
+    /// The ranks of a group, where they follow one another.
+    pub fn ranks(&self, group: usize) -> Range<usize> {
+        let first = self.rank(group, 0);
+        first..first + self.size(group)
+    }
+
+    /// How many places all groups have.
+    pub fn lanes(&self) -> usize {
+        match self {
+            Self::Equal(groups) => groups.last(),
+            Self::Listed(nodes) => nodes.members.iter().map(Vec::len).min().unwrap_or(1),
+        }
+    }
+
+    /// Whether all groups have the same number of ranks.
+    pub fn are_equal(&self) -> bool {
+        match self {
+            Self::Equal(groups) => groups.are_equal(),
+            Self::Listed(nodes) => nodes.members.iter().all(|members| members.len() == nodes.members[0].len()),
+        }
+    }
+
+    /// Whether the ranks of each group, and then the groups, follow one another.
+    pub fn are_in_order(&self) -> bool {
+        match self {
+            Self::Equal(_) => true,
+            Self::Listed(nodes) => nodes.members.iter().flatten().copied().eq(0..nodes.places.len()),
+        }
+    }
+
+    /// Groups that make the same calls where only their size counts: how many there are, and the last of them.
+    pub fn kinds(&self) -> Vec<(usize, usize)> {
+        match self {
+            Self::Equal(groups) if groups.are_equal() => vec![(groups.count, 0)],
+            Self::Equal(groups) => vec![(groups.count - 1, 0), (1, groups.count - 1)],
+            Self::Listed(nodes) => (0..nodes.members.len()).map(|group| (1, group)).collect(),
+        }
+    }
+}
+
+/// A parameter of composed algorithms that names the algorithm of a part.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The collective of the part.
+    pub collective: Collective,
+    /// The parameter: its values are the algorithms of the collective.
+    pub parameter: Parameter,
+}
+
+/// The choice among the algorithms of a collective, and those that tests try besides the default.
+pub const fn choice(
+    collective: Collective,
+    name: &'static str,
+    default: &str,
+    tries: &'static [u64],
+    meaning: &'static str,
+) -> Choice {
+    let words = names(collective);
+    let default = number(words, default);
+    Choice { collective, parameter: Parameter { name, unit: Unit::Choice(words), default, least: 0, tries, meaning } }
+}
+
+/// The value of a choice that names this algorithm.
+pub const fn number_of(collective: Collective, name: &str) -> u64 {
+    number(names(collective), name)
+}
+
+const fn number(words: &[&str], word: &str) -> u64 {
+    let mut number = 0;
+    while !are_equal(words[number].as_bytes(), word.as_bytes()) {
+        number += 1;
+    }
+    number as u64
+}
+
+const fn are_equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+/// The calls of a part of a composed algorithm, each with how many groups make such a call.
+pub struct Part {
+    /// Its name in the formulas: that of the parameter.
+    pub name: &'static str,
+    /// Its algorithm.
+    pub entry: &'static Entry,
+    /// Whether it runs within groups.
+    pub is_within: bool,
+    /// The calls, not yet accepted.
+    pub calls: Vec<(usize, Call)>,
+    /// Values of parameters that the part has in common with the whole.
+    pub given: Vec<(String, u64)>,
+}
+
+impl Part {
+    /// The calls as the algorithm takes them.
+    ///
+    /// # Errors
+    /// As [`Entry::accept`].
+    pub fn accepted(&self) -> Result<Vec<(usize, Call)>> {
+        let accept = |(groups, call): &(usize, Call)| Ok((*groups, self.entry.accept(call, &self.given)?));
+        self.calls.iter().map(accept).collect()
+    }
+}
+
+impl Choice {
+    /// The algorithm that the call names.
+    fn entry(&self, c: &Call) -> &'static Entry {
+        let name = self.parameter.words()[c.parameter(self.parameter.name) as usize];
+        find(self.collective, name).expect("a word of the choice")
+    }
+
+    fn given(&self, c: &Call, entry: &Entry) -> Vec<(String, u64)> {
+        let pairs = [(SEGMENT.name, SEGMENT.name), (OUTER.name, GROUP.name)];
+        let declares = |name: &str| entry.about.parameters.iter().any(|parameter| parameter.name == name);
+        let value = |name: &str| c.parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
+        let given = |(own, part): (&str, &str)| Some((part.to_owned(), value(own).filter(|_| declares(part))?));
+        pairs.into_iter().filter_map(given).collect()
+    }
+
+    fn part(&self, c: &Call, is_within: bool, calls: Vec<(usize, Call)>) -> Part {
+        let entry = self.entry(c);
+        Part { name: self.parameter.name, entry, is_within, calls, given: self.given(c, entry) }
+    }
+
+    /// The part within all groups; `call` is that of a group of so many ranks.
+    pub fn within(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Part {
+        let call = |(groups, group)| (groups, call(levels.size(group)));
+        self.part(c, true, levels.kinds().into_iter().map(call).collect())
+    }
+
+    /// The part within all groups, each of which makes its own call.
+    pub fn within_each(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Part {
+        self.part(c, true, (0..levels.count()).map(|group| (1, call(group))).collect())
+    }
+
+    /// The part within one group.
+    pub fn within_one(&self, c: &Call, call: Call) -> Part {
+        self.part(c, true, vec![(1, call)])
+    }
+
+    /// The part between the groups.
+    pub fn between(&self, c: &Call, call: Call) -> Part {
+        self.part(c, false, vec![(1, call)])
+    }
+
+    /// The part between the groups, in lanes that have a chunk of a vector each.
+    pub fn in_lanes(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Part {
+        let (whole, lanes) = (Span::new(Buffer::Result, c.count(0)), levels.lanes());
+        self.part(c, false, (0..lanes).map(|lane| (1, call(whole.chunk(lane, lanes).len))).collect())
+    }
+
+    /// Runs the part of this rank in its group.
+    pub async fn run_within(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span), call: Call) {
+        let (group, place) = levels.place(r.rank());
+        let member = |place| levels.rank(group, place);
+        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call).await;
+    }
+
+    /// Runs the part of this rank, among the ranks in the same place of their groups.
+    pub async fn run_between(
+        &self,
+        r: &Rank<'_>,
+        c: &Call,
+        levels: &Levels,
+        place: usize,
+        spans: (Span, Span),
+        call: Call,
+    ) {
+        let (group, _) = levels.place(r.rank());
+        let member = |group| levels.rank(group, place);
+        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call).await;
+    }
+
+    async fn run(&self, r: &Rank<'_>, c: &Call, team: (Members<'_>, usize), spans: (Span, Span), call: Call) {
+        let entry = self.entry(c);
+        let call = entry.accept(&call, &self.given(c, entry)).expect("a part that was accepted with the whole");
+        entry.program().part(&Subgroup::at(r, team, spans, 0, 1).rank(), &call).await;
+    }
+}
+
+/// A call of a part: of another collective over other ranks, with data that lies where the whole has it.
+pub fn part_call(c: &Call, collective: Collective, ranks: usize, count: usize) -> Call {
+    let fresh = Call::new(collective, ranks, count);
+    Call { commutative: c.commutative, element_bytes: c.element_bytes, ..fresh }
+}
+
+/// The size of the groups, as a composed call is completed with it; none where nodes are listed.
+pub fn group(c: &Call) -> Vec<(&'static str, u64)> {
+    match Levels::of(c) {
+        Levels::Equal(groups) => vec![(GROUP.name, groups.size as u64)],
+        Levels::Listed(_) => Vec::new(),
+    }
+}
+
+/// The call of a part that moves or combines a vector in chunks, one for each of the first places of a group.
+pub fn chunked(c: &Call, collective: Collective, ranks: usize, lanes: usize) -> Call {
+    let whole = Span::new(Buffer::Result, c.count(0));
+    let counts: Vec<_> =
+        (0..ranks).map(|place| if place < lanes { whole.chunk(place, lanes).len } else { 0 }).collect();
+    Call { counts: Counts::each(&counts), ..part_call(c, collective, ranks, 0) }
+}
+
+/// The call of a part that moves or combines the blocks of a group's ranks, which follow one another.
+pub fn of_blocks(c: &Call, collective: Collective, blocks: Range<usize>) -> Call {
+    let counts = match &c.counts {
+        Counts::Equal(count) => Counts::Equal(*count),
+        _ => Counts::each(&blocks.clone().map(|block| c.count(block)).collect::<Vec<_>>()),
+    };
+    Call { counts, ..part_call(c, collective, blocks.len(), 0) }
+}
+
+/// The call of a part that moves or combines the blocks of all groups, each as one.
+pub fn of_groups(c: &Call, collective: Collective, levels: &Levels) -> Call {
+    let count_of = |group: usize| {
+        c.blocks(Span::new(Buffer::Result, c.total()), levels.ranks(group).start, levels.size(group)).len
+    };
+    let counts = match &c.counts {
+        Counts::Equal(count) if levels.are_equal() => Counts::Equal(count * levels.size(0)),
+        _ => Counts::each(&(0..levels.count()).map(count_of).collect::<Vec<_>>()),
+    };
+    Call { counts, ..part_call(c, collective, levels.count(), 0) }
+}
+
+/// The precondition of composed reductions: ranks of other groups in between would be combined out of order.
+pub fn needs_order_or_commutative(c: &Call) -> Option<&'static str> {
+    (!c.commutative && !Levels::of(c).are_in_order())
+        .then_some("needs a commutative operator, or ranks of a node that follow one another: it combines node by node")
+}
+
+/// The precondition of algorithms that move the blocks of a group as one.
+pub fn needs_order(c: &Call) -> Option<&'static str> {
+    (!Levels::of(c).are_in_order())
+        .then_some("needs ranks of a node that follow one another: it moves their blocks as one")
+}
+
+/// The most ports that a part can use.
+pub fn most_ports(parts: &[Part]) -> usize {
+    let accepted = |part: &Part| Some((part.entry, part.accepted().ok()?));
+    let ports = |(entry, calls): (&Entry, Vec<(usize, Call)>)| {
+        calls.iter().map(|(_, call)| (entry.about.ports)(call)).max().unwrap_or(1)
+    };
+    parts.iter().filter_map(accepted).map(ports).max().unwrap_or(1)
+}
+
+/// The error of a composed algorithm whose part refuses its call.
+pub(crate) fn check(parts: &[Part]) -> Result<()> {
+    parts.iter().try_for_each(|part| part.accepted().map(|_| ()).map_err(|error| Error::new(error.to_string())))
+}

@@ -1,0 +1,65 @@
+//! Hierarchical: each group reduces to one of its ranks, and these ranks reduce to the root.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
+//! networks to optimize collective operation performance", IPDPS 2000. Any two reduces of the catalogue can be its parts.
+//! Needs: what its parts need; a commutative operator if the ranks of a node do not follow one another. In each group it is the rank
+//! in the root's place that its group reduces to.
+//! Counts: those of its parts, one after the other; one vector leaves each group.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5], root 1    local      0 ─▶ 1 ◀─ 2   3 ─▶ 4 ◀─ 5
+//!                                   network    1 ◀────────── 4
+//! ```
+
+use hocket_core::{Call, Collective, Rank};
+
+use crate::About;
+use crate::groups::GROUP;
+use crate::levels::{
+    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+};
+
+const LOCAL: Choice = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
+const NETWORK: Choice = choice(
+    Collective::Reduce,
+    "network",
+    "binomial",
+    &[number_of(Collective::Reduce, "chain")],
+    "the algorithm between the groups",
+);
+
+pub const ABOUT: About = About::new("local + network", "local + network")
+    .exact_when(|c| Levels::of(c).are_equal())
+    .refusing(needs_order_or_commutative)
+    .on_ports(|c| most_ports(&parts(c)))
+    .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, SEGMENTS, OUTER])
+    .completing(group)
+    .made_of(parts);
+
+fn parts(c: &Call) -> Vec<Part> {
+    let levels = Levels::of(c);
+    vec![LOCAL.within(c, &levels, |ranks| within(c, &levels, ranks)), NETWORK.between(c, between(c, &levels))]
+}
+
+fn within(c: &Call, levels: &Levels, ranks: usize) -> Call {
+    let (_, place) = levels.place(c.root);
+    Call { root: place % ranks, ..part_call(c, Collective::Reduce, ranks, c.count(0)) }
+}
+
+fn between(c: &Call, levels: &Levels) -> Call {
+    let (root, _) = levels.place(c.root);
+    Call { root, in_place: true, ..part_call(c, Collective::Reduce, levels.count(), c.count(0)) }
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, input) = (Levels::of(c), c.input(r));
+    let (group, place) = levels.place(r.rank());
+    let within = within(c, &levels, levels.size(group));
+    let takes_in = place == within.root;
+    let total = if r.rank() == c.root || !takes_in { c.result(r) } else { r.scratch(input.len) };
+    let in_place = c.is_in_place(r.rank());
+    LOCAL.run_within(r, c, &levels, (input, total), Call { in_place, ..within }).await;
+    if takes_in {
+        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (total, total), between(c, &levels)).await;
+    }
+}

@@ -1,0 +1,66 @@
+//! Hierarchical: each group reduces to its first rank, these ranks reduce the blocks of their groups, and scatter them.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
+//! networks to optimize collective operation performance", IPDPS 2000. Any reduce, reduce_scatter and scatter of the catalogue can be its parts.
+//! Needs: what its parts need, and ranks of a node that follow one another.
+//! Counts: those of its parts, one after another; one rank of each group takes part between groups.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5]    reduce       1 ─▶ 0 ◀─ 2    4 ─▶ 3 ◀─ 5      all six blocks
+//!                           network      0 ◀──────────▶ 3                three blocks each way
+//!                           scatter      1 ◀─ 0 ─▶ 2    4 ◀─ 3 ─▶ 5
+//! ```
+
+use hocket_core::{Call, Collective, Rank};
+
+use crate::About;
+use crate::about::has_equal_blocks;
+use crate::groups::GROUP;
+use crate::levels::{
+    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    part_call,
+};
+
+const REDUCE: Choice =
+    choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
+const NETWORK: Choice = choice(
+    Collective::ReduceScatter,
+    "network",
+    "pairwise",
+    &[number_of(Collective::ReduceScatter, "recursive_halving")],
+    "the algorithm between the groups",
+);
+const SCATTER: Choice =
+    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that hands the blocks to a group");
+
+pub const ABOUT: About = About::new("reduce + network + scatter", "reduce + network + scatter")
+    .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
+    .refusing(needs_order)
+    .on_ports(|c| most_ports(&parts(c)))
+    .with_parameters(&[GROUP, REDUCE.parameter, NETWORK.parameter, SCATTER.parameter, SEGMENTS, OUTER])
+    .completing(group)
+    .made_of(parts);
+
+fn parts(c: &Call) -> Vec<Part> {
+    let levels = Levels::of(c);
+    vec![
+        REDUCE.within(c, &levels, |ranks| part_call(c, Collective::Reduce, ranks, c.total())),
+        NETWORK.between(c, of_groups(c, Collective::ReduceScatter, &levels)),
+        SCATTER.within_each(c, &levels, |group| of_blocks(c, Collective::Scatter, levels.ranks(group))),
+    ]
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, input) = (Levels::of(c), c.input(r));
+    let (group, place) = levels.place(r.rank());
+    let scatter = of_blocks(c, Collective::Scatter, levels.ranks(group));
+    let leads = place == 0;
+    let total = r.scratch(if leads { input.len } else { 0 });
+    let blocks = r.scratch(if leads { scatter.total() } else { 0 });
+    let reduce = part_call(c, Collective::Reduce, levels.size(group), input.len);
+    REDUCE.run_within(r, c, &levels, (input, total), reduce).await;
+    if leads {
+        NETWORK.run_between(r, c, &levels, 0, (total, blocks), of_groups(c, Collective::ReduceScatter, &levels)).await;
+    }
+    SCATTER.run_within(r, c, &levels, (blocks, c.result(r)), scatter).await;
+}

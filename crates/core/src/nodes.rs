@@ -1,0 +1,62 @@
+//! Which ranks share a node.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which ranks of a call share a node, as far as a machine or MPI tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Nodes {
+    /// Nobody tells.
+    #[default]
+    Unknown,
+    /// So many successive ranks share a node; the last node may have fewer.
+    Equal(usize),
+    /// The ranks of every node.
+    Listed(Arc<Listed>),
+}
+
+/// Ranks by node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// The ranks of each node, ascending; nodes in the order of their first ranks.
+    pub members: Vec<Vec<usize>>,
+    /// The node of each rank, and its place there.
+    pub places: Vec<(usize, usize)>,
+}
+
+impl Nodes {
+    /// The nodes of ranks that name their node by a number, whatever it is.
+    pub fn of(names: &[i32]) -> Self {
+        let (mut members, mut places): (Vec<Vec<usize>>, Vec<_>) = (Vec::new(), Vec::with_capacity(names.len()));
+        let mut numbers = HashMap::new();
+        for (rank, name) in names.iter().enumerate() {
+            let node = *numbers.entry(name).or_insert_with(|| {
+                members.push(Vec::new());
+                members.len() - 1
+            });
+            places.push((node, members[node].len()));
+            members[node].push(rank);
+        }
+        let size = members.first().map_or(1, Vec::len);
+        if places.iter().enumerate().all(|(rank, place)| *place == (rank / size, rank % size)) {
+            return Self::Equal(size);
+        }
+        Self::Listed(Arc::new(Listed { members, places }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_equal_or_listed() {
+        assert_eq!(Nodes::of(&[7, 7, 3, 3, 9]), Nodes::Equal(2));
+        assert_eq!(Nodes::of(&[5]), Nodes::Equal(1));
+        let members = vec![vec![0, 2], vec![1, 3, 4]];
+        let places = vec![(0, 0), (1, 0), (0, 1), (1, 1), (1, 2)];
+        assert_eq!(Nodes::of(&[1, 0, 1, 0, 0]), Nodes::Listed(Arc::new(Listed { members, places })));
+        let Nodes::Listed(uneven) = Nodes::of(&[0, 1, 1]) else { panic!("the first node is the smaller one") };
+        assert_eq!(uneven.members, [vec![0], vec![1, 2]]);
+    }
+}
