@@ -320,9 +320,12 @@ NETWORKS = {
     "hockney": '[network]\nmodel = "hockney"\nlatency = "1 us"\nbandwidth = "1 GB/s"',
     "loggp": '[network]\nmodel = "loggp"\nL = "2 us"\no = "0.7 us"\ng = "1.1 us"\nG = "0.3 ns/B"\nO = "0.1 ns/B"',
 }
+NETWORKS["two levels"] = (
+    f'{NETWORKS["hockney"]}\nranks_per_node = 3\nlocal.latency = "0.2 us"\nlocal.bandwidth = "5 GB/s"'
+)
 
 
-@pytest.mark.parametrize("network", ["hockney", "loggp"])
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("algorithm", hocket.catalogue(), ids=lambda algorithm: algorithm.label)
 def test_a_replayed_collective_takes_as_long_as_a_simulated_one(algorithm: hocket.Algorithm, network: str) -> None:
     machine = Machine.parse(f'name = "any"\n{NETWORKS[network]}\n[node]\nreduce_bandwidth = "3 GB/s"\n')

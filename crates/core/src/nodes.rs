@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Which ranks of a call share a node, as far as a machine or MPI tells.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nodes {
     /// Nobody tells.
     #[default]
@@ -16,7 +16,7 @@ pub enum Nodes {
 }
 
 /// Ranks by node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// The ranks of each node, ascending; nodes in the order of their first ranks.
     pub members: Vec<Vec<usize>>,
@@ -25,6 +25,15 @@ pub struct Listed {
 }
 
 impl Nodes {
+    /// The nodes of some of the ranks, by their numbers.
+    pub fn among(&self, ranks: &[usize]) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Equal(size) => Self::of(&ranks.iter().map(|rank| (rank / size) as i32).collect::<Vec<_>>()),
+            Self::Listed(nodes) => Self::of(&ranks.iter().map(|rank| nodes.places[*rank].0 as i32).collect::<Vec<_>>()),
+        }
+    }
+
     /// The nodes of ranks that name their node by a number, whatever it is.
     pub fn of(names: &[i32]) -> Self {
         let (mut members, mut places): (Vec<Vec<usize>>, Vec<_>) = (Vec::new(), Vec::with_capacity(names.len()));
@@ -58,5 +67,8 @@ mod tests {
         assert_eq!(Nodes::of(&[1, 0, 1, 0, 0]), Nodes::Listed(Arc::new(Listed { members, places })));
         let Nodes::Listed(uneven) = Nodes::of(&[0, 1, 1]) else { panic!("the first node is the smaller one") };
         assert_eq!(uneven.members, [vec![0], vec![1, 2]]);
+        let uneven = Nodes::Listed(uneven);
+        assert_eq!([uneven.among(&[2, 1]), uneven.among(&[1, 0])], [Nodes::Equal(2), Nodes::Equal(1)]);
+        assert_eq!(Nodes::Equal(2).among(&[0, 1, 2, 3, 6]), Nodes::Equal(2));
     }
 }

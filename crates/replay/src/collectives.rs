@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hocket_algorithms::Entry;
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Buffer, Call, Collective, Counts, Error, Moment, Pairs, Rank, Result, Span, Subgroup, Tag};
+use hocket_core::{Buffer, Call, Collective, Counts, Error, Moment, Nodes, Pairs, Rank, Result, Span, Subgroup, Tag};
 use serde::Deserialize;
 
 /// The algorithms of calls that no rule of the user's decides, much as MPICH chooses them; the last rule of each collective
@@ -139,12 +139,15 @@ impl Collectives {
     }
 }
 
+/// How many members say what: one of it if all say the same.
+type Shape = (usize, Box<[u32]>);
+
 /// Matches the calls of ranks, and chooses their algorithms.
 pub struct Resolver<'a> {
     said: &'a [Said],
     rules: &'a Rules,
     defaults: Rules,
-    known: HashMap<(usize, Box<[u32]>), u32>,
+    known: HashMap<Shape, Vec<(Nodes, u32)>>,
     pub ways: Vec<Way>,
 }
 
@@ -172,30 +175,32 @@ impl<'a> Resolver<'a> {
         Ok(Self { said, rules, defaults, known: HashMap::new(), ways: Vec::new() })
     }
 
-    /// The way of a call of which the members say these.
+    /// The way of a call of which the members say these, on these nodes.
     ///
     /// # Errors
     /// They do not agree, or the call is too large.
-    pub fn way(&mut self, members: &[u32]) -> std::result::Result<u32, Trouble> {
+    pub fn way(&mut self, members: &[u32], nodes: &Nodes) -> std::result::Result<u32, Trouble> {
         let are_alike = members.iter().all(|said| *said == members[0]);
         let key = (members.len(), if are_alike { members[..1].into() } else { members.into() });
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
+        let known = self.known.get(&key).into_iter().flatten().find(|(known, _)| known == nodes);
+        if let Some((_, way)) = known {
+            return Ok(*way);
         }
         let all: Vec<_> = members.iter().map(|said| &self.said[*said as usize]).collect();
         check(&all).map_err(Trouble::Members)?;
-        let way = self.choose(&all).map_err(Trouble::Call)?;
+        let way = self.choose(&all, nodes).map_err(Trouble::Call)?;
         self.ways.push(way);
         let number = (self.ways.len() - 1) as u32;
-        self.known.insert(key, number);
+        self.known.entry(key).or_default().push((nodes.clone(), number));
         Ok(number)
     }
 
-    fn choose(&self, all: &[&Said]) -> Result<Way> {
+    fn choose(&self, all: &[&Said], nodes: &Nodes) -> Result<Way> {
         let call = match collective(&all[0].function) {
             Collective::Alltoallv => exchange(all)?,
             collective => call(collective, all)?,
         };
+        let call = Call { nodes: nodes.clone(), ..call };
         let chosen = self.rules.decide(&call, all[0].is_started).or_else(|_| self.defaults.decide(&call, false));
         chosen.map(|(entry, call)| Way { entry, call })
     }

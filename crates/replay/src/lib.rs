@@ -66,7 +66,7 @@ pub fn replay(
     platform: &Platform,
     options: Options<'_>,
 ) -> Result<Replayed> {
-    let application = reading::read(meaning, columns, rules)?;
+    let application = reading::read(meaning, columns, rules, &platform.nodes)?;
     let (many, times_s) = Run { application: &application, platform, options }.trials()?;
     let calls = if options.trace { rows(&application, &times_s) } else { Vec::new() };
     Ok(Replayed { many, accounts: Accounts::new(&application, &times_s), calls })

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Error, Mode, Result, Tag};
+use hocket_core::{Error, Mode, Nodes, Result, Tag};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
@@ -49,7 +49,7 @@ fn numbers<const N: usize, T>(bytes: &[u8], number: fn([u8; N]) -> T) -> impl Ex
 ///
 /// # Errors
 /// A message that nobody sent, ranks that do not agree on a collective, or a trace beyond what can be counted.
-pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules) -> Result<Application> {
+pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules, nodes: &Nodes) -> Result<Application> {
     let Meaning { file, functions, communicators, tags, collectives } = meaning;
     let application = Application {
         file,
@@ -69,7 +69,7 @@ pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules) -> Result<
         reader.rank(rank, columns)?;
     }
     let Reader { mut application, together, .. } = reader;
-    application.collectives = together.resolve(&application, &collectives, rules)?;
+    application.collectives = together.resolve(&application, &collectives, rules, nodes)?;
     Ok(application)
 }
 

@@ -1,7 +1,7 @@
 //! Matches the collective calls of all ranks.
 
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Error, Result, Tag};
+use hocket_core::{Error, Nodes, Result, Tag};
 use rustc_hash::FxHashMap;
 
 use super::application::Application;
@@ -76,14 +76,23 @@ impl Together {
     ///
     /// # Errors
     /// Members that do not agree, or a call that is too large.
-    pub fn resolve(self, application: &Application, said: &[Said], rules: &Rules) -> Result<Collectives> {
+    pub fn resolve(
+        self,
+        application: &Application,
+        said: &[Said],
+        rules: &Rules,
+        nodes: &Nodes,
+    ) -> Result<Collectives> {
         let mut resolver = Resolver::new(said, rules)?;
+        let nodes: Vec<_> = application.communicators.iter().map(|members| nodes.among(members)).collect();
         let mut instances = Vec::with_capacity(self.instances.len());
         for (number, gathered) in self.instances.iter().enumerate() {
             if let Some(silent) = gathered.said.iter().position(|said| *said == NOTHING) {
                 return Err(gathered.missing(application, silent));
             }
-            let way = resolver.way(&gathered.said).map_err(|trouble| gathered.trouble(application, trouble))?;
+            let way = resolver
+                .way(&gathered.said, &nodes[gathered.communicator as usize])
+                .map_err(|trouble| gathered.trouble(application, trouble))?;
             let first_tag = FIRST_TAG + TAGS * (number % CALLS) as Tag;
             let is_started = said[gathered.said[0] as usize].is_started;
             instances.push(Instance { communicator: gathered.communicator, way, first_tag, is_started });
