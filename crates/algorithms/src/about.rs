@@ -3,7 +3,7 @@
 use hocket_core::{Call, Options, Parameter, Unit};
 
 use crate::automatic::Automatic;
-use crate::levels::Part;
+use crate::levels::Piece;
 
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub struct About {
     /// names in the formulas that are no parameters.
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
     /// The algorithms that it is made of. Their times and messages go by the names of the parts in `cost` and `messages`.
-    pub parts: fn(&Call) -> Vec<Part>,
+    pub pieces: fn(&Call) -> Vec<Piece>,
     /// Its steps, if its messages can be paced step by step.
     pub steps: Option<Steps>,
     /// The topology it is made for, if it is: elsewhere it is compared with others only when it is named.
@@ -77,7 +77,7 @@ impl About {
             parameters: &[],
             automatic: &[],
             completes: |_| Vec::new(),
-            parts: |_| Vec::new(),
+            pieces: |_| Vec::new(),
             steps: None,
             topology: None,
         }
@@ -114,8 +114,8 @@ impl About {
     }
 
     /// The algorithm is made of these; it takes the calls that all of them take.
-    pub const fn made_of(self, parts: fn(&Call) -> Vec<Part>) -> Self {
-        Self { parts, ..self }
+    pub const fn made_of(self, pieces: fn(&Call) -> Vec<Piece>) -> Self {
+        Self { pieces, ..self }
     }
 
     /// The algorithm goes step by step, and leaves the gaps between packets that the call asks for in each.

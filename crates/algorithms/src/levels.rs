@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{
-    Buffer, Call, Collective, Counts, Error, Listed, Members, Nodes, Parameter, Rank, Result, Span, Subgroup, Unit,
+    Buffer, Call, Collective, Counts, Listed, Members, Nodes, Parameter, Part, Rank, Result, Span, Subgroup, Unit,
 };
 
 use crate::about::SEGMENT;
@@ -86,6 +86,12 @@ impl Levels {
         first..first + self.size(group)
     }
 
+    /// The blocks of a group's ranks, which follow one another, in a span that holds those of all.
+    pub fn blocks(&self, c: &Call, all: Span, group: usize) -> Span {
+        let ranks = self.ranks(group);
+        c.blocks(all, ranks.start, ranks.len())
+    }
+
     /// How many places all groups have.
     pub fn lanes(&self) -> usize {
         match self {
@@ -107,15 +113,6 @@ impl Levels {
         match self {
             Self::Equal(_) => true,
             Self::Listed(nodes) => nodes.members.iter().flatten().copied().eq(0..nodes.places.len()),
-        }
-    }
-
-    /// Groups that make the same calls where only their size counts: how many there are, and the last of them.
-    pub fn kinds(&self) -> Vec<(usize, usize)> {
-        match self {
-            Self::Equal(groups) if groups.are_equal() => vec![(groups.count, 0)],
-            Self::Equal(groups) => vec![(groups.count - 1, 0), (1, groups.count - 1)],
-            Self::Listed(nodes) => (0..nodes.members.len()).map(|group| (1, group)).collect(),
         }
     }
 }
@@ -163,28 +160,27 @@ const fn are_equal(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// The calls of a part of a composed algorithm, each with how many groups make such a call.
-pub struct Part {
-    /// Its name in the formulas: that of the parameter.
-    pub name: &'static str,
+/// A part of a composed algorithm in a call, and its algorithm.
+pub struct Piece {
     /// Its algorithm.
     pub entry: &'static Entry,
-    /// Whether it runs within groups.
+    /// Whether it runs within groups; else between them, in lanes.
     pub is_within: bool,
-    /// The calls, not yet accepted.
-    pub calls: Vec<(usize, Call)>,
+    /// Its calls, before they are accepted.
+    part: Part,
     /// Values of parameters that the part has in common with the whole.
-    pub given: Vec<(String, u64)>,
+    given: Vec<(String, u64)>,
 }
 
-impl Part {
-    /// The calls as the algorithm takes them.
+impl Piece {
+    /// The part with its calls as the algorithm takes them.
     ///
     /// # Errors
     /// As [`Entry::accept`].
-    pub fn accepted(&self) -> Result<Vec<(usize, Call)>> {
-        let accept = |(groups, call): &(usize, Call)| Ok((*groups, self.entry.accept(call, &self.given)?));
-        self.calls.iter().map(accept).collect()
+    pub fn accept(self) -> Result<Part> {
+        let Self { entry, part: Part { name, calls }, given, .. } = self;
+        let accept = |(end, call): (usize, Call)| Ok((end, entry.accept(&call, &given)?));
+        Ok(Part { name, calls: calls.into_iter().map(accept).collect::<Result<_>>()? })
     }
 }
 
@@ -203,64 +199,91 @@ impl Choice {
         pairs.into_iter().filter_map(given).collect()
     }
 
-    fn part(&self, c: &Call, is_within: bool, calls: Vec<(usize, Call)>) -> Part {
+    /// The part whose groups of ranks, so many, make these calls.
+    fn piece(&self, c: &Call, is_within: bool, groups: usize, call: impl Fn(usize) -> Call) -> Piece {
+        let mut calls: Vec<(usize, Call)> = Vec::new();
+        for group in 0..groups {
+            let call = call(group);
+            match calls.last_mut() {
+                Some((end, last)) if *last == call => *end += 1,
+                _ => calls.push((group + 1, call)),
+            }
+        }
         let entry = self.entry(c);
-        Part { name: self.parameter.name, entry, is_within, calls, given: self.given(c, entry) }
+        Piece { entry, is_within, part: Part { name: self.parameter.name, calls }, given: self.given(c, entry) }
     }
 
-    /// The part within all groups; `call` is that of a group of so many ranks.
-    pub fn within(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Part {
-        let call = |(groups, group)| (groups, call(levels.size(group)));
-        self.part(c, true, levels.kinds().into_iter().map(call).collect())
-    }
-
-    /// The part within all groups, each of which makes its own call.
-    pub fn within_each(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Part {
-        self.part(c, true, (0..levels.count()).map(|group| (1, call(group))).collect())
+    /// The part within all groups, each of which makes its call.
+    pub fn within(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Piece {
+        self.piece(c, true, levels.count(), call)
     }
 
     /// The part within one group.
-    pub fn within_one(&self, c: &Call, call: Call) -> Part {
-        self.part(c, true, vec![(1, call)])
+    pub fn within_one(&self, c: &Call, call: &Call) -> Piece {
+        self.piece(c, true, 1, |_| call.clone())
     }
 
     /// The part between the groups.
-    pub fn between(&self, c: &Call, call: Call) -> Part {
-        self.part(c, false, vec![(1, call)])
+    pub fn between(&self, c: &Call, call: &Call) -> Piece {
+        self.piece(c, false, 1, |_| call.clone())
     }
 
     /// The part between the groups, in lanes that have a chunk of a vector each.
-    pub fn in_lanes(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Part {
+    pub fn in_lanes(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Piece {
         let (whole, lanes) = (Span::new(Buffer::Result, c.count(0)), levels.lanes());
-        self.part(c, false, (0..lanes).map(|lane| (1, call(whole.chunk(lane, lanes).len))).collect())
+        self.piece(c, false, lanes, |lane| call(whole.chunk(lane, lanes).len))
     }
 
-    /// Runs the part of this rank in its group.
-    pub async fn run_within(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span), call: Call) {
-        let (group, place) = levels.place(r.rank());
-        let member = |place| levels.rank(group, place);
-        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call).await;
+    /// The call of the part of a group, or of a lane.
+    pub fn call<'a>(&self, c: &'a Call, group: usize) -> &'a Call {
+        let part = c.parts.iter().find(|part| part.name == self.parameter.name).expect("a part of the algorithm");
+        part.call(group)
     }
 
-    /// Runs the part of this rank, among the ranks in the same place of their groups.
-    pub async fn run_between(
+    /// Runs the part within all groups.
+    pub async fn run_within(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
+        let (group, _) = levels.place(r.rank());
+        self.run_in_group(r, c, levels, spans, self.call(c, group)).await;
+    }
+
+    /// Runs the part within one group, which is that of this rank.
+    pub async fn run_within_one(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
+        self.run_in_group(r, c, levels, spans, self.call(c, 0)).await;
+    }
+
+    /// Runs the part between the groups, among the ranks in this place of their groups.
+    pub async fn run_between(&self, r: &Rank<'_>, c: &Call, levels: &Levels, place: usize, spans: (Span, Span)) {
+        self.run_at_place(r, c, levels, place, spans, self.call(c, 0)).await;
+    }
+
+    /// Runs the part between the groups in the lane of this rank, among the ranks in the same place.
+    pub async fn run_in_lane(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
+        let (_, place) = levels.place(r.rank());
+        self.run_at_place(r, c, levels, place, spans, self.call(c, place)).await;
+    }
+
+    async fn run_at_place(
         &self,
         r: &Rank<'_>,
         c: &Call,
         levels: &Levels,
         place: usize,
         spans: (Span, Span),
-        call: Call,
+        call: &Call,
     ) {
         let (group, _) = levels.place(r.rank());
         let member = |group| levels.rank(group, place);
         self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call).await;
     }
 
-    async fn run(&self, r: &Rank<'_>, c: &Call, team: (Members<'_>, usize), spans: (Span, Span), call: Call) {
-        let entry = self.entry(c);
-        let call = entry.accept(&call, &self.given(c, entry)).expect("a part that was accepted with the whole");
-        entry.program().part(&Subgroup::at(r, team, spans, 0, 1).rank(), &call).await;
+    async fn run_in_group(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span), call: &Call) {
+        let (group, place) = levels.place(r.rank());
+        let member = |place| levels.rank(group, place);
+        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call).await;
+    }
+
+    async fn run(&self, r: &Rank<'_>, c: &Call, team: (Members<'_>, usize), spans: (Span, Span), call: &Call) {
+        self.entry(c).program().part(&Subgroup::at(r, team, spans, 0, 1).rank(), call).await;
     }
 }
 
@@ -278,31 +301,29 @@ pub fn group(c: &Call) -> Vec<(&'static str, u64)> {
     }
 }
 
-/// The call of a part that moves or combines a vector in chunks, one for each of the first places of a group.
-pub fn chunked(c: &Call, collective: Collective, ranks: usize, lanes: usize) -> Call {
-    let whole = Span::new(Buffer::Result, c.count(0));
-    let counts: Vec<_> =
-        (0..ranks).map(|place| if place < lanes { whole.chunk(place, lanes).len } else { 0 }).collect();
-    Call { counts: Counts::each(&counts), ..part_call(c, collective, ranks, 0) }
+/// The call of a part that moves or combines a vector within a group, in chunks for the places that all groups have.
+pub fn chunked(c: &Call, collective: Collective, levels: &Levels, group: usize) -> Call {
+    let (whole, lanes) = (Span::new(Buffer::Result, c.count(0)), levels.lanes());
+    let count = |place| if place < lanes { whole.chunk(place, lanes).len } else { 0 };
+    let counts: Vec<_> = (0..levels.size(group)).map(count).collect();
+    Call { counts: Counts::each(&counts), ..part_call(c, collective, counts.len(), 0) }
 }
 
-/// The call of a part that moves or combines the blocks of a group's ranks, which follow one another.
-pub fn of_blocks(c: &Call, collective: Collective, blocks: Range<usize>) -> Call {
+/// The call of a part that moves or combines the blocks of the ranks of a group.
+pub fn of_blocks(c: &Call, collective: Collective, levels: &Levels, group: usize) -> Call {
     let counts = match &c.counts {
         Counts::Equal(count) => Counts::Equal(*count),
-        _ => Counts::each(&blocks.clone().map(|block| c.count(block)).collect::<Vec<_>>()),
+        _ => Counts::each(&levels.ranks(group).map(|block| c.count(block)).collect::<Vec<_>>()),
     };
-    Call { counts, ..part_call(c, collective, blocks.len(), 0) }
+    Call { counts, ..part_call(c, collective, levels.size(group), 0) }
 }
 
 /// The call of a part that moves or combines the blocks of all groups, each as one.
 pub fn of_groups(c: &Call, collective: Collective, levels: &Levels) -> Call {
-    let count_of = |group: usize| {
-        c.blocks(Span::new(Buffer::Result, c.total()), levels.ranks(group).start, levels.size(group)).len
-    };
+    let all = Span::new(Buffer::Result, c.total());
     let counts = match &c.counts {
         Counts::Equal(count) if levels.are_equal() => Counts::Equal(count * levels.size(0)),
-        _ => Counts::each(&(0..levels.count()).map(count_of).collect::<Vec<_>>()),
+        _ => Counts::each(&(0..levels.count()).map(|group| levels.blocks(c, all, group).len).collect::<Vec<_>>()),
     };
     Call { counts, ..part_call(c, collective, levels.count(), 0) }
 }
@@ -320,15 +341,9 @@ pub fn needs_order(c: &Call) -> Option<&'static str> {
 }
 
 /// The most ports that a part can use.
-pub fn most_ports(parts: &[Part]) -> usize {
-    let accepted = |part: &Part| Some((part.entry, part.accepted().ok()?));
-    let ports = |(entry, calls): (&Entry, Vec<(usize, Call)>)| {
-        calls.iter().map(|(_, call)| (entry.about.ports)(call)).max().unwrap_or(1)
+pub fn most_ports(c: &Call, pieces: &[Piece]) -> usize {
+    let ports = |(piece, part): (&Piece, &Part)| {
+        part.calls.iter().map(|(_, call)| (piece.entry.about.ports)(call)).max().unwrap_or(1)
     };
-    parts.iter().filter_map(accepted).map(ports).max().unwrap_or(1)
-}
-
-/// The error of a composed algorithm whose part refuses its call.
-pub(crate) fn check(parts: &[Part]) -> Result<()> {
-    parts.iter().try_for_each(|part| part.accepted().map(|_| ()).map_err(|error| Error::new(error.to_string())))
+    pieces.iter().zip(c.parts.iter()).map(ports).max().unwrap_or(1)
 }

@@ -2,7 +2,8 @@
 
 use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Result, Unit};
 
-use crate::{About, levels};
+use crate::About;
+use crate::levels::Piece;
 
 /// One algorithm of the catalogue.
 #[derive(Clone, Copy)]
@@ -62,7 +63,8 @@ impl Entry {
         if let Some(sentence) = (self.about.refuses)(&call) {
             return Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks)));
         }
-        levels::check(&(self.about.parts)(&call)).map_err(|error| error.at(self))?;
+        let parts = (self.about.pieces)(&call).into_iter().map(Piece::accept).collect::<Result<_>>();
+        call.parts = parts.map_err(|error| error.at(self))?;
         let values = (self.about.completes)(&call);
         call.parameters.retain(|(name, _)| values.iter().all(|(other, _)| name != other));
         call.parameters.extend(values);

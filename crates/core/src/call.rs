@@ -206,6 +206,24 @@ pub struct Call {
     pub gap_packets: Arc<[f64]>,
     /// Which ranks share a node.
     pub nodes: Nodes,
+    /// The calls of the algorithms that a composed algorithm is made of.
+    pub parts: Arc<[Part]>,
+}
+
+/// A part of a composed algorithm: an algorithm that some of the ranks run, in several groups of them at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// Its calls, of successive groups of ranks: each with the number of the group after the last that makes it.
+    pub calls: Vec<(usize, Call)>,
+}
+
+impl Part {
+    /// The call of a group.
+    pub fn call(&self, group: usize) -> &Call {
+        &self.calls[self.calls.partition_point(|(end, _)| *end <= group)].1
+    }
 }
 
 impl Call {
@@ -228,6 +246,7 @@ impl Call {
             parameters: Vec::new(),
             gap_packets: Arc::default(),
             nodes: Nodes::Unknown,
+            parts: Arc::default(),
         }
     }
 

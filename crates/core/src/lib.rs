@@ -29,7 +29,7 @@ mod verbs;
 mod world;
 
 pub use beside::{Beside, Completed};
-pub use call::{Call, Collective, Parameter, Unit};
+pub use call::{Call, Collective, Parameter, Part, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, Started, Winner};
 pub use counts::{Counts, Pairs};
 pub use earliest::Earliest;

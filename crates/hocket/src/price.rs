@@ -1,8 +1,8 @@
 //! The time and messages of a call by the algorithm's own formulas.
 
-use hocket_algorithms::levels::Levels;
+use hocket_algorithms::levels::{Levels, Piece};
 use hocket_algorithms::{Cost, Entry, Price};
-use hocket_core::{Call, Counts, Result};
+use hocket_core::{Call, Counts, Part, Result};
 use hocket_machine::Work;
 use hocket_simulate::{Hockney, Line, NetworkModel, Platform};
 
@@ -31,31 +31,35 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     let Some(gamma_s) = platform.node.reduce.s_per_byte() else { return Ok(None) };
     let within = match &network.local {
         None => network.between,
-        Some(local) if has_groups_of(entry, call, local.ranks_per_node) && network.ports.is_none() => local.costs,
+        Some(local) if has_groups_of(call, local.ranks_per_node) && network.ports.is_none() => local.costs,
         Some(_) => return Ok(None),
     };
     if within.memory_s_per_byte > 0.0 || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
         return Ok(None);
     }
     let terms = Terms { within, gamma_s, network };
-    let is_exact = terms.are_exact(entry, call)?;
+    let is_exact = terms.are_exact(entry, call);
     let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, network.between, is_exact)?;
     Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact }))
 }
 
 /// Whether an algorithm is made of parts within groups of so many neighbours, and parts between these groups.
-fn has_groups_of(entry: &Entry, call: &Call, ranks: usize) -> bool {
-    !(entry.about.parts)(call).is_empty()
-        && matches!(Levels::of(call), Levels::Equal(groups) if groups.size == ranks.min(call.ranks))
+fn has_groups_of(call: &Call, ranks: usize) -> bool {
+    !call.parts.is_empty() && matches!(Levels::of(call), Levels::Equal(groups) if groups.size == ranks.min(call.ranks))
+}
+
+/// The parts of a composed algorithm in a call that it has accepted.
+fn pieces<'a>(entry: &Entry, call: &'a Call) -> impl Iterator<Item = (Piece, &'a Part)> {
+    (entry.about.pieces)(call).into_iter().zip(call.parts.iter())
 }
 
 /// Whether the formula of an algorithm, or those of all its parts, say how long senders are occupied.
 fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
-    let parts = (entry.about.parts)(call);
-    if parts.is_empty() {
+    if call.parts.is_empty() {
         return Ok(Cost::parse(entry.about.cost)?.knows_overhead());
     }
-    let know: Result<Vec<_>> = parts.iter().map(|part| knows_overhead(part.entry, &part.calls[0].1)).collect();
+    let know: Result<Vec<_>> =
+        pieces(entry, call).map(|(piece, part)| knows_overhead(piece.entry, &part.calls[0].1)).collect();
     Ok(know?.into_iter().all(|knows| knows))
 }
 
@@ -73,15 +77,13 @@ impl Terms<'_> {
         (wanted, self.network.ports.unwrap_or(wanted).min(wanted))
     }
 
-    fn are_exact(&self, entry: &Entry, call: &Call) -> Result<bool> {
+    fn are_exact(&self, entry: &Entry, call: &Call) -> bool {
         let (wanted, ports) = self.ports(entry, call);
         let mut are_exact = ports == wanted && (entry.about.cost_is_exact)(call);
-        for part in (entry.about.parts)(call) {
-            for (_, call) in part.accepted()? {
-                are_exact = are_exact && self.are_exact(part.entry, &call)?;
-            }
+        for (piece, part) in pieces(entry, call) {
+            are_exact = are_exact && part.calls.iter().all(|(_, call)| self.are_exact(piece.entry, call));
         }
-        Ok(are_exact)
+        are_exact
     }
 
     /// The time of an algorithm whose messages take a time by `line`, exact or as a bound.
@@ -89,9 +91,9 @@ impl Terms<'_> {
         let (wanted_ports, ports) = self.ports(entry, call);
         let elements = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
         let mut parameters = Vec::new();
-        for part in (entry.about.parts)(call) {
-            let line = if part.is_within { self.within } else { line };
-            let times = part.accepted()?.into_iter().map(|(_, call)| self.time_s(part.entry, &call, line, is_exact));
+        for (piece, part) in pieces(entry, call) {
+            let line = if piece.is_within { self.within } else { line };
+            let times = part.calls.iter().map(|(_, call)| self.time_s(piece.entry, call, line, is_exact));
             parameters.push((part.name, times.collect::<Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max)));
         }
         parameters.extend(values(call));
@@ -120,10 +122,13 @@ fn values(call: &Call) -> Vec<(&'static str, f64)> {
 /// A formula that cannot be evaluated.
 pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
     let mut parameters = Vec::new();
-    for part in (entry.about.parts)(call) {
-        let of_calls =
-            part.accepted()?.into_iter().map(|(times, call)| Ok(times as f64 * messages(part.entry, &call)?));
-        parameters.push((part.name, of_calls.collect::<Result<Vec<_>>>()?.into_iter().sum()));
+    for (piece, part) in pieces(entry, call) {
+        let (mut first, mut all) = (0, 0.0);
+        for (end, call) in &part.calls {
+            all += (end - first) as f64 * messages(piece.entry, call)?;
+            first = *end;
+        }
+        parameters.push((part.name, all));
     }
     parameters.extend(values(call));
     Cost::parse(entry.about.messages)?.at(&Price {

@@ -17,7 +17,7 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
     part_call,
 };
 
@@ -35,31 +35,27 @@ const BROADCAST: Choice =
 pub const ABOUT: About = About::new("gather + network + broadcast", "gather + network + broadcast")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, GATHER.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
+    let gather = |group| Call { in_place: c.in_place, ..of_blocks(c, Collective::Gather, &levels, group) };
     vec![
-        GATHER.within_each(c, &levels, |group| of_blocks(c, Collective::Gather, levels.ranks(group))),
-        NETWORK.between(c, of_groups(c, Collective::Allgather, &levels)),
-        BROADCAST.within(c, &levels, |ranks| part_call(c, Collective::Broadcast, ranks, c.total())),
+        GATHER.within(c, &levels, gather),
+        NETWORK.between(c, &Call { in_place: true, ..of_groups(c, Collective::Allgather, &levels) }),
+        BROADCAST.within(c, &levels, |group| part_call(c, Collective::Broadcast, levels.size(group), c.total())),
     ]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, result) = (Levels::of(c), c.result(r));
     let (group, place) = levels.place(r.rank());
-    let members = levels.ranks(group);
-    let own = c.blocks(result, members.start, members.len());
-    let gather = Call { in_place: c.in_place, ..of_blocks(c, Collective::Gather, members) };
-    GATHER.run_within(r, c, &levels, (c.input(r), own), gather).await;
+    GATHER.run_within(r, c, &levels, (c.input(r), levels.blocks(c, result, group))).await;
     if place == 0 {
-        let allgather = Call { in_place: true, ..of_groups(c, Collective::Allgather, &levels) };
-        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result), allgather).await;
+        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result)).await;
     }
-    let broadcast = part_call(c, Collective::Broadcast, levels.size(group), result.len);
-    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result), broadcast).await;
+    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result)).await;
 }

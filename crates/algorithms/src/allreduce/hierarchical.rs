@@ -16,7 +16,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
 };
 
 const REDUCE: Choice =
@@ -34,30 +34,27 @@ const BROADCAST: Choice =
 pub const ABOUT: About = About::new("reduce + network + broadcast", "reduce + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal())
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
-    let part = |collective| move |ranks| part_call(c, collective, ranks, c.count(0));
+    let part = |collective, ranks| part_call(c, collective, ranks, c.count(0));
+    let reduce = |group| Call { in_place: c.in_place, ..part(Collective::Reduce, levels.size(group)) };
     vec![
-        REDUCE.within(c, &levels, part(Collective::Reduce)),
-        NETWORK.between(c, part(Collective::Allreduce)(levels.count())),
-        BROADCAST.within(c, &levels, part(Collective::Broadcast)),
+        REDUCE.within(c, &levels, reduce),
+        NETWORK.between(c, &Call { in_place: true, ..part(Collective::Allreduce, levels.count()) }),
+        BROADCAST.within(c, &levels, |group| part(Collective::Broadcast, levels.size(group))),
     ]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, result) = (Levels::of(c), c.result(r));
-    let (group, place) = levels.place(r.rank());
-    let part = |collective, ranks| part_call(c, collective, ranks, result.len);
-    let reduce = Call { in_place: c.in_place, ..part(Collective::Reduce, levels.size(group)) };
-    REDUCE.run_within(r, c, &levels, (c.input(r), result), reduce).await;
-    if place == 0 {
-        let allreduce = Call { in_place: true, ..part(Collective::Allreduce, levels.count()) };
-        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result), allreduce).await;
+    REDUCE.run_within(r, c, &levels, (c.input(r), result)).await;
+    if levels.place(r.rank()).1 == 0 {
+        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result)).await;
     }
-    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result), part(Collective::Broadcast, levels.size(group))).await;
+    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result)).await;
 }

@@ -18,7 +18,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, chunked, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+    Choice, Levels, OUTER, Piece, chunked, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
 };
 
 const REDUCE_SCATTER: Choice =
@@ -36,32 +36,28 @@ const ALLGATHER: Choice =
 pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "reduce_scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE_SCATTER.parameter, NETWORK.parameter, ALLGATHER.parameter, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
-    let lanes = levels.lanes();
-    let within = |collective| move |ranks| chunked(c, collective, ranks, lanes);
+    let allreduce = |count| Call { in_place: true, ..part_call(c, Collective::Allreduce, levels.count(), count) };
     vec![
-        REDUCE_SCATTER.within(c, &levels, within(Collective::ReduceScatter)),
-        NETWORK.in_lanes(c, &levels, |count| part_call(c, Collective::Allreduce, levels.count(), count)),
-        ALLGATHER.within(c, &levels, within(Collective::Allgather)),
+        REDUCE_SCATTER.within(c, &levels, |group| chunked(c, Collective::ReduceScatter, &levels, group)),
+        NETWORK.in_lanes(c, &levels, allreduce),
+        ALLGATHER.within(c, &levels, |group| chunked(c, Collective::Allgather, &levels, group)),
     ]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (levels, input, result) = (Levels::of(c), c.input(r), c.result(r));
-    let (lanes, (group, place)) = (levels.lanes(), levels.place(r.rank()));
-    let within = |collective| chunked(c, collective, levels.size(group), lanes);
-    let reduce_scatter = within(Collective::ReduceScatter);
-    let own = r.scratch(reduce_scatter.count(place));
-    REDUCE_SCATTER.run_within(r, c, &levels, (input, own), reduce_scatter).await;
-    if place < lanes {
-        let allreduce = part_call(c, Collective::Allreduce, levels.count(), own.len);
-        NETWORK.run_between(r, c, &levels, place, (Span::EMPTY, own), Call { in_place: true, ..allreduce }).await;
+    let (levels, result) = (Levels::of(c), c.result(r));
+    let (group, place) = levels.place(r.rank());
+    let own = r.scratch(REDUCE_SCATTER.call(c, group).count(place));
+    REDUCE_SCATTER.run_within(r, c, &levels, (c.input(r), own)).await;
+    if place < levels.lanes() {
+        NETWORK.run_in_lane(r, c, &levels, (Span::EMPTY, own)).await;
     }
-    ALLGATHER.run_within(r, c, &levels, (own, result), within(Collective::Allgather)).await;
+    ALLGATHER.run_within(r, c, &levels, (own, result)).await;
 }

@@ -15,7 +15,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::groups::GROUP;
-use crate::levels::{Choice, Levels, OUTER, Part, choice, group, most_ports, number_of, part_call};
+use crate::levels::{Choice, Levels, OUTER, Piece, choice, group, most_ports, number_of, part_call};
 
 const LOCAL: Choice = choice(Collective::Barrier, "local", "dissemination", &[], "the algorithm within a group");
 const NETWORK: Choice = choice(
@@ -28,24 +28,25 @@ const NETWORK: Choice = choice(
 
 pub const ABOUT: About = About::new("2*local + network", "2*local + network")
     .exact_when(|c| Levels::of(c).are_equal())
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
     let part = |ranks| part_call(c, Collective::Barrier, ranks, 0);
-    vec![LOCAL.within(c, &levels, part), NETWORK.between(c, part(levels.count()))]
+    vec![
+        LOCAL.within(c, &levels, |group| part(levels.size(group))),
+        NETWORK.between(c, &part(levels.count())),
+    ]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, nothing) = (Levels::of(c), (Span::EMPTY, Span::EMPTY));
-    let (group, place) = levels.place(r.rank());
-    let part = |ranks| part_call(c, Collective::Barrier, ranks, 0);
-    LOCAL.run_within(r, c, &levels, nothing, part(levels.size(group))).await;
-    if place == 0 {
-        NETWORK.run_between(r, c, &levels, 0, nothing, part(levels.count())).await;
+    LOCAL.run_within(r, c, &levels, nothing).await;
+    if levels.place(r.rank()).1 == 0 {
+        NETWORK.run_between(r, c, &levels, 0, nothing).await;
     }
-    LOCAL.run_within(r, c, &levels, nothing, part(levels.size(group))).await;
+    LOCAL.run_within(r, c, &levels, nothing).await;
 }

@@ -14,7 +14,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::groups::GROUP;
-use crate::levels::{Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, number_of, part_call};
+use crate::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, number_of, part_call};
 
 const NETWORK: Choice = choice(
     Collective::Broadcast,
@@ -27,32 +27,24 @@ const LOCAL: Choice = choice(Collective::Broadcast, "local", "binomial", &[], "t
 
 pub const ABOUT: About = About::new("network + local", "network + local")
     .exact_when(|c| Levels::of(c).are_equal())
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, NETWORK.parameter, LOCAL.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
-    vec![NETWORK.between(c, between(c, &levels)), LOCAL.within(c, &levels, |ranks| within(c, &levels, ranks))]
-}
-
-fn between(c: &Call, levels: &Levels) -> Call {
-    let (root, _) = levels.place(c.root);
-    Call { root, ..part_call(c, Collective::Broadcast, levels.count(), c.count(0)) }
-}
-
-fn within(c: &Call, levels: &Levels, ranks: usize) -> Call {
-    let (_, place) = levels.place(c.root);
-    Call { root: place % ranks, ..part_call(c, Collective::Broadcast, ranks, c.count(0)) }
+    let (root, place) = levels.place(c.root);
+    let part = |root, ranks| Call { root, ..part_call(c, Collective::Broadcast, ranks, c.count(0)) };
+    let within = |group| part(place % levels.size(group), levels.size(group));
+    vec![NETWORK.between(c, &part(root, levels.count())), LOCAL.within(c, &levels, within)]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, spans) = (Levels::of(c), (Span::EMPTY, c.result(r)));
     let (group, place) = levels.place(r.rank());
-    let within = within(c, &levels, levels.size(group));
-    if place == within.root {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, spans, between(c, &levels)).await;
+    if place == LOCAL.call(c, group).root {
+        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, spans).await;
     }
-    LOCAL.run_within(r, c, &levels, spans, within).await;
+    LOCAL.run_within(r, c, &levels, spans).await;
 }

@@ -15,7 +15,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::groups::GROUP;
-use crate::levels::{Choice, Levels, OUTER, Part, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call};
+use crate::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call};
 
 const SCATTER: Choice =
     choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that cuts the message within the root's group");
@@ -31,40 +31,33 @@ const ALLGATHER: Choice =
 
 pub const ABOUT: About = About::new("scatter + network + allgather", "scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, SCATTER.parameter, NETWORK.parameter, ALLGATHER.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
+    let (root, place) = levels.place(c.root);
+    let scatter = Call { root: place, in_place: true, ..chunked(c, Collective::Scatter, &levels, root) };
+    let broadcast = |count| Call { root, ..part_call(c, Collective::Broadcast, levels.count(), count) };
+    let allgather = |group| Call { in_place: true, ..chunked(c, Collective::Allgather, &levels, group) };
     vec![
-        SCATTER.within_one(c, scatter(c, &levels)),
-        NETWORK.in_lanes(c, &levels, |count| between(c, &levels, count)),
-        ALLGATHER.within(c, &levels, |ranks| chunked(c, Collective::Allgather, ranks, levels.lanes())),
+        SCATTER.within_one(c, &scatter),
+        NETWORK.in_lanes(c, &levels, broadcast),
+        ALLGATHER.within(c, &levels, allgather),
     ]
-}
-
-fn scatter(c: &Call, levels: &Levels) -> Call {
-    let (group, root) = levels.place(c.root);
-    Call { root, in_place: true, ..chunked(c, Collective::Scatter, levels.size(group), levels.lanes()) }
-}
-
-fn between(c: &Call, levels: &Levels, count: usize) -> Call {
-    let (root, _) = levels.place(c.root);
-    Call { root, ..part_call(c, Collective::Broadcast, levels.count(), count) }
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, result) = (Levels::of(c), c.result(r));
     let (group, place) = levels.place(r.rank());
-    let allgather = chunked(c, Collective::Allgather, levels.size(group), levels.lanes());
-    let own = allgather.block(result, place);
+    let own = ALLGATHER.call(c, group).block(result, place);
     if group == levels.place(c.root).0 {
-        SCATTER.run_within(r, c, &levels, (result, own), scatter(c, &levels)).await;
+        SCATTER.run_within_one(r, c, &levels, (result, own)).await;
     }
     if place < levels.lanes() {
-        NETWORK.run_between(r, c, &levels, place, (Span::EMPTY, own), between(c, &levels, own.len)).await;
+        NETWORK.run_in_lane(r, c, &levels, (Span::EMPTY, own)).await;
     }
-    ALLGATHER.run_within(r, c, &levels, (Span::EMPTY, result), Call { in_place: true, ..allgather }).await;
+    ALLGATHER.run_within(r, c, &levels, (Span::EMPTY, result)).await;
 }

@@ -16,7 +16,7 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
 };
 
 const LOCAL: Choice = choice(Collective::Gather, "local", "binomial", &[], "the algorithm within a group");
@@ -31,38 +31,33 @@ const NETWORK: Choice = choice(
 pub const ABOUT: About = About::new("local + network", "local + network")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
-    vec![LOCAL.within_each(c, &levels, |group| within(c, &levels, group)), NETWORK.between(c, between(c, &levels))]
-}
-
-fn within(c: &Call, levels: &Levels, group: usize) -> Call {
-    let (_, place) = levels.place(c.root);
-    Call { root: place % levels.size(group), ..of_blocks(c, Collective::Gather, levels.ranks(group)) }
-}
-
-fn between(c: &Call, levels: &Levels) -> Call {
-    let (root, _) = levels.place(c.root);
-    Call { root, in_place: true, ..of_groups(c, Collective::Gather, levels) }
+    let (root, place) = levels.place(c.root);
+    let within = |group| Call {
+        root: place % levels.size(group),
+        in_place: c.in_place && group == root,
+        ..of_blocks(c, Collective::Gather, &levels, group)
+    };
+    let network = Call { root, in_place: true, ..of_groups(c, Collective::Gather, &levels) };
+    vec![LOCAL.within(c, &levels, within), NETWORK.between(c, &network)]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let levels = Levels::of(c);
+    let (levels, result) = (Levels::of(c), c.result(r));
     let (group, place) = levels.place(r.rank());
-    let (members, within) = (levels.ranks(group), within(c, &levels, group));
-    let own = if r.rank() == c.root {
-        c.blocks(c.result(r), members.start, members.len())
-    } else {
-        r.scratch(if place == within.root { within.total() } else { 0 })
+    let within = LOCAL.call(c, group);
+    let blocks = match place == within.root {
+        true if r.rank() == c.root => levels.blocks(c, result, group),
+        takes_in => r.scratch(if takes_in { within.total() } else { 0 }),
     };
-    let (gathers, in_place) = (place == within.root, c.is_in_place(r.rank()));
-    LOCAL.run_within(r, c, &levels, (c.input(r), own), Call { in_place, ..within }).await;
-    if gathers {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (own, c.result(r)), between(c, &levels)).await;
+    LOCAL.run_within(r, c, &levels, (c.input(r), blocks)).await;
+    if place == within.root {
+        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (blocks, result)).await;
     }
 }

@@ -16,7 +16,7 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
 };
 
 const LOCAL: Choice = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
@@ -31,35 +31,26 @@ const NETWORK: Choice = choice(
 pub const ABOUT: About = About::new("local + network", "local + network")
     .exact_when(|c| Levels::of(c).are_equal())
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
-    vec![LOCAL.within(c, &levels, |ranks| within(c, &levels, ranks)), NETWORK.between(c, between(c, &levels))]
-}
-
-fn within(c: &Call, levels: &Levels, ranks: usize) -> Call {
-    let (_, place) = levels.place(c.root);
-    Call { root: place % ranks, ..part_call(c, Collective::Reduce, ranks, c.count(0)) }
-}
-
-fn between(c: &Call, levels: &Levels) -> Call {
-    let (root, _) = levels.place(c.root);
-    Call { root, in_place: true, ..part_call(c, Collective::Reduce, levels.count(), c.count(0)) }
+    let (root, place) = levels.place(c.root);
+    let part = |root, in_place, ranks| Call { root, in_place, ..part_call(c, Collective::Reduce, ranks, c.count(0)) };
+    let within = |group| part(place % levels.size(group), c.in_place && group == root, levels.size(group));
+    vec![LOCAL.within(c, &levels, within), NETWORK.between(c, &part(root, true, levels.count()))]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, input) = (Levels::of(c), c.input(r));
     let (group, place) = levels.place(r.rank());
-    let within = within(c, &levels, levels.size(group));
-    let takes_in = place == within.root;
-    let total = if r.rank() == c.root || !takes_in { c.result(r) } else { r.scratch(input.len) };
-    let in_place = c.is_in_place(r.rank());
-    LOCAL.run_within(r, c, &levels, (input, total), Call { in_place, ..within }).await;
+    let takes_in = place == LOCAL.call(c, group).root;
+    let total = if takes_in && r.rank() != c.root { r.scratch(input.len) } else { c.result(r) };
+    LOCAL.run_within(r, c, &levels, (input, total)).await;
     if takes_in {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (total, total), between(c, &levels)).await;
+        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (total, total)).await;
     }
 }

@@ -17,7 +17,7 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, SEGMENTS, choice, chunked, group, most_ports, needs_order_or_commutative, number_of,
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, chunked, group, most_ports, needs_order_or_commutative, number_of,
     part_call,
 };
 
@@ -36,40 +36,31 @@ const GATHER: Choice =
 pub const ABOUT: About = About::new("reduce_scatter + network + gather", "reduce_scatter + network + gather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE_SCATTER.parameter, NETWORK.parameter, GATHER.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
+    let (root, place) = levels.place(c.root);
+    let reduce = |count| Call { root, in_place: true, ..part_call(c, Collective::Reduce, levels.count(), count) };
     vec![
-        REDUCE_SCATTER.within(c, &levels, |ranks| chunked(c, Collective::ReduceScatter, ranks, levels.lanes())),
-        NETWORK.in_lanes(c, &levels, |count| between(c, &levels, count)),
-        GATHER.within_one(c, gather(c, &levels)),
+        REDUCE_SCATTER.within(c, &levels, |group| chunked(c, Collective::ReduceScatter, &levels, group)),
+        NETWORK.in_lanes(c, &levels, reduce),
+        GATHER.within_one(c, &Call { root: place, ..chunked(c, Collective::Gather, &levels, root) }),
     ]
-}
-
-fn between(c: &Call, levels: &Levels, count: usize) -> Call {
-    let (root, _) = levels.place(c.root);
-    Call { root, in_place: true, ..part_call(c, Collective::Reduce, levels.count(), count) }
-}
-
-fn gather(c: &Call, levels: &Levels) -> Call {
-    let (group, root) = levels.place(c.root);
-    Call { root, ..chunked(c, Collective::Gather, levels.size(group), levels.lanes()) }
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let levels = Levels::of(c);
-    let (lanes, (group, place)) = (levels.lanes(), levels.place(r.rank()));
-    let reduce_scatter = chunked(c, Collective::ReduceScatter, levels.size(group), lanes);
-    let own = r.scratch(reduce_scatter.count(place));
-    REDUCE_SCATTER.run_within(r, c, &levels, (c.input(r), own), reduce_scatter).await;
-    if place < lanes {
-        NETWORK.run_between(r, c, &levels, place, (own, own), between(c, &levels, own.len)).await;
+    let (group, place) = levels.place(r.rank());
+    let own = r.scratch(REDUCE_SCATTER.call(c, group).count(place));
+    REDUCE_SCATTER.run_within(r, c, &levels, (c.input(r), own)).await;
+    if place < levels.lanes() {
+        NETWORK.run_in_lane(r, c, &levels, (own, own)).await;
     }
     if group == levels.place(c.root).0 {
-        GATHER.run_within(r, c, &levels, (own, c.result(r)), gather(c, &levels)).await;
+        GATHER.run_within_one(r, c, &levels, (own, c.result(r))).await;
     }
 }

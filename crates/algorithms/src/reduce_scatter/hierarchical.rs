@@ -17,7 +17,7 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
     part_call,
 };
 
@@ -36,31 +36,29 @@ const SCATTER: Choice =
 pub const ABOUT: About = About::new("reduce + network + scatter", "reduce + network + scatter")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE.parameter, NETWORK.parameter, SCATTER.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
     vec![
-        REDUCE.within(c, &levels, |ranks| part_call(c, Collective::Reduce, ranks, c.total())),
-        NETWORK.between(c, of_groups(c, Collective::ReduceScatter, &levels)),
-        SCATTER.within_each(c, &levels, |group| of_blocks(c, Collective::Scatter, levels.ranks(group))),
+        REDUCE.within(c, &levels, |group| part_call(c, Collective::Reduce, levels.size(group), c.total())),
+        NETWORK.between(c, &of_groups(c, Collective::ReduceScatter, &levels)),
+        SCATTER.within(c, &levels, |group| of_blocks(c, Collective::Scatter, &levels, group)),
     ]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, input) = (Levels::of(c), c.input(r));
     let (group, place) = levels.place(r.rank());
-    let scatter = of_blocks(c, Collective::Scatter, levels.ranks(group));
     let leads = place == 0;
     let total = r.scratch(if leads { input.len } else { 0 });
-    let blocks = r.scratch(if leads { scatter.total() } else { 0 });
-    let reduce = part_call(c, Collective::Reduce, levels.size(group), input.len);
-    REDUCE.run_within(r, c, &levels, (input, total), reduce).await;
+    let blocks = r.scratch(if leads { SCATTER.call(c, group).total() } else { 0 });
+    REDUCE.run_within(r, c, &levels, (input, total)).await;
     if leads {
-        NETWORK.run_between(r, c, &levels, 0, (total, blocks), of_groups(c, Collective::ReduceScatter, &levels)).await;
+        NETWORK.run_between(r, c, &levels, 0, (total, blocks)).await;
     }
-    SCATTER.run_within(r, c, &levels, (blocks, c.result(r)), scatter).await;
+    SCATTER.run_within(r, c, &levels, (blocks, c.result(r))).await;
 }

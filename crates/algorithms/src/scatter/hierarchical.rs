@@ -16,7 +16,7 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Part, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
 };
 
 const NETWORK: Choice = choice(
@@ -31,38 +31,33 @@ const LOCAL: Choice = choice(Collective::Scatter, "local", "binomial", &[], "the
 pub const ABOUT: About = About::new("network + local", "network + local")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(&parts(c)))
+    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, NETWORK.parameter, LOCAL.parameter, OUTER])
     .completing(group)
-    .made_of(parts);
+    .made_of(pieces);
 
-fn parts(c: &Call) -> Vec<Part> {
+fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
-    vec![NETWORK.between(c, between(c, &levels)), LOCAL.within_each(c, &levels, |group| within(c, &levels, group))]
-}
-
-fn between(c: &Call, levels: &Levels) -> Call {
-    let (root, _) = levels.place(c.root);
-    Call { root, in_place: true, ..of_groups(c, Collective::Scatter, levels) }
-}
-
-fn within(c: &Call, levels: &Levels, group: usize) -> Call {
-    let (_, place) = levels.place(c.root);
-    Call { root: place % levels.size(group), ..of_blocks(c, Collective::Scatter, levels.ranks(group)) }
+    let (root, place) = levels.place(c.root);
+    let within = |group| Call {
+        root: place % levels.size(group),
+        in_place: c.in_place && group == root,
+        ..of_blocks(c, Collective::Scatter, &levels, group)
+    };
+    let network = Call { root, in_place: true, ..of_groups(c, Collective::Scatter, &levels) };
+    vec![NETWORK.between(c, &network), LOCAL.within(c, &levels, within)]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, input) = (Levels::of(c), c.input(r));
     let (group, place) = levels.place(r.rank());
-    let (members, within) = (levels.ranks(group), within(c, &levels, group));
-    let own = if r.rank() == c.root {
-        c.blocks(input, members.start, members.len())
-    } else {
-        r.scratch(if place == within.root { within.total() } else { 0 })
+    let within = LOCAL.call(c, group);
+    let blocks = match place == within.root {
+        true if r.rank() == c.root => levels.blocks(c, input, group),
+        hands_out => r.scratch(if hands_out { within.total() } else { 0 }),
     };
     if place == within.root {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (input, own), between(c, &levels)).await;
+        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (input, blocks)).await;
     }
-    let in_place = c.is_in_place(r.rank());
-    LOCAL.run_within(r, c, &levels, (own, c.result(r)), Call { in_place, ..within }).await;
+    LOCAL.run_within(r, c, &levels, (blocks, c.result(r))).await;
 }
