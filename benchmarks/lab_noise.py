@@ -101,9 +101,9 @@ def main(ranks: int, trials: int, period_s: float, duration_s: float, sizes: str
     installation = Installation.find(mpicc)
     quiet = Machine.parse(MACHINE.format(ranks=ranks), "star.toml")
     noisy = Machine.parse(quiet.text + NOISE.format(period_s=period_s, duration_s=duration_s), "star.toml")
-    draw = np.random.default_rng(seed)
 
     def disturb(pids: list[int], start_s: float) -> None:
+        draw = np.random.default_rng(seed)  # all algorithms meet the same stops
         for trial in range(trials):
             for time_s, pid, kind in stops(pids, start_s + trial * 4 * period_s, period_s, duration_s, draw):
                 time.sleep(max(0.0, time_s - time.monotonic()))

@@ -49,6 +49,8 @@ def study(
 ) -> None:
     """Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims.
 
+    `landscape` draws which algorithm is fastest where, for each collective on four machines.
+
     `validation` puts Hocket's numbers beside closed forms, other simulators, this host's MPI, labs and the papers.
     """
     if quick and full:
@@ -107,5 +109,6 @@ def _draw(figure: Figure, rows: Rows, target: Path) -> None:
 
 def _print(claims: list[Claim], target: Path) -> None:
     columns = ("claim", "paper", "Hocket", "holds", "why")
-    print_table(columns, [(c.claim, c.paper, c.hocket, c.holds, c.why) for c in claims])
-    click.echo(f"data, pictures and claims: {target}/")
+    if claims:
+        print_table(columns, [(c.claim, c.paper, c.hocket, c.holds, c.why) for c in claims])
+    click.echo(f"data, pictures{' and claims' if claims else ''}: {target}/")

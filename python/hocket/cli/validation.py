@@ -91,7 +91,7 @@ class Wanted:
             partial(loggopsim_output, self.loggopsim),
             partial(host, installation, why_not),
             partial(laboratory, installation, _build, is_full=is_full, why_not=why_not),
-            *(partial(self._paper, name, is_full) for name in STUDIES),
+            *(partial(self._paper, name, is_full) for name, study in STUDIES.items() if study.is_of_paper),
         ]
 
     def _installation(self) -> tuple[Installation | None, str]:

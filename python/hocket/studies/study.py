@@ -51,7 +51,7 @@ class Figure:
     number: int
     title: str
     data: str
-    draw: Callable[[Rows, str], alt.LayerChart | alt.Chart | alt.HConcatChart]
+    draw: Callable[[Rows, str], alt.LayerChart | alt.Chart | alt.HConcatChart | alt.FacetChart]
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class Study:
         pieces: For the name of some data, how many pieces of work they take within a scope.
         compute: The data of that name.
         claims: The claims, judged by all data there are.
+        is_of_paper: Whether it is about a paper.
     """
 
     title: str
@@ -91,7 +92,8 @@ class Study:
     scopes: Mapping[str, Scope]
     pieces: Callable[[str, Scope], int]
     compute: Callable[[str, Scope, Work], Rows]
-    claims: Callable[[Mapping[str, Rows]], list[Claim]]
+    claims: Callable[[Mapping[str, Rows]], list[Claim]] = lambda data: []
+    is_of_paper: bool = True
 
 
 def judge(claim: str, paper: str, hocket: str, holds: bool, why: str) -> Claim:

@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.lab.laboratory import Lab, temporary
 from hocket.machine import Machine
 from hocket.mpi import Installation
-from hocket.studies import Claim
+from hocket.studies import STUDIES, Claim
 from hocket.validation.closed_forms import closed_forms
 from hocket.validation.comparison import Case, Comparison
 from hocket.validation.host import host
@@ -101,7 +101,7 @@ def test_numbers_of_a_claim_are_compared_if_they_are_alike(
 
 
 def test_command(hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("hocket.cli.validation.STUDIES", ["optical"])
+    monkeypatch.setattr("hocket.cli.validation.STUDIES", {"optical": STUDIES["optical"]})
     found = hocket_command(f"study validation --quick --json --simgrid /no/python -o {tmp_path}").json
     rows = {row["source"]: row for row in found["rows"]}
     assert rows["closed forms"]["worst"] < 1e-12 and rows["paper: optical"]["cases"] > 0

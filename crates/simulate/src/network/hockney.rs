@@ -102,17 +102,22 @@ impl Network for Hockney {
 
     /// alpha per round, and alpha + beta n / k for the n bytes of one rank on k ports. A rank may combine in any number of
     /// branches at a time, so that combining takes no time that is known. With other costs within a node, where no port is
-    /// held, only the lesser alpha is known.
+    /// held, rounds and bytes are those between nodes; of a single node only the lesser alpha is known.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        let (line, ports) = match &self.local {
-            None => (self.between, self.ports),
-            Some(local) => (Line { alpha_s: self.between.alpha_s.min(local.costs.alpha_s), ..self.between }, None),
+        let on_a_node = self.local.as_ref().map_or(1, |local| local.ranks_per_node);
+        let told = demanded.spread().map_or(1, |spread| spread.ranks.div_ceil(on_a_node));
+        let crossing = |busy: usize| demanded.crossing_bytes(&|rank| rank / on_a_node == busy / on_a_node);
+        let bytes = match self.local {
+            None => demanded.bytes_of_a_rank(),
+            Some(_) => demanded.ranks_to_try().map(crossing).fold(0.0, f64::max),
         };
-        let rounds = demanded.spread().map_or(0, |spread| rounds(spread.ranks, ports));
-        let (bytes, ports) = (demanded.bytes_of_a_rank(), ports.map_or(f64::INFINITY, |ports| ports as f64));
+        let Line { alpha_s, beta_s_per_byte, .. } = self.between;
+        let ports = self.ports.map_or(f64::INFINITY, |ports| ports as f64);
+        let spreads = demanded.spread().is_some_and(|spread| spread.ranks > 1);
+        let least_s = self.local.as_ref().map_or(alpha_s, |local| local.costs.alpha_s.min(alpha_s));
         Bound {
-            latency_s: rounds as f64 * line.alpha_s,
-            bandwidth_s: if bytes > 0.0 { line.alpha_s + line.beta_s_per_byte * bytes / ports } else { 0.0 },
+            latency_s: (rounds(told, self.ports) as f64 * alpha_s).max(if spreads { least_s } else { 0.0 }),
+            bandwidth_s: if bytes > 0.0 { alpha_s + beta_s_per_byte * bytes / ports } else { 0.0 },
             computation_s: 0.0,
         }
     }
