@@ -31,12 +31,12 @@ registry::catalogue! {
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, hierarchical, k_dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binomial, chain, circulant, double_tree, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
-    exscan as Exscan: chain, doubling_123, recursive_doubling;
+    exscan as Exscan: binary_tree, chain, doubling_123, recursive_doubling;
     gather as Gather: binomial, hierarchical, k_nomial, linear;
     gatherv as Gatherv: linear, linear_synchronized;
     reduce as Reduce: binomial, chain, circulant, hierarchical, k_nomial, linear, multi_lane, trinaryx3;
     reduce_scatter as ReduceScatter: circulant, hierarchical, pairwise, recursive_doubling, recursive_halving, ring;
-    scan as Scan: chain, recursive_doubling;
+    scan as Scan: binary_tree, chain, recursive_doubling;
     scatter as Scatter: binomial, hierarchical, k_nomial, linear;
     scatterv as Scatterv: linear, linear_window;
 }

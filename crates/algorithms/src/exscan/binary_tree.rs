@@ -1,0 +1,33 @@
+//! Binary tree: sums of subtrees go up, sums of all ranks before a subtree come down, in segments that follow each other both ways.
+//!
+//! Source: P. Sanders, J. L. Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006: the doubly pipelined binary tree.
+//! Needs: nothing; operands are combined in rank order.
+//! Counts: as scan binary_tree, which also has the tree; a rank with children on both sides combines once more. The time is a bound.
+//!
+//! ```text
+//! P = 7     3        a rank gets the sum of its left subtree from the root of that, and the sum of the ranks before its
+//!         ┌─┴─┐      own subtree from its parent: rank 4 gets 0 .. 3 from rank 5, which got it from rank 3; rank 5 adds rank 4's
+//!         1   5
+//!        ┌┴┐ ┌┴┐
+//!        0 2 4 6
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::SEGMENT;
+use crate::scan::binary_tree::prefixes;
+
+pub const ABOUT: About = About::new(
+    "(2*floor(log2(P)) + floor(log2(P+1)) + floor(log2(2*(P+1)/3)) - 6 + 2*floor(1/P) + 3*max(1, ceil(n/segment)))*(alpha + min(n, segment)*(beta + 2*gamma))",
+    "(2*P - 1 - floor(log2(P)) - floor(log2(P+1)))*max(1, ceil(n/segment))",
+)
+.exact_when(|_| false)
+.with_parameters(&[SEGMENT]);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (input, before) = (c.input(r), c.result(r));
+    let through = r.scratch(input.len);
+    r.copy(input, through).await;
+    prefixes(r, c, through, (r.rank() > 0).then_some(before)).await;
+}
