@@ -18,8 +18,8 @@ NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
-_SHIM = ("types", "transport", "communicator", "operation", "started", "life_cycle")
-SOURCES = (*(f"shim/{name}.c" for name in _SHIM), "collectives.c", "communicators.c", "point.c", "fortran.c")
+_SHIM = ("types", "transport", "communicator", "operation", "started", "persistent", "life_cycle")
+SOURCES = (*(f"shim/{name}.c" for name in _SHIM), "collectives.c", "communicators.c", "point.c", "requests.c", "fortran.c")
 """What the preloaded library is compiled from, in `NATIVE`."""
 
 
