@@ -97,9 +97,21 @@ static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status sta
     return has_ended && shim_has_started() ? take_all(count, requests, statuses, code) : code;
 }
 
+/* One by one while nonblocking collectives may be under way: MPICH 5.0.2's MPI_Testall fails for persistent collectives of
+ * its own. */
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    WAIT(PMPI_Waitall(count, requests, statuses), test_all(count, requests, &flag, statuses));
+    int code = MPI_SUCCESS;
+    if (count <= 0 || !requests || !shim_polls())
+        return PMPI_Waitall(count, requests, statuses);
+    for (int i = 0; i < count; i++) {
+        int error = MPI_Wait(&requests[i], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+        if (error != MPI_SUCCESS)
+            code = with_error(code, error, i, i, statuses);
+        else if (code != MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE)
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+    }
+    return code;
 }
 
 int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
