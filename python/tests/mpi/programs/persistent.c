@@ -2,7 +2,7 @@
  * overwritten before its first start. In each round all ranks start the same plans, each rank in an order of its own, beside
  * a nonblocking collective, messages, and persistent messages; waits for all of them in one array, in one of nine ways that
  * each rank draws for itself; and looks at the results and at the requests. At last a communicator is freed while its plans are
- * under way. Prints "persistent: right".
+ * under way, and these start once more. Prints "persistent: right".
  *
  *     persistent ROUNDS SEED [alike]
  *
@@ -292,18 +292,20 @@ static void run_round(int round, MPI_Request persistent[2], int messages[2])
     expect(total == ranks && from == round && messages[1] == round, "other calls", 0, round);
 }
 
-/* Frees the communicator of the second half of the plans while these are under way. */
+/* Frees the communicator of the second half of the plans while these are under way, and starts them once more. */
 static void end(MPI_Comm *comm, int round)
 {
-    for (int i = KINDS; i < PLANS; i++) {
-        fill(&plans[i], round);
-        MPI_Start(&plans[i].request);
-    }
-    if (!is_alike)
-        MPI_Comm_free(comm);
-    for (int i = KINDS; i < PLANS; i++) {
-        MPI_Wait(&plans[i].request, MPI_STATUS_IGNORE);
-        check(&plans[i], round);
+    for (int is_last = 0; is_last < 2; is_last++) {
+        for (int i = KINDS; i < PLANS; i++) {
+            fill(&plans[i], round + is_last);
+            MPI_Start(&plans[i].request);
+        }
+        if (!is_alike && !is_last)
+            MPI_Comm_free(comm);
+        for (int i = KINDS; i < PLANS; i++) {
+            MPI_Wait(&plans[i].request, MPI_STATUS_IGNORE);
+            check(&plans[i], round + is_last);
+        }
     }
     for (int i = 0; i < PLANS; i++) {
         MPI_Request_free(&plans[i].request);
