@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
 
@@ -51,6 +52,13 @@ static void add(void *from, void *into, int *count, MPI_Datatype *type)
         ((int *)into)[i] += ((int *)from)[i];
 }
 
+/* Takes the place of an operator that was freed too early. */
+static void spoil(void *from, void *into, int *count, MPI_Datatype *type)
+{
+    (void)from, (void)type;
+    memset(into, 0, sizeof(int) * (size_t)*count);
+}
+
 static void make_arguments(struct plan *plan)
 {
     MPI_Op_create(add, 1, &plan->op);
@@ -67,11 +75,18 @@ static void make_arguments(struct plan *plan)
 static void destroy_arguments(struct plan *plan)
 {
     MPI_Op_free(&plan->op);
+    MPI_Op_create(spoil, 1, &plan->op);
     MPI_Type_free(&plan->block);
     memset(plan->counts, -1, sizeof plan->counts);
     memset(plan->places, -1, sizeof plan->places);
     memset(plan->bytes, -1, sizeof plan->bytes);
     memset(plan->types, -1, sizeof plan->types);
+}
+
+/* One of the two plans of a kind may have its input in place. */
+static int is_in_place(const struct plan *plan)
+{
+    return plan->kind == ALLGATHERV && plan - plans >= KINDS;
 }
 
 static void make(struct plan *plan, MPI_Comm comm)
@@ -88,7 +103,9 @@ static void make(struct plan *plan, MPI_Comm comm)
     case BCAST: MPI_Bcast_init(rank == root ? s : r, 1, block, root, comm, info, request); break;
     case REDUCE: MPI_Reduce_init(s, r, COUNT, MPI_INT, op, root, comm, info, request); break;
     case ALLGATHER: MPI_Allgather_init(s, 1, block, r, COUNT, MPI_INT, comm, info, request); break;
-    case ALLGATHERV: MPI_Allgatherv_init(s, 1, block, r, counts, places, MPI_INT, comm, info, request); break;
+    case ALLGATHERV:
+        MPI_Allgatherv_init(is_in_place(plan) ? MPI_IN_PLACE : s, 1, block, r, counts, places, MPI_INT, comm, info, request);
+        break;
     case ALLTOALL: MPI_Alltoall_init(s, 1, block, r, COUNT, MPI_INT, comm, info, request); break;
     case ALLTOALLV: MPI_Alltoallv_init(s, counts, places, MPI_INT, r, counts, places, MPI_INT, comm, info, request); break;
     case ALLTOALLW: MPI_Alltoallw_init(s, counts, bytes, types, r, counts, bytes, types, comm, info, request); break;
@@ -149,6 +166,8 @@ static void fill(struct plan *plan, int round)
     memset(plan->receive, -1, sizeof plan->receive);
     for (int i = 0; i < ranks * COUNT; i++)
         plan->send[i / COUNT * step + i % COUNT] = value(plan, round, rank, i);
+    for (int i = 0; i < COUNT && is_in_place(plan); i++)
+        plan->receive[rank * STEP + i] = value(plan, round, rank, i);
 }
 
 static void check(const struct plan *plan, int round)
@@ -241,7 +260,8 @@ static void complete(int count, MPI_Request *requests, int way)
         for (int i = 0; i < count; i++) {
             for (flag = 0; !flag;)
                 MPI_Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE);
-            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+            MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+            expect(flag, "a status", i, 0);
         }
     }
 }
@@ -272,6 +292,11 @@ static void run_round(int round, MPI_Request persistent[2], int messages[2])
     messages[0] = round;
     MPI_Startall(2, persistent);
     memcpy(&all[PLANS + 3], persistent, 2 * sizeof *persistent);
+    if (draw(&shared, 3)) { /* the others have to wait for one rank's starts alone */
+        for (int i = PLANS; i < PLANS + OTHERS; i++)
+            MPI_Wait(&all[i], MPI_STATUS_IGNORE);
+        usleep(rank == round % ranks ? 3000 : 0);
+    }
     start(round);
     for (int i = 0; i < PLANS; i++)
         all[i] = plans[i].request;
@@ -312,6 +337,7 @@ static void end(MPI_Comm *comm, int round)
         expect(plans[i].request == MPI_REQUEST_NULL, "a freed request", i, round);
         if (is_alike)
             destroy_arguments(&plans[i]);
+        MPI_Op_free(&plans[i].op);
     }
     if (is_alike)
         MPI_Comm_free(comm);
