@@ -15,7 +15,7 @@ from hocket.library import Algorithm
 from hocket.mpi import Installation, build
 from hocket.requests import accepted
 
-from .conftest import Mpi, wrappers
+from .conftest import Mpi, Ran, wrappers
 
 BY_COLLECTIVE = {
     collective: list(group)
@@ -38,6 +38,7 @@ FUNCTIONS = {
     "scatter": ["Scatter"],
     "scatterv": ["Scatterv"],
 }
+PERSISTENT = {f"MPI_{name}_init" for names in FUNCTIONS.values() for name in names}
 TAKE_ALL = (
     "allreduce: recursive_doubling",
     "reduce: linear",
@@ -59,7 +60,7 @@ def chosen(number: int) -> list[Algorithm]:
 
 
 def rules(algorithms: list[Algorithm]) -> list[str]:
-    """Return rules for them, and for calls that they refuse; the same for nonblocking calls."""
+    """Return rules for them, and for calls that they refuse; the same for nonblocking and persistent calls."""
     lines = [*(f"{algorithm.collective}: {algorithm.name}" for algorithm in algorithms), *TAKE_ALL]
     return [*lines, *(f"i{line}" for line in lines)]
 
@@ -134,6 +135,31 @@ def test_nonblocking_collectives_end_in_any_order(
     )
 
 
+def run_persistent(mpi: Mpi, ranks: int, lines: list[str], *arguments: str) -> Ran:
+    ran = mpi.run(ranks, [mpi.compiled("persistent.c"), *arguments], lines)
+    if "persistent: none" in ran.output:
+        pytest.skip("this MPI has no persistent collectives")
+    assert ran.output == "persistent: right\n", ran.output + ran.errors
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("ranks", "rounds"), [(4, 30), *(pytest.param(ranks, 100, marks=pytest.mark.real_mpi) for ranks in range(1, 9))]
+)
+def test_persistent_collectives_are_planned_once_and_started_many_times(mpi: Mpi, ranks: int, rounds: int) -> None:
+    ran = run_persistent(mpi, ranks, rules(chosen(0)), str(rounds), str(ranks))
+    started = {function: calls for (function, _), calls in ran.algorithms.items() if function.endswith("_init")}
+    assert set(started) == PERSISTENT, ran.errors
+    assert min(started.values()) > rounds, ran.errors
+
+
+@pytest.mark.parametrize("lines", [["ialltoallv: pairwise_exchange", "ibarrier: dissemination"], []])
+def test_persistent_collectives_of_mpi_and_of_hocket_are_waited_for_together(mpi: Mpi, lines: list[str]) -> None:
+    ran = run_persistent(mpi, 3, lines, "40", "1", "alike")
+    assert ran.passed[("MPI_Allreduce_init", "no rule for it")] == 2, ran.errors
+    assert bool(ran.algorithms) == bool(lines), ran.errors
+
+
 @pytest.mark.parametrize("ranks", [4, pytest.param(3, marks=pytest.mark.real_mpi)])
 @pytest.mark.parametrize("is_nonblocking", [False, True])
 def test_types_without_data_operators_attributes_and_two_groups(mpi: Mpi, ranks: int, is_nonblocking: bool) -> None:
@@ -164,7 +190,8 @@ def test_what_is_wrong_on_one_rank_keeps_none_waiting(mpi: Mpi) -> None:
         "short broadcast": broadcast,
     }
     found = dict(line.split(": ") for line in ran.output.splitlines())
-    assert found == expected | {f"i{name}": what for name, what in expected.items()}, ran.errors
+    forms = ["", "i", "planned "] if "planned reduce" in found else ["", "i"]
+    assert found == {form + name: what for form in forms for name, what in expected.items()}, ran.errors
     assert "hocket: rank 1: MPI_Gather: blocks are received in another length than sent: " in ran.errors
     assert "hocket: rank 1: MPI_Iallreduce: one buffer as input and result: " in ran.errors
 
@@ -256,14 +283,19 @@ for comm, name, send, sent, recv, count, expected in [
     (ring, "neighbor_alltoallv", v, each[:2], v, 2, crossed),
     (ring, "neighbor_alltoallw", w, each[:2], w, 2, crossed),
 ]:
-    for starts in (False, True):
+    for form in ("blocking", "nonblocking", "persistent"):
         got = np.zeros(count)
         arguments = send(sent, len(sent)), recv(got, count)
-        if starts:
+        if form == "blocking":
+            getattr(comm, name.capitalize())(*arguments)
+        elif form == "nonblocking":
             getattr(comm, "I" + name)(*arguments).Wait()
         else:
-            getattr(comm, name.capitalize())(*arguments)
-        assert list(got) == list(expected), (rank, name, starts, got, expected)
+            request = getattr(comm, name.capitalize() + "_init")(*arguments)
+            request.Start()
+            request.Wait()
+            request.Free()
+        assert list(got) == list(expected), (rank, name, form, got, expected)
 """
 
 
@@ -274,7 +306,7 @@ def test_what_hocket_has_no_algorithms_for_is_right_and_counted(mpi: Mpi, rules:
     ran = mpi.run(3, [str(mpi.python), "-c", LEFT], rules)
     assert ran.status == 0, ran.errors
     left = [calls for (_, reason), calls in ran.passed.items() if reason == "no algorithms for it"]
-    assert left == 10 * [1], ran.errors
+    assert left == 15 * [1], ran.errors
 
 
 def test_errors_follow_the_handler_of_the_communicator(mpi: Mpi) -> None:
@@ -378,7 +410,10 @@ def test_floating_point_results_are_the_same_everywhere_and_every_time(
     assert runs[0].algorithms == {("MPI_Allreduce", f"allreduce {algorithm.name}"): 5}, runs[0].errors
 
 
-MPI4PY_TESTS = ("cco_buf", "cco_nb_buf", "cco_obj", "comm", "attr", "errhandler", "op", "ulfm")
+MPI4PY_TESTS = (
+    *("cco_buf", "cco_nb_buf", "cco_pr_buf", "cco_pr_vec", "cco_pr_ngh_buf", "cco_obj"),
+    *("comm", "attr", "errhandler", "op", "request", "ulfm"),
+)
 
 
 @pytest.mark.real_mpi

@@ -27,7 +27,7 @@ LINES = [
     "broadcast: binomial",
     "barrier: dissemination",
 ]
-FUNCTIONS = {"MPI_Allreduce", "MPI_Barrier", "MPI_Bcast", "MPI_Iallreduce"}
+FUNCTIONS = {"MPI_Allreduce", "MPI_Allreduce_init", "MPI_Barrier", "MPI_Bcast", "MPI_Iallreduce"}
 
 
 @pytest.fixture

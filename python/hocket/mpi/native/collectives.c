@@ -9,12 +9,12 @@
 static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
 
 /* Field by field, which takes less time than to clear the whole. */
-static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective,
-                  int is_nonblocking)
+static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective, enum form form)
 {
     call->function = function;
     call->comm = comm;
-    call->asked = (hocket_call){.collective = collective, .is_nonblocking = is_nonblocking};
+    call->form = form;
+    call->asked = (hocket_call){.collective = collective, .is_nonblocking = form != BLOCKING};
     call->op = MPI_OP_NULL;
     call->input = call->result = no_view;
     call->input_pieces.counts = call->result_pieces.counts = NULL;
@@ -348,14 +348,14 @@ static int wait_for(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
 }
 
-/* MPI_<name><large> and MPI_I<initial><large>: their parameters, the same as arguments, and the description of the call.
+/* MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>: their parameters, the same as arguments, and the description of the call.
  * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them, so it is made in its
  * nonblocking form: on all ranks alike, since MPI does not match blocking calls with nonblocking ones. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, description)                                    \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
         struct call call;                                                                                              \
-        begin(&call, "MPI_" #name #large, comm, kind, 0);                                                              \
+        begin(&call, "MPI_" #name #large, comm, kind, BLOCKING);                                                             \
         description;                                                                                                   \
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
@@ -367,11 +367,30 @@ static int wait_for(int code, MPI_Request *request)
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \
         struct call call;                                                                                              \
-        begin(&call, "MPI_I" #initial #large, comm, kind, 1);                                                          \
+        begin(&call, "MPI_I" #initial #large, comm, kind, NONBLOCKING);                                                         \
         description;                                                                                                   \
         return shim_start(&call, request) ? call.code : PMPI_I##initial##large arguments(comm COMMA request);          \
-    }
+    }                                                                                                                  \
+    PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
 #define COMMA ,
+
+/* MPI_<name>_init<large>. MPI's own may wait for other ranks. */
+#ifdef HAS_PERSISTENT
+#define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)                                   \
+    int MPI_##name##_init##large parameters(MPI_Comm comm COMMA MPI_Info info COMMA MPI_Request * request)             \
+    {                                                                                                                  \
+        struct call call;                                                                                              \
+        begin(&call, "MPI_" #name "_init" #large, comm, kind, PERSISTENT);                                             \
+        description;                                                                                                   \
+        if (shim_plan(&call, request))                                                                                 \
+            return call.code;                                                                                          \
+        if (!call.is_refused)                                                                                          \
+            shim_meet(comm);                                                                                           \
+        return PMPI_##name##_init##large arguments(comm COMMA info COMMA request);                                     \
+    }
+#else
+#define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
+#endif
 
 #define REDUCTION_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, __VA_ARGS__)
 #define REDUCE_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, root, __VA_ARGS__)

@@ -84,7 +84,7 @@ typedef struct hocket_layout {
  * others have the `count` of their own block. */
 typedef struct hocket_call {
     int32_t collective;
-    /* 1 if the call returns before it is complete: such calls have rules of their own. */
+    /* 1 if the call returns before it is complete, nonblocking or persistent: such calls have rules of their own. */
     int is_nonblocking;
     int32_t root;
     int in_place;
@@ -114,7 +114,7 @@ void hocket_communicator_free(hocket_communicator *communicator);
 
 /* Returns the algorithm for a call, or NULL and the reason in *reason, which stays until the communicator's next call. */
 hocket_operation *hocket_prepare(hocket_communicator *communicator, const hocket_call *call, const char **reason);
-/* Starts an operation on these buffers, which are the operation's until it is done. */
+/* Starts an operation on these buffers, which are the operation's until it is done. Then it can be started again. */
 void hocket_start(hocket_operation *operation, const void *input, void *result, void *user);
 
 #define HOCKET_FAILED (-1)

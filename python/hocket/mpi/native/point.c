@@ -1,11 +1,12 @@
-/* The functions that begin and end MPI, and those that wait: they advance the nonblocking collectives under way. These
- * advance only while their process is in one of these functions, or in a collective.
+/* The functions that begin and end MPI, and those of messages, which advance the nonblocking collectives under way. These
+ * advance only while their process is in one of these functions, in one of requests.c, or in a collective.
  */
 #include "shim/shim.h"
 
 #include <stdlib.h>
 
 #include "library.h"
+#include "wait.h"
 
 int MPI_Init(int *argc, char ***argv)
 {
@@ -64,97 +65,6 @@ int MPI_Op_free(MPI_Op *op)
 {
     return shim_free_op(op);
 }
-
-/* Calls `test` until it sets `flag`, or `direct` if no nonblocking collective can be under way. */
-#define WAIT(direct, test)                                                                                             \
-    do {                                                                                                               \
-        int flag = 0, code = MPI_SUCCESS;                                                                              \
-        while (!flag && code == MPI_SUCCESS) {                                                                         \
-            if (!shim_polls())                                                                                         \
-                return direct;                                                                                         \
-            shim_progress();                                                                                           \
-            code = test;                                                                                               \
-        }                                                                                                              \
-        return code;                                                                                                   \
-    } while (0)
-
-int MPI_Wait(MPI_Request *request, MPI_Status *status)
-{
-    return shim_wait(request, status);
-}
-
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
-{
-    WAIT(PMPI_Waitall(count, requests, statuses), PMPI_Testall(count, requests, &flag, statuses));
-}
-
-int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
-{
-    WAIT(PMPI_Waitany(count, requests, index, status), PMPI_Testany(count, requests, index, &flag, status));
-}
-
-static int test_some(int count, MPI_Request requests[], int *ended, int indices[], MPI_Status statuses[], int *flag)
-{
-    int code = PMPI_Testsome(count, requests, ended, indices, statuses);
-    *flag = *ended != 0;
-    return code;
-}
-
-int MPI_Waitsome(int count, MPI_Request requests[], int *ended, int indices[], MPI_Status statuses[])
-{
-    WAIT(PMPI_Waitsome(count, requests, ended, indices, statuses),
-         test_some(count, requests, ended, indices, statuses, &flag));
-}
-
-int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-    return shim_test(request, flag, status);
-}
-
-int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    shim_progress();
-    return PMPI_Testall(count, requests, flag, statuses);
-}
-
-int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
-{
-    shim_progress();
-    return PMPI_Testany(count, requests, index, flag, status);
-}
-
-int MPI_Testsome(int count, MPI_Request requests[], int *ended, int indices[], MPI_Status statuses[])
-{
-    shim_progress();
-    return PMPI_Testsome(count, requests, ended, indices, statuses);
-}
-
-int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    shim_progress();
-    return PMPI_Request_get_status(request, flag, status);
-}
-
-#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    shim_progress();
-    return PMPI_Request_get_status_all(count, requests, flag, statuses);
-}
-
-int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status)
-{
-    shim_progress();
-    return PMPI_Request_get_status_any(count, requests, index, flag, status);
-}
-
-int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *ended, int indices[],
-                                MPI_Status statuses[])
-{
-    shim_progress();
-    return PMPI_Request_get_status_some(count, requests, ended, indices, statuses);
-}
-#endif
 
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {

@@ -3,7 +3,8 @@
  *
  * Types: predefined ones, pairs, and one with gaps and a negative lower bound, whose operator does not commute. Half of
  * the moving collectives describe one side by elements and the other by a type of two of them. Communicators: the world,
- * backwards, halves, and the process itself. A quarter of the calls are started, and then waited for.
+ * backwards, halves, and the process itself. A quarter of the calls are nonblocking, and a quarter persistent: these are started
+ * once to three times, each time on other data, of which the last count.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ typedef struct { MPI_Datatype type, twice; MPI_Op op; int extent, pieces[4]; } k
 
 static buffers *ours, *expected, *of_rank[MOST_RANKS];
 static unsigned long long state;
+static buffers given;
 static int failures, rank, ranks, world_rank, worlds[MOST_RANKS];
 static MPI_Comm comm;
 static kind kinds[7];
@@ -109,17 +111,44 @@ static void compare(const char *what, int count, int k, int root, int in_place, 
     while (((char *)ours)[at] == ((char *)expected)[at])
         at++;
     if (failures++ < 5)
-        printf("rank %d of %d: %s, %d elements of kind %d, root %d, in place %d, started %d: %s buffer, byte %d differs\n",
+        printf("rank %d of %d: %s, %d elements of kind %d, root %d, in place %d, form %d: %s buffer, byte %d differs\n",
                rank, ranks, what, count, k, root, in_place, starts, at < SIZE ? "send" : "receive",
                (int)(at % SIZE) - START);
 }
 
+enum { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
+
+/* Starts a persistent call, and waits for it: `times` - 1 times on other data, and then on those of its buffers. */
+static void run_persistent(MPI_Request *request, int times)
+{
+    memcpy(&given, ours, sizeof given);
+    for (int i = 1; i <= times; i++) {
+        if (i < times)
+            fill(ours, world_rank + 100 * i);
+        else
+            memcpy(ours, &given, sizeof given);
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(request);
+}
+
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define INIT(name, initial, ...) MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request)
+#else
+#define INIT(name, initial, ...) MPI_I##initial(__VA_ARGS__, comm, &request)
+#define run_persistent(request, times) MPI_Wait(request, MPI_STATUS_IGNORE)
+#endif
+
 #define CALL(name, initial, ...)                                                                                       \
     do {                                                                                                               \
-        if (starts) {                                                                                                  \
-            MPI_Request request;                                                                                       \
+        MPI_Request request;                                                                                           \
+        if (starts == NONBLOCKING) {                                                                                   \
             MPI_I##initial(__VA_ARGS__, comm, &request);                                                               \
             MPI_Wait(&request, MPI_STATUS_IGNORE);                                                                     \
+        } else if (starts == PERSISTENT) {                                                                             \
+            INIT(name, initial, __VA_ARGS__);                                                                          \
+            run_persistent(&request, times);                                                                           \
         } else                                                                                                         \
             MPI_##name(__VA_ARGS__, comm);                                                                             \
     } while (0)
@@ -158,7 +187,7 @@ static void one_call(void)
 {
     static const int counts[] = {0, 1, 2, 3, 7, 16, 33, 100, 257, MOST_COUNT};
     static unsigned char folded[SIZE];
-    int which = (int)draw(17), number = (int)draw(7), starts = draw(4) == 0, in_place = (int)draw(2), by_two = (int)draw(2);
+    int which = (int)draw(17), number = (int)draw(7), starts = (int)draw(4) % FORMS, times = 1 + (int)draw(3), in_place = (int)draw(2), by_two = (int)draw(2);
     const kind *k = &kinds[number];
     int count = counts[draw(10)], most = (SIZE - 2 * START) / k->extent / ranks, root = (int)draw((unsigned)ranks);
     count = count < most ? count : most;

@@ -3,14 +3,18 @@
  *     threads ROUNDS
  *
  * Each of four threads has a communicator of its own. In each round it starts two reductions, one with an operator that it
- * frees at once, duplicates its communicator now and then, runs blocking collectives on it, also with a type that has
- * gaps, and then waits for the reductions: by MPI_Wait, or by MPI_Test until they are complete. So every thread advances
- * and frees calls that others have started.
+ * frees at once, and two persistent ones, of which it has planned one just before; duplicates its communicator now and then;
+ * runs blocking collectives on it, also with a type that has gaps; and then waits for the reductions: by MPI_Wait, or by
+ * MPI_Test until they are complete. So every thread advances and frees calls that others have started.
  */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define HAS_PERSISTENT 1
+#endif
 
 enum { THREADS = 4, COUNT = 6 };
 
@@ -53,30 +57,57 @@ static void blocking(MPI_Comm comm, MPI_Datatype gaps, int round)
     MPI_Barrier(comm);
 }
 
+/* A sum of ones, planned with an operator that is freed at once. */
+static void plan(int *one, int *sum, MPI_Comm comm, MPI_Request *request)
+{
+    MPI_Op op;
+    MPI_Op_create(add, 1, &op);
+#ifdef HAS_PERSISTENT
+    MPI_Allreduce_init(one, sum, 1, MPI_INT, op, comm, MPI_INFO_NULL, request);
+#else
+    (void)one, (void)sum;
+    MPI_Recv_init(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, comm, request);
+#endif
+    MPI_Op_free(&op);
+}
+
 static void *work(void *argument)
 {
     MPI_Comm comm = *(MPI_Comm *)argument;
     MPI_Datatype gaps;
+    MPI_Request plans[2];
+    int one = 1, sums[4];
+    plan(&one, &sums[2], comm, &plans[0]);
     MPI_Type_vector(COUNT, 1, 2, MPI_INT, &gaps);
     MPI_Type_commit(&gaps);
     for (int round = 0; round < rounds; round++) {
         MPI_Comm used = comm;
         if (round % 8 == 0)
             MPI_Comm_dup(comm, &used);
-        int one = 1, sums[2] = {0};
         MPI_Op op;
         MPI_Request requests[2];
+        for (int i = 0; i < 4; i++)
+            sums[i] = 0;
         MPI_Op_create(add, 1, &op);
         MPI_Iallreduce(&one, &sums[0], 1, MPI_INT, op, used, &requests[0]);
         MPI_Op_free(&op);
         MPI_Iallreduce(&one, &sums[1], 1, MPI_INT, MPI_SUM, used, &requests[1]);
+        plan(&one, &sums[3], used, &plans[1]);
+        MPI_Startall(2, plans);
         blocking(used, gaps, round);
         complete(&requests[round % 2], round % 3);
+        complete(&plans[round % 2], round % 4);
         complete(&requests[1 - round % 2], round % 5);
+        complete(&plans[1 - round % 2], round % 7);
         expect(sums[0] == ranks && sums[1] == ranks, "started sums");
+#ifdef HAS_PERSISTENT
+        expect(sums[2] == ranks && sums[3] == ranks, "planned sums");
+#endif
+        MPI_Request_free(&plans[1]);
         if (used != comm)
             MPI_Comm_free(&used);
     }
+    MPI_Request_free(&plans[0]);
     MPI_Type_free(&gaps);
     return NULL;
 }

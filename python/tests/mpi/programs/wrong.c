@@ -1,21 +1,48 @@
 /* Calls that are wrong on one rank, which only that rank sees: every rank goes on. Rank 1, or the root, has blocks of another
  * length than it sends, or one buffer as input and result; others send or expect a broadcast of another length. Prints what
- * each rank's call comes to. With an argument, rank 1 ends with status 5.
+ * each rank's call comes to: blocking, nonblocking and, if MPI has them, persistent. With an argument, rank 1 ends with status 5.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, starts;
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+enum { FORMS = 3 };
+#define PLAN(name, ...) MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
+#else
+enum { FORMS = 2 };
+#define PLAN(name, ...) MPI_ERR_UNKNOWN
+#endif
 
-/* A call, blocking or not. */
+static int rank, form;
+
+/* A call in one of its forms. */
 #define CALL(name, lower, ...)                                                                                         \
-    (starts ? waited(MPI_I##lower(__VA_ARGS__, &request), &request) : MPI_##name(__VA_ARGS__))
+    (form == 0   ? MPI_##name(__VA_ARGS__)                                                                             \
+     : form == 1 ? waited(MPI_I##lower(__VA_ARGS__, &request), &request)                                               \
+                 : started(PLAN(name, __VA_ARGS__), &request))
 
 static int waited(int code, MPI_Request *request)
 {
     return code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code;
+}
+
+/* Starts a persistent call twice, and waits for it by itself, and among others: it must come to the same. */
+static int started(int code, MPI_Request *request)
+{
+    MPI_Request both[2] = {MPI_REQUEST_NULL, *request};
+    MPI_Status statuses[2];
+    if (code != MPI_SUCCESS)
+        return MPI_ERR_UNKNOWN;
+    MPI_Start(request);
+    code = MPI_Wait(request, MPI_STATUS_IGNORE);
+    MPI_Start(request);
+    int all = MPI_Waitall(2, both, statuses);
+    if (all != (code == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS) || both[1] != *request)
+        return MPI_ERR_UNKNOWN;
+    int is_same = all == MPI_SUCCESS || (statuses[0].MPI_ERROR == MPI_SUCCESS && statuses[1].MPI_ERROR == code);
+    return MPI_Request_free(request) == MPI_SUCCESS && is_same ? code : MPI_ERR_UNKNOWN;
 }
 
 static int called(const char *what, MPI_Comm comm)
@@ -81,7 +108,7 @@ static void tell(const char *what, MPI_Comm comm)
     MPI_Gather(name, 16, MPI_CHAR, names, 16, MPI_CHAR, 0, comm);
     MPI_Comm_size(comm, &ranks);
     if (rank == 0)
-        printf("%s%s:", starts ? "i" : "", what);
+        printf("%s%s:", (const char *[]){"", "i", "planned "}[form], what);
     for (int i = 0; i < ranks && rank == 0; i++)
         printf(" %s", names + 16 * i);
     if (rank == 0)
@@ -101,7 +128,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (starts = 0; starts < 2; starts++)
+    for (form = 0; form < FORMS; form++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             tell(cases[i], comm);
     MPI_Comm_free(&comm);

@@ -187,7 +187,7 @@ void shim_meet_group(MPI_Comm comm, MPI_Group group)
 {
     struct communicator *state = shim_may_be_active(comm) ? state_of(comm) : NULL;
     MPI_Group all;
-    int rank, ranks, tag = (int)shim.most_operations * 2 * TAGS_PER_OPERATION;
+    int rank, ranks, tag = other_tag();
     if (!state || state->private_comm == MPI_COMM_NULL || group == MPI_GROUP_NULL)
         return;
     PMPI_Group_rank(group, &rank);

@@ -13,9 +13,8 @@ struct communicator {
     /* Why all its calls are left to MPI, or NULL. */
     const char *reason;
     hocket_communicator *algorithms;
-    /* Numbers of the next blocking and of the next nonblocking operation: ranks may order one kind and the other
-     * differently. */
-    unsigned sequences[2];
+    /* The numbers of the next operations of each form: ranks may order one form and the other differently. */
+    unsigned sequences[FORMS];
     /* Two counts per rank, for the call that is described. */
     size_t *counts;
     /* Guards `algorithms` and `sequences`. */

@@ -139,7 +139,7 @@ void shim_begin(void)
     PMPI_Query_thread(&level);
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
-    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / 2 - 1;
+    shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / FORMS - 1;
     begin_communicators();
     read_rules(problem, sizeof problem);
     if (!*problem)

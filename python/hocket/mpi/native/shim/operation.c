@@ -28,7 +28,7 @@ static const char *reason_of(const struct call *call, struct communicator **stat
         return "no communicator";
     /* A nonblocking call must not wait for the private communicator. All ranks decide alike, since all have made the same
      * calls before. */
-    if (!(*state)->reason && call->asked.is_nonblocking && (*state)->private_comm == MPI_COMM_NULL)
+    if (!(*state)->reason && call->form == NONBLOCKING && (*state)->private_comm == MPI_COMM_NULL)
         return "no blocking call on its communicator before";
     return (*state)->reason;
 }
@@ -62,18 +62,25 @@ static void log_passed(const struct call *call)
         print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
 }
 
-/* Takes an operation from libhocket, and a number for it. */
+/* Returns 1 if no other operation under way can have the next one's tags. Those of a persistent call are its own for good:
+ * the messages of one start are taken before those of the next, since MPI keeps the order of messages from one rank to
+ * another, and no algorithm receives from any rank. */
+static int has_tags(const struct communicator *state, enum form form)
+{
+    return form != PERSISTENT || state->sequences[form] < shim.most_operations;
+}
+
+/* Takes an operation from libhocket, and tags for it. */
 static const char *take_operation(struct operation *operation, struct call *call, struct communicator *state)
 {
-    int is_nonblocking = call->asked.is_nonblocking;
-    const char *reason = NULL;
+    const char *reason = "its communicator has no tags left";
     lock(&state->lock);
     CHANGES(state->algorithms);
-    operation->program = hocket_prepare(state->algorithms, &call->asked, &reason);
+    operation->program = has_tags(state, call->form) ? hocket_prepare(state->algorithms, &call->asked, &reason) : NULL;
     if (operation->program)
-        operation->sequence = state->sequences[is_nonblocking]++;
+        operation->first_tag = first_tag(state->sequences[call->form]++, call->form);
     unlock(&state->lock);
-    return reason;
+    return operation->program ? NULL : reason;
 }
 
 /* Gives the program back to libhocket, which keeps it for a call like this one. */
@@ -92,7 +99,6 @@ static void clear(struct operation *operation, struct communicator *state, struc
     operation->comm = state;
     operation->call = call;
     operation->is_done = 0;
-    operation->error = call->code;
     operation->packed_input = operation->packed_result = operation->copying = (struct room){NULL, 0};
     operation->messages = operation->few;
     operation->under_way = 0;
@@ -160,28 +166,22 @@ static int are_together(const struct operation *operation, const struct pieces *
     return 1;
 }
 
-/* Sets the address at which the program finds the bytes of blocks: their own, or that of a packed copy. */
-static int bytes_of_pieces(const struct operation *operation, struct view all, const struct pieces *pieces,
-                           struct room *room, int is_read, void **at)
+/* The address at which the program finds the bytes of a view: their own, or that of room for a packed copy. */
+static void *place_of(const struct operation *operation, struct view view, const struct pieces *pieces, struct room *room)
 {
-    *at = all.address;
-    if (all.count == 0 || are_together(operation, pieces, all.address, at))
-        return MPI_SUCCESS;
-    *at = make_room(room, all.count);
-    return is_read ? pack_pieces(operation, pieces, all.address, *at, 0) : MPI_SUCCESS;
+    void *at = view.address;
+    if (view.count == 0)
+        return at;
+    if (pieces->counts ? are_together(operation, pieces, view.address, &at) : shape_of(view.type)->is_dense)
+        return at;
+    return make_room(room, pieces->counts ? view.count : view.count * shape_of(view.type)->bytes);
 }
 
-/* Sets the address at which the program finds the bytes of a view: their own, or that of a packed copy. */
-static int bytes_of(const struct operation *operation, struct view view, const struct pieces *pieces, struct room *room,
-                    int is_read, void **at)
+static int pack_view(const struct operation *operation, struct view view, const struct pieces *pieces, char *packed,
+                     int unpacks)
 {
-    if (pieces->counts)
-        return bytes_of_pieces(operation, view, pieces, room, is_read, at);
-    *at = view.address;
-    if (view.count == 0 || shape_of(view.type)->is_dense)
-        return MPI_SUCCESS;
-    *at = make_room(room, view.count * shape_of(view.type)->bytes);
-    return is_read ? pack(operation, view, *at, 0) : MPI_SUCCESS;
+    return pieces->counts ? pack_pieces(operation, pieces, view.address, packed, unpacks)
+                          : pack(operation, view, packed, unpacks);
 }
 
 /* The same where blocks have places of their own: that of this rank, or in alltoallv all. */
@@ -200,7 +200,7 @@ static int pack_own_pieces(struct operation *operation, char *packed)
 static int pack_own_part(struct operation *operation, char *packed)
 {
     struct call *call = operation->call;
-    struct view own = call->result;
+    struct view own = operation->result;
     if (call->result_pieces.counts)
         return operation->packed_result.bytes ? pack_own_pieces(operation, packed) : MPI_SUCCESS;
     if (own.count == 0 || shape_of(own.type)->is_dense)
@@ -230,6 +230,11 @@ static struct view block_of(struct view view, const struct pieces *pieces, int b
     return view;
 }
 
+static int is_scattered(const struct call *call)
+{
+    return call->asked.collective == HOCKET_SCATTER || call->asked.collective == HOCKET_SCATTERV;
+}
+
 /* On a rank that receives blocks of another length than it sends: moves its own blocks to their places, cut off if they do
  * not fit. The algorithm does the rest, in place but for alltoallv, where the other blocks are as long as they are sent. */
 static void move_own_blocks(struct operation *operation)
@@ -237,44 +242,45 @@ static void move_own_blocks(struct operation *operation)
     struct call *call = operation->call;
     int rank = operation->comm->rank, ranks = operation->comm->ranks;
     int is_alltoall = call->asked.collective == HOCKET_ALLTOALL;
-    int is_scatter = call->asked.collective == HOCKET_SCATTER || call->asked.collective == HOCKET_SCATTERV;
-    int has_blocks = is_alltoall || call->asked.collective == HOCKET_ALLTOALLV;
+    int has_blocks = is_alltoall || call->asked.collective == HOCKET_ALLTOALLV, is_scatter = is_scattered(call);
     for (int i = is_alltoall ? 0 : rank; i < (is_alltoall ? ranks : rank + 1); i++) {
         struct view from =
             has_blocks || is_scatter ? block_of(call->input, &call->input_pieces, ranks, i) : call->input;
         struct view into = is_scatter ? call->result : block_of(call->result, &call->result_pieces, ranks, i);
         note(operation, send_to_self(operation, from, into));
     }
-    if (call->asked.collective == HOCKET_ALLTOALLV)
+}
+
+void place(struct operation *operation)
+{
+    const struct call *call = operation->call;
+    operation->input = call->input;
+    operation->result = call->result;
+    if (call->is_uneven && call->asked.collective != HOCKET_ALLTOALLV) {
+        struct view *moved = is_scattered(call) ? &operation->result : &operation->input;
+        moved->address = NULL;
+        moved->count = 0;
+    }
+    operation->input_at = operation->input.address;
+    operation->result_at = operation->result.address;
+    if (call->op != MPI_OP_NULL)
         return;
-    struct view *moved = is_scatter ? &call->result : &call->input;
-    moved->address = NULL;
-    moved->count = 0;
+    operation->input_at = place_of(operation, operation->input, &call->input_pieces, &operation->packed_input);
+    operation->result_at = place_of(operation, operation->result, &call->result_pieces, &operation->packed_result);
 }
 
 void start(struct operation *operation)
 {
-    struct call *call = operation->call;
+    const struct call *call = operation->call;
+    operation->error = call->code;
     if (call->is_uneven)
         move_own_blocks(operation);
-    void *input = call->input.address, *result = call->result.address;
-    if (call->op == MPI_OP_NULL) {
-        note(operation, bytes_of(operation, call->input, &call->input_pieces, &operation->packed_input, 1, &input));
-        note(operation, bytes_of(operation, call->result, &call->result_pieces, &operation->packed_result, 0, &result));
-        if (call->asked.in_place || gives_result(operation))
-            note(operation, pack_own_part(operation, result));
-    }
+    if (operation->packed_input.bytes)
+        note(operation, pack_view(operation, operation->input, &call->input_pieces, operation->packed_input.bytes, 0));
+    if (call->op == MPI_OP_NULL && (call->asked.in_place || gives_result(operation)))
+        note(operation, pack_own_part(operation, operation->result_at));
     CHANGES(operation->program);
-    hocket_start(operation->program, input, result, operation);
-}
-
-static int unpack_result(struct operation *operation)
-{
-    struct call *call = operation->call;
-    char *packed = operation->packed_result.bytes;
-    return call->result_pieces.counts
-               ? pack_pieces(operation, &call->result_pieces, call->result.address, packed, 1)
-               : pack(operation, call->result, packed, 1);
+    hocket_start(operation->program, operation->input_at, operation->result_at, operation);
 }
 
 int advance(struct operation *operation, int may_wait)
@@ -285,8 +291,8 @@ int advance(struct operation *operation, int may_wait)
     operation->is_done = state == HOCKET_DONE;
     if (!operation->is_done)
         return state != HOCKET_WAITS;
-    if (call->op == MPI_OP_NULL && operation->packed_result.bytes && !gives_result(operation))
-        note(operation, unpack_result(operation));
+    if (operation->packed_result.bytes && !gives_result(operation))
+        note(operation, pack_view(operation, operation->result, &call->result_pieces, operation->packed_result.bytes, 1));
     call->code = operation->error;
     return 1;
 }
@@ -294,7 +300,7 @@ int advance(struct operation *operation, int may_wait)
 static size_t bytes_moved(const struct operation *operation)
 {
     const struct call *call = operation->call;
-    return (call->asked.counts ? call->result.count : call->asked.count) * call->asked.element_bytes;
+    return (call->asked.counts ? operation->result.count : call->asked.count) * call->asked.element_bytes;
 }
 
 /* Prints one line about a call that ran and was wrong: its error, or, once per process, what was wrong if MPI reports no
@@ -362,6 +368,7 @@ int shim_run(struct call *call)
     reap_ended();
     if (!prepare(&operation, call))
         return 0;
+    place(&operation);
     start(&operation);
     while (!advance(&operation, !shim_polls())) {
         shim_progress();

@@ -1,5 +1,5 @@
 /* One call that an algorithm runs: on the stack of the thread that calls it if it is blocking, else part of a started
- * call. libhocket keeps programs for calls like it. */
+ * call. libhocket keeps programs for calls like it. A persistent call is prepared and placed once, and started many times. */
 #ifndef HOCKET_SHIM_OPERATION_H
 #define HOCKET_SHIM_OPERATION_H
 
@@ -37,8 +37,12 @@ struct operation {
     int is_done;
     /* The first error: the program goes on, since other ranks wait for it, and the call returns this. */
     int error;
-    unsigned sequence;
+    /* The first of its tags. */
+    int first_tag;
     double start_s;
+    /* What the program is given of the call's input and result, and where it finds them: there, or packed. */
+    struct view input, result;
+    void *input_at, *result_at;
     /* Packed data, and elements that are copied. */
     struct room packed_input, packed_result, copying;
     /* Messages under way: `few`, or allocated if there are more. */
@@ -50,7 +54,9 @@ struct operation {
 /* Chooses the algorithm for a call; returns 0 if the call is left to MPI, which is logged. The call must stay where it is.
  * All ranks do so in the same order. */
 int prepare(struct operation *operation, struct call *call);
-/* Starts the program on the caller's buffers, or on packed ones. */
+/* Decides which of the caller's buffers are packed, and makes room for them. */
+void place(struct operation *operation);
+/* Packs what is packed, and starts the program: for the first time, or after it has ended. */
 void start(struct operation *operation);
 /* Advances an operation; returns 1 if it has ended. */
 int advance(struct operation *operation, int may_wait);

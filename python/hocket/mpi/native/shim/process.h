@@ -7,12 +7,15 @@
  *     lock                     it guards                                              taken while it is held
  *     communicator's `lock`    its `algorithms`, and the numbers of its operations         none
  *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
- *     active_lock (started.c)  the list of active calls, these calls while they       ended_lock, in free_request
- *                              advance, and the operators to be freed
+ *     active_lock (started.c)  the list of active calls, these calls while they       requests_lock, and ended_lock,
+ *                              advance, and the operators to be freed                 in end_call
+ *     requests_lock            the table of persistent calls                          none
+ *         (persistent.c)
  *     ended_lock (started.c)   the list of ended calls                                none
  *
  * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`,
- * `freed_communicators`, `active_count`, and the code that a started call ended with.
+ * `freed_communicators`, `active_count`, the code that a started call ended with, and of persistent calls `planned_count`,
+ * `started_count` and `state`.
  */
 #ifndef HOCKET_SHIM_PROCESS_H
 #define HOCKET_SHIM_PROCESS_H

@@ -6,6 +6,7 @@
  *     communicator.c    the state of each communicator
  *     operation.c       one call that an algorithm runs, from its description to its result
  *     started.c         nonblocking calls under way, their requests, and waiting
+ *     persistent.c      persistent calls, and their requests
  *     life_cycle.c      settings, beginning and end
  *
  * Messages go over a private communicator of the same processes, so that they never meet messages of the program. It is
@@ -25,9 +26,10 @@
 #if MPI_VERSION >= 4
 #define HAS_LARGE_COUNTS 1
 #endif
-/* Open MPI has sessions, but not all of MPI 4. */
+/* Open MPI has sessions and persistent collectives, but not all of MPI 4. */
 #if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
 #define HAS_SESSIONS 1
+#define HAS_PERSISTENT 1
 #endif
 
 /* A buffer of the caller, as an MPI call describes it. */
@@ -47,10 +49,14 @@ struct pieces {
     const MPI_Datatype *types;
 };
 
+/* How a program calls a collective: MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init. */
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
+
 /* A call of a collective, as the program made it. */
 struct call {
     const char *function;
     MPI_Comm comm;
+    enum form form;
     /* What libhocket is asked. The MPI function sets `collective`, `is_nonblocking`, `root`, `in_place`, `count` and `counts`;
      * prepare() sets the rest. */
     hocket_call asked;
@@ -96,6 +102,8 @@ double hocket_last_complete_for_s(void);
 int shim_run(struct call *call);
 /* Starts a call; returns 0 if it is left to MPI. */
 int shim_start(struct call *call, MPI_Request *request);
+/* Plans a persistent call; returns 0 if it is left to MPI. */
+int shim_plan(struct call *call, MPI_Request *request);
 /* Memory for two counts of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
 size_t *shim_counts(const struct call *call);
 /* Sets rank and ranks of a communicator; returns 0 where MPI has to report what is wrong with it. */
@@ -111,16 +119,30 @@ const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype ty
  * do not apply between groups, where MPICH 5.0.2 gets nonblocking calls wrong, nor with processes of another
  * MPI_COMM_WORLD, which may have other rules. */
 int shim_may_be_active(MPI_Comm comm);
-/* Returns 1 if nonblocking calls are under way on this rank, or another thread may start some: no function may then wait
- * inside MPI. */
+/* Returns 1 if nonblocking calls are under way on this rank, or another thread may start some, or persistent calls have
+ * started for which the program has not waited: no function may then wait inside MPI. */
 int shim_polls(void);
+
+/* A request of the library's own, of a persistent call, is one of MPI's that is never started: to MPI it is inactive, and
+ * the functions that wait skip it there. Of requests that are not the library's, or not started, the state is IDLE. */
+enum state { IDLE, UNDER_WAY, COMPLETE };
+/* Returns 1 if there are requests of the library's own, and if there may be some that are not idle. */
+int shim_has_own(void);
+int shim_has_started(void);
+enum state shim_state(MPI_Request request);
+/* Starts a call again; returns 0 if the request is not the library's. */
+int shim_start_again(MPI_Request request, int *code);
+/* Waits for a started request, makes it idle, and returns the error of its call, and the communicator whose handler is told. */
+int shim_take(MPI_Request request, MPI_Comm *comm);
+/* Forgets a request that the program frees. */
+void shim_forget(MPI_Request request);
 /* Advances the nonblocking calls under way. */
 void shim_progress(void);
 /* Allocates memory; if there is none, the program is aborted. */
 void *shim_room(size_t bytes);
-/* Waits for a request, and advances the nonblocking calls meanwhile. */
+/* Waits for a request of MPI's, and advances the nonblocking calls meanwhile. */
 int shim_wait(MPI_Request *request, MPI_Status *status);
-/* Advances the nonblocking calls, and tests a request. */
+/* Advances the nonblocking calls, and tests a request of MPI's. */
 int shim_test(MPI_Request *request, int *flag, MPI_Status *status);
 /* Called before a collective that waits inside MPI: where nonblocking calls may be under way, waits for all ranks, and
  * advances these calls meanwhile. */

@@ -1,25 +1,17 @@
-/* Nonblocking calls. This file owns the lists of active and of ended calls, the requests of both, and the operators that
- * the program has freed meanwhile.
+/* Calls under way. This file owns the lists of active and of ended calls, the requests of nonblocking ones, and the operators
+ * that the program has freed meanwhile.
  */
 #include "started.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../envelope.h"
-
-struct started {
-    struct operation operation;
-    /* The call, with types of its own. */
-    struct call call;
-    MPI_Request request;
-    /* The error that the call ended with: stored when it has ended, and read first by the thread that MPI tells of that. */
-    int code;
-    struct started *next;
-};
+#include "persistent.h"
 
 static struct started *active;
 static int active_count;
-/* Freed operators: they are freed in MPI when no call is active. */
+/* Freed operators: they are freed in MPI when no call needs them. */
 static MPI_Op *freed_ops;
 static int freed_count;
 static pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,14 +58,18 @@ static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status
     return ending.code;
 }
 
-/* MPI must not be called from here: the call is freed later. */
-static int free_request(void *state)
+void end_call(struct started *started)
 {
-    struct started *started = state;
     pthread_mutex_lock(&ended_lock);
     started->next = ended;
     __atomic_store_n(&ended, started, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&ended_lock);
+}
+
+/* MPI must not be called from here: the call is freed later. */
+static int free_request(void *state)
+{
+    end_call(state);
     return MPI_SUCCESS;
 }
 
@@ -93,28 +89,43 @@ static MPI_Datatype held(MPI_Datatype type)
     return type;
 }
 
-static void hold_pieces(struct pieces *pieces, int ranks)
+static void *copied(const void *array, size_t bytes)
+{
+    return memcpy(shim_room(bytes), array, bytes);
+}
+
+static void hold_pieces(struct pieces *pieces, size_t ranks, enum form form)
 {
     if (!pieces->counts)
         return;
+    if (form == PERSISTENT) {
+        pieces->counts = copied(pieces->counts, ranks * (pieces->are_large ? sizeof(MPI_Count) : sizeof(int)));
+        pieces->places = copied(pieces->places, ranks * (pieces->are_large ? sizeof(MPI_Aint) : sizeof(int)));
+    }
     pieces->type = held(pieces->type);
     if (!pieces->types)
         return;
-    MPI_Datatype *types = shim_room(sizeof *types * (size_t)ranks);
-    for (int i = 0; i < ranks; i++)
+    MPI_Datatype *types = shim_room(sizeof *types * ranks);
+    for (size_t i = 0; i < ranks; i++)
         types[i] = held(pieces->types[i]);
     pieces->types = types;
 }
 
-static void hold_types(struct started *started)
+void hold(struct started *started)
 {
     struct call *call = &started->call;
+    size_t ranks = (size_t)started->operation.comm->ranks;
     call->input.type = held(call->input.type);
     call->result.type = held(call->result.type);
-    hold_pieces(&call->input_pieces, started->operation.comm->ranks);
-    hold_pieces(&call->result_pieces, started->operation.comm->ranks);
+    hold_pieces(&call->input_pieces, ranks, call->form);
+    hold_pieces(&call->result_pieces, ranks, call->form);
     if (call->op != MPI_OP_NULL)
         started->operation.type = call->result.type;
+    if (call->form != PERSISTENT || !call->asked.counts)
+        return;
+    call->asked.counts = copied(call->asked.counts, 2 * ranks * sizeof(size_t));
+    if (call->asked.counts_from)
+        call->asked.counts_from = call->asked.counts + ranks;
 }
 
 static void release(MPI_Datatype held)
@@ -123,22 +134,30 @@ static void release(MPI_Datatype held)
         PMPI_Type_free(&held);
 }
 
-static void release_pieces(const struct pieces *pieces, int ranks)
+static void release_pieces(const struct pieces *pieces, int ranks, enum form form)
 {
     if (!pieces->counts)
         return;
+    if (form == PERSISTENT) {
+        free((void *)pieces->counts);
+        free((void *)pieces->places);
+    }
     release(pieces->type);
     for (int i = 0; pieces->types && i < ranks; i++)
         release(pieces->types[i]);
     free((void *)pieces->types);
 }
 
-static void release_types(const struct started *started)
+/* Frees what was held. */
+static void let_go(const struct started *started)
 {
-    release(started->call.input.type);
-    release(started->call.result.type);
-    release_pieces(&started->call.input_pieces, started->operation.comm->ranks);
-    release_pieces(&started->call.result_pieces, started->operation.comm->ranks);
+    const struct call *call = &started->call;
+    release(call->input.type);
+    release(call->result.type);
+    release_pieces(&call->input_pieces, started->operation.comm->ranks, call->form);
+    release_pieces(&call->result_pieces, started->operation.comm->ranks, call->form);
+    if (call->form == PERSISTENT)
+        free((void *)call->asked.counts);
 }
 
 static int is_active(void)
@@ -148,7 +167,36 @@ static int is_active(void)
 
 int shim_polls(void)
 {
-    return is_active() || (shim.has_threads && has_rule(HOCKET_ANY, 1));
+    return is_active() || shim_has_started() || (shim.has_threads && has_rule(HOCKET_ANY, 1));
+}
+
+static int is_reducing(MPI_Op op)
+{
+    const struct started *started = active;
+    while (started && started->call.op != op)
+        started = started->next;
+    return started || is_planned(op);
+}
+
+/* Frees the operators that no call needs any more. */
+static void free_ops(void)
+{
+    int kept = 0;
+    for (int i = 0; i < freed_count; i++)
+        if (is_reducing(freed_ops[i]))
+            freed_ops[kept++] = freed_ops[i];
+        else
+            PMPI_Op_free(&freed_ops[i]);
+    freed_count = kept;
+}
+
+static void complete(struct started *started)
+{
+    __atomic_store_n(&started->code, started->call.code, __ATOMIC_RELEASE);
+    if (started->call.form == PERSISTENT)
+        complete_persistent(started);
+    else
+        PMPI_Grequest_complete(started->request);
 }
 
 void shim_progress(void)
@@ -164,11 +212,9 @@ void shim_progress(void)
         *place = started->next;
         log_ran(&started->operation);
         __atomic_sub_fetch(&active_count, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&started->code, started->call.code, __ATOMIC_RELEASE);
-        PMPI_Grequest_complete(started->request);
+        complete(started);
     }
-    while (!active && freed_count)
-        PMPI_Op_free(&freed_ops[--freed_count]);
+    free_ops();
     pthread_mutex_unlock(&active_lock);
 }
 
@@ -184,6 +230,24 @@ static void append(struct started *started)
     pthread_mutex_unlock(&active_lock);
 }
 
+void activate(struct started *started)
+{
+    start(&started->operation);
+    append(started);
+    shim_progress();
+}
+
+void lock_active(void)
+{
+    pthread_mutex_lock(&active_lock);
+}
+
+void unlock_active(void)
+{
+    free_ops();
+    pthread_mutex_unlock(&active_lock);
+}
+
 int shim_start(struct call *call, MPI_Request *request)
 {
     if (!request)
@@ -196,13 +260,12 @@ int shim_start(struct call *call, MPI_Request *request)
         free(started);
         return 0;
     }
-    hold_types(started);
-    start(&started->operation);
+    hold(started);
+    place(&started->operation);
     call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, started, request);
     started->request = *request;
     __atomic_add_fetch(&started->operation.comm->users, 1, __ATOMIC_RELAXED);
-    append(started);
-    shim_progress();
+    activate(started);
     return 1;
 }
 
@@ -218,7 +281,7 @@ void reap_ended(void)
         struct communicator *comm = started->operation.comm;
         next = started->next;
         if (started->operation.is_done)
-            release_types(started);
+            let_go(started);
         finish(&started->operation);
         free(started);
         release_communicator(comm);
@@ -229,6 +292,7 @@ void end_started(void)
 {
     while (is_active())
         shim_progress();
+    forget_all();
     reap_ended();
 }
 
@@ -248,14 +312,6 @@ void shim_settle(MPI_Comm comm)
     while (state && is_in_use(state))
         shim_progress();
     reap_ended();
-}
-
-static int is_reducing(MPI_Op op)
-{
-    const struct started *started = active;
-    while (started && started->call.op != op)
-        started = started->next;
-    return started != NULL;
 }
 
 int shim_free_op(MPI_Op *op)

@@ -1,4 +1,4 @@
-/* Nonblocking calls under way: their operations, their requests, and the functions that advance them.
+/* Nonblocking and persistent calls under way: their operations, their requests, and the functions that advance them.
  *
  *     shim_start
  *         |
@@ -14,7 +14,8 @@
  *         v
  *       freed   its program is back at libhocket
  *
- * If the program frees the request of an active call, MPI calls free_request during PMPI_Grequest_complete.
+ * If the program frees the request of an active call, MPI calls free_request during PMPI_Grequest_complete. A persistent call
+ * becomes complete in its own way, see persistent.h, and ended when the program frees its request.
  */
 #ifndef HOCKET_SHIM_STARTED_H
 #define HOCKET_SHIM_STARTED_H
@@ -23,6 +24,25 @@
 
 #pragma GCC visibility push(hidden)
 
+struct started {
+    struct operation operation;
+    /* The call, with types of its own; a persistent one also has arrays of its own. */
+    struct call call;
+    MPI_Request request;
+    /* The error that the call ended with: stored when it has ended, and read first by the thread that is told of that. */
+    int code;
+    struct started *next;
+};
+
+/* Gives a call types of its own, and arrays if it is persistent. */
+void hold(struct started *started);
+/* Starts a call, and advances it as far as possible. */
+void activate(struct started *started);
+/* Puts a call into the list of those that have ended. */
+void end_call(struct started *started);
+/* Holds back calls that end, and operators that are freed, while a persistent call changes hands. */
+void lock_active(void);
+void unlock_active(void);
 /* Frees the calls whose requests are gone. */
 void reap_ended(void);
 /* Completes all calls under way, and frees those whose requests are gone. */

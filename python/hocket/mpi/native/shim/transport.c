@@ -24,16 +24,20 @@ char *make_room(struct room *room, size_t bytes)
     return room->bytes;
 }
 
-static int tag_of(const struct operation *operation, uint32_t tag)
+int first_tag(unsigned number, enum form form)
 {
-    unsigned number = operation->sequence % shim.most_operations * 2 + (operation->call->asked.is_nonblocking != 0);
-    return (int)(number * TAGS_PER_OPERATION + tag);
+    return (int)((number % shim.most_operations * FORMS + form) * TAGS_PER_OPERATION);
+}
+
+int other_tag(void)
+{
+    return (int)(shim.most_operations * FORMS * TAGS_PER_OPERATION);
 }
 
 int send_to_self(const struct operation *operation, struct view from, struct view into)
 {
     struct counted sent, received;
-    int self = operation->comm->rank, tag = tag_of(operation, 0), code = counted(from.count, from.type, &sent);
+    int self = operation->comm->rank, tag = operation->first_tag, code = counted(from.count, from.type, &sent);
     if (code != MPI_SUCCESS)
         return code;
     code = counted(into.count, into.type, &received);
@@ -99,7 +103,7 @@ static int start_message(struct operation *operation, int sends, uint32_t slot, 
     struct message *message = next_message(operation);
     *message = (struct message){MPI_REQUEST_NULL, slot, !sends, count * operation->call->asked.element_bytes};
     MPI_Comm comm = operation->comm->private_comm;
-    int mpi_tag = tag_of(operation, tag);
+    int mpi_tag = operation->first_tag + (int)tag;
     code = sends ? PMPI_Isend(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request)
                  : PMPI_Irecv(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request);
     operation->under_way += code == MPI_SUCCESS;

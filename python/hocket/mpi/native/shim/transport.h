@@ -12,6 +12,11 @@ enum { TAGS_PER_OPERATION = 64 };
 
 extern const hocket_transport transport;
 
+/* The first tag of the operation of this number among those of its form. */
+int first_tag(unsigned number, enum form form);
+/* A tag that no operation has. */
+int other_tag(void);
+
 /* Moves elements as a message from this rank to itself. */
 int send_to_self(const struct operation *operation, struct view from, struct view into);
 

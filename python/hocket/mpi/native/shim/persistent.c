@@ -1,0 +1,214 @@
+/* Persistent calls. This file owns their requests, and finds the call of a request.
+ */
+#include "persistent.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+struct persistent {
+    /* First: the call is known as this, too. */
+    struct started started;
+    /* Atomic: the thread that advances the call completes it, and the one that waits takes it. */
+    enum state state;
+    /* The error of a start of which nothing else fails. */
+    int first_code;
+    /* A start has failed in the middle of its messages: the call cannot run again. */
+    int is_broken;
+    int is_forgotten;
+    struct persistent *next;
+};
+
+/* Calls by request. */
+enum { BUCKETS = 1024, BUCKET_BITS = 10 };
+static struct persistent *buckets[BUCKETS];
+static pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Calls that there are, and those that are not idle; atomic. */
+static int planned_count, started_count;
+
+static int count_of(const int *count)
+{
+    return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static struct persistent **bucket_of(MPI_Request request)
+{
+    return &buckets[(uint64_t)(uintptr_t)request * 0x9E3779B97F4A7C15u >> (64 - BUCKET_BITS)];
+}
+
+/* The call of a request, or NULL. */
+static struct persistent *find(MPI_Request request)
+{
+    if (!shim_has_own())
+        return NULL;
+    lock(&requests_lock);
+    struct persistent *persistent = *bucket_of(request);
+    while (persistent && persistent->started.request != request)
+        persistent = persistent->next;
+    unlock(&requests_lock);
+    return persistent;
+}
+
+static void insert(struct persistent *persistent)
+{
+    lock(&requests_lock);
+    struct persistent **bucket = bucket_of(persistent->started.request);
+    persistent->next = *bucket;
+    *bucket = persistent;
+    __atomic_add_fetch(&planned_count, 1, __ATOMIC_RELAXED);
+    unlock(&requests_lock);
+}
+
+static void take_out(struct persistent *persistent)
+{
+    lock(&requests_lock);
+    struct persistent **place = bucket_of(persistent->started.request);
+    while (*place != persistent)
+        place = &(*place)->next;
+    *place = persistent->next;
+    __atomic_sub_fetch(&planned_count, 1, __ATOMIC_RELAXED);
+    unlock(&requests_lock);
+}
+
+static enum state state_now(const struct persistent *persistent)
+{
+    return __atomic_load_n(&persistent->state, __ATOMIC_ACQUIRE);
+}
+
+static void change(struct persistent *persistent, enum state state)
+{
+    __atomic_store_n(&persistent->state, state, __ATOMIC_RELEASE);
+}
+
+int shim_has_own(void)
+{
+    return count_of(&planned_count) > 0;
+}
+
+int shim_has_started(void)
+{
+    return count_of(&started_count) > 0;
+}
+
+enum state shim_state(MPI_Request request)
+{
+    const struct persistent *persistent = shim_has_started() ? find(request) : NULL;
+    return persistent ? state_now(persistent) : IDLE;
+}
+
+int is_planned(MPI_Op op)
+{
+    int is_found = 0;
+    if (!shim_has_own())
+        return 0;
+    lock(&requests_lock);
+    for (int i = 0; i < BUCKETS && !is_found; i++)
+        for (const struct persistent *one = buckets[i]; one && !is_found; one = one->next)
+            is_found = one->started.call.op == op;
+    unlock(&requests_lock);
+    return is_found;
+}
+
+int shim_plan(struct call *call, MPI_Request *request)
+{
+    if (!request)
+        return 0;
+    reap_ended();
+    struct persistent *persistent = shim_room(sizeof *persistent);
+    struct started *started = &persistent->started;
+    started->call = *call;
+    if (!prepare(&started->operation, &started->call)) {
+        free(persistent);
+        return 0;
+    }
+    hold(started);
+    place(&started->operation);
+    persistent->state = IDLE;
+    persistent->first_code = call->code;
+    persistent->is_broken = persistent->is_forgotten = 0;
+    call->code = PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, request);
+    started->request = *request;
+    __atomic_add_fetch(&started->operation.comm->users, 1, __ATOMIC_RELAXED);
+    insert(persistent);
+    return 1;
+}
+
+int shim_start_again(MPI_Request request, int *code)
+{
+    struct persistent *persistent = find(request);
+    if (!persistent)
+        return 0;
+    reap_ended();
+    struct started *started = &persistent->started;
+    *code = state_now(persistent) == IDLE ? MPI_SUCCESS : MPI_ERR_REQUEST;
+    if (*code != MPI_SUCCESS) {
+        PMPI_Comm_call_errhandler(started->call.comm, *code);
+        return 1;
+    }
+    __atomic_add_fetch(&started_count, 1, __ATOMIC_RELAXED);
+    change(persistent, persistent->is_broken ? COMPLETE : UNDER_WAY);
+    if (persistent->is_broken)
+        return 1;
+    started->call.code = persistent->first_code;
+    started->operation.is_done = 0;
+    started->operation.start_s = shim.log_summary ? PMPI_Wtime() : 0;
+    started->next = NULL;
+    activate(started);
+    return 1;
+}
+
+void complete_persistent(struct started *started)
+{
+    struct persistent *persistent = (struct persistent *)started;
+    persistent->is_broken = !started->operation.is_done;
+    if (!persistent->is_forgotten) {
+        change(persistent, COMPLETE);
+        return;
+    }
+    __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
+    end_call(started);
+}
+
+int shim_take(MPI_Request request, MPI_Comm *comm)
+{
+    struct persistent *persistent = find(request);
+    const struct started *started = &persistent->started;
+    while (state_now(persistent) == UNDER_WAY) {
+        shim_progress();
+        if (shim.is_crowded)
+            sched_yield();
+    }
+    int is_freed = __atomic_load_n(&started->operation.comm->is_freed, __ATOMIC_RELAXED);
+    *comm = is_freed ? MPI_COMM_SELF : started->call.comm;
+    change(persistent, IDLE);
+    __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
+    return started->code;
+}
+
+/* Ends a call, or has it ended when it is complete. */
+static void forget(struct persistent *persistent)
+{
+    lock_active();
+    take_out(persistent);
+    enum state state = persistent->state;
+    persistent->is_forgotten = 1;
+    if (state == COMPLETE)
+        __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
+    if (state != UNDER_WAY)
+        end_call(&persistent->started);
+    unlock_active();
+}
+
+void shim_forget(MPI_Request request)
+{
+    struct persistent *persistent = find(request);
+    if (persistent)
+        forget(persistent);
+    reap_ended();
+}
+
+void forget_all(void)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        while (buckets[i])
+            forget(buckets[i]);
+}

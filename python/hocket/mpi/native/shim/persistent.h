@@ -1,0 +1,32 @@
+/* Persistent calls: planned once, and started many times.
+ *
+ *     shim_plan: the algorithm and its tags, types, arrays, and room for packed data
+ *         |
+ *         v
+ *        idle  <-------------------+   to MPI the request is always inactive
+ *         |  shim_start_again      |
+ *         v                        |  shim_take, when the program has waited for it
+ *     under way                    |
+ *         |  complete_persistent   |
+ *         v                        |
+ *     complete  -------------------+
+ *
+ * shim_forget, when the program frees the request: the call is ended, see started.h, at once or when it is complete.
+ */
+#ifndef HOCKET_SHIM_PERSISTENT_H
+#define HOCKET_SHIM_PERSISTENT_H
+
+#include "started.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The program of a persistent call has ended; called while the calls under way are locked. */
+void complete_persistent(struct started *started);
+/* Returns 1 if a persistent call has this operator. */
+int is_planned(MPI_Op op);
+/* Ends the persistent calls whose requests the program has not freed. */
+void forget_all(void);
+
+#pragma GCC visibility pop
+
+#endif
