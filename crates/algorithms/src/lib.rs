@@ -3,11 +3,13 @@
 
 mod about;
 pub mod automatic;
+pub mod bine;
 
 pub mod circulant;
 mod cost;
 pub mod exchanges;
 pub mod groups;
+pub mod in_order_tree;
 pub mod levels;
 pub mod multicast;
 pub mod pattern;
@@ -25,18 +27,18 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find, names};
 
 registry::catalogue! {
-    allgather as Allgather: bruck, circulant, hierarchical, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
-    allreduce as Allreduce: circulant, hierarchical, linear, multi_lane, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
+    allgather as Allgather: bine, bruck, circulant, hierarchical, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
+    allreduce as Allreduce: bine, circulant, dual_root, hierarchical, linear, multi_lane, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
     alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri, two_level;
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, hierarchical, k_dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binomial, chain, circulant, double_tree, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
+    broadcast as Broadcast: binary_tree, bine, binomial, chain, circulant, double_tree, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     exscan as Exscan: binary_tree, chain, doubling_123, recursive_doubling;
-    gather as Gather: binomial, hierarchical, k_nomial, linear;
+    gather as Gather: bine, binomial, hierarchical, k_nomial, linear;
     gatherv as Gatherv: linear, linear_synchronized;
-    reduce as Reduce: binomial, chain, circulant, hierarchical, k_nomial, linear, multi_lane, trinaryx3;
-    reduce_scatter as ReduceScatter: circulant, hierarchical, pairwise, recursive_doubling, recursive_halving, ring;
+    reduce as Reduce: binary_tree, bine, binomial, chain, circulant, hierarchical, k_nomial, linear, multi_lane, rabenseifner, trinaryx3;
+    reduce_scatter as ReduceScatter: bine, circulant, hierarchical, pairwise, recursive_doubling, recursive_halving, ring;
     scan as Scan: binary_tree, chain, recursive_doubling;
-    scatter as Scatter: binomial, hierarchical, k_nomial, linear;
+    scatter as Scatter: bine, binomial, hierarchical, k_nomial, linear;
     scatterv as Scatterv: linear, linear_window;
 }

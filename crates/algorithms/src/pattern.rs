@@ -344,6 +344,40 @@ impl Segments {
     }
 }
 
+/// A binary tree in which a rank is followed by its left and then by its right subtree, counted from the root; drawn for 7 ranks.
+///
+/// ```text
+///     0         the left subtree has half of the ranks below, one more if their number is odd
+///   ┌─┴─┐
+///   1   4
+///  ┌┴┐ ┌┴┐
+///  2 3 5 6
+/// ```
+pub struct PreOrderTree {
+    /// The parent; none for the root.
+    pub parent: Option<usize>,
+    /// The child one rank on.
+    pub left: Option<usize>,
+    /// The child behind the left subtree.
+    pub right: Option<usize>,
+}
+
+impl PreOrderTree {
+    /// The tree as `rank` sees it.
+    pub fn new(rank: usize, root: usize, ranks: usize) -> Self {
+        let (relative, rank_at) = ((rank + ranks - root) % ranks, |relative| (relative + root) % ranks);
+        let (mut top, mut len, mut parent) = (0, ranks, None);
+        while top != relative {
+            parent = Some(rank_at(top));
+            let right = top + 1 + len / 2;
+            (top, len) = if relative < right { (top + 1, len / 2) } else { (right, (len - 1) / 2) };
+        }
+        let left = (len > 1).then(|| rank_at(top + 1));
+        let right = (len > 2).then(|| rank_at(top + 1 + len / 2));
+        Self { parent, left, right }
+    }
+}
+
 /// Two binary trees over the nodes 1 .. N = P - 1, both hung below node 0; drawn for 7 ranks.
 ///
 /// ```text
@@ -492,16 +526,21 @@ pub struct Halves {
 /// step 1              [6 7] ─▶ peer    peer ─▶ + [4 5]        ▲                [6 7] ◀─ peer
 /// ```
 pub async fn halve_and_double(r: &Rank<'_>, steps: u32, halves: impl Fn(u32) -> Halves, tag: Tag) {
+    halve(r, steps, &halves, tag).await;
+    for step in (0..steps).rev() {
+        let Halves { peer, own, its } = halves(step);
+        r.sendrecv_with((peer, own), (peer, its), tag).await;
+    }
+}
+
+/// The reduce_scatter alone.
+pub async fn halve(r: &Rank<'_>, steps: u32, halves: impl Fn(u32) -> Halves, tag: Tag) {
     let scratch = r.scratch(if steps > 0 { halves(0).own.len } else { 0 });
     for step in 0..steps {
         let Halves { peer, own, its } = halves(step);
         let arrived = scratch.part(0, own.len);
         r.sendrecv_with((peer, its), (peer, arrived), tag).await;
         r.reduce(peer, arrived, own).await;
-    }
-    for step in (0..steps).rev() {
-        let Halves { peer, own, its } = halves(step);
-        r.sendrecv_with((peer, own), (peer, its), tag).await;
     }
 }
 

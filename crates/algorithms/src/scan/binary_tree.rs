@@ -17,6 +17,7 @@ use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
 use crate::about::SEGMENT;
+use crate::in_order_tree::{Edge, Subtree};
 use crate::pattern::Segments;
 
 pub const ABOUT: About = About::new(
@@ -26,60 +27,6 @@ pub const ABOUT: About = About::new(
 .exact_when(|_| false)
 .with_parameters(&[SEGMENT]);
 
-/// An edge of the tree: the rank at its other end, and the steps in which the first segment goes up and down, if any does.
-#[derive(Clone, Copy)]
-struct Edge {
-    peer: usize,
-    up: Option<usize>,
-    down: Option<usize>,
-}
-
-impl Edge {
-    /// The segments that go up and down in `step`, of `segments`.
-    fn crossing(self, step: usize, segments: usize) -> [Option<usize>; 2] {
-        [self.up, self.down].map(|first| {
-            let since = step.checked_sub(first?)?;
-            (since.is_multiple_of(3) && since / 3 < segments).then_some(since / 3)
-        })
-    }
-}
-
-/// The ranks from `first` to before `end`: one goes `lefts` times to the left and `rights` times to the right, from the top, to its root.
-#[derive(Clone, Copy)]
-struct Subtree {
-    first: usize,
-    end: usize,
-    lefts: usize,
-    rights: usize,
-}
-
-impl Subtree {
-    fn root(self) -> usize {
-        usize::midpoint(self.first, self.end)
-    }
-
-    fn left(self) -> Option<Self> {
-        (self.first < self.root()).then(|| Self { end: self.root(), lefts: self.lefts + 1, ..self })
-    }
-
-    fn right(self) -> Option<Self> {
-        (self.root() + 1 < self.end).then(|| Self { first: self.root() + 1, rights: self.rights + 1, ..self })
-    }
-
-    /// Its edge to `peer`, in a tree of `ranks`.
-    ///
-    /// A rank gets the sum from its left child two steps before it hands it up, that from the right one a step before, and
-    /// hands what comes down to its left child in the next step, to its right child in the one after that.
-    fn edge(self, peer: usize, ranks: usize) -> Edge {
-        let height = ranks.ilog2() as usize;
-        Edge {
-            peer,
-            up: (self.end < ranks).then(|| 2 * (height - self.lefts) - self.rights),
-            down: (self.first > 0).then(|| 2 * (height + self.rights) + self.lefts - 3),
-        }
-    }
-}
-
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
     r.copy(c.input(r), result).await;
@@ -88,15 +35,16 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 
 /// Adds the vectors of all ranks before this one to `through`; `before`, if it is wanted, gets the sum of these alone.
 pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span>) {
-    let (rank, size) = (r.rank(), r.size());
-    let (mut subtree, mut parent) = (Subtree { first: 0, end: size, lefts: 0, rights: 0 }, None);
-    while rank != subtree.root() {
-        let below = if rank < subtree.root() { subtree.left() } else { subtree.right() };
-        let below = below.expect("a rank is in a subtree");
-        parent = Some(below.edge(subtree.root(), size));
-        subtree = below;
-    }
-    let [left, right] = [subtree.left(), subtree.right()].map(|below| below.map(|below| below.edge(below.root(), size)));
+    let size = r.size();
+    let (subtree, parent) = Subtree::whole(0..size).find(r.rank());
+    let edge = |subtree: Subtree, peer| {
+        let (levels, ranks) = (size.ilog2() as usize, subtree.ranks());
+        // Nothing waits for the sum of all, so what comes down is one segment earlier.
+        let down = (ranks.start > 0).then(|| subtree.down(levels) - 3);
+        Edge { peer, up: (ranks.end < size).then(|| subtree.up(levels)), down }
+    };
+    let parent = parent.map(|peer| edge(subtree, peer));
+    let [left, right] = [subtree.left(), subtree.right()].map(|below| below.map(|below| edge(below, below.root())));
 
     let scratch_if = |used| r.scratch(if used { through.len } else { 0 });
     let own = |used| before.filter(|_| used);
@@ -108,49 +56,34 @@ pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span
 
     let segments = Segments::new(c, through);
     let of = |span: Span, i: usize| span.part(segments.get(i).offset - through.offset, segments.get(i).len);
-    let first_steps = [left, right, parent].into_iter().flatten().flat_map(|edge| [edge.up, edge.down]);
-    let end = first_steps.flatten().max().map_or(0, |last| last + 3 * segments.count() - 2);
-    for step in 0..end {
-        let crossing = |edge: Option<Edge>| edge.map_or([None; 2], |edge| edge.crossing(step, segments.count()));
-
-        let [up, down] = crossing(left);
-        exchange(r, left, down.map(|i| of(from_parent, i)), up.map(|i| of(from_left, i))).await;
-        if let Some(i) = up {
-            r.combine(of(from_left, i), segments.get(i), Side::Left).await;
-        }
-
-        let [up, down] = crossing(right);
-        exchange(r, right, down.map(|i| segments.get(i)), up.map(|i| of(from_right, i))).await;
-        if let Some(i) = up {
-            r.copy(segments.get(i), of(sum, i)).await;
-            r.combine(of(from_right, i), of(sum, i), Side::Right).await;
-        }
-
-        let [up, down] = crossing(parent);
-        exchange(r, parent, up.map(|i| of(sum, i)), down.map(|i| of(from_parent, i))).await;
-        if let Some(i) = down {
-            if before.is_none() || right.is_some() {
-                r.combine(of(from_parent, i), segments.get(i), Side::Left).await;
+    let edges = [left, right, parent].into_iter().flatten();
+    for step in 0..edges.map(|edge| edge.end(segments.count())).max().unwrap_or(0) {
+        if let Some(edge) = left {
+            let [up, down] = edge.crossing(step, segments.count());
+            edge.exchange(r, down.map(|i| of(from_parent, i)), up.map(|i| of(from_left, i))).await;
+            if let Some(i) = up {
+                r.combine(of(from_left, i), segments.get(i), Side::Left).await;
             }
-            if before.is_some() && left.is_some() {
-                r.combine(of(from_parent, i), of(from_left, i), Side::Left).await;
+        }
+        if let Some(edge) = right {
+            let [up, down] = edge.crossing(step, segments.count());
+            edge.exchange(r, down.map(|i| segments.get(i)), up.map(|i| of(from_right, i))).await;
+            if let Some(i) = up {
+                r.copy(segments.get(i), of(sum, i)).await;
+                r.combine(of(from_right, i), of(sum, i), Side::Right).await;
+            }
+        }
+        if let Some(edge) = parent {
+            let [up, down] = edge.crossing(step, segments.count());
+            edge.exchange(r, up.map(|i| of(sum, i)), down.map(|i| of(from_parent, i))).await;
+            if let Some(i) = down {
+                if before.is_none() || right.is_some() {
+                    r.combine(of(from_parent, i), segments.get(i), Side::Left).await;
+                }
+                if before.is_some() && left.is_some() {
+                    r.combine(of(from_parent, i), of(from_left, i), Side::Left).await;
+                }
             }
         }
     }
-}
-
-/// Sends and receives at once over `edge`, whatever there is.
-async fn exchange(r: &Rank<'_>, edge: Option<Edge>, to_send: Option<Span>, to_receive: Option<Span>) {
-    let Some(Edge { peer, .. }) = edge else { return };
-    let send = async {
-        if let Some(segment) = to_send {
-            r.send(peer, segment).await;
-        }
-    };
-    let receive = async {
-        if let Some(segment) = to_receive {
-            r.recv(peer, segment).await;
-        }
-    };
-    r.join(send, receive).await;
 }

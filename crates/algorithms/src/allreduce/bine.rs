@@ -1,0 +1,43 @@
+//! Bine butterfly: in each step every rank exchanges its whole vector with a partner at a distance of .., 11, 5, 3, 1, 1.
+//!
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
+//! 2508.17311; the latency-optimal version of Swing, whose form for long vectors is swing. Other numbers of ranks than 2^K fold
+//! first, as in recursive_doubling. The farthest partner comes first: with the nearest first, as in Swing, ranks combine the
+//! vectors in different orders from 8 ranks on (rank 0 gets ((0+1)+(6+7))+((2+3)+(4+5)), rank 1 ((0+1)+(2+3))+((4+5)+(6+7))), and
+//! results in floating point differ between ranks.
+//! Needs: a commutative operator, since the ranges of ranks combined wrap around rank 0.
+//! Counts: K = floor(log2 P) exchanges of n bytes, and two more messages on the critical path when P is not 2^K.
+//!
+//! ```text
+//! rank    0   1   2   3   4   5   6   7
+//! step 0  └───────────┘                     even ranks to the right by 3, and so for 2-5, 4-7, 6-1
+//! step 1  ┘   └───┘   └───┘   └───┘   └     to the left by 1
+//! step 2  └───┘   └───┘   └───┘   └───┘     to the right by 1
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::needs_commutative;
+use crate::allreduce::swing::swing;
+use crate::pattern::Fold;
+
+pub const ABOUT: About = About::new(
+    "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
+    "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
+)
+.exact_when(|_| true)
+.refusing(needs_commutative);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (fold, result) = (Fold::new(r.size()), c.result(r));
+    let scratch = r.scratch(result.len);
+    r.copy(c.input(r), result).await;
+    let Some(me) = fold.enter(r, result, scratch).await else { return };
+    for step in (0..fold.active().ilog2()).rev() {
+        let peer = fold.rank_of(swing(me, step, fold.active()));
+        r.sendrecv(peer, result, peer, scratch).await;
+        r.reduce(peer, scratch, result).await;
+    }
+    fold.leave(r, result).await;
+}

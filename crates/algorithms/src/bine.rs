@@ -1,0 +1,181 @@
+//! Bine: binomial trees and butterflies at the distances 1, 1, 3, 5, 11, .. of negabinary numbers, a third shorter than powers of two.
+//!
+//! Source: D. De Sensi, S. Pichetti, F. Vella, T. De Matteis, Z. Ren, L. Fusco, M. Turisini, D. Cesarini, K. Lust, A. Trivedi, D. Roweth,
+//! F. Spiga, S. Di Girolamo, T. Hoefler, "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
+//! 2508.17311. Other numbers of ranks than 2^K: halves that differ by one rank, where the paper has P = 2^K and even P.
+
+use std::ops::Range;
+
+use hocket_core::Call;
+
+use crate::allreduce::swing::swing;
+use crate::pattern::{Rotation, rotated_blocks};
+
+/// A Bine tree as one of its ranks sees it; drawn for 8 ranks and root 0.
+///
+/// ```text
+/// positions        6  7 [0] 1  2  3  4  5       the circle of ranks, cut such that every subtree lies in one piece
+/// round 1                └────────▶             half of the ranks, to the right: their root is the mirror image of 0
+/// round 2             ◀──┘        └──▶          quarters: 0 to the left, 3 as its mirror image to the right
+/// round 3          ◀──┘  └──▶  ◀──┘  └──▶       7 ─▶ 6, 0 ─▶ 1, 3 ─▶ 2, 4 ─▶ 5
+/// ```
+pub struct BineTree {
+    ranks: usize,
+    /// The rank at position 0.
+    first: usize,
+    own: Part,
+    position: usize,
+    parent: Option<usize>,
+    /// The largest first.
+    below: Vec<Part>,
+}
+
+/// Some positions in a row, which are a subtree.
+#[derive(Clone, Copy)]
+struct Part {
+    start: usize,
+    len: usize,
+    /// Whether its first half is to the left of its second one in the next odd level, not to the right.
+    is_mirrored: bool,
+    /// Levels below, in the deepest part of the tree.
+    height: u32,
+}
+
+impl Part {
+    /// The half with the root, which is no smaller, and the other one, whose root is a child.
+    fn halves(self) -> Option<[Self; 2]> {
+        let (near, far) = (self.len.div_ceil(2), self.len / 2);
+        let (is_far_right, height) = (self.height % 2 == u32::from(!self.is_mirrored), self.height.saturating_sub(1));
+        let starts = if is_far_right { [self.start, self.start + near] } else { [self.start + far, self.start] };
+        let half = |start, len, is_mirrored| Self { start, len, is_mirrored, height };
+        (far > 0).then(|| [half(starts[0], near, self.is_mirrored), half(starts[1], far, !self.is_mirrored)])
+    }
+
+    fn root(self) -> usize {
+        self.halves().map_or(self.start, |[near, _]| near.root())
+    }
+
+    fn contains(self, position: usize) -> bool {
+        (self.start..self.start + self.len).contains(&position)
+    }
+}
+
+impl BineTree {
+    /// The tree over `ranks` ranks, rooted at `root`, as `rank` sees it.
+    pub fn new(rank: usize, root: usize, ranks: usize) -> Self {
+        let whole = Part { start: 0, len: ranks, is_mirrored: false, height: ranks.next_power_of_two().ilog2() };
+        let first = (root + ranks - whole.root()) % ranks;
+        let position = (rank + ranks - first) % ranks;
+        let (mut own, mut parent, mut below) = (whole, None, Vec::new());
+        let mut part = whole;
+        while let Some([near, far]) = part.halves() {
+            if far.contains(position) {
+                if far.root() == position {
+                    (own, parent) = (far, Some((first + near.root()) % ranks));
+                }
+                part = far;
+            } else {
+                if near.root() == position {
+                    below.push(far);
+                }
+                part = near;
+            }
+        }
+        Self { ranks, first, own, position, parent, below }
+    }
+
+    /// The parent; none for the root.
+    pub fn parent(&self) -> Option<usize> {
+        self.parent
+    }
+
+    /// The children, with the largest subtrees first.
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = usize> {
+        self.subtrees().map(|(child, _)| child)
+    }
+
+    /// The first rank of this rank's subtree, whose ranks follow each other round the circle.
+    pub fn first_of_subtree(&self) -> usize {
+        (self.first + self.own.start) % self.ranks
+    }
+
+    /// Number of ranks in this rank's subtree, itself included.
+    pub fn ranks_of_subtree(&self) -> usize {
+        self.own.len
+    }
+
+    /// This rank, counted from the first of its subtree.
+    pub fn place(&self) -> usize {
+        self.position - self.own.start
+    }
+
+    /// The children and their subtrees, counted from the first rank of this one's; the largest first.
+    pub fn subtrees(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> {
+        let counted = |below: &Part| below.start - self.own.start..below.start + below.len - self.own.start;
+        self.below.iter().map(move |below| ((self.first + below.root()) % self.ranks, counted(below)))
+    }
+}
+
+/// A step of a butterfly; blocks are places in the order of [`Butterfly::blocks`].
+pub struct Exchange {
+    /// The partner.
+    pub peer: usize,
+    /// The blocks that this rank can reach in the steps below.
+    pub own: Range<usize>,
+    /// Those that the partner can.
+    pub its: Range<usize>,
+}
+
+/// The butterfly in which the partner of step s is at the distance of the sum of (-2)^i for i = 0 .. s, as one of the ranks sees it; drawn
+/// for ranks 0 and 1 of 8, and the blocks that they can reach in the steps below s.
+///
+/// ```text
+/// s = 3    0: 6 7 [0] 1 2 3 4 5        1: 4 5 6 7 0 [1] 2 3     all blocks, in the rank's own order
+/// s = 2    0: 6 7 [0] 1                1:         0 [1] 2 3     partner 3 has 2 3 4 5, partner 6 has 4 5 6 7
+/// s = 1    0:     [0] 1                1:         0 [1]         partner 7 has 6 7, partner 2 has 2 3
+/// s = 0    0:     [0]                  1:           [1]         each other's partner
+/// ```
+pub struct Butterfly {
+    rank: usize,
+    ranks: usize,
+}
+
+impl Butterfly {
+    /// Over `ranks` ranks, a power of two.
+    pub fn new(rank: usize, ranks: usize) -> Self {
+        Self { rank, ranks }
+    }
+
+    /// Number of steps.
+    pub fn steps(&self) -> u32 {
+        self.ranks.ilog2()
+    }
+
+    /// All blocks, in the order in which each range is in one piece.
+    pub fn blocks(&self, c: &Call) -> Rotation<impl Fn(usize) -> usize> {
+        rotated_blocks(c, self.first(self.rank, self.steps()))
+    }
+
+    /// Where this rank's own block is among them.
+    pub fn place(&self) -> usize {
+        (self.rank + self.ranks - self.first(self.rank, self.steps())) % self.ranks
+    }
+
+    /// The exchange of step s.
+    pub fn exchange(&self, s: u32) -> Exchange {
+        let peer = swing(self.rank, s, self.ranks);
+        let start = self.first(self.rank, self.steps());
+        let range = |rank| {
+            let first = (self.first(rank, s) + self.ranks - start) % self.ranks;
+            first..first + (1 << s)
+        };
+        Exchange { peer, own: range(self.rank), its: range(peer) }
+    }
+
+    /// The first of the 2^s blocks that `rank` can reach in the steps below s: even ranks reach 2 + 8 + .. to the left and 1 + 4 + ..
+    /// to the right, odd ranks their mirror image.
+    fn first(&self, rank: usize, s: u32) -> usize {
+        let alternate: usize = if rank.is_multiple_of(2) { 0xaaaa_aaaa_aaaa_aaaa } else { 0x5555_5555_5555_5555 };
+        (rank + self.ranks - (alternate & ((1 << s) - 1))) % self.ranks
+    }
+}

@@ -1,0 +1,50 @@
+//! Binary tree: segments go down a tree in which a rank hands each to two children, one after the other.
+//!
+//! Source: J. Pjesivac-Grbovic et al., "Performance analysis of MPI collective operations", Cluster Computing 10 (2007); Open MPI,
+//! `coll_base_bcast.c`: "binary_tree".
+//! Needs: nothing.
+//! Counts: a segment every second step, S of them, down a tree of height floor(log2 P); a left child is one step behind its parent, a
+//! right one two. S (P-1) messages.
+//!
+//! ```text
+//! P = 7, ranks counted from the root    step 0    0 ─s0─▶ 1
+//!     0                                 step 1    0 ─s0─▶ 4   1 ─s0─▶ 2
+//!   ┌─┴─┐                               step 2    0 ─s1─▶ 1   1 ─s0─▶ 3   4 ─s0─▶ 5
+//!   1   4                               step 3    0 ─s1─▶ 4   1 ─s1─▶ 2   4 ─s0─▶ 6
+//!  ┌┴┐ ┌┴┐
+//!  2 3 5 6
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::{SEGMENT, has_equal_segments};
+use crate::pattern::{PreOrderTree, Segments};
+
+pub const ABOUT: About = About::new(
+    "ceil((P-1)/P)*(floor(log2(P+1)) + floor(log2(2*(P+1)/3)) - 3 + 2*max(1, ceil(n/segment)))*(alpha + min(n, segment)*beta)",
+    "(P-1)*max(1, ceil(n/segment))",
+)
+.exact_when(|c| c.ranks > 2 && has_equal_segments(c))
+.with_parameters(&[SEGMENT]);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let PreOrderTree { parent, left, right } = PreOrderTree::new(r.rank(), c.root, r.size());
+    let segments = Segments::new(c, c.result(r));
+    for i in 0..=segments.count() {
+        let receive = async {
+            if let (Some(parent), true) = (parent, i < segments.count()) {
+                r.recv(parent, segments.get(i)).await;
+            }
+        };
+        let hand_right = async {
+            if let (Some(child), true) = (right, i > 0) {
+                r.send(child, segments.get(i - 1)).await;
+            }
+        };
+        r.join(receive, hand_right).await;
+        if let (Some(child), true) = (left, i < segments.count()) {
+            r.send(child, segments.get(i)).await;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Bine tree: a binomial tree whose children are at the distances of negabinary numbers, left and right in turn.
+//!
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
+//! 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
+//! Needs: nothing.
+//! Counts: ceil(log2 P) rounds of n bytes; P-1 messages. Distances are a third shorter than in a binomial tree, so that fewer
+//! messages leave a group of neighbours.
+//!
+//! ```text
+//! ranks      6  7 [0] 1  2  3  4  5
+//! round 1          └────────▶
+//! round 2       ◀──┘        └──▶
+//! round 3    ◀──┘  └──▶  ◀──┘  └──▶
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::bine::BineTree;
+
+pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exact_when(|_| true);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (tree, result) = (BineTree::new(r.rank(), c.root, r.size()), c.result(r));
+    if let Some(parent) = tree.parent() {
+        r.recv(parent, result).await;
+    }
+    for child in tree.children() {
+        r.send(child, result).await;
+    }
+}

@@ -1,0 +1,38 @@
+//! Bine tree: every rank collects the blocks of its subtree, which lie in one piece, and sends them to its parent in one message.
+//!
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
+//! 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
+//! Needs: nothing.
+//! Counts: ceil(log2 P) rounds; the root receives P-1 blocks, the largest subtree's last.
+//!
+//! ```text
+//! ranks      6  7 [0] 1  2  3  4  5
+//! round 1    └──▶  ◀──┘  └──▶  ◀──┘     a block each
+//! round 2       └──▶        ◀──┘        b6 b7 and b4 b5
+//! round 3          ◀────────┘           b2 b3 b4 b5
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::bine::BineTree;
+use crate::pattern::rotated_blocks;
+
+pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1");
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let tree = BineTree::new(r.rank(), c.root, r.size());
+    let rotation = rotated_blocks(c, tree.first_of_subtree());
+    let held = r.scratch(rotation.len(tree.ranks_of_subtree()));
+    r.copy(c.input(r), rotation.part(held, tree.place()..tree.place() + 1)).await;
+    for (child, subtree) in tree.subtrees().rev() {
+        r.recv(child, rotation.part(held, subtree)).await;
+    }
+    if let Some(parent) = tree.parent() {
+        r.send(parent, held).await;
+        return;
+    }
+    for (ordered, rotated) in rotation.pieces(c.result(r), held) {
+        r.copy(rotated, ordered).await;
+    }
+}

@@ -1,0 +1,37 @@
+//! Bine tree: the broadcast tree run backwards.
+//!
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
+//! 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
+//! Needs: a commutative operator, since the ranks of a subtree may wrap around rank 0.
+//! Counts: ceil(log2 P) rounds of n bytes; P-1 messages.
+//!
+//! ```text
+//! ranks      6  7 [0] 1  2  3  4  5
+//! round 1    └──▶  ◀──┘  └──▶  ◀──┘
+//! round 2       └──▶        ◀──┘
+//! round 3          ◀────────┘
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::needs_commutative;
+use crate::bine::BineTree;
+
+pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1")
+    .exact_when(|_| true)
+    .refusing(needs_commutative);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (tree, input) = (BineTree::new(r.rank(), c.root, r.size()), c.input(r));
+    let total = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
+    let arrived = r.scratch(input.len);
+    r.copy(input, total).await;
+    for child in tree.children().rev() {
+        r.recv(child, arrived).await;
+        r.reduce(child, arrived, total).await;
+    }
+    if let Some(parent) = tree.parent() {
+        r.send(parent, total).await;
+    }
+}

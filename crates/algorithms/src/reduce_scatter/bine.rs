@@ -1,0 +1,38 @@
+//! Bine butterfly: ranks swap half of the blocks that they still work on, with partners at distances of .., 11, 5, 3, 1, 1.
+//!
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
+//! 2508.17311.
+//! Needs: a power of two of ranks, and a commutative operator, since the ranges of ranks combined wrap around rank 0.
+//! Counts: log2 P exchanges of n/2, n/4, .. n/P bytes, each in one piece of the circle; the first one with a rank P/3 away, where recursive halving has P/2.
+//!
+//! ```text
+//! rank 0 of 8 works on    6 7 0 1 2 3 4 5    gives 2 3 4 5 to rank 3
+//!                         6 7 0 1            6 7 to rank 7
+//!                             0 1            1 to rank 1
+//!                             0
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::about::{needs_commutative, needs_power_of_two};
+use crate::bine::{Butterfly, Exchange};
+
+pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)/P*(n*beta + n*gamma)", "P*log2(P)")
+    .refusing(|c| needs_power_of_two(c).or_else(|| needs_commutative(c)));
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let butterfly = Butterfly::new(r.rank(), r.size());
+    let (blocks, rotated, scratch) = (butterfly.blocks(c), r.scratch(c.total()), r.scratch(c.total()));
+    for (ordered, rotated) in blocks.pieces(c.input(r), rotated) {
+        r.copy(ordered, rotated).await;
+    }
+    for step in (0..butterfly.steps()).rev() {
+        let Exchange { peer, own, its } = butterfly.exchange(step);
+        let kept = blocks.part(rotated, own);
+        let arrived = scratch.part(0, kept.len);
+        r.sendrecv(peer, blocks.part(rotated, its), peer, arrived).await;
+        r.reduce(peer, arrived, kept).await;
+    }
+    r.copy(blocks.part(rotated, butterfly.place()..butterfly.place() + 1), c.result(r)).await;
+}
