@@ -10,6 +10,7 @@ from hocket.machine import Machine, presets
 from hocket.memory import run
 from hocket.multicast import Delivery, simulate_multicast
 from hocket.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
+from hocket.rules import LIBRARY_RULES, choose
 from hocket.schedule import Schedule, record
 from hocket.simulation import (
     Circuits,
@@ -30,6 +31,7 @@ from hocket.topology import Topology
 from hocket.verification import Verdict, verify, verify_all, verify_schedule
 
 __all__ = [
+    "LIBRARY_RULES",
     "Algorithm",
     "AlgorithmUse",
     "Bound",
@@ -59,6 +61,7 @@ __all__ = [
     "algorithms",
     "bound",
     "catalogue",
+    "choose",
     "compare",
     "find",
     "link_uses",

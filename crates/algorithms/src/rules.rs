@@ -10,8 +10,9 @@
 //! iallreduce: recursive_doubling     # the form that returns before it is complete
 //! ```
 //!
-//! A range begins at its first value and ends before its second; a single value, as `ranks=8`, is that one. Collectives also
-//! go by MPI's names: `bcast`, `reduce_scatter_block`.
+//! A range begins at its first value and ends before its second; a single value, as `ranks=8`, is that one. `ranks=power_of_two` may
+//! stand beside a range. `total=FROM..TO` is the size of all blocks together, where `size` is that of one. Collectives also go by
+//! MPI's names: `bcast`, `reduce_scatter_block`.
 
 use std::ops::Range;
 
@@ -24,6 +25,14 @@ use crate::{Entry, find};
 /// The algorithm of a rule that leaves a call to MPI.
 pub const NATIVE: &str = "native";
 
+const POWER_OF_TWO: &str = "power_of_two";
+
+/// What MPI libraries choose, as rules: a name, and the text, which tells the version and the source.
+pub const OF_LIBRARIES: &[(&str, &str)] = &[
+    ("mpich-5", include_str!("../defaults/mpich-5.rules")),
+    ("openmpi-5", include_str!("../defaults/openmpi-5.rules")),
+];
+
 /// Rules in the order in which they are tried.
 #[derive(Clone, Debug, Default)]
 pub struct Rules(Vec<Rule>);
@@ -33,9 +42,54 @@ struct Rule {
     collective: Collective,
     /// Whether it is for calls that return before they are complete.
     is_nonblocking: bool,
-    size_bytes: Range<u64>,
-    ranks: Range<u64>,
+    condition: Condition,
     choice: Choice,
+}
+
+/// Which calls a rule is for.
+#[derive(Clone, Debug)]
+struct Condition {
+    size_bytes: Range<u64>,
+    /// Of the blocks of all ranks together.
+    total_bytes: Range<u64>,
+    ranks: Range<u64>,
+    needs_power_of_two: bool,
+}
+
+impl Condition {
+    fn parse(text: &str, collective: Collective) -> Result<Self> {
+        let all = 0..u64::MAX;
+        let mut condition =
+            Self { size_bytes: all.clone(), total_bytes: all.clone(), ranks: all, needs_power_of_two: false };
+        for (key, value) in pairs(text)? {
+            match key {
+                "size" | "total" if !collective.size_is_known() => {
+                    return Err(Error::new(format!(
+                        "{collective}: got a {key}, expected none: a rank knows its own blocks only"
+                    )));
+                }
+                "total" if !collective.size_is_one_block() => {
+                    return Err(Error::new(format!(
+                        "{collective}: got a total, expected a size, which is that of all blocks"
+                    )));
+                }
+                "size" => condition.size_bytes = parse_range(value)?,
+                "total" => condition.total_bytes = parse_range(value)?,
+                "ranks" if value == POWER_OF_TWO => condition.needs_power_of_two = true,
+                "ranks" => condition.ranks = parse_range(value)?,
+                _ => return Err(Error::new(format!("unknown condition {key:?}, expected size, total or ranks"))),
+            }
+        }
+        Ok(condition)
+    }
+
+    fn holds(&self, call: &Call) -> bool {
+        let ranks = call.ranks as u64;
+        self.size_bytes.contains(&call.size_bytes())
+            && self.total_bytes.contains(&((call.total() * call.element_bytes) as u64))
+            && self.ranks.contains(&ranks)
+            && (!self.needs_power_of_two || ranks.is_power_of_two())
+    }
 }
 
 /// The decision of a rule.
@@ -91,12 +145,8 @@ impl Rules {
     /// # Errors
     /// Why MPI does it: no rule fits, the first one that does says so, or the algorithms refuse the call.
     pub fn decide(&self, call: &Call, is_nonblocking: bool) -> Result<(&'static Entry, Call)> {
-        let (size, ranks) = (call.size_bytes(), call.ranks as u64);
         let fits = |rule: &&Rule| {
-            rule.collective == call.collective
-                && rule.is_nonblocking == is_nonblocking
-                && rule.size_bytes.contains(&size)
-                && rule.ranks.contains(&ranks)
+            rule.collective == call.collective && rule.is_nonblocking == is_nonblocking && rule.condition.holds(call)
         };
         let mut reason = Error::new("no rule for it");
         for rule in self.0.iter().filter(fits) {
@@ -123,20 +173,8 @@ fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
         }
     };
     let (collective, is_nonblocking) = parse_collective(name)?;
-    let (mut size_bytes, mut ranks) = (0..u64::MAX, 0..u64::MAX);
-    for (key, value) in pairs(conditions)? {
-        match key {
-            "size" if !collective.size_is_known() => {
-                return Err(Error::new(format!(
-                    "{collective}: got a size, expected none: a rank knows its own blocks only"
-                )));
-            }
-            "size" => size_bytes = parse_range(value)?,
-            "ranks" => ranks = parse_range(value)?,
-            _ => return Err(Error::new(format!("unknown condition {key:?}, expected size or ranks"))),
-        }
-    }
-    Ok(Rule { collective, is_nonblocking, size_bytes, ranks, choice: parse_choice(collective, tail, on)? })
+    let condition = Condition::parse(conditions, collective)?;
+    Ok(Rule { collective, is_nonblocking, condition, choice: parse_choice(collective, tail, on)? })
 }
 
 /// A collective, and whether the form is meant that returns before it is complete.
@@ -235,6 +273,42 @@ mod tests {
     }
 
     #[test]
+    fn the_total_is_that_of_all_blocks_and_ranks_may_be_a_power_of_two() {
+        let text = "allgather[total=..1KiB, ranks=power_of_two, ranks=4..]: recursive_doubling\nallgather: ring";
+        let rules = Rules::parse(text, "rules").expect("good rules");
+        let cases = [(255, 4, true), (256, 4, false), (8, 5, false), (8, 2, false), (127, 8, true)];
+        for (bytes, ranks, doubles) in cases {
+            let expected = if doubles { "recursive_doubling []" } else { "ring []" };
+            assert_eq!(chosen(&rules, Collective::Allgather, bytes, ranks), expected, "{bytes} bytes, {ranks} ranks");
+        }
+    }
+
+    /// The first and the last size of each algorithm of `tuned`'s allreduce on 4 to 7 ranks, and MPICH's broadcast on 8.
+    #[test]
+    fn the_rules_of_libraries_choose_as_their_sources_say() {
+        let rules = |name| {
+            let (_, text) = OF_LIBRARIES.iter().find(|(known, _)| *known == name).expect("a known name");
+            Rules::parse(text, name).expect("good rules")
+        };
+        let (mpich, openmpi) = (rules("mpich-5"), rules("openmpi-5"));
+        for (bytes, expected) in
+            [(15, "ring"), (16, "recursive_doubling"), (8191, "recursive_doubling"), (8192, "rabenseifner")]
+        {
+            assert_eq!(chosen(&openmpi, Collective::Allreduce, bytes, 7), format!("{expected} []"));
+        }
+        for (bytes, ranks, expected) in [
+            (1 << 20, 7, "binomial"),
+            (12288, 8, "binomial"),
+            (12289, 8, "scatter_doubling_allgather"),
+            (524288, 8, "scatter_doubling_allgather"),
+            (524289, 8, "scatter_ring_allgather"),
+            (12289, 9, "scatter_ring_allgather"),
+        ] {
+            assert_eq!(chosen(&mpich, Collective::Broadcast, bytes, ranks), format!("{expected} []"));
+        }
+    }
+
+    #[test]
     fn one_value_is_that_value() {
         let rules =
             Rules::parse("allreduce[ranks=8]: ring\nallreduce[size=64KiB]: swing", "rules").expect("good rules");
@@ -284,11 +358,12 @@ mod tests {
                 "got \"allreduce\", expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE",
             ),
             ("bcasts: chain", "unknown collective \"bcasts\", expected one of allgather, allreduce"),
-            ("allreduce: rings", "unknown allreduce algorithm \"rings\", expected one of circulant, "),
+            ("allreduce: rings", "unknown allreduce algorithm \"rings\", expected one of "),
             ("alltoallv[size=1..]: linear", "alltoallv: got a size, expected none: a rank knows its own blocks only"),
+            ("allreduce[total=1..]: ring", "allreduce: got a total, expected a size, which is that of all blocks"),
             ("allreduce[size=1..1]: ring", "range \"1..1\" holds nothing, expected FROM < TO"),
             ("allreduce[size=x]: ring", "got \"x\", expected one value, or FROM..TO such as 64KiB.. or 2..17"),
-            ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size or ranks"),
+            ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size, total or ranks"),
             ("allreduce[size=7..: ring", "got \"allreduce[size=7..\", expected COLLECTIVE"),
             ("broadcast: chain, segment=x", "broadcast chain: segment: got \"x\""),
             (

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
-use hocket_algorithms::rules::Rules;
+use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
 use hocket_algorithms::segments::Pipeline;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Collective, Nodes, Unit, budget, units};
@@ -150,6 +150,21 @@ fn collective_named(name: &str) -> Option<&'static str> {
 #[pyfunction]
 fn check_rules(text: &str, file: &str) -> PyResult<()> {
     Rules::parse(text, file).map(drop).map_err(raise)
+}
+
+/// What MPI libraries choose, as rules: names and texts.
+#[pyfunction]
+fn rules_of_libraries() -> Vec<(&'static str, &'static str)> {
+    OF_LIBRARIES.to_vec()
+}
+
+/// What rules choose for a call: the algorithm, and the values of its parameters; nothing where they leave it to MPI.
+#[pyfunction]
+fn choose(rules: &str, file: &str, request: &str) -> PyResult<Option<(&'static str, String)>> {
+    let rules = Rules::parse(rules, file).map_err(raise)?;
+    let request: CallRequest = read(request)?;
+    let Ok((entry, call)) = rules.decide(&request.call().map_err(raise)?, false) else { return Ok(None) };
+    Ok(Some((entry.name, write(&request.values(Some(entry), &call))?)))
 }
 
 /// Checks the text of a machine file, and returns what it says.
@@ -361,9 +376,9 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules,
-        collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time, run, run_with,
-        simulate, simulate_step, steps, version,
+        accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
+        collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time,
+        rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;

@@ -23,6 +23,7 @@ from hocket.cli.trials import asked_trials, carried, spread
 from hocket.machine import Machine
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
+from hocket.rules import rules_text
 from hocket.timeline import events_timeline
 from hocket.units import format_bytes, format_time
 
@@ -45,7 +46,7 @@ def _factor(text: str) -> float:
 @click.option(
     "--rule", multiple=True, help="A rule that chooses an algorithm, such as 'allreduce: ring'; before --rules."
 )
-@click.option("--rules", type=click.Path(), help="A file of such rules, one per line.")
+@click.option("--rules", type=click.Path(), help="A file of such rules, one per line, or mpich-5 or openmpi-5.")
 @click.option(
     "--scale-compute",
     type=Read(_factor, name="FACTOR"),
@@ -75,7 +76,7 @@ def replay(
         raise click.UsageError(f"--timeline: got {timeline}, the trace itself, expected another file")
     texts = {"--rule": "\n".join(rule)}
     if rules is not None:
-        texts[rules] = files.read_text(rules)
+        texts[rules] = rules_text(rules)
     options: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,

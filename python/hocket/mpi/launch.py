@@ -12,6 +12,7 @@ from hocket import files
 from hocket._native import Error, check_rules
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, cache_folder
+from hocket.rules import rules_text
 
 __all__ = ["LOGS", "Launcher", "command", "crowded", "environment", "note_for_root", "on_hosts", "saved_rules"]
 
@@ -34,7 +35,7 @@ _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
 def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
-    """Check rules, and return a file of them: `rules` first, then those of `file`.
+    """Check rules, and return a file of them: `rules` first, then those of `file`, which may be a library's name.
 
     Raises:
         Error: A rule is none, or the file cannot be read.
@@ -42,7 +43,7 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
     check_rules("\n".join(rules), "--rule")
     text = "".join(f"{rule}\n" for rule in rules)
     if file is not None:
-        more = files.read_text(file)
+        more = rules_text(file)
         check_rules(more, file)
         text += more
     if not text:

@@ -1,14 +1,17 @@
 """Which algorithm is best where: every collective on four machines, over ranks and sizes.
 
-The machines: nodes of 16 ranks that share a port, on a Hockney network with cheaper messages within a node; and, with a
+The machines: nodes of 4 ranks that share a port, on a Hockney network with cheaper messages within a node; and, with a
 rank on each of up to 256 nodes and links that messages share at fair rates, a fat tree tapered 2:1, a dragonfly and a
 torus of 3 dimensions. Every algorithm takes part with its usual parameters; those that are made for a torus there only.
+Where a node has one rank, the choices of MPI libraries are put beside the best; on nodes of more they use shared
+memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
@@ -19,6 +22,7 @@ from hocket.library import algorithms
 from hocket.machine import Machine
 from hocket.parallel import do_all
 from hocket.requests import declared_by
+from hocket.rules import LIBRARY_RULES, choose
 from hocket.simulation import simulate
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.units import format_bytes
@@ -48,11 +52,12 @@ sharing = "fair"
 software_latency = "1 us"
 reduce_bandwidth = "10 GB/s"
 """
+_SHARED = "two-level cluster"
 _NETWORKS: Mapping[str, str] = {
-    "two-level cluster": """model = "hockney"
+    _SHARED: """model = "hockney"
 latency = "1.5 us"
 bandwidth = "12.5 GB/s"
-ranks_per_node = 16
+ranks_per_node = 4
 local.latency = "0.3 us"
 local.bandwidth = "10 GB/s"
 [node]
@@ -118,6 +123,10 @@ def _row(point: _Point) -> dict[str, Any]:
     (best, time_s), *others = sorted(times_s.items(), key=lambda found: found[1])
     least_s = bound(point.collective, Call(ranks=point.ranks, size_bytes=point.size_bytes), machine=machine).time_s
     second, second_s = others[0] if others else (best, time_s)
+    libraries: dict[str, Any] = {}
+    for library in LIBRARY_RULES:
+        name, its_time_s = _choice(library, point, machine)
+        libraries |= {library: name, f"{library}_over_best": its_time_s / time_s if name else ""}
     return {
         "collective": point.collective,
         "machine": point.machine,
@@ -129,7 +138,18 @@ def _row(point: _Point) -> dict[str, Any]:
         "second_s": second_s,
         "over_bound": time_s / least_s,
         "algorithms": len(times_s),
+        **libraries,
     }
+
+
+def _choice(library: str, point: _Point, machine: Machine) -> tuple[str, float]:
+    """Return what a library chooses and how long it takes; an empty name where that is not known."""
+    call = Call(ranks=point.ranks, size_bytes=point.size_bytes)
+    chosen = choose(LIBRARY_RULES[library], point.collective, call) if point.machine != _SHARED else None
+    if chosen is None:
+        return "", 0.0
+    algorithm, call = chosen
+    return algorithm.name, simulate(algorithm, call, machine=machine).time_s.mean
 
 
 def _points(collective: str, scope: Scope) -> Iterator[_Point]:
@@ -145,33 +165,84 @@ def _compute(collective: str, scope: Scope, work: Work) -> Rows:
     return do_all(_row, points, executor=work.executor, on_done=lambda *_: work.on_done())
 
 
-def _draw(rows: Rows, title: str) -> alt.FacetChart:
-    """Draw, for each machine, the best algorithm over ranks and sizes, with its time over the lower bound."""
+def _draw(rows: Rows, title: str) -> alt.VConcatChart:
+    """Draw the best algorithms over ranks and sizes with their times over the lower bound, and libraries' choices."""
     import altair as alt
 
-    values = [
+    order = list(dict.fromkeys(_size(row) for row in rows))
+    best = [{**row, "size": _size(row), "factor": f"{row['over_bound']:.1f}", "map": row["machine"]} for row in rows]
+    chosen = [
         {
-            **row,
-            "size": "any" if row["collective"] == "barrier" else format_bytes(row["size_bytes"]),
-            "factor": f"{row['over_bound']:.1f}",
+            "size": _size(row),
+            "ranks": row["ranks"],
+            "algorithm": row[library],
+            "over_best": row[f"{library}_over_best"],
+            "factor": f"{row[f'{library}_over_best']:.1f}",
+            "map": f"{library}, {row['machine']}",
         }
+        for library in LIBRARY_RULES
         for row in rows
+        if row[library]
     ]
-    order = list(dict.fromkeys(value["size"] for value in values))
-    base = alt.Chart({"values": values}).encode(
-        x=alt.X("size:O", sort=order, title="size"), y=alt.Y("ranks:O", sort="descending", title="ranks")
+
+    def maps(values: list[dict[str, Any]], color: alt.Color, tooltip: list[str], columns: int) -> alt.FacetChart:
+        base = alt.Chart({"values": values}).encode(
+            x=alt.X("size:O", sort=order, title="size"), y=alt.Y("ranks:O", sort="descending", title="ranks")
+        )
+        cells = base.mark_rect().encode(color=color, tooltip=tooltip)
+        layers = alt.LayerChart(layer=[cells, base.mark_text(fontSize=11).encode(text="factor:N")])
+        names = list(dict.fromkeys(value["map"] for value in values))
+        facet: alt.FacetChart = layers.properties(width=300, height=120).facet(
+            alt.Facet("map:N", title=None, sort=names), columns=columns
+        )
+        return facet
+
+    above = maps(
+        best,
+        alt.Color("best:N", title="fastest").scale(scheme="tableau20"),
+        ["best:N", "time_s:Q", "second:N", "second_s:Q", "over_bound:Q", "algorithms:Q"],
+        2,
+    ).properties(
+        title=alt.TitleParams("Fastest; numbers: its time over the lower bound of the machine", anchor="start")
     )
-    cells = base.mark_rect().encode(
-        color=alt.Color("best:N", title="fastest").scale(scheme="tableau20"),
-        tooltip=["best:N", "time_s:Q", "second:N", "second_s:Q", "over_bound:Q", "algorithms:Q"],
+    shades = alt.Scale(type="log", domain=[1, 10], clamp=True, scheme="oranges")
+    below = maps(
+        chosen, alt.Color("over_best:Q", title="over fastest").scale(shades), ["algorithm:N", "over_best:Q"], 3
     )
-    factors = base.mark_text(fontSize=11).encode(text="factor:N")
-    layers = alt.LayerChart(layer=[cells, factors]).properties(width=300, height=130)
-    subtitle = "in each cell the time over the lower bound of the machine; usual parameters, no noise"
-    chart: alt.FacetChart = layers.facet(alt.Facet("machine:N", title=None, sort=list(MACHINES)), columns=2).properties(
-        title=alt.TitleParams(title, subtitle=[subtitle], anchor="start")
+    below = below.properties(title=alt.TitleParams("Choices of MPI libraries: time over the fastest", anchor="start"))
+    pictures = [above, below] if chosen else [above]
+    chart: alt.VConcatChart = (
+        alt.vconcat(*pictures)
+        .resolve_scale(color="independent")
+        .properties(title=alt.TitleParams(title, subtitle=["usual parameters, no noise"], anchor="start"))
     )
     return chart
+
+
+def _size(row: Mapping[str, Any]) -> str:
+    return "any" if row["collective"] == "barrier" else format_bytes(row["size_bytes"])
+
+
+def _table(data: Mapping[str, Rows]) -> str:
+    """Return how far the best is from the bound, and libraries' choices from the best: medians and largest factors."""
+    columns = ("collective", "machine", "fastest, most often", "over the bound", *LIBRARY_RULES)
+    lines = [columns, ("---",) * len(columns)]
+    for collective, rows in data.items():
+        for machine in MACHINES:
+            here = [row for row in rows if row["machine"] == machine]
+            names = [row["best"] for row in here]
+            often = sorted(set(names), key=lambda name: (-names.count(name), name))[:3]
+            libraries = (
+                _spread([row[f"{library}_over_best"] for row in here if row[library]]) for library in LIBRARY_RULES
+            )
+            over_bound = _spread([row["over_bound"] for row in here])
+            lines.append((collective, machine, ", ".join(often), over_bound, *libraries))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _spread(factors: list[float]) -> str:
+    """Return the median and the largest of some factors."""
+    return f"{median(factors):.1f}, {max(factors):.1f}" if factors else "-"
 
 
 STUDY = Study(
@@ -187,5 +258,6 @@ STUDY = Study(
     },
     pieces=lambda data, scope: len(list(_points(data, scope))),
     compute=_compute,
+    table=_table,
     is_of_paper=False,
 )

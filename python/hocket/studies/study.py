@@ -51,7 +51,7 @@ class Figure:
     number: int
     title: str
     data: str
-    draw: Callable[[Rows, str], alt.LayerChart | alt.Chart | alt.HConcatChart | alt.FacetChart]
+    draw: Callable[[Rows, str], alt.LayerChart | alt.Chart | alt.HConcatChart | alt.VConcatChart]
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class Study:
         pieces: For the name of some data, how many pieces of work they take within a scope.
         compute: The data of that name.
         claims: The claims, judged by all data there are.
+        table: The table of a page, as Markdown, made of all data there are; empty if it has none.
         is_of_paper: Whether it is about a paper.
     """
 
@@ -93,6 +94,7 @@ class Study:
     pieces: Callable[[str, Scope], int]
     compute: Callable[[str, Scope, Work], Rows]
     claims: Callable[[Mapping[str, Rows]], list[Claim]] = lambda data: []
+    table: Callable[[Mapping[str, Rows]], str] = lambda data: ""
     is_of_paper: bool = True
 
 

@@ -77,7 +77,7 @@ def rule_options(command: F) -> F:
             multiple=True,
             help="Which algorithm calls get, as 'allreduce[size=64KiB..]: ring'; may be given several times.",
         ),
-        click.option("--rules", "file", help="A file of rules, tried after those of --rule."),
+        click.option("--rules", "file", help="A file of rules, tried after those of --rule, or mpich-5 or openmpi-5."),
         click.option(
             "--log", type=click.Choice(LOGS), help="Calls by algorithm, and calls left to MPI: counts, or every call."
         ),
