@@ -50,8 +50,8 @@ struct Rule {
 #[derive(Clone, Debug)]
 struct Condition {
     size_bytes: Range<u64>,
-    /// Of the blocks of all ranks together.
-    total_bytes: Range<u64>,
+    /// Of the blocks of all ranks together, where all ranks know them.
+    total_bytes: Option<Range<u64>>,
     ranks: Range<u64>,
     needs_power_of_two: bool,
 }
@@ -59,8 +59,7 @@ struct Condition {
 impl Condition {
     fn parse(text: &str, collective: Collective) -> Result<Self> {
         let all = 0..u64::MAX;
-        let mut condition =
-            Self { size_bytes: all.clone(), total_bytes: all.clone(), ranks: all, needs_power_of_two: false };
+        let mut condition = Self { size_bytes: all.clone(), total_bytes: None, ranks: all, needs_power_of_two: false };
         for (key, value) in pairs(text)? {
             match key {
                 "size" | "total" if !collective.size_is_known() => {
@@ -74,7 +73,7 @@ impl Condition {
                     )));
                 }
                 "size" => condition.size_bytes = parse_range(value)?,
-                "total" => condition.total_bytes = parse_range(value)?,
+                "total" => condition.total_bytes = Some(parse_range(value)?),
                 "ranks" if value == POWER_OF_TWO => condition.needs_power_of_two = true,
                 "ranks" => condition.ranks = parse_range(value)?,
                 _ => return Err(Error::new(format!("unknown condition {key:?}, expected size, total or ranks"))),
@@ -86,7 +85,10 @@ impl Condition {
     fn holds(&self, call: &Call) -> bool {
         let ranks = call.ranks as u64;
         self.size_bytes.contains(&call.size_bytes())
-            && self.total_bytes.contains(&((call.total() * call.element_bytes) as u64))
+            && self
+                .total_bytes
+                .as_ref()
+                .is_none_or(|range| range.contains(&((call.total() * call.element_bytes) as u64)))
             && self.ranks.contains(&ranks)
             && (!self.needs_power_of_two || ranks.is_power_of_two())
     }
@@ -245,6 +247,10 @@ fn parse_range(text: &str) -> Result<Range<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use hocket_core::{Counts, Pairs};
+
     use super::*;
 
     fn chosen(rules: &Rules, collective: Collective, bytes: usize, ranks: usize) -> String {
@@ -280,6 +286,17 @@ mod tests {
         for (bytes, ranks, doubles) in cases {
             let expected = if doubles { "recursive_doubling []" } else { "ring []" };
             assert_eq!(chosen(&rules, Collective::Allgather, bytes, ranks), expected, "{bytes} bytes, {ranks} ranks");
+        }
+    }
+
+    #[test]
+    fn rules_decide_where_a_rank_knows_its_own_counts_only() {
+        let rules = Rules::parse("gatherv[ranks=2..]: linear\nalltoallv: linear", "rules").expect("good rules");
+        let own = Call { counts: Counts::Own(3), ..Call::new(Collective::Gatherv, 4, 1) };
+        let pairs = Counts::Pairs(Arc::new(Pairs::of_one(1, &[1, 2, 3, 4], &[4, 3, 2, 1])));
+        let row = Call { counts: pairs, ..Call::new(Collective::Alltoallv, 4, 1) };
+        for call in [own, row] {
+            assert_eq!(rules.decide(&call, false).map(|(entry, _)| entry.name), Ok("linear"));
         }
     }
 
