@@ -25,9 +25,10 @@ pub struct BineTree {
     first: usize,
     own: Part,
     position: usize,
-    parent: Option<usize>,
-    /// The largest first.
-    below: Vec<Part>,
+    /// The round in which the parent tells this rank, and the parent.
+    parent: Option<(usize, usize)>,
+    /// The round of each child, and its subtree; the largest first.
+    below: Vec<(usize, Part)>,
 }
 
 /// Some positions in a row, which are a subtree.
@@ -67,31 +68,42 @@ impl BineTree {
         let first = (root + ranks - whole.root()) % ranks;
         let position = (rank + ranks - first) % ranks;
         let (mut own, mut parent, mut below) = (whole, None, Vec::new());
-        let mut part = whole;
+        let (mut part, mut round) = (whole, 0);
         while let Some([near, far]) = part.halves() {
             if far.contains(position) {
                 if far.root() == position {
-                    (own, parent) = (far, Some((first + near.root()) % ranks));
+                    (own, parent) = (far, Some((round, (first + near.root()) % ranks)));
                 }
                 part = far;
             } else {
                 if near.root() == position {
-                    below.push(far);
+                    below.push((round, far));
                 }
                 part = near;
             }
+            round += 1;
         }
         Self { ranks, first, own, position, parent, below }
     }
 
-    /// The parent; none for the root.
-    pub fn parent(&self) -> Option<usize> {
+    /// Number of rounds from the root to the last rank.
+    pub fn rounds(&self) -> usize {
+        self.ranks.next_power_of_two().ilog2() as usize
+    }
+
+    /// With whom this rank has to do in a round, if with anyone.
+    pub fn peer(&self, round: usize) -> Option<usize> {
+        self.parent.into_iter().chain(self.children()).find(|(of, _)| *of == round).map(|(_, peer)| peer)
+    }
+
+    /// The parent, and its round; none for the root.
+    pub fn parent(&self) -> Option<(usize, usize)> {
         self.parent
     }
 
-    /// The children, with the largest subtrees first.
-    pub fn children(&self) -> impl DoubleEndedIterator<Item = usize> {
-        self.subtrees().map(|(child, _)| child)
+    /// The children, each with its round; those with the largest subtrees first.
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> {
+        self.below.iter().map(|(round, below)| (*round, (self.first + below.root()) % self.ranks))
     }
 
     /// The first rank of this rank's subtree, whose ranks follow each other round the circle.
@@ -112,7 +124,7 @@ impl BineTree {
     /// The children and their subtrees, counted from the first rank of this one's; the largest first.
     pub fn subtrees(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> {
         let counted = |below: &Part| below.start - self.own.start..below.start + below.len - self.own.start;
-        self.below.iter().map(move |below| ((self.first + below.root()) % self.ranks, counted(below)))
+        self.below.iter().map(move |(_, below)| ((self.first + below.root()) % self.ranks, counted(below)))
     }
 }
 

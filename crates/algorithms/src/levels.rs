@@ -256,6 +256,13 @@ impl Choice {
         self.run_at_place(r, c, levels, place, spans, self.call(c, 0)).await;
     }
 
+    /// Runs the part between the groups, among the last rank of each.
+    pub async fn run_between_last(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
+        let (group, _) = levels.place(r.rank());
+        let member = |group| levels.rank(group, levels.size(group) - 1);
+        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, self.call(c, 0)).await;
+    }
+
     /// Runs the part between the groups in the lane of this rank, among the ranks in the same place.
     pub async fn run_in_lane(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         let (_, place) = levels.place(r.rank());
@@ -338,6 +345,12 @@ pub fn needs_order_or_commutative(c: &Call) -> Option<&'static str> {
 pub fn needs_order(c: &Call) -> Option<&'static str> {
     (!Levels::of(c).are_in_order())
         .then_some("needs ranks of a node that follow one another: it moves their blocks as one")
+}
+
+/// The precondition of prefix sums of whole groups.
+pub fn needs_order_of_groups(c: &Call) -> Option<&'static str> {
+    (!Levels::of(c).are_in_order())
+        .then_some("needs ranks of a node that follow one another: a sum of a node is that of successive ranks")
 }
 
 /// The most ports that a part can use.

@@ -12,6 +12,7 @@ pub mod groups;
 pub mod in_order_tree;
 pub mod levels;
 pub mod multicast;
+pub mod pat;
 pub mod pattern;
 pub mod pipeline;
 pub mod radix;
@@ -27,18 +28,18 @@ pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find, names};
 
 registry::catalogue! {
-    allgather as Allgather: bine, bruck, circulant, hierarchical, k_ring, neighbor_exchange, recursive_doubling, recursive_multiplying, ring, sparbit;
-    allreduce as Allreduce: bine, circulant, dual_root, hierarchical, linear, multi_lane, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, torus_bucket, trinaryx3, trinaryx3_overlapped;
-    alltoall as Alltoall: bruck, linear, pairwise_exchange, recursive_doubling, retri, two_level;
+    allgather as Allgather: bine, bruck, circulant, hierarchical, k_ring, neighbor_exchange, pat, recursive_doubling, recursive_multiplying, ring, sparbit;
+    allreduce as Allreduce: bine, circulant, dual_root, hierarchical, linear, multi_lane, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, three_two_elimination, torus_bucket, trinaryx3, trinaryx3_overlapped, trivance;
+    alltoall as Alltoall: bine, bruck, linear, pairwise_exchange, recursive_doubling, retri, two_level;
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, hierarchical, k_dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binary_tree, bine, binomial, chain, circulant, double_tree, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
-    exscan as Exscan: binary_tree, chain, doubling_123, recursive_doubling;
+    exscan as Exscan: binary_tree, chain, doubling_123, hierarchical, recursive_doubling;
     gather as Gather: bine, binomial, hierarchical, k_nomial, linear;
     gatherv as Gatherv: linear, linear_synchronized;
     reduce as Reduce: binary_tree, bine, binomial, chain, circulant, hierarchical, k_nomial, linear, multi_lane, rabenseifner, trinaryx3;
-    reduce_scatter as ReduceScatter: bine, circulant, hierarchical, pairwise, recursive_doubling, recursive_halving, ring;
-    scan as Scan: binary_tree, chain, recursive_doubling;
+    reduce_scatter as ReduceScatter: bine, circulant, hierarchical, pairwise, pat, recursive_doubling, recursive_halving, ring;
+    scan as Scan: binary_tree, chain, hierarchical, recursive_doubling;
     scatter as Scatter: bine, binomial, hierarchical, k_nomial, linear;
     scatterv as Scatterv: linear, linear_window;
 }

@@ -18,6 +18,7 @@ use hocket_core::{Call, Rank};
 use crate::About;
 use crate::about::needs_power_of_two;
 use crate::bine::{Butterfly, Exchange};
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two);
 
@@ -25,10 +26,14 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let butterfly = Butterfly::new(r.rank(), r.size());
     let (blocks, rotated) = (butterfly.blocks(c), r.scratch(c.total()));
     r.copy(c.input(r), blocks.part(rotated, butterfly.place()..butterfly.place() + 1)).await;
-    for step in 0..butterfly.steps() {
+    let steps = butterfly.steps();
+    let mut rounds = Rounds::new(r, 1, steps as usize, |step| Some(butterfly.exchange(step as u32).peer));
+    for step in 0..steps {
+        rounds.enter(step as usize).await;
         let Exchange { peer, own, its } = butterfly.exchange(step);
         r.sendrecv(peer, blocks.part(rotated, own), peer, blocks.part(rotated, its)).await;
     }
+    rounds.end().await;
     for (ordered, rotated) in blocks.pieces(c.result(r), rotated) {
         r.copy(rotated, ordered).await;
     }

@@ -21,6 +21,7 @@ use crate::About;
 use crate::about::needs_commutative;
 use crate::allreduce::swing::swing;
 use crate::pattern::Fold;
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new(
     "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
@@ -34,10 +35,14 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let scratch = r.scratch(result.len);
     r.copy(c.input(r), result).await;
     let Some(me) = fold.enter(r, result, scratch).await else { return };
-    for step in (0..fold.active().ilog2()).rev() {
-        let peer = fold.rank_of(swing(me, step, fold.active()));
-        r.sendrecv(peer, result, peer, scratch).await;
-        r.reduce(peer, scratch, result).await;
+    let steps = fold.active().ilog2();
+    let peer = |round: usize| fold.rank_of(swing(me, steps - 1 - round as u32, fold.active()));
+    let mut rounds = Rounds::new(r, 1, steps as usize, |round| Some(peer(round)));
+    for round in 0..steps as usize {
+        rounds.enter(round).await;
+        r.sendrecv(peer(round), result, peer(round), scratch).await;
+        r.reduce(peer(round), scratch, result).await;
     }
     fold.leave(r, result).await;
+    rounds.end().await;
 }

@@ -19,16 +19,28 @@ use crate::rounds::Rounds;
 pub const ABOUT: About = About::new("log2(P)*(alpha + P/2*n*beta)", "P*log2(P)").refusing(needs_power_of_two);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
+    let rank = r.rank();
+    store_and_forward(r, c, |step| rank ^ (1 << step), |way| rank ^ way, |way| rank ^ way).await;
+}
+
+/// Every block moves in the steps whose bits its way has: from this rank to rank `to(way)`, and to it from rank `from(way)`.
+pub async fn store_and_forward(
+    r: &Rank<'_>,
+    c: &Call,
+    peer: impl Fn(usize) -> usize,
+    to: impl Fn(usize) -> usize,
+    from: impl Fn(usize) -> usize,
+) {
+    let (size, input, result) = (r.size(), c.input(r), c.result(r));
     let [travelling, outgoing, arrived] = [(); 3].map(|()| r.scratch(c.total()));
     for way in 0..size {
-        r.copy(c.block(input, rank ^ way), c.block(travelling, way)).await;
+        r.copy(c.block(input, to(way)), c.block(travelling, way)).await;
     }
     let steps = size.ilog2() as usize;
-    let mut rounds = Rounds::new(r, 1, steps, |step| Some(rank ^ (1 << step)));
+    let mut rounds = Rounds::new(r, 1, steps, |step| Some(peer(step)));
     for step in 0..steps {
         rounds.enter(step).await;
-        let (bit, peer) = (1 << step, rank ^ (1 << step));
+        let (bit, peer) = (1 << step, peer(step));
         let moving = || (0..size).filter(|way| way & bit != 0).enumerate();
         for (i, way) in moving() {
             r.copy(c.block(travelling, way), c.block(outgoing, i)).await;
@@ -40,6 +52,6 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
     rounds.end().await;
     for way in 0..size {
-        r.copy(c.block(travelling, way), c.block(result, rank ^ way)).await;
+        r.copy(c.block(travelling, way), c.block(result, from(way))).await;
     }
 }

@@ -17,15 +17,20 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::bine::BineTree;
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exact_when(|_| true);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (tree, result) = (BineTree::new(r.rank(), c.root, r.size()), c.result(r));
-    if let Some(parent) = tree.parent() {
+    let mut rounds = Rounds::new(r, 1, tree.rounds(), |round| tree.peer(round));
+    if let Some((round, parent)) = tree.parent() {
+        rounds.enter(round).await;
         r.recv(parent, result).await;
     }
-    for child in tree.children() {
+    for (round, child) in tree.children() {
+        rounds.enter(round).await;
         r.send(child, result).await;
     }
+    rounds.end().await;
 }

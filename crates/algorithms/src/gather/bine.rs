@@ -28,7 +28,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for (child, subtree) in tree.subtrees().rev() {
         r.recv(child, rotation.part(held, subtree)).await;
     }
-    if let Some(parent) = tree.parent() {
+    if let Some((_, parent)) = tree.parent() {
         r.send(parent, held).await;
         return;
     }

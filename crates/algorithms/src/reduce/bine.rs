@@ -17,6 +17,7 @@ use hocket_core::{Call, Rank};
 use crate::About;
 use crate::about::needs_commutative;
 use crate::bine::BineTree;
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1")
     .exact_when(|_| true)
@@ -27,11 +28,16 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let total = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
     let arrived = r.scratch(input.len);
     r.copy(input, total).await;
-    for child in tree.children().rev() {
+    let from_the_leaves = |round: usize| tree.rounds() - 1 - round;
+    let mut rounds = Rounds::new(r, 1, tree.rounds(), |round| tree.peer(from_the_leaves(round)));
+    for (round, child) in tree.children().rev() {
+        rounds.enter(from_the_leaves(round)).await;
         r.recv(child, arrived).await;
         r.reduce(child, arrived, total).await;
     }
-    if let Some(parent) = tree.parent() {
+    if let Some((round, parent)) = tree.parent() {
+        rounds.enter(from_the_leaves(round)).await;
         r.send(parent, total).await;
     }
+    rounds.end().await;
 }

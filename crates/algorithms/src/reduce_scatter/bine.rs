@@ -17,6 +17,7 @@ use hocket_core::{Call, Rank};
 use crate::About;
 use crate::about::{needs_commutative, needs_power_of_two};
 use crate::bine::{Butterfly, Exchange};
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)/P*(n*beta + n*gamma)", "P*log2(P)")
     .refusing(|c| needs_power_of_two(c).or_else(|| needs_commutative(c)));
@@ -27,12 +28,17 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for (ordered, rotated) in blocks.pieces(c.input(r), rotated) {
         r.copy(ordered, rotated).await;
     }
-    for step in (0..butterfly.steps()).rev() {
+    let steps = butterfly.steps();
+    let mut rounds =
+        Rounds::new(r, 1, steps as usize, |round| Some(butterfly.exchange(steps - 1 - round as u32).peer));
+    for step in (0..steps).rev() {
+        rounds.enter((steps - 1 - step) as usize).await;
         let Exchange { peer, own, its } = butterfly.exchange(step);
         let kept = blocks.part(rotated, own);
         let arrived = scratch.part(0, kept.len);
         r.sendrecv(peer, blocks.part(rotated, its), peer, arrived).await;
         r.reduce(peer, arrived, kept).await;
     }
+    rounds.end().await;
     r.copy(blocks.part(rotated, butterfly.place()..butterfly.place() + 1), c.result(r)).await;
 }

@@ -24,7 +24,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BineTree::new(r.rank(), c.root, r.size());
     let rotation = rotated_blocks(c, tree.first_of_subtree());
     let held = r.scratch(rotation.len(tree.ranks_of_subtree()));
-    if let Some(parent) = tree.parent() {
+    if let Some((_, parent)) = tree.parent() {
         r.recv(parent, held).await;
         r.copy(rotation.part(held, tree.place()..tree.place() + 1), c.result(r)).await;
     } else {

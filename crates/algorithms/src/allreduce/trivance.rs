@@ -1,0 +1,138 @@
+//! Trivance: reduce_scatter and allgather with both neighbours at distances of about P/3, P/9, .. 1, on two ports at once.
+//!
+//! Source: A. Jürß, V. Addanki, S. Schmid, "Trivance: Latency-optimal allreduce by shortcutting multiport networks", arXiv
+//! 2602.17254, the bandwidth-optimal version on a ring. At other numbers of ranks than 3^K a window is a third of the one before,
+//! rounded up. Its version of whole vectors, in log3 P steps, is not here: there each rank combines in an order of its own (of 3 ranks,
+//! rank 0 gets (0+2)+1 and rank 1 (0+1)+2), so that results in floating point differ between ranks.
+//! Needs: a commutative operator, since chunks are combined in an order that wraps around rank 0.
+//! Counts: 2 ceil(log3 P) steps; each rank sends P-1 chunks of about n/P in either half, to both sides about the same.
+//!
+//! ```text
+//! rank 4 of 9    adds up chunks    0 1 2 3 [4] 5 6 7 8    gives 0 1 2 to rank 1, and 6 7 8 to rank 7
+//!                                        3 [4] 5          gives 3 to rank 3, and 5 to rank 5
+//!                                          [4]            and back: gathers 3 [4] 5, then all
+//! ```
+
+use hocket_core::{Call, Rank, Span, Tag};
+
+use crate::About;
+use crate::about::needs_commutative;
+use crate::pattern::{Rotation, rotated_chunks};
+
+pub const ABOUT: About = About::new(
+    "ceil(2/k)*(2*steps*alpha + 2*side/P*n*beta) + (P-1)/P*n*gamma",
+    "messages",
+)
+.on_ports(|_| 2)
+.refusing(needs_commutative)
+.completing(counts);
+
+/// Messages to the right, and to the left.
+const RIGHT: Tag = 0;
+const LEFT: Tag = 1;
+
+/// The chunks around the own one that a rank works on.
+#[derive(Clone, Copy)]
+struct Window {
+    left: usize,
+    right: usize,
+}
+
+impl Window {
+    fn width(self) -> usize {
+        self.left + 1 + self.right
+    }
+}
+
+/// The windows from all chunks to one.
+fn windows(ranks: usize) -> Vec<Window> {
+    let narrower = |width: &usize| (*width > 1).then(|| width.div_ceil(3));
+    let widths = std::iter::successors(Some(ranks), narrower);
+    widths.map(|width| Window { left: (width - 1) / 2, right: width / 2 }).collect()
+}
+
+/// What a window has more than the next narrower one, to the left and to the right; neither is wider than that.
+fn sides(windows: &[Window]) -> [usize; 2] {
+    [windows[0].left - windows[1].left, windows[0].right - windows[1].right]
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
+    let windows = windows(size);
+    let chunks = rotated_chunks(result, size, (rank + size - windows[0].left) % size);
+    let rotated = r.scratch(result.len);
+    for (ordered, rotated) in chunks.pieces(c.input(r), rotated) {
+        r.copy(ordered, rotated).await;
+    }
+    let steps = || windows.windows(2).map(|pair| Step::new(rank, size, windows[0].left, pair));
+    for step in steps() {
+        step.halve(r, &chunks, rotated).await;
+    }
+    for step in steps().rev() {
+        step.double(r, &chunks, rotated).await;
+    }
+    for (ordered, rotated) in chunks.pieces(result, rotated) {
+        r.copy(rotated, ordered).await;
+    }
+}
+
+/// A step between two windows, as one rank sees it; places are those of its chunks in rotated order.
+struct Step {
+    left_rank: usize,
+    right_rank: usize,
+    /// Chunks to the left of the narrower window, and to the right of it.
+    sides: [usize; 2],
+    start: usize,
+    end: usize,
+}
+
+impl Step {
+    fn new(rank: usize, size: usize, centre: usize, windows: &[Window]) -> Self {
+        let narrow = windows[1];
+        let distance = narrow.width();
+        Self {
+            left_rank: (rank + size - distance) % size,
+            right_rank: (rank + distance) % size,
+            sides: sides(windows),
+            start: centre - narrow.left,
+            end: centre + narrow.right + 1,
+        }
+    }
+
+    /// Gives the sums of both sides to the ranks that keep them, and adds theirs.
+    async fn halve(&self, r: &Rank<'_>, chunks: &Rotation<impl Fn(usize) -> usize>, all: Span) {
+        let Self { left_rank, right_rank, sides: [left, right], start, end } = *self;
+        let (first, last) = (chunks.part(all, start..start + right), chunks.part(all, end - left..end));
+        let (from_left, from_right) = (r.scratch(first.len), r.scratch(last.len));
+        let leftwards = exchange(r, left, left_rank, chunks.part(all, start - left..start), right_rank, from_right, LEFT);
+        let rightwards = exchange(r, right, right_rank, chunks.part(all, end..end + right), left_rank, from_left, RIGHT);
+        r.join(leftwards, rightwards).await;
+        r.reduce(right_rank, from_right, last).await;
+        r.reduce(left_rank, from_left, first).await;
+    }
+
+    /// Takes in both sides from the ranks that have them.
+    async fn double(&self, r: &Rank<'_>, chunks: &Rotation<impl Fn(usize) -> usize>, all: Span) {
+        let Self { left_rank, right_rank, sides: [left, right], start, end } = *self;
+        let (first, last) = (chunks.part(all, start..start + right), chunks.part(all, end - left..end));
+        let rightwards = exchange(r, left, right_rank, last, left_rank, chunks.part(all, start - left..start), RIGHT);
+        let leftwards = exchange(r, right, left_rank, first, right_rank, chunks.part(all, end..end + right), LEFT);
+        r.join(rightwards, leftwards).await;
+    }
+}
+
+/// Sends and receives at once, unless there are no chunks.
+async fn exchange(r: &Rank<'_>, chunks: usize, to: usize, sent: Span, from: usize, into: Span, tag: Tag) {
+    if chunks > 0 {
+        r.sendrecv_with((to, sent), (from, into), tag).await;
+    }
+}
+
+/// `steps` of either half, the chunks of the larger `side` in them, and all messages.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let windows = windows(c.ranks);
+    let sides: Vec<_> = windows.windows(2).map(sides).collect();
+    let side: usize = sides.iter().map(|[left, right]| left.max(right)).sum();
+    let messages: usize = sides.iter().flatten().filter(|side| **side > 0).count() * 2 * c.ranks;
+    vec![("steps", sides.len() as u64), ("side", side as u64), ("messages", messages as u64)]
+}

@@ -1,0 +1,60 @@
+//! Hierarchical: sums within each group, sums of all groups before by the groups' last ranks, which each group then adds.
+//!
+//! Source: as scan hierarchical. Any exscan and broadcast of the catalogue can be its parts.
+//! Needs: what its parts need, and that the ranks of a node follow one another; operands are combined in rank order.
+//! Counts: those of its parts, one after another, and two combinations; one message of a rank between groups at a time. The time is a
+//! bound.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5]    exscan       0 ─▶ 1 ─▶ 2    3 ─▶ 4 ─▶ 5     2 has 0 1, and adds its own; 5 has 3 4
+//!                           network      2 ────────────────────▶ 5     which gets the sum of the groups before: 0 .. 2
+//!                           broadcast                   3 ◀─ 4 ◀─ 5     and all of its group add that to theirs
+//! ```
+
+use hocket_core::{Call, Collective, Rank, Side, Span};
+
+use crate::About;
+use crate::groups::GROUP;
+use crate::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, part_call};
+use crate::scan::hierarchical::{BROADCAST, NETWORK, between, from_last};
+
+const EXSCAN: Choice =
+    choice(Collective::Exscan, "exscan", "recursive_doubling", &[], "the algorithm of the sums within a group");
+
+pub const ABOUT: About = About::new("exscan + network + broadcast + 2*n*gamma", "exscan + network + broadcast")
+    .exact_when(|_| false)
+    .refusing(needs_order_of_groups)
+    .on_ports(|c| most_ports(c, &pieces(c)))
+    .with_parameters(&[GROUP, EXSCAN.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
+    .completing(group)
+    .made_of(pieces);
+
+fn pieces(c: &Call) -> Vec<Piece> {
+    let levels = Levels::of(c);
+    let exscan = |group| part_call(c, Collective::Exscan, levels.size(group), c.count(0));
+    vec![EXSCAN.within(c, &levels, exscan), between(c, &levels), from_last(c, &levels)]
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, input) = (Levels::of(c), c.input(r));
+    let (group, place) = levels.place(r.rank());
+    let [within, before] = [(); 2].map(|()| r.scratch(input.len));
+    EXSCAN.run_within(r, c, &levels, (input, within)).await;
+    if place + 1 == levels.size(group) {
+        let through = r.scratch(input.len);
+        r.copy(input, through).await;
+        if place > 0 {
+            r.combine(within, through, Side::Left).await;
+        }
+        NETWORK.run_between_last(r, c, &levels, (through, before)).await;
+    }
+    if group > 0 {
+        BROADCAST.run_within(r, c, &levels, (Span::EMPTY, before)).await;
+        if place > 0 {
+            r.combine(within, before, Side::Right).await;
+        }
+        r.copy(before, c.result(r)).await;
+    } else if place > 0 {
+        r.copy(within, c.result(r)).await;
+    }
+}

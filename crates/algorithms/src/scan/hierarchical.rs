@@ -1,0 +1,75 @@
+//! Hierarchical: prefix sums within each group, sums of all groups before by the groups' last ranks, which each group then adds.
+//!
+//! Source: MPICH, `scan_intra_smp.c`. Any scan, exscan and broadcast of the catalogue can be its parts.
+//! Needs: what its parts need, and that the ranks of a node follow one another; operands are combined in rank order.
+//! Counts: those of its parts, one after another, and one combination; one message of a rank between groups at a time. The time is a bound.
+//!
+//! ```text
+//! groups [0 1 2] [3 4 5]    scan         0 ─▶ 1 ─▶ 2    3 ─▶ 4 ─▶ 5     2 has 0 .. 2, 5 has 3 .. 5
+//!                           network      2 ────────────────────▶ 5     which gets the sum of the groups before: 0 .. 2
+//!                           broadcast                   3 ◀─ 4 ◀─ 5     and all of its group add that
+//! ```
+
+use hocket_core::{Call, Collective, Rank, Side, Span};
+
+use crate::About;
+use crate::groups::GROUP;
+use crate::levels::{
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, number_of, part_call,
+};
+
+const SCAN: Choice =
+    choice(Collective::Scan, "scan", "recursive_doubling", &[], "the algorithm of the prefix sums within a group");
+/// The sums of all groups before, at the last rank of each.
+pub const NETWORK: Choice = choice(
+    Collective::Exscan,
+    "network",
+    "recursive_doubling",
+    &[number_of(Collective::Exscan, "chain")],
+    "the algorithm between the groups",
+);
+/// The way of such a sum from the last rank of a group to the others.
+pub const BROADCAST: Choice =
+    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands the sum of earlier groups on");
+
+pub const ABOUT: About = About::new("scan + network + broadcast + n*gamma", "scan + network + broadcast")
+    .exact_when(|_| false)
+    .refusing(needs_order_of_groups)
+    .on_ports(|c| most_ports(c, &pieces(c)))
+    .with_parameters(&[GROUP, SCAN.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
+    .completing(group)
+    .made_of(pieces);
+
+fn pieces(c: &Call) -> Vec<Piece> {
+    let levels = Levels::of(c);
+    let scan = |group| Call { in_place: c.in_place, ..part_call(c, Collective::Scan, levels.size(group), c.count(0)) };
+    vec![SCAN.within(c, &levels, scan), between(c, &levels), from_last(c, &levels)]
+}
+
+/// The part between the groups.
+pub fn between(c: &Call, levels: &Levels) -> Piece {
+    NETWORK.between(c, &part_call(c, Collective::Exscan, levels.count(), c.count(0)))
+}
+
+/// The part that hands the sum of the groups before on, from the last rank of each group but the first.
+pub fn from_last(c: &Call, levels: &Levels) -> Piece {
+    let broadcast = |group| {
+        let ranks = if group == 0 { 1 } else { levels.size(group) };
+        Call { root: ranks - 1, ..part_call(c, Collective::Broadcast, ranks, c.count(0)) }
+    };
+    BROADCAST.within(c, levels, broadcast)
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (levels, result) = (Levels::of(c), c.result(r));
+    let (group, place) = levels.place(r.rank());
+    SCAN.run_within(r, c, &levels, (c.input(r), result)).await;
+    let before = r.scratch(result.len);
+    if place + 1 == levels.size(group) {
+        NETWORK.run_between_last(r, c, &levels, (result, before)).await;
+    }
+    if group > 0 {
+        BROADCAST.run_within(r, c, &levels, (Span::EMPTY, before)).await;
+        r.combine(before, result, Side::Left).await;
+    }
+}
