@@ -5,7 +5,8 @@
 //! rounded up. Its version of whole vectors, in log3 P steps, is not here: there each rank combines in an order of its own (of 3 ranks,
 //! rank 0 gets (0+2)+1 and rank 1 (0+1)+2), so that results in floating point differ between ranks.
 //! Needs: a commutative operator, since chunks are combined in an order that wraps around rank 0.
-//! Counts: 2 ceil(log3 P) steps; each rank sends P-1 chunks of about n/P in either half, to both sides about the same.
+//! Counts: 2 ceil(log3 P) steps; each rank sends P-1 chunks of about n/P in either half, to both sides about the same. On one
+//! port messages of unlike sizes may wait for each other, and the formula is a bound.
 //!
 //! ```text
 //! rank 4 of 9    adds up chunks    0 1 2 3 [4] 5 6 7 8    gives 0 1 2 to rank 1, and 6 7 8 to rank 7
@@ -20,7 +21,7 @@ use crate::about::needs_commutative;
 use crate::pattern::{Rotation, rotated_chunks};
 
 pub const ABOUT: About = About::new(
-    "ceil(2/k)*(2*steps*alpha + 2*side/P*n*beta) + (P-1)/P*n*gamma",
+    "(1 + 2*max(0, 2 - k))*(2*steps*alpha + 2*side/P*n*beta) + (P-1)/P*n*gamma",
     "messages",
 )
 .on_ports(|_| 2)

@@ -2,8 +2,8 @@
 //!
 //! Source: as scan hierarchical. Any exscan and broadcast of the catalogue can be its parts.
 //! Needs: what its parts need, and that the ranks of a node follow one another; operands are combined in rank order.
-//! Counts: those of its parts, one after another, and two combinations; one message of a rank between groups at a time. The time is a
-//! bound.
+//! Counts: those of its parts, one after another, and two combinations; one message of a rank between groups at a
+//! time.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5]    exscan       0 ─▶ 1 ─▶ 2    3 ─▶ 4 ─▶ 5     2 has 0 1, and adds its own; 5 has 3 4
@@ -22,7 +22,7 @@ const EXSCAN: Choice =
     choice(Collective::Exscan, "exscan", "recursive_doubling", &[], "the algorithm of the sums within a group");
 
 pub const ABOUT: About = About::new("exscan + network + broadcast + 2*n*gamma", "exscan + network + broadcast")
-    .exact_when(|_| false)
+    .exact_when(|c| Levels::of(c).are_equal() && Levels::of(c).count() > 1 && Levels::of(c).size(0) > 1)
     .refusing(needs_order_of_groups)
     .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, EXSCAN.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])

@@ -2,7 +2,7 @@
 //!
 //! Source: MPICH, `scan_intra_smp.c`. Any scan, exscan and broadcast of the catalogue can be its parts.
 //! Needs: what its parts need, and that the ranks of a node follow one another; operands are combined in rank order.
-//! Counts: those of its parts, one after another, and one combination; one message of a rank between groups at a time. The time is a bound.
+//! Counts: those of its parts, one after another, and one combination; one message of a rank between groups at a time.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5]    scan         0 ─▶ 1 ─▶ 2    3 ─▶ 4 ─▶ 5     2 has 0 .. 2, 5 has 3 .. 5
@@ -33,7 +33,7 @@ pub const BROADCAST: Choice =
     choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands the sum of earlier groups on");
 
 pub const ABOUT: About = About::new("scan + network + broadcast + n*gamma", "scan + network + broadcast")
-    .exact_when(|_| false)
+    .exact_when(|c| Levels::of(c).are_equal() && Levels::of(c).count() > 1)
     .refusing(needs_order_of_groups)
     .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, SCAN.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
