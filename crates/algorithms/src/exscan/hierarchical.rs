@@ -43,7 +43,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     if place + 1 == levels.size(group) {
         let through = r.scratch(input.len);
         r.copy(input, through).await;
-        if place > 0 {
+        if place > 0 && group + 1 < levels.count() {
             r.combine(within, through, Side::Left).await;
         }
         NETWORK.run_between_last(r, c, &levels, (through, before)).await;

@@ -53,6 +53,7 @@ pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span
     let right_goes_up = right.is_some_and(|right| right.up.is_some());
     let from_right = scratch_if(right_goes_up);
     let sum = if right_goes_up { scratch_if(true) } else { through };
+    let is_passed_on = right.is_some() || parent.is_some_and(|parent| parent.up.is_some());
 
     let segments = Segments::new(c, through);
     let of = |span: Span, i: usize| span.part(segments.get(i).offset - through.offset, segments.get(i).len);
@@ -61,7 +62,7 @@ pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span
         if let Some(edge) = left {
             let [up, down] = edge.crossing(step, segments.count());
             edge.exchange(r, down.map(|i| of(from_parent, i)), up.map(|i| of(from_left, i))).await;
-            if let Some(i) = up {
+            if let (Some(i), true) = (up, before.is_none() || is_passed_on) {
                 r.combine(of(from_left, i), segments.get(i), Side::Left).await;
             }
         }
