@@ -12,6 +12,7 @@ pub mod groups;
 pub mod in_order_tree;
 pub mod levels;
 pub mod multicast;
+pub mod neighborhood;
 pub mod pat;
 pub mod pattern;
 pub mod pipeline;
@@ -37,6 +38,8 @@ registry::catalogue! {
     exscan as Exscan: binary_tree, chain, doubling_123, hierarchical, recursive_doubling;
     gather as Gather: bine, binomial, hierarchical, k_nomial, linear;
     gatherv as Gatherv: linear, linear_synchronized;
+    neighbor_allgather as NeighborAllgather: linear, message_combining;
+    neighbor_alltoall as NeighborAlltoall: linear, message_combining;
     reduce as Reduce: binary_tree, bine, binomial, chain, circulant, hierarchical, k_nomial, linear, multi_lane, rabenseifner, trinaryx3;
     reduce_scatter as ReduceScatter: bine, circulant, hierarchical, pairwise, pat, recursive_doubling, recursive_halving, ring;
     scan as Scan: binary_tree, chain, hierarchical, recursive_doubling;

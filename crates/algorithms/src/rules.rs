@@ -49,7 +49,7 @@ struct Rule {
 /// Which calls a rule is for.
 #[derive(Clone, Debug)]
 struct Condition {
-    size_bytes: Range<u64>,
+    size_bytes: Option<Range<u64>>,
     /// Of the blocks of all ranks together, where all ranks know them.
     total_bytes: Option<Range<u64>>,
     ranks: Range<u64>,
@@ -59,7 +59,7 @@ struct Condition {
 impl Condition {
     fn parse(text: &str, collective: Collective) -> Result<Self> {
         let all = 0..u64::MAX;
-        let mut condition = Self { size_bytes: all.clone(), total_bytes: None, ranks: all, needs_power_of_two: false };
+        let mut condition = Self { size_bytes: None, total_bytes: None, ranks: all, needs_power_of_two: false };
         for (key, value) in pairs(text)? {
             match key {
                 "size" | "total" if !collective.size_is_known() => {
@@ -72,7 +72,7 @@ impl Condition {
                         "{collective}: got a total, expected a size, which is that of all blocks"
                     )));
                 }
-                "size" => condition.size_bytes = parse_range(value)?,
+                "size" => condition.size_bytes = Some(parse_range(value)?),
                 "total" => condition.total_bytes = Some(parse_range(value)?),
                 "ranks" if value == POWER_OF_TWO => condition.needs_power_of_two = true,
                 "ranks" => condition.ranks = parse_range(value)?,
@@ -84,11 +84,10 @@ impl Condition {
 
     fn holds(&self, call: &Call) -> bool {
         let ranks = call.ranks as u64;
-        self.size_bytes.contains(&call.size_bytes())
-            && self
-                .total_bytes
-                .as_ref()
-                .is_none_or(|range| range.contains(&((call.total() * call.element_bytes) as u64)))
+        let total_bytes = || (call.total() * call.element_bytes) as u64;
+        let is_in = |range: &Range<u64>, bytes: &dyn Fn() -> u64| call.size_is_known() && range.contains(&bytes());
+        self.size_bytes.as_ref().is_none_or(|range| is_in(range, &|| call.size_bytes()))
+            && self.total_bytes.as_ref().is_none_or(|range| is_in(range, &total_bytes))
             && self.ranks.contains(&ranks)
             && (!self.needs_power_of_two || ranks.is_power_of_two())
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Buffer, Counts, Error, Nodes, Rank, Result, Span};
+use crate::{Buffer, Counts, Error, Neighbors, Nodes, Rank, Result, Span, Stencil};
 
 /// The collectives, named as in MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,6 +19,8 @@ pub enum Collective {
     Exscan,
     Gather,
     Gatherv,
+    NeighborAllgather,
+    NeighborAlltoall,
     Reduce,
     ReduceScatter,
     Scan,
@@ -28,7 +30,7 @@ pub enum Collective {
 
 impl Collective {
     /// All of them, in alphabetical order: that of the registry, of `hocket.h` and of the Python package, too.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Allgather,
         Self::Allreduce,
         Self::Alltoall,
@@ -38,6 +40,8 @@ impl Collective {
         Self::Exscan,
         Self::Gather,
         Self::Gatherv,
+        Self::NeighborAllgather,
+        Self::NeighborAlltoall,
         Self::Reduce,
         Self::ReduceScatter,
         Self::Scan,
@@ -57,6 +61,8 @@ impl Collective {
             Self::Exscan => "exscan",
             Self::Gather => "gather",
             Self::Gatherv => "gatherv",
+            Self::NeighborAllgather => "neighbor_allgather",
+            Self::NeighborAlltoall => "neighbor_alltoall",
             Self::Reduce => "reduce",
             Self::ReduceScatter => "reduce_scatter",
             Self::Scan => "scan",
@@ -71,6 +77,8 @@ impl Collective {
             "bcast" => Some(Self::Broadcast),
             "allgatherv" => Some(Self::Allgather),
             "alltoallw" => Some(Self::Alltoallv),
+            "neighbor_allgatherv" => Some(Self::NeighborAllgather),
+            "neighbor_alltoallv" | "neighbor_alltoallw" => Some(Self::NeighborAlltoall),
             "reduce_scatter_block" => Some(Self::ReduceScatter),
             _ => Self::ALL.into_iter().find(|collective| collective.name() == name),
         }
@@ -96,19 +104,28 @@ impl Collective {
         matches!(self, Self::Scatter | Self::Scatterv)
     }
 
+    /// Whether ranks communicate with their neighbours only.
+    pub const fn has_neighbors(self) -> bool {
+        matches!(self, Self::NeighborAllgather | Self::NeighborAlltoall)
+    }
+
     /// Whether each rank has a block of its own, possibly of its own size.
     pub const fn has_blocks(self) -> bool {
         self.gathers() || self.scatters() || matches!(self, Self::Allgather | Self::ReduceScatter)
     }
 
-    /// Whether all ranks know the size of a call, so that it may decide which algorithm they run.
+    /// Whether all ranks know the size of every call, so that it may decide which algorithm they run. Of neighbourhoods they know it
+    /// where all blocks are the same size, see [`Call::size_is_known`].
     pub const fn size_is_known(self) -> bool {
         !matches!(self, Self::Alltoallv | Self::Gatherv | Self::Scatterv)
     }
 
     /// Whether the message of the MPI call (`--size`) is one block rather than the whole vector.
     pub const fn size_is_one_block(self) -> bool {
-        self.gathers() || self.scatters() || matches!(self, Self::Allgather | Self::Alltoall | Self::Alltoallv)
+        self.gathers()
+            || self.scatters()
+            || self.has_neighbors()
+            || matches!(self, Self::Allgather | Self::Alltoall | Self::Alltoallv)
     }
 }
 
@@ -183,6 +200,8 @@ impl Parameter {
 /// | gather, gatherv | the own block | all blocks at the root |
 /// | scatter, scatterv | all blocks at the root | the own block |
 /// | alltoall, alltoallv | a block for each rank | a block from each rank |
+/// | neighbor_allgather | the own block | a block from each neighbour |
+/// | neighbor_alltoall | a block for each neighbour | a block from each neighbour |
 /// | barrier | none | none |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -192,7 +211,8 @@ pub struct Call {
     pub ranks: usize,
     /// The root, `0` where there is none.
     pub root: usize,
-    /// Elements per block; a collective without blocks has one vector of `Equal` count. Alltoallv may have `Pairs`.
+    /// Elements per block; a collective without blocks has one vector of `Equal` count. Alltoallv may have `Pairs`, and
+    /// neighbourhoods have `Neighbors`.
     pub counts: Counts,
     /// Whether the input lies where MPI_IN_PLACE puts it, in the result buffer.
     pub in_place: bool,
@@ -228,11 +248,15 @@ impl Part {
 
 impl Call {
     /// A call over `ranks` ranks of `count` elements of one byte each, a barrier of none: root 0, commutative, not in
-    /// place.
+    /// place; neighbours are those on a torus of two nearly equal dimensions.
     pub fn new(collective: Collective, ranks: usize, count: usize) -> Self {
         let counts = match collective {
             Collective::Barrier => Counts::Equal(0),
             Collective::ReduceScatter => Counts::even(count, ranks),
+            _ if collective.has_neighbors() && ranks > 0 => {
+                let torus = Stencil::parse("torus", ranks).expect("any number of ranks is a torus of two dimensions");
+                Counts::of_stencil(collective, torus, count)
+            }
             _ => Counts::Equal(count),
         };
         Self {
@@ -273,6 +297,20 @@ impl Call {
         }
         if let (Counts::Own(_), true) = (&self.counts, collective.size_is_known()) {
             return Err(Error::new(format!("counts: {collective} has those of all blocks")));
+        }
+        if collective.has_neighbors() != matches!(self.counts, Counts::Neighbors(_)) {
+            return Err(Error::new(format!("counts: those of edges are for neighbourhoods, got {collective}")));
+        }
+        if let Counts::Neighbors(neighbors) = &self.counts {
+            if neighbors.ranks() != *ranks {
+                return Err(Error::new(format!(
+                    "neighbors: got those of {} ranks, expected {ranks}",
+                    neighbors.ranks()
+                )));
+            }
+            if self.in_place {
+                return Err(Error::new(format!("in_place: {collective} has no form in place")));
+            }
         }
         if let Counts::Pairs(pairs) = &self.counts {
             if *collective != Collective::Alltoallv {
@@ -336,6 +374,7 @@ impl Call {
             Counts::Offsets(offsets) => offsets[block + 1] - offsets[block],
             Counts::Own(count) => *count,
             Counts::Pairs(pairs) => pairs.largest(),
+            Counts::Neighbors(neighbors) => neighbors.largest(),
         }
     }
 
@@ -348,7 +387,7 @@ impl Call {
         match &self.counts {
             Counts::Equal(count) => count * block,
             Counts::Offsets(offsets) => offsets[block],
-            Counts::Own(_) | Counts::Pairs(_) => panic!("no rank is told where all blocks lie"),
+            Counts::Own(_) | Counts::Pairs(_) | Counts::Neighbors(_) => panic!("no rank is told where all blocks lie"),
         }
     }
 
@@ -405,6 +444,25 @@ impl Call {
         }
     }
 
+    /// The edges of a neighbourhood collective.
+    ///
+    /// # Panics
+    /// The collective is another: a defect of the calling program.
+    pub fn neighbors(&self) -> &Neighbors {
+        match &self.counts {
+            Counts::Neighbors(neighbors) => neighbors,
+            _ => panic!("{} has no neighbours", self.collective),
+        }
+    }
+
+    /// Whether all ranks know the size of this call.
+    pub fn size_is_known(&self) -> bool {
+        match &self.counts {
+            Counts::Neighbors(neighbors) => neighbors.is_uniform(),
+            _ => self.collective.size_is_known(),
+        }
+    }
+
     /// Elements that rank `rank` contributes.
     #[inline]
     pub fn input_len(&self, rank: usize) -> usize {
@@ -414,6 +472,7 @@ impl Call {
             Collective::Allgather | Collective::Gather | Collective::Gatherv => self.count(rank),
             Collective::ReduceScatter | Collective::Alltoall => self.total(),
             Collective::Alltoallv => self.range_to(rank, self.ranks - 1).end,
+            Collective::NeighborAllgather | Collective::NeighborAlltoall => self.neighbors().of(rank).input_len,
             Collective::Broadcast if rank == self.root => self.count(0),
             Collective::Scatter | Collective::Scatterv if rank == self.root => self.total(),
             Collective::Broadcast | Collective::Scatter | Collective::Scatterv => 0,
@@ -433,6 +492,7 @@ impl Call {
             Collective::ReduceScatter | Collective::Scatter | Collective::Scatterv => self.count(rank),
             Collective::Allgather | Collective::Alltoall => self.total(),
             Collective::Alltoallv => self.range_from(rank, self.ranks - 1).end,
+            Collective::NeighborAllgather | Collective::NeighborAlltoall => self.neighbors().of(rank).result_len,
         }
     }
 

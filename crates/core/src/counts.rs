@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Buffer, Span};
+use crate::{Buffer, Collective, Neighbors, Span, Stencil};
 
 /// How many elements each block has.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub enum Counts {
     Own(usize),
     /// The block from each rank to each other has its own count.
     Pairs(Arc<Pairs>),
+    /// Each edge between neighbours has its own block.
+    Neighbors(Arc<Neighbors>),
 }
 
 /// The blocks that ranks have for each other: those of all ranks, or those to and from one, which MPI tells no more.
@@ -98,6 +100,12 @@ impl Pairs {
 }
 
 impl Counts {
+    /// Blocks of so many elements between the neighbours of a stencil.
+    pub fn of_stencil(collective: Collective, stencil: Stencil, count: usize) -> Self {
+        let sends_same = collective == Collective::NeighborAllgather;
+        Self::Neighbors(Arc::new(Neighbors::of_stencil(stencil, sends_same, count)))
+    }
+
     /// Blocks of these sizes.
     pub fn each(counts: &[usize]) -> Self {
         Self::Offsets(offsets(counts.iter().copied()).collect())

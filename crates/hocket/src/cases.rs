@@ -3,7 +3,7 @@
 use hocket_algorithms::Entry;
 use std::sync::Arc;
 
-use hocket_core::{Call, Collective, Counts, Error, Pairs, Parameter, Result};
+use hocket_core::{Call, Collective, Counts, Error, Neighbors, Pairs, Parameter, Result, Stencil};
 
 /// Rank counts: all small ones, and those around powers of two.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
@@ -98,7 +98,33 @@ fn usual_counts(collective: Collective, ranks: usize) -> Vec<Call> {
         let call = |pairs| Call { counts: Counts::Pairs(Arc::new(pairs)), ..Call::new(collective, ranks, 0) };
         calls.extend(uneven.map(call));
     }
+    if collective.has_neighbors() {
+        calls.extend(neighborhoods(collective, ranks));
+    }
     calls
+}
+
+/// Neighbours on grids of other shapes, with diagonals and without, on borders, and on graphs without order, where a rank has itself and
+/// others several times; with equal blocks and others.
+fn neighborhoods(collective: Collective, ranks: usize) -> Vec<Call> {
+    let sends_same = collective == Collective::NeighborAllgather;
+    let short = (2..=ranks).find(|size| ranks.is_multiple_of(*size)).unwrap_or(1);
+    let shapes = [
+        format!("mesh:{ranks}"),
+        format!("mesh:{short}x{}", ranks / short),
+        format!("moore:{short}x{}", ranks / short),
+    ];
+    let stencils = shapes.map(|text| Stencil::parse(&text, ranks).expect("a stencil"));
+    let equal = |count| stencils.clone().map(|stencil| Counts::of_stencil(collective, stencil, count));
+    let uneven = Neighbors::of_uneven_stencil(&stencils[1], sends_same, |from, place| (from * 3 + place * 5 + 2) % 4);
+    let to = |rank: usize| {
+        let others = [(rank + 1) % ranks, rank * rank % ranks, (rank + 1) % ranks, rank];
+        others[..1 + rank % 4].to_vec()
+    };
+    let graph = Neighbors::of_graph(ranks, sends_same, to, |from, to| (from + 2 * to) % 4);
+    let counts = [uneven, graph].map(|neighbors| Counts::Neighbors(Arc::new(neighbors)));
+    let counts = equal(1).into_iter().chain(equal(3)).chain(counts);
+    counts.map(|counts| Call { counts, ..Call::new(collective, ranks, 0) }).collect()
 }
 
 /// Calls with the usual counts, at every root, or at four of many.

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts, Nodes, Pairs};
 
+use crate::neighbors::NeighborsC;
 use crate::{Communicator, Layout, Log, Operation, Progress, Transport};
 
 /// The rules set last: they are never dropped, because communicators know them by their address.
@@ -26,6 +27,8 @@ pub struct CallC {
     count: usize,
     counts: *const usize,
     counts_from: *const usize,
+    neighbors: *const NeighborsC,
+    is_uniform: c_int,
     element_bytes: usize,
     pub(crate) layout: Layout,
 }
@@ -36,14 +39,23 @@ impl CallC {
         usize::try_from(self.root).unwrap_or(usize::MAX)
     }
 
-    /// Writes the call, as `rank` gives it, into one over the same ranks. Nothing is written if there is no such collective, or
-    /// root.
+    /// Writes the call, as `rank` gives it, into one over the same ranks. There is no such call if there is no such collective
+    /// or root, or if it lacks its neighbours.
     pub(crate) unsafe fn write(&self, call: &mut Call, rank: usize) -> Option<()> {
         call.collective = *COLLECTIVES.get(usize::try_from(self.collective).ok()?)?;
+        if call.collective.has_neighbors() && (self.neighbors.is_null() || self.counts_from.is_null()) {
+            return None;
+        }
         // SAFETY: the caller gives one count per rank, if any.
         let list = |counts: *const usize| unsafe { std::slice::from_raw_parts(counts, call.ranks) };
         let counts = (!self.counts.is_null()).then(|| match self.counts_from.is_null() {
             true => Counts::each(list(self.counts)),
+            // SAFETY: the caller gives a rank and a count for each block of a neighbour.
+            false if call.collective.has_neighbors() => unsafe {
+                let same = (call.collective == Collective::NeighborAllgather).then_some(self.count);
+                let counts = [self.counts, self.counts_from];
+                (*self.neighbors).counts(rank, call.ranks, same, counts, self.is_uniform != 0)
+            },
             false => Counts::Pairs(Arc::new(Pairs::of_one(rank, list(self.counts), list(self.counts_from)))),
         });
         call.root = usize::try_from(self.root).ok()?;
@@ -63,7 +75,7 @@ pub struct CommunicatorC {
 }
 
 /// The collectives in the order of `hocket_collective`.
-const COLLECTIVES: [Collective; 14] = Collective::ALL;
+const COLLECTIVES: [Collective; 16] = Collective::ALL;
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]

@@ -8,6 +8,7 @@ mod communicator;
 mod ffi;
 mod log;
 pub mod multicast;
+mod neighbors;
 mod operation;
 mod transport;
 mod world;

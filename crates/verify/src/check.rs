@@ -1,6 +1,6 @@
 //! Checking the results of a run that has ended.
 
-use hocket_core::{Call, Collective};
+use hocket_core::{Call, Collective, Edge};
 
 use crate::expression::{Contribution, Value};
 use crate::finding::{Counterexample, Kind};
@@ -49,6 +49,12 @@ fn expected(call: &Call, rank: usize, element: usize) -> Vec<Contribution> {
             let from = (0..call.ranks).find(|from| received(*from).contains(&element)).unwrap_or(0);
             let sent = call.block_to(call.input_of(from), from, rank);
             vec![contribution(from, sent.offset + element - received(from).start)]
+        }
+        Collective::NeighborAllgather | Collective::NeighborAlltoall => {
+            let neighbors = call.neighbors();
+            let edge = neighbors.of(rank).from.iter().find(|edge| edge.elements.contains(&element));
+            let sent = |edge: &Edge| neighbors.of_sender(rank, edge).elements.start + element - edge.elements.start;
+            edge.map(|edge| contribution(edge.rank, sent(edge))).into_iter().collect()
         }
         Collective::Alltoall => {
             let block = block_of();

@@ -18,7 +18,7 @@ NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
-_SHIM = ("types", "transport", "communicator", "operation", "started", "persistent", "life_cycle")
+_SHIM = ("types", "transport", "communicator", "neighbors", "operation", "started", "persistent", "life_cycle")
 _FUNCTIONS = ("collectives", "communicators", "point", "requests", "fortran")
 SOURCES = (*(f"shim/{name}.c" for name in _SHIM), *(f"{name}.c" for name in _FUNCTIONS))
 """What the preloaded library is compiled from, in `NATIVE`."""

@@ -44,6 +44,19 @@ fn expected(call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> Vec<Vec<u8>
             };
             ranks().map(|to| ranks().flat_map(|from| sent(from, to)).collect()).collect()
         }
+        Collective::NeighborAllgather | Collective::NeighborAlltoall => {
+            let received = |rank: usize| {
+                let edges = call.neighbors().of(rank);
+                let mut result = vec![0; edges.result_len * size];
+                for edge in &edges.from {
+                    let sent = &call.neighbors().of_sender(rank, edge).elements;
+                    let sent = &inputs[edge.rank][sent.start * size..sent.end * size];
+                    result[edge.elements.start * size..edge.elements.end * size].copy_from_slice(sent);
+                }
+                result
+            };
+            ranks().map(received).collect()
+        }
         Collective::Alltoall => ranks().map(|r| inputs.iter().flat_map(|i| block(i, r)).collect()).collect(),
     }
 }

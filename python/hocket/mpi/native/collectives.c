@@ -237,13 +237,14 @@ static void scatter(struct call *call, const void *send, MPI_Count send_count, M
 }
 
 /* Describes the blocks of a buffer; `bytes` gets the length of each. Returns 0 if MPI does not accept them. */
-static int are_blocks(struct call *call, int ranks, void *address, struct pieces pieces, size_t *bytes,
+static int are_blocks(struct call *call, int number, void *address, struct pieces pieces, size_t *bytes,
                       struct pieces *kept, struct view *all)
 {
     size_t total = 0;
     if (!pieces.counts || !pieces.places)
         refuse(call, "no counts or places");
-    for (int i = 0; !call->reason && i < ranks; i++) {
+    pieces.number = number;
+    for (int i = 0; !call->reason && i < number; i++) {
         struct view block = shim_piece(&pieces, address, i);
         /* A count below zero is no number of bytes. */
         if (is_buffer(call, address, (MPI_Count)block.count, block.type))
@@ -252,6 +253,21 @@ static int are_blocks(struct call *call, int ranks, void *address, struct pieces
     *kept = pieces;
     *all = (struct view){address, total, MPI_BYTE};
     return !call->reason;
+}
+
+/* The same for the blocks of neighbours; those of no rank have no bytes. */
+static int are_blocks_of(struct call *call, const int32_t *ranks, int number, void *address, struct pieces pieces,
+                         size_t *bytes, struct pieces *kept, struct view *all)
+{
+    pieces.ranks = ranks;
+    if (!are_blocks(call, number, address, pieces, bytes, kept, all))
+        return 0;
+    for (int i = 0; i < number; i++)
+        if (ranks[i] == HOCKET_NO_RANK) {
+            all->count -= bytes[i];
+            bytes[i] = 0;
+        }
+    return 1;
 }
 
 /* Describes the block that a rank sends, and those that it receives from all. */
@@ -339,6 +355,65 @@ static void alltoallv(struct call *call, const void *send, struct pieces sent, v
         call->result.count -= from[rank];
         to[rank] = from[rank] = 0;
     }
+}
+
+/* The neighbours of a call; NULL if MPI has to complain, or to do it. */
+static struct neighbors *described(struct call *call)
+{
+    int rank, ranks;
+    if (!has_root(call, 0, &rank, &ranks))
+        return NULL;
+    struct neighbors *neighbors = shim_neighbors(call);
+    if (!neighbors) {
+        call->reason = "no neighbours";
+        return NULL;
+    }
+    call->asked.neighbors = &neighbors->graph;
+    call->asked.counts = neighbors->to_bytes;
+    call->asked.counts_from = neighbors->from_bytes;
+    return neighbors;
+}
+
+/* Blocks of one size; in neighbor_alltoall a rank sends one to each neighbour, else the same to all. */
+static void neighbor_blocks(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+                            MPI_Count recv_count, MPI_Datatype recv_type)
+{
+    struct neighbors *neighbors = described(call);
+    if (!neighbors || !is_buffer(call, send, send_count, send_type) || !is_buffer(call, recv, recv_count, recv_type))
+        return;
+    struct view input = {(void *)send, (size_t)send_count, send_type}, result = {recv, (size_t)recv_count, recv_type};
+    for (int i = 0; i < neighbors->graph.sent; i++)
+        neighbors->to_bytes[i] = bytes_of(input);
+    for (int i = 0; i < neighbors->graph.received; i++)
+        neighbors->from_bytes[i] = bytes_of(result);
+    call->asked.is_uniform = 1;
+    call->asked.count = bytes_of(input);
+    input.count *= call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL ? (size_t)neighbors->graph.sent : 1;
+    result.count *= (size_t)neighbors->graph.received;
+    call->input = input;
+    call->result = result;
+}
+
+static void neighbor_allgatherv(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type,
+                                void *recv, struct pieces received)
+{
+    struct neighbors *neighbors = described(call);
+    if (!neighbors || !is_buffer(call, send, send_count, send_type) ||
+        !are_blocks_of(call, neighbors->graph.sources, neighbors->graph.received, recv, received, neighbors->from_bytes,
+                       &call->result_pieces, &call->result))
+        return;
+    call->input = (struct view){(void *)send, (size_t)send_count, send_type};
+    call->asked.count = bytes_of(call->input);
+}
+
+static void neighbor_alltoallv(struct call *call, const void *send, struct pieces sent, void *recv,
+                               struct pieces received)
+{
+    struct neighbors *neighbors = described(call);
+    if (neighbors && are_blocks_of(call, neighbors->graph.destinations, neighbors->graph.sent, (void *)send, sent,
+                                   neighbors->to_bytes, &call->input_pieces, &call->input))
+        are_blocks_of(call, neighbors->graph.sources, neighbors->graph.received, recv, received, neighbors->from_bytes,
+                      &call->result_pieces, &call->result);
 }
 
 /* Functions */
@@ -468,37 +543,51 @@ static int wait_for(int code, MPI_Request *request)
                scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)) \
     COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, ALLGATHERV_PARAMETERS, ALLGATHERV_ARGUMENTS,           \
                allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                \
-                          (struct pieces){recvcounts, places, ARE_LARGE, recvtype, NULL}))                             \
+                          BLOCKS_OF_TYPE(recvcounts, places, recvtype)))                             \
     COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, GATHERV_PARAMETERS, GATHERV_ARGUMENTS,                         \
                gatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                   \
-                       (struct pieces){recvcounts, places, ARE_LARGE, recvtype, NULL}, root))                          \
+                       BLOCKS_OF_TYPE(recvcounts, places, recvtype), root))                          \
     COLLECTIVE(Scatterv, scatterv, large, HOCKET_SCATTERV, SCATTERV_PARAMETERS, SCATTERV_ARGUMENTS,                    \
-               scatterv(&call, sendbuf, (struct pieces){sendcounts, places, ARE_LARGE, sendtype, NULL}, recvbuf,       \
+               scatterv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtype), recvbuf,       \
                         recvcount, recvtype, root))                                                                    \
     COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, ALLTOALLV_PARAMETERS, ALLTOALLV_ARGUMENTS,               \
-               alltoallv(&call, sendbuf, (struct pieces){sendcounts, places, ARE_LARGE, sendtypes, NULL}, recvbuf,     \
-                         (struct pieces){recvcounts, recvplaces, ARE_LARGE, recvtypes, NULL}))                         \
+               alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtypes), recvbuf,     \
+                         BLOCKS_OF_TYPE(recvcounts, recvplaces, recvtypes)))                         \
     COLLECTIVE(Alltoallw, alltoallw, large, HOCKET_ALLTOALLV, ALLTOALLW_PARAMETERS, ALLTOALLW_ARGUMENTS,               \
                alltoallv(&call, sendbuf, BLOCKS_OF_TYPES(sendcounts, places, sendtypes), recvbuf,                      \
                          BLOCKS_OF_TYPES(recvcounts, recvplaces, recvtypes)))
 #define ARE_LARGE (sizeof(COUNT) != sizeof(int))
-#define BLOCKS_OF_TYPES(counts, places, types) ((struct pieces){counts, places, ARE_LARGE, MPI_DATATYPE_NULL, types})
+#define BLOCKS_OF_TYPE(counts, places, type) ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, type, NULL, 0, NULL})
+#define BLOCKS_OF_TYPES(counts, places, types)                                                                         \
+    ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, MPI_DATATYPE_NULL, types, 0, NULL})
+/* Their places are addresses in all forms. */
+#define NEIGHBOR_BLOCKS(counts, places, types)                                                                         \
+    ((struct pieces){counts, places, ARE_LARGE, 1, MPI_DATATYPE_NULL, types, 0, NULL})
 
-/* Those that Hocket has no algorithms for. */
-#define LEFT(name, initial, large, shape)                                                                              \
-    COLLECTIVE(name, initial, large, HOCKET_ANY, shape##_PARAMETERS, shape##_ARGUMENTS,                                \
-               call.reason = "no algorithms for it")
-#define ALL_LEFT(large)                                                                                                \
-    LEFT(Neighbor_allgather, neighbor_allgather, large, BLOCKS)                                                        \
-    LEFT(Neighbor_allgatherv, neighbor_allgatherv, large, ALLGATHERV)                                                  \
-    LEFT(Neighbor_alltoall, neighbor_alltoall, large, BLOCKS)                                                          \
-    LEFT(Neighbor_alltoallv, neighbor_alltoallv, large, ALLTOALLV)                                                     \
-    LEFT(Neighbor_alltoallw, neighbor_alltoallw, large, NEIGHBOR_ALLTOALLW)
+#define NEIGHBORHOODS(large)                                                                                           \
+    COLLECTIVE(Neighbor_allgather, neighbor_allgather, large, HOCKET_NEIGHBOR_ALLGATHER, BLOCKS_PARAMETERS,            \
+               BLOCKS_ARGUMENTS,                                                                                       \
+               neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
+    COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, large, HOCKET_NEIGHBOR_ALLGATHER, ALLGATHERV_PARAMETERS,      \
+               ALLGATHERV_ARGUMENTS,                                                                                   \
+               neighbor_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                       \
+                                   BLOCKS_OF_TYPE(recvcounts, places, recvtype)))                                      \
+    COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, large, HOCKET_NEIGHBOR_ALLTOALL, BLOCKS_PARAMETERS,               \
+               BLOCKS_ARGUMENTS,                                                                                       \
+               neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
+    COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, large, HOCKET_NEIGHBOR_ALLTOALL, ALLTOALLV_PARAMETERS,          \
+               ALLTOALLV_ARGUMENTS,                                                                                    \
+               neighbor_alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtypes), recvbuf,              \
+                                  BLOCKS_OF_TYPE(recvcounts, recvplaces, recvtypes)))                                  \
+    COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, large, HOCKET_NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLW_PARAMETERS, \
+               NEIGHBOR_ALLTOALLW_ARGUMENTS,                                                                           \
+               neighbor_alltoallv(&call, sendbuf, NEIGHBOR_BLOCKS(sendcounts, places, sendtypes), recvbuf,             \
+                                  NEIGHBOR_BLOCKS(recvcounts, recvplaces, recvtypes)))
 
 #define COUNT int
 #define PLACE int
 COLLECTIVES()
-ALL_LEFT()
+NEIGHBORHOODS()
 COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, BARRIER_PARAMETERS, BARRIER_ARGUMENTS, (void)0)
 #ifdef HAS_LARGE_COUNTS
 #undef COUNT
@@ -506,5 +595,5 @@ COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, BARRIER_PARAMETERS, BARRIER_ARGUM
 #undef PLACE
 #define PLACE MPI_Aint
 COLLECTIVES(_c)
-ALL_LEFT(_c)
+NEIGHBORHOODS(_c)
 #endif

@@ -7,16 +7,19 @@
 #include <mpi-ext.h>
 #endif
 
-/* A function that creates a communicator; `meeting` comes first, see shim_meet. */
-#define MAKES(name, meeting, parameters, arguments)                                                                    \
+/* A function that creates a communicator; `meeting` comes first, see shim_meet, and `what_follows` if it is made. */
+#define MAKES_AND(name, what_follows, meeting, parameters, arguments)                                                  \
     int MPI_##name parameters                                                                                          \
     {                                                                                                                  \
         meeting;                                                                                                       \
         int code = PMPI_##name arguments;                                                                              \
-        if (code == MPI_SUCCESS)                                                                                       \
+        if (code == MPI_SUCCESS) {                                                                                     \
             shim_made(*made);                                                                                          \
+            what_follows;                                                                                              \
+        }                                                                                                              \
         return code;                                                                                                   \
     }
+#define MAKES(name, ...) MAKES_AND(name, (void)0, __VA_ARGS__)
 
 MAKES(Comm_dup, shim_meet(comm), (MPI_Comm comm, MPI_Comm *made), (comm, made))
 MAKES(Comm_dup_with_info, shim_meet(comm), (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
@@ -34,11 +37,11 @@ MAKES(Cart_sub, shim_meet(comm), (MPI_Comm comm, const int stays[], MPI_Comm *ma
 MAKES(Graph_create, shim_meet(comm),
       (MPI_Comm comm, int nodes, const int index[], const int edges[], int may_reorder, MPI_Comm *made),
       (comm, nodes, index, edges, may_reorder, made))
-MAKES(Dist_graph_create, shim_meet(comm),
+MAKES_AND(Dist_graph_create, shim_made_on(comm, *made), shim_meet(comm),
       (MPI_Comm comm, int count, const int sources[], const int degrees[], const int destinations[],
        const int weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
       (comm, count, sources, degrees, destinations, weights, info, may_reorder, made))
-MAKES(Dist_graph_create_adjacent, shim_meet(comm),
+MAKES_AND(Dist_graph_create_adjacent, shim_made_on(comm, *made), shim_meet(comm),
       (MPI_Comm comm, int indegree, const int sources[], const int source_weights[], int outdegree,
        const int destinations[], const int destination_weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
       (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, may_reorder, made))

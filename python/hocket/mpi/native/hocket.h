@@ -37,6 +37,8 @@ typedef enum hocket_collective {
     HOCKET_EXSCAN,
     HOCKET_GATHER,
     HOCKET_GATHERV,
+    HOCKET_NEIGHBOR_ALLGATHER,
+    HOCKET_NEIGHBOR_ALLTOALL,
     HOCKET_REDUCE,
     HOCKET_REDUCE_SCATTER,
     HOCKET_SCAN,
@@ -77,11 +79,27 @@ typedef struct hocket_layout {
     size_t true_extent;
 } hocket_layout;
 
+/* The neighbours of a rank in a neighbourhood collective: the ranks of the blocks that it sends, and of those that it receives. */
+typedef struct hocket_neighbors {
+    int32_t sent, received;
+    /* HOCKET_NO_RANK where a block has none, as MPI_PROC_NULL. */
+    const int32_t *destinations, *sources;
+    /* 1 if they are the two neighbours along each dimension of a grid: what goes one way comes from the other. */
+    int is_cartesian;
+    /* Where every rank knows that all have their neighbours at the same relative places of a grid: its dimensions, the last of which
+     * changes first from rank to rank; whether its borders meet; and each place, as one number per dimension. Else `dimensions` is 0. */
+    int32_t dimensions;
+    int is_periodic;
+    const int32_t *sizes, *offsets;
+} hocket_neighbors;
+#define HOCKET_NO_RANK (-1)
+
 /* A call. Every rank gives the same values, except `in_place`, which is 1 if this rank's input lies in its result, as with
  * MPI_IN_PLACE. `count` is that of MPI: elements of a block (allgather, alltoall, gather, scatter, reduce_scatter) or of
  * the vector; `counts`, if not NULL, holds one count for the block of each rank. In alltoallv every rank gives those of its
  * own blocks: `counts` to each rank, `counts_from` from each. In gatherv and scatterv only the root has `counts`, and the
- * others have the `count` of their own block. */
+ * others have the `count` of their own block. In neighbourhood collectives every rank gives its `neighbors`, and the counts of
+ * its blocks as in alltoallv; in neighbor_allgather it sends the same `count` to all. */
 typedef struct hocket_call {
     int32_t collective;
     /* 1 if the call returns before it is complete, nonblocking or persistent: such calls have rules of their own. */
@@ -92,6 +110,9 @@ typedef struct hocket_call {
     size_t count;
     const size_t *counts;
     const size_t *counts_from;
+    const hocket_neighbors *neighbors;
+    /* 1 if all blocks of all neighbours have the same count, and every rank knows it. */
+    int is_uniform;
     size_t element_bytes;
     hocket_layout layout;
 } hocket_call;

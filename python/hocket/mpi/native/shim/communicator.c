@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "neighbors.h"
 #include "transport.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -47,6 +48,7 @@ void release_communicator(struct communicator *state)
         hocket_communicator_free(state->algorithms);
     pthread_mutex_destroy(&state->lock);
     free(state->counts);
+    free_neighbors(state->neighbors);
     free(state);
 }
 

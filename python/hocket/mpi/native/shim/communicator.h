@@ -17,6 +17,8 @@ struct communicator {
     unsigned sequences[FORMS];
     /* Two counts per rank, for the call that is described. */
     size_t *counts;
+    /* Those of this rank; NULL before they are asked for. */
+    struct neighbors *neighbors;
     /* Guards `algorithms` and `sequences`. */
     pthread_mutex_t lock;
     /* The communicator itself, and started calls; atomic. */

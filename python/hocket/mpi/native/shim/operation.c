@@ -126,21 +126,23 @@ int prepare(struct operation *operation, struct call *call)
 
 /* Running it */
 
-/* Returns 1 if this rank has a block among those of a call. Of those that are received in another length than sent, its own
- * block is none: it was moved before. */
-static int has_piece(const struct operation *operation, int rank)
+/* Returns 1 if a block, by its number, is among those of a call. Where blocks are received in another length than sent, this rank's
+ * own block is none: it was moved before. */
+static int has_piece(const struct operation *operation, const struct pieces *pieces, int number)
 {
     const struct call *call = operation->call;
-    return !(call->is_uneven && call->asked.collective == HOCKET_ALLTOALLV && rank == operation->comm->rank);
+    if (pieces->ranks)
+        return pieces->ranks[number] != HOCKET_NO_RANK;
+    return !(call->is_uneven && call->asked.collective == HOCKET_ALLTOALLV && number == operation->comm->rank);
 }
 
-/* Packs, or unpacks, the blocks of all ranks, which lie one after the other at `packed`. */
+/* Packs, or unpacks, all blocks, which lie one after the other at `packed`. */
 static int pack_pieces(const struct operation *operation, const struct pieces *pieces, void *address, char *packed,
                        int unpacks)
 {
-    for (int i = 0; i < operation->comm->ranks; i++) {
+    for (int i = 0; i < pieces->number; i++) {
         struct view view = shim_piece(pieces, address, i);
-        if (view.count == 0 || !has_piece(operation, i))
+        if (view.count == 0 || !has_piece(operation, pieces, i))
             continue;
         int code = pack(operation, view, packed, unpacks);
         if (code != MPI_SUCCESS)
@@ -154,9 +156,9 @@ static int pack_pieces(const struct operation *operation, const struct pieces *p
 static int are_together(const struct operation *operation, const struct pieces *pieces, void *address, void **at)
 {
     char *end = NULL;
-    for (int i = 0; i < operation->comm->ranks; i++) {
+    for (int i = 0; i < pieces->number; i++) {
         struct view view = shim_piece(pieces, address, i);
-        if (view.count == 0 || !has_piece(operation, i))
+        if (view.count == 0 || !has_piece(operation, pieces, i))
             continue;
         if (!shape_of(view.type)->is_dense || (end && end != (char *)view.address))
             return 0;
@@ -212,6 +214,13 @@ static int pack_own_part(struct operation *operation, char *packed)
         packed += own.count * shape.bytes * (size_t)operation->comm->rank;
     }
     return pack(operation, own, packed, 0);
+}
+
+/* Returns 1 if parts of the result stay as they are, and were packed with it: blocks of neighbours that are none. */
+static int keeps_result(const struct operation *operation)
+{
+    const struct call *call = operation->call;
+    return call->asked.neighbors && !call->result_pieces.counts;
 }
 
 /* Returns 1 if the result is this rank's own data, and must not be written: at the root of a broadcast. */
@@ -277,7 +286,7 @@ void start(struct operation *operation)
         move_own_blocks(operation);
     if (operation->packed_input.bytes)
         note(operation, pack_view(operation, operation->input, &call->input_pieces, operation->packed_input.bytes, 0));
-    if (call->op == MPI_OP_NULL && (call->asked.in_place || gives_result(operation)))
+    if (call->op == MPI_OP_NULL && (call->asked.in_place || gives_result(operation) || keeps_result(operation)))
         note(operation, pack_own_part(operation, operation->result_at));
     CHANGES(operation->program);
     hocket_start(operation->program, operation->input_at, operation->result_at, operation);
@@ -300,7 +309,8 @@ int advance(struct operation *operation, int may_wait)
 static size_t bytes_moved(const struct operation *operation)
 {
     const struct call *call = operation->call;
-    return (call->asked.counts ? operation->result.count : call->asked.count) * call->asked.element_bytes;
+    int has_counts = call->asked.counts && !keeps_result(operation);
+    return (has_counts ? operation->result.count : call->asked.count) * call->asked.element_bytes;
 }
 
 /* Prints one line about a call that ran and was wrong: its error, or, once per process, what was wrong if MPI reports no

@@ -4,6 +4,7 @@
  *     types.c           shapes of data types, and what MPI thinks of types and operators
  *     transport.c       the functions that libhocket calls: messages, reductions, copies
  *     communicator.c    the state of each communicator
+ *     neighbors.c       the neighbours of a rank, where a communicator has a topology
  *     operation.c       one call that an algorithm runs, from its description to its result
  *     started.c         nonblocking calls under way, their requests, and waiting
  *     persistent.c      persistent calls, and their requests
@@ -39,14 +40,25 @@ struct view {
     MPI_Datatype type;
 };
 
-/* The blocks of a buffer, one for each rank, where the program has them: `counts` and `places` are ints, or MPI_Counts and
- * MPI_Aints if they are large. Places count extents of `type`, or bytes if each block has a type of its own. There are
+/* The blocks of a buffer, one for each rank or neighbour, where the program has them: `counts` and `places` are ints, or
+ * MPI_Counts and MPI_Aints if they are large. Places count extents of `type`, or bytes if each block has a type of its own. There are
  * none if `counts` is NULL. */
 struct pieces {
     const void *counts, *places;
-    int are_large;
+    int has_large_counts, has_large_places;
     MPI_Datatype type;
     const MPI_Datatype *types;
+    /* How many there are, and, in neighbourhoods, the rank of each. */
+    int number;
+    const int32_t *ranks;
+};
+
+/* The neighbours of this rank, and the bytes of their blocks in the call that is described. */
+struct neighbors {
+    hocket_neighbors graph;
+    size_t *to_bytes, *from_bytes;
+    /* The memory of all numbers of the graph. */
+    int32_t *numbers;
 };
 
 /* How a program calls a collective: MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init. */
@@ -106,12 +118,14 @@ int shim_start(struct call *call, MPI_Request *request);
 int shim_plan(struct call *call, MPI_Request *request);
 /* Memory for two counts of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
 size_t *shim_counts(const struct call *call);
+/* The neighbours of this rank; NULL if the call is left to MPI. */
+struct neighbors *shim_neighbors(struct call *call);
 /* Sets rank and ranks of a communicator; returns 0 where MPI has to report what is wrong with it. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
 /* Returns 1 if MPI accepts a count, a type, and an operator for it or MPI_OP_NULL. */
 int shim_takes(MPI_Count count, MPI_Datatype type, MPI_Op op);
-/* The block of a rank. */
-struct view shim_piece(const struct pieces *pieces, void *address, int rank);
+/* A block, by its number, which is that of a rank but in neighbourhoods. */
+struct view shim_piece(const struct pieces *pieces, void *address, int number);
 /* The reason why MPI has to report an error about the address of a buffer, or NULL. */
 const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type);
 
@@ -152,6 +166,9 @@ void shim_meet_group(MPI_Comm comm, MPI_Group group);
 /* Called by all ranks of a communicator that they have just created: it gets its private communicator if a rule names
  * nonblocking calls. */
 void shim_made(MPI_Comm comm);
+/* Called by all ranks that have just created a distributed graph on a communicator: if that is a grid whose borders meet, they find
+ * out whether all have their neighbours at the same relative places. */
+void shim_made_on(MPI_Comm grid_comm, MPI_Comm comm);
 /* Leaves the calls on a revoked communicator to MPI. Returns its private communicator, or MPI_COMM_NULL. */
 MPI_Comm shim_revoked(MPI_Comm comm);
 /* Completes the calls that were started on a communicator that is to be freed. */

@@ -94,21 +94,28 @@ static void *copied(const void *array, size_t bytes)
     return memcpy(shim_room(bytes), array, bytes);
 }
 
-static void hold_pieces(struct pieces *pieces, size_t ranks, enum form form)
+static void hold_pieces(struct pieces *pieces, enum form form)
 {
+    size_t number = (size_t)pieces->number;
     if (!pieces->counts)
         return;
     if (form == PERSISTENT) {
-        pieces->counts = copied(pieces->counts, ranks * (pieces->are_large ? sizeof(MPI_Count) : sizeof(int)));
-        pieces->places = copied(pieces->places, ranks * (pieces->are_large ? sizeof(MPI_Aint) : sizeof(int)));
+        pieces->counts = copied(pieces->counts, number * (pieces->has_large_counts ? sizeof(MPI_Count) : sizeof(int)));
+        pieces->places = copied(pieces->places, number * (pieces->has_large_places ? sizeof(MPI_Aint) : sizeof(int)));
     }
     pieces->type = held(pieces->type);
     if (!pieces->types)
         return;
-    MPI_Datatype *types = shim_room(sizeof *types * ranks);
-    for (size_t i = 0; i < ranks; i++)
+    MPI_Datatype *types = shim_room(sizeof *types * number);
+    for (size_t i = 0; i < number; i++)
         types[i] = held(pieces->types[i]);
     pieces->types = types;
+}
+
+/* Returns 1 if a call needs its counts until it is freed. Those of neighbours nobody asks for again. */
+static int has_own_counts(const struct call *call)
+{
+    return call->form == PERSISTENT && call->asked.counts && !call->asked.neighbors;
 }
 
 void hold(struct started *started)
@@ -117,11 +124,11 @@ void hold(struct started *started)
     size_t ranks = (size_t)started->operation.comm->ranks;
     call->input.type = held(call->input.type);
     call->result.type = held(call->result.type);
-    hold_pieces(&call->input_pieces, ranks, call->form);
-    hold_pieces(&call->result_pieces, ranks, call->form);
+    hold_pieces(&call->input_pieces, call->form);
+    hold_pieces(&call->result_pieces, call->form);
     if (call->op != MPI_OP_NULL)
         started->operation.type = call->result.type;
-    if (call->form != PERSISTENT || !call->asked.counts)
+    if (!has_own_counts(call))
         return;
     call->asked.counts = copied(call->asked.counts, 2 * ranks * sizeof(size_t));
     if (call->asked.counts_from)
@@ -134,7 +141,7 @@ static void release(MPI_Datatype held)
         PMPI_Type_free(&held);
 }
 
-static void release_pieces(const struct pieces *pieces, int ranks, enum form form)
+static void release_pieces(const struct pieces *pieces, enum form form)
 {
     if (!pieces->counts)
         return;
@@ -143,7 +150,7 @@ static void release_pieces(const struct pieces *pieces, int ranks, enum form for
         free((void *)pieces->places);
     }
     release(pieces->type);
-    for (int i = 0; pieces->types && i < ranks; i++)
+    for (int i = 0; pieces->types && i < pieces->number; i++)
         release(pieces->types[i]);
     free((void *)pieces->types);
 }
@@ -154,9 +161,9 @@ static void let_go(const struct started *started)
     const struct call *call = &started->call;
     release(call->input.type);
     release(call->result.type);
-    release_pieces(&call->input_pieces, started->operation.comm->ranks, call->form);
-    release_pieces(&call->result_pieces, started->operation.comm->ranks, call->form);
-    if (call->form == PERSISTENT)
+    release_pieces(&call->input_pieces, call->form);
+    release_pieces(&call->result_pieces, call->form);
+    if (has_own_counts(call))
         free((void *)call->asked.counts);
 }
 

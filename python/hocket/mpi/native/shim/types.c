@@ -37,12 +37,12 @@ const struct shape *shape_of(MPI_Datatype type)
     return &last;
 }
 
-struct view shim_piece(const struct pieces *pieces, void *address, int rank)
+struct view shim_piece(const struct pieces *pieces, void *address, int number)
 {
-    int are_large = pieces->are_large;
-    MPI_Count count = are_large ? ((const MPI_Count *)pieces->counts)[rank] : ((const int *)pieces->counts)[rank];
-    MPI_Aint place = are_large ? ((const MPI_Aint *)pieces->places)[rank] : ((const int *)pieces->places)[rank];
-    MPI_Datatype type = pieces->types ? pieces->types[rank] : pieces->type;
+    const void *counts = pieces->counts, *places = pieces->places;
+    MPI_Count count = pieces->has_large_counts ? ((const MPI_Count *)counts)[number] : ((const int *)counts)[number];
+    MPI_Aint place = pieces->has_large_places ? ((const MPI_Aint *)places)[number] : ((const int *)places)[number];
+    MPI_Datatype type = pieces->types ? pieces->types[number] : pieces->type;
     ptrdiff_t step = pieces->types || type == MPI_DATATYPE_NULL ? 1 : shape_of(type)->layout.extent;
     return (struct view){(char *)address + place * step, (size_t)count, type};
 }

@@ -1,0 +1,20 @@
+//! Lower bounds of neighbor_alltoall.
+//!
+//! - Latency: a rank has to hear of all its neighbours.
+//! - Bandwidth: a set of ranks sends what its members have for neighbours outside.
+//!
+//! Source: those of alltoall, with the neighbours there are.
+
+use hocket_core::demand::Demand;
+
+use crate::neighborhood::{gathering, elements_to};
+
+/// The demand on every algorithm.
+pub const DEMAND: Demand = Demand {
+    spread: gathering,
+    leaving: |c, within| {
+        (0..c.ranks).filter(|rank| within(*rank)).map(|rank| elements_to(c, rank, &|to| !within(to))).sum()
+    },
+    carried: |c| (0..c.ranks).map(|rank| elements_to(c, rank, &|to| to != rank)).sum(),
+    combined: |_| 0,
+};

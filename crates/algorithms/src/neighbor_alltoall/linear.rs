@@ -1,0 +1,29 @@
+//! Linear: every rank sends to all its neighbours, and receives from all, at once.
+//!
+//! Source: MPICH, `src/mpi/coll/ineighbor_alltoall/ineighbor_alltoall_sched_linear.c`; Open MPI,
+//! `ompi/mca/coll/basic/coll_basic_neighbor_alltoall.c`.
+//! Needs: nothing.
+//! Counts: a message for each edge to another rank whose block is not empty. On a torus all ranks send in the same order,
+//! and no rank receives two messages at a time; elsewhere a message may wait for those of others (`waits`: a bound).
+//!
+//! ```text
+//!         ▲                each rank of a grid
+//!         │
+//!  ◀── b0 b2 b3 ──▶
+//!            │
+//!            ▼
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::neighborhood::{degree, directly, exchange, is_regular};
+
+pub const ABOUT: About = About::new("waits*ceil(ports/k)*(alpha + n*beta)", "edges")
+    .exact_when(is_regular)
+    .on_ports(|c| degree(c).max(1))
+    .completing(directly);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    exchange(r, c).await;
+}

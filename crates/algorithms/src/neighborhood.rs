@@ -1,0 +1,243 @@
+//! Parts of neighbourhood collectives: messages to all neighbours, and the routes of message combining along the dimensions of a grid.
+
+use hocket_core::demand::Spread;
+use hocket_core::{Call, Edge, Options, Rank, Source, Span, Stencil, Tag};
+
+/// The block of an edge in a span that holds all blocks.
+pub fn block(all: Span, edge: &Edge) -> Span {
+    all.part(edge.elements.start, edge.elements.len())
+}
+
+/// The tag of a message of an edge: those of several edges from one rank to another may come in any order, but for very many.
+fn tag(edge: &Edge) -> Tag {
+    (edge.number % 16) as Tag
+}
+
+/// Copies a block, cut off where the other is shorter: ranks of a wrong program may send themselves more than they receive.
+pub async fn copy(r: &Rank<'_>, from: Span, into: Span) {
+    let len = from.len.min(into.len);
+    r.copy(from.part(0, len), into.part(0, len)).await;
+}
+
+/// Sends to all neighbours, and receives from all, at once.
+pub async fn exchange(r: &Rank<'_>, c: &Call) {
+    let (rank, input, result) = (r.rank(), c.input(r), c.result(r));
+    let edges = c.neighbors().of(rank);
+    for (to, from) in edges.with_itself(rank) {
+        copy(r, block(input, to), block(result, from)).await;
+    }
+    let [to, from] = edges.with_others(rank);
+    let receive = |edge: &Edge| r.recv_with(Source::Rank(edge.rank as u32), block(result, edge), tag(edge));
+    let send =
+        |edge: &Edge| r.send_with(edge.rank, block(input, edge), Options { tag: tag(edge), ..Options::default() });
+    let (receives, sends) = (r.join_all(from.map(receive)), r.join_all(to.map(send)));
+    r.join(receives, sends).await;
+}
+
+/// The most messages that a rank whose edges are known sends, or receives, if neighbours send directly.
+pub fn degree(c: &Call) -> usize {
+    c.neighbors().known().flat_map(|(rank, edges)| edges.with_others(rank).map(Iterator::count)).max().unwrap_or(0)
+}
+
+/// Whether all ranks send to the same relative places, one after the other, and some of them to others.
+pub fn is_regular(c: &Call) -> bool {
+    c.neighbors().stencil().is_some_and(|stencil| stencil.is_periodic) && degree(c) > 0
+}
+
+/// What direct messages complete a call with: their number, and for how many others one may have to wait.
+pub fn directly(c: &Call) -> Vec<(&'static str, u64)> {
+    let edges: usize = c.neighbors().known().map(|(rank, edges)| edges.with_others(rank)[0].clone().count()).sum();
+    let waits = if is_regular(c) { 1 } else { 2 * degree(c) };
+    vec![("edges", edges as u64), ("waits", waits as u64)]
+}
+
+/// The rank that has to hear of most others.
+pub fn gathering(c: &Call) -> Option<Spread> {
+    let most = (0..c.ranks).max_by_key(|rank| sources(c, *rank).count())?;
+    Spread::to_rank(most, 1 + sources(c, most).count())
+}
+
+/// The other ranks from which a rank receives something, each once, and the elements of its block.
+pub fn sources(c: &Call, rank: usize) -> impl Iterator<Item = (usize, usize)> {
+    let [_, from] = c.neighbors().of(rank).with_others(rank);
+    let mut sources: Vec<_> = from.map(|edge| (edge.rank, edge.elements.len())).collect();
+    sources.sort_unstable();
+    sources.dedup_by_key(|(from, _)| *from);
+    sources.into_iter()
+}
+
+/// Elements that a rank sends to these others.
+pub fn elements_to(c: &Call, rank: usize, counts: &dyn Fn(usize) -> bool) -> usize {
+    c.neighbors().of(rank).to.iter().filter(|edge| counts(edge.rank)).map(|edge| edge.elements.len()).sum()
+}
+
+/// The precondition of message combining.
+pub fn needs_stencil(c: &Call) -> Option<&'static str> {
+    c.neighbors().stencil().is_none().then_some(
+        "needs a grid on which all ranks have their neighbours at the same relative places, and blocks of one size",
+    )
+}
+
+/// The edges on which a rank sends, and those on which it receives, each with the number of its relative place in the stencil.
+pub fn edges_by_place<'a>(c: &'a Call, stencil: &Stencil, rank: usize) -> [Vec<(usize, &'a Edge)>; 2] {
+    let edges = c.neighbors().of(rank);
+    let exists = |back: bool, offset: &[isize]| {
+        let offset = if back { opposite(offset) } else { offset.to_vec() };
+        stencil.shifted(rank, &offset).is_some()
+    };
+    [(false, &edges.to), (true, &edges.from)].map(|(back, edges)| {
+        let places = (0..stencil.offsets.len()).filter(|place| exists(back, &stencil.offsets[*place]));
+        places.zip(edges).collect()
+    })
+}
+
+/// A round of message combining: all pieces that go the same way along one dimension, in one message.
+pub struct Round {
+    way: Vec<isize>,
+    pieces: Vec<Piece>,
+}
+
+/// A block on its way.
+struct Piece {
+    /// Where a rank holds it before it passes it on, and where the next rank does.
+    places: [usize; 2],
+    /// How it came from the rank that it is of, and where it goes on to. Both ranks exist if the rank in between holds it.
+    behind: Vec<isize>,
+    ahead: Vec<isize>,
+}
+
+impl Piece {
+    fn is_held(&self, stencil: &Stencil, rank: usize) -> bool {
+        stencil.shifted(rank, &opposite(&self.behind)).is_some() && stencil.shifted(rank, &self.ahead).is_some()
+    }
+}
+
+fn opposite(offset: &[isize]) -> Vec<isize> {
+    offset.iter().map(|by| -by).collect()
+}
+
+/// An offset, cut off before a dimension.
+fn before(offset: &[isize], dimension: usize) -> Vec<isize> {
+    offset.iter().enumerate().map(|(i, by)| if i < dimension { *by } else { 0 }).collect()
+}
+
+/// A step along one dimension.
+fn along(dimension: usize, offset: &[isize]) -> Vec<isize> {
+    offset.iter().enumerate().map(|(i, by)| if i == dimension { *by } else { 0 }).collect()
+}
+
+/// The offsets of a stencil; on a torus all from 0 on, so that those which lead to the same rank are the same.
+fn offsets(stencil: &Stencil) -> Vec<Vec<isize>> {
+    let least = |by: isize, size: usize| if stencil.is_periodic { by.rem_euclid(size as isize) } else { by };
+    let offset = |offset: &Vec<isize>| offset.iter().zip(&stencil.dims).map(|(by, size)| least(*by, *size)).collect();
+    stencil.offsets.iter().map(offset).collect()
+}
+
+/// The rounds along all dimensions of pieces that go those ways: the dimension of each piece, and where it ends.
+fn rounds(dimensions: usize, pieces: impl Fn(usize) -> Vec<(Vec<isize>, Piece)>) -> Vec<Round> {
+    let mut rounds: Vec<Round> = Vec::new();
+    for (way, piece) in (0..dimensions).flat_map(pieces) {
+        match rounds.iter_mut().find(|round| round.way == way) {
+            Some(round) => round.pieces.push(piece),
+            None => rounds.push(Round { way, pieces: vec![piece] }),
+        }
+    }
+    rounds
+}
+
+/// The rounds of neighbor_alltoall: the block for each relative place goes there, along one dimension after the other.
+pub fn alltoall_rounds(stencil: &Stencil) -> Vec<Round> {
+    let offsets = offsets(stencil);
+    let piece = |(place, offset): (usize, &Vec<isize>), dimension: usize| {
+        let behind = before(offset, dimension);
+        let ahead = offset.iter().zip(&behind).map(|(all, done)| all - done).collect();
+        (along(dimension, offset), Piece { places: [place; 2], behind, ahead })
+    };
+    rounds(stencil.dims.len(), |dimension| {
+        let moves = offsets.iter().enumerate().filter(|(_, offset)| offset[dimension] != 0);
+        moves.map(|offset| piece(offset, dimension)).collect()
+    })
+}
+
+/// The relative places that a block passes in neighbor_allgather, each once; first the one where it begins.
+fn passed(stencil: &Stencil) -> Vec<Vec<isize>> {
+    let mut passed = vec![vec![0; stencil.dims.len()]];
+    for offset in offsets(stencil) {
+        for dimension in 1..=offset.len() {
+            let place = before(&offset, dimension);
+            if !passed.contains(&place) {
+                passed.push(place);
+            }
+        }
+    }
+    passed
+}
+
+/// The rounds of neighbor_allgather: a block goes along each dimension to where it is wanted, or passed on from.
+pub fn allgather_rounds(stencil: &Stencil) -> Vec<Round> {
+    let passed = passed(stencil);
+    let index = |place: &[isize]| passed.iter().position(|other| other == place).expect("it came that way");
+    rounds(stencil.dims.len(), |dimension| {
+        let ends = |place: &&Vec<isize>| place[dimension] != 0 && before(place, dimension + 1) == **place;
+        let piece = |place: &Vec<isize>| {
+            let (behind, ahead) = (before(place, dimension), along(dimension, place));
+            (ahead.clone(), Piece { places: [index(&behind), index(place)], behind, ahead })
+        };
+        passed.iter().filter(ends).map(piece).collect()
+    })
+}
+
+/// How many places a rank holds of other ranks' blocks in neighbor_allgather, and the number of each neighbour's, the own one's being 0.
+pub fn places(stencil: &Stencil) -> (usize, Vec<usize>) {
+    let passed = passed(stencil);
+    let index = |offset: &Vec<isize>| passed.iter().position(|other| other == offset).expect("it came there");
+    (passed.len() - 1, offsets(stencil).iter().map(index).collect())
+}
+
+/// Passes pieces on, round by round; `held` says where a rank holds a piece.
+pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], held: impl Fn(usize) -> Span) {
+    let (rank, len) = (r.rank(), held(0).len);
+    let most = if len == 0 { 0 } else { rounds.iter().map(|round| round.pieces.len()).max().unwrap_or(0) };
+    let [outgoing, arrived] = [(); 2].map(|()| r.scratch(most * len));
+    let nth = |all: Span, index: usize| all.part(index * len, len);
+    for round in rounds.iter().filter(|_| len > 0) {
+        let [to, from] = [round.way.clone(), opposite(&round.way)].map(|way| stencil.shifted(rank, &way));
+        let pieces = |at: Option<usize>| {
+            round.pieces.iter().filter(move |piece| at.is_some_and(|at| piece.is_held(stencil, at))).enumerate()
+        };
+        let (sent, received) = (|| pieces(to.and(Some(rank))), || pieces(from));
+        for (index, piece) in sent() {
+            r.copy(held(piece.places[0]), nth(outgoing, index)).await;
+        }
+        let send = async {
+            if let (Some(to), count @ 1..) = (to, sent().count()) {
+                r.send(to, outgoing.part(0, count * len)).await;
+            }
+        };
+        let receive = async {
+            if let (Some(from), count @ 1..) = (from, received().count()) {
+                r.recv(from, arrived.part(0, count * len)).await;
+            }
+        };
+        r.join(send, receive).await;
+        for (index, piece) in received() {
+            r.copy(nth(arrived, index), held(piece.places[1])).await;
+        }
+    }
+}
+
+/// What message combining completes a call with: rounds, blocks that a rank sends in all of them, and messages.
+pub fn combined(c: &Call, rounds: fn(&Stencil) -> Vec<Round>) -> Vec<(&'static str, u64)> {
+    let stencil = c.neighbors().stencil().expect("others are refused");
+    let rounds = if c.count(0) == 0 { Vec::new() } else { rounds(stencil) };
+    let sends = |round: &Round, rank: usize| {
+        stencil.shifted(rank, &round.way).is_some() && round.pieces.iter().any(|piece| piece.is_held(stencil, rank))
+    };
+    let senders = |round: &Round| match stencil.is_periodic {
+        true => c.ranks,
+        false => (0..c.ranks).filter(|rank| sends(round, *rank)).count(),
+    };
+    let blocks: usize = rounds.iter().map(|round| round.pieces.len()).sum();
+    let messages: usize = rounds.iter().map(senders).sum();
+    vec![("rounds", rounds.len() as u64), ("blocks", blocks as u64), ("messages", messages as u64)]
+}

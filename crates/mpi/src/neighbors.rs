@@ -1,0 +1,77 @@
+//! The neighbours of a rank, as `hocket.h` describes them, in terms of Rust.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use hocket_core::{Counts, Neighborhood, Neighbors, Sent, Stencil};
+
+/// `hocket_neighbors`, as C lays it out.
+#[repr(C)]
+pub struct NeighborsC {
+    sent: i32,
+    received: i32,
+    destinations: *const i32,
+    sources: *const i32,
+    is_cartesian: c_int,
+    dimensions: i32,
+    is_periodic: c_int,
+    sizes: *const i32,
+    offsets: *const i32,
+}
+
+/// So many numbers; none if there is no list.
+unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    // SAFETY: the caller gives so many.
+    if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(first, count) } }
+}
+
+/// Ranks, those of blocks without one being negative.
+unsafe fn ranks(first: *const i32, count: i32) -> Vec<Option<usize>> {
+    // SAFETY: the caller gives so many.
+    unsafe { list(first, count as usize) }.iter().map(|rank| usize::try_from(*rank).ok()).collect()
+}
+
+impl NeighborsC {
+    /// The blocks of a rank that sends `same` elements to all its neighbours, or blocks of the first of these counts.
+    pub unsafe fn counts(
+        &self,
+        rank: usize,
+        ranks_of_call: usize,
+        same: Option<usize>,
+        counts: [*const usize; 2],
+        is_uniform: bool,
+    ) -> Counts {
+        // SAFETY: the caller gives a rank for each block.
+        let [to, from] = unsafe { [ranks(self.destinations, self.sent), ranks(self.sources, self.received)] };
+        // SAFETY: as above.
+        let stencil = unsafe { self.stencil() };
+        let blocks = |ranks: &[Option<usize>], counts| {
+            // SAFETY: the caller gives a count for each block.
+            let counts = unsafe { list(counts, ranks.len()) };
+            ranks.iter().copied().zip(counts.iter().copied()).collect::<Vec<_>>()
+        };
+        let sent = blocks(&to, counts[0]);
+        let sent = same.map_or(Sent::Blocks(&sent), |len| Sent::Same(&to, len));
+        let arriving: Vec<_> = match &stencil {
+            _ if self.is_cartesian != 0 => (0..from.len()).map(|block| block ^ 1).collect(),
+            Some(stencil) => stencil.arriving(rank, &from),
+            None => (0..from.len()).collect(),
+        };
+        let edges = Neighborhood::new(sent, &blocks(&from, counts[1]), arriving.into_iter());
+        Counts::Neighbors(Arc::new(Neighbors::of_one(rank, ranks_of_call, edges, is_uniform, stencil)))
+    }
+
+    /// The grid, where all ranks know it.
+    unsafe fn stencil(&self) -> Option<Stencil> {
+        let dimensions = usize::try_from(self.dimensions).ok().filter(|count| *count > 0)?;
+        // SAFETY: the caller gives a size for each dimension, and a number in each for every block that is sent.
+        let (sizes, offsets) =
+            unsafe { (list(self.sizes, dimensions), list(self.offsets, dimensions * self.sent as usize)) };
+        Some(Stencil {
+            dims: sizes.iter().map(|size| *size as usize).collect(),
+            is_periodic: self.is_periodic != 0,
+            offsets: offsets.chunks(dimensions).map(|place| place.iter().map(|by| *by as isize).collect()).collect(),
+        })
+    }
+}

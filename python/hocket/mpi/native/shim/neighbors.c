@@ -1,0 +1,195 @@
+/* Neighbours. This file asks MPI for them, and gives them to libhocket in its form.
+ */
+#include "neighbors.h"
+
+#include <stdlib.h>
+
+#include "communicator.h"
+
+/* Memory for so many neighbours to send to and to receive from, and for a grid of so many dimensions. */
+static struct neighbors *room_for(int sent, int received, int dimensions)
+{
+    size_t all = (size_t)sent + (size_t)received, grid = (size_t)dimensions * ((size_t)sent + 1);
+    struct neighbors *neighbors = shim_room(sizeof *neighbors);
+    int32_t *numbers = shim_room(sizeof *numbers * (all + grid + 1));
+    size_t *bytes = shim_room(sizeof *bytes * (all + 1));
+    *neighbors = (struct neighbors){.to_bytes = bytes, .from_bytes = bytes + sent, .numbers = numbers};
+    neighbors->graph = (hocket_neighbors){.sent = sent,
+                                          .received = received,
+                                          .destinations = numbers,
+                                          .sources = numbers + sent,
+                                          .sizes = numbers + all,
+                                          .offsets = numbers + all + dimensions};
+    return neighbors;
+}
+
+static int32_t *destinations(struct neighbors *neighbors)
+{
+    return neighbors->numbers;
+}
+
+static int32_t *sources(struct neighbors *neighbors)
+{
+    return neighbors->numbers + neighbors->graph.sent;
+}
+
+static int32_t *sizes(struct neighbors *neighbors)
+{
+    return sources(neighbors) + neighbors->graph.received;
+}
+
+static int32_t *offsets(struct neighbors *neighbors, int dimensions)
+{
+    return sizes(neighbors) + dimensions;
+}
+
+/* A grid: its dimensions, where a rank is, and whether its borders meet in all dimensions, or in none, or (-1) in some. */
+struct grid {
+    int dimensions, is_periodic;
+    int *sizes, *periods, *place;
+};
+
+/* To be freed by its `sizes`. */
+static struct grid grid_of(MPI_Comm comm)
+{
+    struct grid grid;
+    int periodic = 0;
+    PMPI_Cartdim_get(comm, &grid.dimensions);
+    grid.sizes = shim_room(sizeof(int) * (3 * (size_t)grid.dimensions + 1));
+    grid.periods = grid.sizes + grid.dimensions;
+    grid.place = grid.periods + grid.dimensions;
+    PMPI_Cart_get(comm, grid.dimensions, grid.sizes, grid.periods, grid.place);
+    for (int i = 0; i < grid.dimensions; i++)
+        periodic += grid.periods[i] != 0;
+    grid.is_periodic = periodic == grid.dimensions ? 1 : periodic == 0 ? 0 : -1;
+    return grid;
+}
+
+/* Says that all ranks have their neighbours at the same places of a grid. */
+static void set_grid(struct neighbors *neighbors, const struct grid *grid)
+{
+    neighbors->graph.dimensions = grid->dimensions;
+    neighbors->graph.is_periodic = grid->is_periodic;
+    for (int i = 0; i < grid->dimensions; i++)
+        sizes(neighbors)[i] = grid->sizes[i];
+}
+
+/* The two neighbours along each dimension. */
+static struct neighbors *on_grid(MPI_Comm comm)
+{
+    struct grid grid = grid_of(comm);
+    int count = 2 * grid.dimensions;
+    struct neighbors *neighbors = room_for(count, count, grid.dimensions);
+    neighbors->graph.is_cartesian = 1;
+    for (int i = 0; i < count; i++) {
+        int ranks[2];
+        PMPI_Cart_shift(comm, i / 2, 1, &ranks[0], &ranks[1]);
+        destinations(neighbors)[i] = sources(neighbors)[i] = ranks[i % 2] == MPI_PROC_NULL ? HOCKET_NO_RANK : ranks[i % 2];
+        for (int j = 0; j < grid.dimensions; j++)
+            offsets(neighbors, grid.dimensions)[i * grid.dimensions + j] = j != i / 2 ? 0 : i % 2 ? 1 : -1;
+    }
+    if (grid.is_periodic >= 0)
+        set_grid(neighbors, &grid);
+    free(grid.sizes);
+    return neighbors;
+}
+
+static struct neighbors *on_graph(MPI_Comm comm)
+{
+    int rank, count;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Graph_neighbors_count(comm, rank, &count);
+    struct neighbors *neighbors = room_for(count, count, 0);
+    PMPI_Graph_neighbors(comm, rank, count, destinations(neighbors));
+    for (int i = 0; i < count; i++)
+        sources(neighbors)[i] = destinations(neighbors)[i];
+    return neighbors;
+}
+
+static struct neighbors *on_distributed_graph(MPI_Comm comm, int dimensions)
+{
+    int received, sent, has_weights;
+    PMPI_Dist_graph_neighbors_count(comm, &received, &sent, &has_weights);
+    struct neighbors *neighbors = room_for(sent, received, dimensions);
+    int *weights = has_weights ? shim_room(sizeof *weights * ((size_t)sent + (size_t)received + 1)) : NULL;
+    PMPI_Dist_graph_neighbors(comm, received, sources(neighbors), weights ? weights : MPI_UNWEIGHTED, sent,
+                              destinations(neighbors), weights ? weights + received : MPI_UNWEIGHTED);
+    free(weights);
+    return neighbors;
+}
+
+struct neighbors *new_neighbors(MPI_Comm comm)
+{
+    int kind;
+    PMPI_Topo_test(comm, &kind);
+    return kind == MPI_CART         ? on_grid(comm)
+           : kind == MPI_GRAPH      ? on_graph(comm)
+           : kind == MPI_DIST_GRAPH ? on_distributed_graph(comm, 0)
+                                    : NULL;
+}
+
+void free_neighbors(struct neighbors *neighbors)
+{
+    if (!neighbors)
+        return;
+    free(neighbors->numbers);
+    free(neighbors->to_bytes);
+    free(neighbors);
+}
+
+struct neighbors *shim_neighbors(struct call *call)
+{
+    int is_taken = shim.is_ready && !shim.off && has_rule(call->asked.collective, call->asked.is_nonblocking);
+    struct communicator *state = is_taken ? state_of(call->comm) : NULL;
+    if (!state || state->reason)
+        return NULL;
+    if (!state->neighbors)
+        state->neighbors = new_neighbors(call->comm);
+    return state->neighbors;
+}
+
+/* Sets the relative places of the ranks to which this rank sends, each from 0 on. */
+static void set_offsets(struct neighbors *neighbors, MPI_Comm comm, const struct grid *grid)
+{
+    int *place = shim_room(sizeof *place * ((size_t)grid->dimensions + 1));
+    for (int i = 0; i < neighbors->graph.sent; i++) {
+        PMPI_Cart_coords(comm, destinations(neighbors)[i], grid->dimensions, place);
+        for (int j = 0; j < grid->dimensions; j++)
+            offsets(neighbors, grid->dimensions)[i * grid->dimensions + j] =
+                (place[j] - grid->place[j] + grid->sizes[j]) % grid->sizes[j];
+    }
+    free(place);
+}
+
+/* Returns 1 if the relative places are the same on all ranks; all call it. */
+static int are_same_everywhere(const struct neighbors *neighbors, MPI_Comm comm, int dimensions)
+{
+    unsigned long long sum = (unsigned long long)neighbors->graph.sent, ends[2];
+    for (int i = 0; i < neighbors->graph.sent * dimensions; i++)
+        sum = sum * 6364136223846793005ull + (unsigned long long)neighbors->graph.offsets[i] + 1442695040888963407ull;
+    ends[0] = sum;
+    ends[1] = ~sum;
+    return PMPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm) == MPI_SUCCESS &&
+           ends[0] == ~ends[1];
+}
+
+void shim_made_on(MPI_Comm grid_comm, MPI_Comm comm)
+{
+    int kind, likeness, has_rules = has_rule(HOCKET_NEIGHBOR_ALLGATHER, 0) || has_rule(HOCKET_NEIGHBOR_ALLTOALL, 0) ||
+                                    has_rule(HOCKET_NEIGHBOR_ALLGATHER, 1) || has_rule(HOCKET_NEIGHBOR_ALLTOALL, 1);
+    if (!shim.is_ready || shim.off || !has_rules)
+        return;
+    PMPI_Topo_test(grid_comm, &kind);
+    PMPI_Comm_compare(grid_comm, comm, &likeness);
+    struct communicator *state = kind == MPI_CART && likeness == MPI_CONGRUENT ? state_of(comm) : NULL;
+    if (!state || state->reason || state->neighbors)
+        return;
+    struct grid grid = grid_of(grid_comm);
+    if (grid.is_periodic == 1) {
+        state->neighbors = on_distributed_graph(comm, grid.dimensions);
+        set_offsets(state->neighbors, grid_comm, &grid);
+        if (are_same_everywhere(state->neighbors, comm, grid.dimensions))
+            set_grid(state->neighbors, &grid);
+    }
+    free(grid.sizes);
+}
