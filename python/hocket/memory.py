@@ -47,6 +47,7 @@ def run(
     operator: str | Combine = "sum",
     commutative: bool = True,
     root: int = 0,
+    neighbors: str | None = None,
     in_place: bool = False,
     parameters: Mapping[str, int] | None = None,
 ) -> list[NDArray[Any]]:
@@ -55,12 +56,13 @@ def run(
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
         inputs: What each rank contributes, as the MPI call takes it: equal sizes, one block for each rank in an
-            alltoall, and at the root in a scatter. Where only the root contributes the others may be None, and all of
+            alltoall and for each neighbour in a neighbor_alltoall, and at the root in a scatter. Where only the root contributes the others may be None, and all of
             them in a barrier, from which each rank receives an empty array.
         operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows, on
             numbers; or a function of two arrays, whose elements are then the items along the first axis.
         commutative: Whether the operands of the function may be swapped.
         root: The root, where the collective has one.
+        neighbors: Who are neighbours, as of `Call`.
         in_place: Whether the input lies in the result buffer.
         parameters: Values of the algorithm's parameters; those left out have their defaults.
 
@@ -84,8 +86,9 @@ def run(
     shape = () if isinstance(operator, str) else _element_shape(inputs)
     call = Call(
         ranks=len(inputs),
-        size_bytes=_size_bytes(algorithm.collective, inputs, root),
+        size_bytes=_size_bytes(algorithm.collective, inputs, root, neighbors),
         root=root,
+        neighbors=neighbors,
         element_bytes=dtype.itemsize * math.prod(shape),
         in_place=in_place,
         commutative=truth("commutative", commutative) or isinstance(operator, str),
@@ -151,14 +154,18 @@ def _data_type(dtype: np.dtype[Any]) -> str:
     return _DATA_TYPES[dtype.name]
 
 
-def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> int:
+def _size_bytes(
+    collective: str, inputs: Sequence[NDArray[Any] | None], root: int, neighbors: str | None
+) -> int:
     """Return the message of the MPI call, as the contribution of the root (or of rank 0) tells it."""
     contribution = inputs[root] if root < len(inputs) else None
     if contribution is None:
         raise Error(f"inputs: got nothing from rank {root}, expected its contribution")
-    blocks = len(inputs) if collective.removesuffix("v") in ("alltoall", "scatter") else 1
+    blocks, whom = (len(inputs), "ranks") if collective.removesuffix("v") in ("alltoall", "scatter") else (1, "")
+    if collective == "neighbor_alltoall":
+        blocks, whom = _native.neighbors(neighbors, len(inputs))[1], "neighbours"
     if contribution.nbytes % (blocks * contribution.itemsize):
-        raise Error(f"inputs: got {contribution.size} elements, expected one block for each of {blocks} ranks")
+        raise Error(f"inputs: got {contribution.size} elements, expected one block for each of {blocks} {whom}")
     return 0 if collective == "barrier" else contribution.nbytes // blocks
 
 

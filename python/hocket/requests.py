@@ -141,6 +141,7 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
         "ranks": call.ranks,
         "size_bytes": call.size_bytes,
         "root": call.root,
+        "neighbors": call.neighbors,
         "element_bytes": call.element_bytes,
         "in_place": call.in_place,
         "commutative": call.commutative,
@@ -149,14 +150,15 @@ def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
     }
 
 
-def shape_of(call: Call) -> dict[str, int]:
-    """Return ranks, sizes and root of a call as Python's own numbers, by their names.
+def shape_of(call: Call) -> dict[str, Any]:
+    """Return ranks, neighbours, sizes and root of a call in Python's own types, by their names.
 
     Raises:
-        Error: It is no call, or one of them is no such number.
+        Error: It is no call, or one of them is no such number, or text.
     """
     instance("call", call, Call, "hocket.Call")
     return {
+        "neighbors": None if call.neighbors is None else text("neighbors", call.neighbors),
         "ranks": whole("ranks", call.ranks),
         "size_bytes": whole("size_bytes", call.size_bytes),
         "root": whole("root", call.root),

@@ -251,6 +251,7 @@ class Simulation:
         parameters: Values of the algorithm's parameters.
         version: Version of Hocket.
         root: The root, 0 where the collective has none.
+        neighbors: The neighbours in a neighbourhood collective, as the call gives them.
         element_bytes: Size of an element.
         in_place: Whether the input lies in the result buffer.
         rank_time_s: Over the ranks, when each ended: "min", "mean" and "max"; each a mean over the trials.
@@ -280,6 +281,7 @@ class Simulation:
     parameters: dict[str, int | str]
     version: str
     root: int
+    neighbors: str | None
     element_bytes: int
     in_place: bool
     rank_time_s: dict[str, float]

@@ -74,6 +74,18 @@ class Call(Protocol):
     def blocks(self, span: Span, first: int, count: int) -> Span:
         """Return the blocks `first .. first + count` of a span that holds all blocks."""
 
+    def sends(self, r: Rank) -> list[tuple[int, Span]]:
+        """Return what the running rank sends in alltoall, alltoallv and to neighbours: ranks, and blocks of its input.
+
+        Itself is among them; a neighbour may be several times.
+        """
+
+    def receives(self, r: Rank) -> list[tuple[int, Span]]:
+        """Return what it receives there: ranks, and blocks of its result.
+
+        The blocks from one rank are in the order in which that rank has them.
+        """
+
     def parameter(self, name: str) -> int:
         """Return the value of a declared parameter."""
 

@@ -20,7 +20,7 @@ use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
 use hocket_algorithms::segments::Pipeline;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Collective, Nodes, Unit, budget, units};
+use hocket_core::{Collective, Nodes, Stencil, Unit, budget, units};
 use hocket_machine::Machine;
 use hocket_memory::Operator;
 use hocket_simulate::{Options, Platform};
@@ -150,6 +150,13 @@ fn collective_named(name: &str) -> Option<&'static str> {
 #[pyfunction]
 fn check_rules(text: &str, file: &str) -> PyResult<()> {
     Rules::parse(text, file).map(drop).map_err(raise)
+}
+
+/// The dimensions of a stencil, see `Stencil::parse`, and the number of neighbours that it gives each rank; that of none is a torus.
+#[pyfunction]
+fn neighbors(text: Option<&str>, ranks: usize) -> PyResult<(Vec<usize>, usize)> {
+    let stencil = Stencil::parse(text.unwrap_or("torus"), ranks).map_err(raise)?;
+    Ok((stencil.dims, stencil.offsets.len()))
 }
 
 /// What MPI libraries choose, as rules: names and texts.
@@ -378,7 +385,7 @@ mod _native {
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
         collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time,
-        rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        neighbors, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;

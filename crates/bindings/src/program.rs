@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket_core::{Call, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner, budget};
+use hocket_core::{Call, Collective, Counts, Edge, Neighborhood, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner, budget};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -443,6 +443,16 @@ impl PythonCall {
         Ok(span.with(self.0.blocks(span.span, first, count)))
     }
 
+    fn sends(&self, r: &PythonRank) -> PyResult<Vec<(usize, PythonSpan)>> {
+        let (call, rank) = (&self.0, r.owner.rank);
+        self.peers(r, call.input_of(rank), |edges| &edges.to, |all, peer| call.block_to(all, rank, peer))
+    }
+
+    fn receives(&self, r: &PythonRank) -> PyResult<Vec<(usize, PythonSpan)>> {
+        let (call, rank) = (&self.0, r.owner.rank);
+        self.peers(r, call.result_of(rank), |edges| &edges.from, |all, peer| call.block_from(all, rank, peer))
+    }
+
     fn parameter(&self, name: &str) -> PyResult<u64> {
         let found = self.0.parameters.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| *value).ok_or_else(|| Error::new_err(format!("parameter {name:?} is not declared")))
@@ -450,8 +460,31 @@ impl PythonCall {
 }
 
 impl PythonCall {
+    /// The blocks of a rank in a span that holds all, each with the rank at its other end.
+    fn peers(
+        &self,
+        r: &PythonRank,
+        all: Span,
+        edges: fn(&Neighborhood) -> &Vec<Edge>,
+        block: impl Fn(Span, usize) -> Span,
+    ) -> PyResult<Vec<(usize, PythonSpan)>> {
+        let Call { collective, ranks, .. } = self.0;
+        let found: Vec<_> = match collective {
+            Collective::Alltoall | Collective::Alltoallv => (0..ranks).map(|peer| (peer, block(all, peer))).collect(),
+            _ if collective.has_neighbors() => {
+                let edges = edges(self.0.neighbors().of(r.owner.rank)).iter();
+                edges.map(|edge| (edge.rank, all.part(edge.elements.start, edge.elements.len()))).collect()
+            }
+            _ => return Err(Error::new_err(format!("{collective}: its blocks are found by block()"))),
+        };
+        Ok(found.into_iter().map(|(peer, span)| (peer, PythonSpan { span, owner: r.owner })).collect())
+    }
+
     fn check_blocks(&self, first: usize, count: usize) -> PyResult<()> {
         let ranks = self.0.ranks;
+        checked(!matches!(self.0.counts, Counts::Pairs(_) | Counts::Neighbors(_)), || {
+            format!("{}: its blocks are found by sends() and receives()", self.0.collective)
+        })?;
         let is_inside = first.checked_add(count).is_some_and(|end| end <= ranks);
         checked(is_inside, || format!("blocks {first} to {first} + {count}: expected some of {ranks}"))
     }

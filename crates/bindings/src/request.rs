@@ -4,7 +4,7 @@ use hocket::cases::check_root;
 use hocket::pacing::Gap;
 use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, budget};
+use hocket_core::{Call, Collective, Counts, Error, Nodes, Parameter, Result, Stencil, budget};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Platform, Trials};
 use indexmap::IndexMap;
@@ -30,6 +30,9 @@ pub struct CallRequest {
     /// The root, where the collective has one.
     #[serde(default)]
     pub root: usize,
+    /// The stencil of a neighbourhood, see [`Stencil::parse`].
+    #[serde(default)]
+    pub neighbors: Option<String>,
     /// Size of an element; messages are cut between elements.
     #[serde(default = "one")]
     pub element_bytes: usize,
@@ -54,6 +57,9 @@ fn one() -> usize {
 fn yes() -> bool {
     true
 }
+
+/// More neighbours than a stencil gives a rank.
+const MOST_NEIGHBORS: usize = 1 << 13;
 
 /// More ranks than any machine has: refused before memory is asked for.
 const MOST_RANKS: usize = 1 << 26;
@@ -80,21 +86,28 @@ impl CallRequest {
             let text = format!("size: got {size_bytes} B, expected a whole number of elements of {element_bytes} B");
             return Err(Error::new(text));
         }
+        let collective = self.collective()?;
         let elements = usize::try_from(size_bytes / element_bytes as u64).unwrap_or(usize::MAX);
-        if elements.checked_mul(ranks).and_then(|all| all.checked_mul(element_bytes)).is_none_or(|all| all > 1 << 62) {
+        let blocks = if collective.has_neighbors() { ranks.saturating_mul(MOST_NEIGHBORS) } else { ranks };
+        if elements.checked_mul(blocks).and_then(|all| all.checked_mul(element_bytes)).is_none_or(|all| all > 1 << 62) {
             return Err(Error::new(format!(
                 "size: got {size_bytes} B on {ranks} ranks, expected less than 2^62 B in all"
             )));
         }
-        let collective = self.collective()?;
         check_root(collective, self.root)?;
-        let call = Call {
+        let mut call = Call {
             root: self.root,
             element_bytes,
             in_place: self.in_place,
             commutative: self.commutative,
             ..Call::new(collective, ranks, elements)
         };
+        if let Some(text) = &self.neighbors {
+            if !collective.has_neighbors() {
+                return Err(Error::new(format!("neighbors: got {text:?}, but {collective} is no neighbourhood collective")));
+            }
+            call.counts = Counts::of_stencil(collective, Stencil::parse(text, ranks)?, elements);
+        }
         call.check()?;
         Ok(call)
     }
@@ -243,6 +256,7 @@ impl ScheduleRequest {
             ranks,
             size_bytes: 0,
             root: 0,
+            neighbors: None,
             element_bytes: one(),
             in_place: false,
             commutative: yes(),

@@ -32,8 +32,11 @@ struct VerifyRequest {
 fn call_json(call: &Call) -> Value {
     let counts: Vec<_> = (0..call.ranks).map(|i| call.count(i)).collect();
     let count = if counts.iter().all(|count| *count == counts[0]) { json!(counts[0]) } else { json!(counts) };
+    let destinations = |rank| call.neighbors().of(rank).to.iter().map(|edge| edge.rank).collect::<Vec<_>>();
+    let neighbors = call.collective.has_neighbors().then(|| (0..call.ranks).map(destinations).collect::<Vec<_>>());
     json!({
         "count": count,
+        "neighbors": neighbors,
         "root": call.root,
         "element_bytes": call.element_bytes,
         "in_place": call.in_place,

@@ -35,6 +35,7 @@ __all__ = [
     "links_option",
     "load_option",
     "machine_option",
+    "neighbors_option",
     "output_option",
     "parameter_option",
     "plot_option",
@@ -84,6 +85,7 @@ class CallOptions:
     """What a command line says about a call, besides ranks and size."""
 
     root: int
+    neighbors: str | None
     element_bytes: int
     in_place: bool
     parameters: tuple[tuple[str, str], ...]
@@ -94,6 +96,7 @@ class CallOptions:
             ranks=ranks,
             size_bytes=size_bytes,
             root=self.root,
+            neighbors=self.neighbors,
             element_bytes=self.element_bytes,
             in_place=self.in_place,
             parameters=values_of(self.parameters, algorithms),
@@ -137,8 +140,10 @@ def call_options(command: F) -> F:
     """Add the options that say more about a call; the command gets them as `call_options`."""
 
     @wraps(command)
-    def collect(root: int, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any) -> Any:
-        return command(call_options=CallOptions(root, element, in_place, param), **rest)
+    def collect(
+        root: int, neighbors: str | None, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any
+    ) -> Any:
+        return command(call_options=CallOptions(root, neighbors, element, in_place, param), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
 
@@ -283,10 +288,17 @@ parameter_option = click.option(
     help="A parameter of the algorithm; may be given several times.",
 )
 
+neighbors_option = click.option(
+    "--neighbors",
+    metavar="KIND[:DIMS]",
+    help="Who are neighbours in a neighbourhood collective: torus, mesh or moore (with diagonals), such as torus:4x4x4; "
+    "by default a torus of two dimensions.",
+)
 _CALL_OPTIONS = (
     click.option(
         "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
     ),
+    neighbors_option,
     element_option,
     click.option("--in-place", is_flag=True, help="The input lies in the result buffer."),
     parameter_option,

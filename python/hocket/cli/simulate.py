@@ -129,7 +129,7 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, optio
         raise click.UsageError(f"got {len(names) - 1} files, expected schedule FILE")
     if ranks is not None or size is not None:
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
-    if options != CallOptions(root=0, element_bytes=1, in_place=False, parameters=()):
+    if options != CallOptions(root=0, neighbors=None, element_bytes=1, in_place=False, parameters=()):
         raise click.UsageError("a schedule is a call already, expected none of --root, --element, --in-place, --param")
     schedule = Schedule.load(names[1])
     stand_in = Algorithm("schedule", schedule.name)

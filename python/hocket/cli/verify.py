@@ -174,12 +174,19 @@ def _describe(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
         f"P = {counterexample['ranks']}",
         format_count(call["count"], "element"),
         f"root {call['root']}",
+        *([] if call["neighbors"] is None else [f"ranks send to {_neighbors(call['neighbors'])}"]),
         *([] if call["element_bytes"] == 1 else [f"elements of {format_value(call['element_bytes'], 'bytes')}"]),
         *(["in place"] if call["in_place"] else []),
         *([] if call["commutative"] else ["operator not commutative"]),
         *([algorithm.format(call["parameters"])] if call["parameters"] else []),
     ]
     return f"{', '.join(facts)}\n{counterexample['message'].rstrip()}"
+
+
+def _neighbors(destinations: Sequence[Sequence[int]]) -> str:
+    """Return who sends to whom, of the first few ranks."""
+    shown = "; ".join(f"{rank}: {', '.join(map(str, of)) or 'none'}" for rank, of in enumerate(destinations[:_SHOWN]))
+    return shown if len(destinations) <= _SHOWN else f"{shown}; .."
 
 
 def _exploration(findings: Iterable[Finding]) -> str:

@@ -9,6 +9,7 @@ from math import ceil, sqrt
 from statistics import median, quantiles
 from typing import Any
 
+from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.call import Call
 from hocket.library import Algorithm
@@ -203,7 +204,7 @@ def bench(
     # Ranks that share processors cannot wait for a time without keeping others from it.
     starts_together = not crowded(call.ranks)
     until = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together))]
-    arguments = [collective, str(call.root), *until, ",".join(map(str, sizes)), *rules]
+    arguments = [collective, str(call.root), _neighbors(collective, call), *until, ",".join(map(str, sizes)), *rules]
     line = launcher(installation, call.ranks, [str(program), *arguments], environment(installation, None))
     lines_of(line, crowded(call.ranks) if launcher is command else {}, take)
     refused = [
@@ -215,6 +216,14 @@ def bench(
         name: sum(proof["has_run"] for proof in proofs if proof["rule"] == number) for number, name in enumerate(names)
     }
     return Bench(collective, call.ranks, installation.library, names, tuple(found), tuple(refused), counted)
+
+
+def _neighbors(collective: str, call: Call) -> str:
+    """Return who are neighbours, with dimensions; of another collective a text that is none."""
+    if not collective.startswith("neighbor_"):
+        return "none"
+    dims, _ = _native.neighbors(call.neighbors, call.ranks)
+    return f"{(call.neighbors or 'torus').partition(':')[0]}:{'x'.join(map(str, dims))}"
 
 
 def _check_sizes(collective: str, sizes: Sequence[int], ranks: int) -> None:

@@ -20,6 +20,7 @@ from .conftest import Mpi, Ran, wrappers
 BY_COLLECTIVE = {
     collective: list(group)
     for collective, group in itertools.groupby(catalogue(), key=lambda algorithm: algorithm.collective)
+    if not collective.startswith("neighbor_")
 }
 SETS = max(map(len, BY_COLLECTIVE.values()))
 FUNCTIONS = {
@@ -97,6 +98,29 @@ def test_collectives_are_right_and_by_the_algorithms_asked_for(mpi: Mpi, number:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 6, 7, 8])
 def test_all_algorithms_at_all_numbers_of_ranks(mpi: Mpi, ranks: int, number: int) -> None:
     check_collectives(mpi, ranks, number, 600)
+
+
+def check_neighborhoods(mpi: Mpi, ranks: int, name: str, calls: int) -> None:
+    collectives = ("neighbor_allgather", "neighbor_alltoall")
+    lines = [f"{form}{collective}: {one}" for one in (name, "linear") for form in ("", "i") for collective in collectives]
+    ran = mpi.run(ranks, [mpi.compiled("neighbors.c"), str(calls), str(ranks)], lines)
+    assert ran.status == 0, ran.output + ran.errors
+    assert f"{calls} calls on {ranks} ranks: 0 wrong" in ran.output
+    for collective in collectives:
+        assert sum(n for (_, label), n in ran.algorithms.items() if label == f"{collective} {name}") > 0, ran.errors
+    assert not any("eighbor" in function for function, _ in ran.passed), ran.errors
+
+
+@pytest.mark.parametrize("name", ["linear", "message_combining"])
+def test_neighborhoods_are_right_and_by_the_algorithms_asked_for(mpi: Mpi, name: str) -> None:
+    check_neighborhoods(mpi, 4, name, 500)
+
+
+@pytest.mark.real_mpi
+@pytest.mark.parametrize("name", ["linear", "message_combining"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 6, 7, 8])
+def test_neighborhoods_at_all_numbers_of_ranks(mpi: Mpi, ranks: int, name: str) -> None:
+    check_neighborhoods(mpi, ranks, name, 2000)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
@@ -212,10 +236,12 @@ def test_communicators_of_sessions_are_taken_or_the_log_says_that_they_are_not(m
         assert found == 1, ran.errors
 
 
-@pytest.mark.parametrize(("module", "request_type"), [("mpi", "integer"), ("mpi_f08", "type(mpi_request)")])
-def test_fortran(mpi: Mpi, module: str, request_type: str) -> None:
-    program = mpi.compiled("fortran.F90", f"-DMODULE={module}", f"-DREQUEST={request_type}")
-    ran = mpi.run(3, [program], [*TAKE_ALL, *(f"i{line}" for line in TAKE_ALL)])
+@pytest.mark.parametrize(("module", "handle"), [("mpi", "integer"), ("mpi_f08", "type({})")])
+def test_fortran(mpi: Mpi, module: str, handle: str) -> None:
+    types = [f"-D{name}={handle.format(f'mpi_{name.lower()}')}" for name in ("REQUEST", "COMM")]
+    program = mpi.compiled("fortran.F90", f"-DMODULE={module}", *types)
+    lines = [*TAKE_ALL, "neighbor_allgather: linear"]
+    ran = mpi.run(3, [program], [*lines, *(f"i{line}" for line in lines)])
     assert ran.output.strip() == "fortran: right", ran.errors
     assert ran.algorithms[("MPI_Allreduce", "allreduce recursive_doubling")] == 2
     assert ran.algorithms[("MPI_Allgather", "allgather ring")] == 1
@@ -224,7 +250,8 @@ def test_fortran(mpi: Mpi, module: str, request_type: str) -> None:
             (ran.algorithms, "allreduce recursive_doubling") if module == "mpi" else (ran.passed, "no rule for it")
         )
         assert counts[("MPI_Iallreduce", why)] == 1, ran.errors
-    for name in ("Gatherv", "Scatterv", "Exscan"):
+    assert ran.algorithms[("MPI_Neighbor_allgather", "neighbor_allgather linear")] == 1
+    for name in ("Gatherv", "Scatterv", "Exscan", "Neighbor_alltoall"):
         assert ran.passed[(f"MPI_{name}", "no rule for it")] == 1, ran.errors
 
 
@@ -300,12 +327,12 @@ for comm, name, send, sent, recv, count, expected in [
 
 
 @pytest.mark.parametrize("rules", [[], ["iallreduce: ring"]])
-def test_what_hocket_has_no_algorithms_for_is_right_and_counted(mpi: Mpi, rules: list[str]) -> None:
+def test_neighborhoods_that_no_rule_names_are_right_and_counted(mpi: Mpi, rules: list[str]) -> None:
     if mpi.python is None:
         pytest.skip("no mpi4py for this MPI")
     ran = mpi.run(3, [str(mpi.python), "-c", LEFT], rules)
     assert ran.status == 0, ran.errors
-    left = [calls for (_, reason), calls in ran.passed.items() if reason == "no algorithms for it"]
+    left = [calls for (_, reason), calls in ran.passed.items() if reason == "no rule for it"]
     assert left == 15 * [1], ran.errors
 
 

@@ -16,6 +16,7 @@ from hocket.cli.options import (
     Read,
     as_json_option,
     output_option,
+    neighbors_option,
     parameter_option,
     plot_option,
     required,
@@ -82,6 +83,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
         @click.option(
             "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
         )
+        @neighbors_option
         @parameter_option
         @click.option(
             "--until-ci",
@@ -106,6 +108,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
             algorithms: str,
             sizes: tuple[int, ...] | None,
             root: int,
+            neighbors: str | None,
             param: tuple[tuple[str, str], ...],
             until_ci: float,
             time_limit: float,
@@ -118,7 +121,9 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
             if collective == "barrier":
                 sizes = sizes or (0,)
             sizes = required(sizes, "--sizes", "sizes such as 8B..8MiB")
-            call = Call(ranks=ranks, size_bytes=0, root=root, parameters=values_of(param, known))
+            call = Call(
+                ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, known)
+            )
             asked = Asked(installation, candidates, call, sizes, until_ci, time_limit)
             return command(*arguments, asked=asked, **more)
 

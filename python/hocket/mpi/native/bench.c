@@ -1,8 +1,8 @@
 /* Times a collective by several rules, in turn, at several sizes: lines of JSON.
  *
- *     bench COLLECTIVE ROOT SHARE SECONDS ROUNDS TOGETHER SIZE,SIZE,.. RULE RULE ..
+ *     bench COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SIZE,SIZE,.. RULE RULE ..
  *
- * It runs with the library preloaded. For each size, each rule is set once, one call is made with the library's count on, and
+ * NEIGHBORS are those of a neighbourhood, such as torus:4x4, mesh:4x4 or moore:4x4. It runs with the library preloaded. For each size, each rule is set once, one call is made with the library's count on, and
  * its result checked: {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}, where has_run says whether the
  * library counts one call more of the rule's algorithm, and the texts are its counts. Then come rounds, each of which takes a
  * sample by each rule that had its way, until the 95 % confidence intervals of all medians reach no farther than SHARE of them,
@@ -21,11 +21,14 @@
 
 #include "together.h"
 
-enum { MOST_ROUNDS = 2000, MOST_RULES = 64, LINE_BYTES = 64 };
+enum { MOST_ROUNDS = 2000, MOST_RULES = 64, LINE_BYTES = 64, MOST_DIMENSIONS = 8 };
 
 static int rank, ranks, root, starts_together, has_one_clock = 1;
 static const char *collective;
 static int *counts, *places;
+/* The communicator of a neighbourhood; of each block that is received its source, and its number there. */
+static MPI_Comm near = MPI_COMM_NULL;
+static int *sources, *sent_as, neighbors, blocks;
 static size_t bytes;
 static long calls_made[MOST_RULES];
 static char *input, *result;
@@ -87,6 +90,10 @@ static void call(void)
         MPI_Alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, MPI_COMM_WORLD);
     else if (is("alltoallv"))
         MPI_Alltoallv(input, counts, places, MPI_BYTE, result, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+    else if (is("neighbor_allgather"))
+        MPI_Neighbor_allgather(input, count, MPI_BYTE, result, count, MPI_BYTE, near);
+    else if (is("neighbor_alltoall"))
+        MPI_Neighbor_alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, near);
     else if (is("gatherv"))
         MPI_Gatherv(input, count, MPI_BYTE, result, counts, places, MPI_BYTE, root, MPI_COMM_WORLD);
     else if (is("scatterv"))
@@ -123,9 +130,9 @@ static void fill(void)
         for (size_t i = 0; i < bytes / sizeof(double); i++)
             numbers[i] = number(rank, i);
     else
-        for (size_t i = 0; i < bytes * (size_t)ranks; i++)
+        for (size_t i = 0; i < bytes * (size_t)blocks; i++)
             input[i] = byte(rank, i);
-    memset(result, 0x55, bytes * (size_t)ranks);
+    memset(result, 0x55, bytes * (size_t)blocks);
 }
 
 /* The first `count` numbers are sums of what ranks 0 to `last` have from `place` on. */
@@ -169,6 +176,9 @@ static int is_right(void)
         else if (is_or_v("alltoall"))
             right = right && is_block((size_t)from, from, bytes * (size_t)rank);
     }
+    for (int i = 0; i < neighbors; i++)
+        if (sources[i] != MPI_PROC_NULL)
+            right = right && is_block((size_t)i, sources[i], is("neighbor_alltoall") ? bytes * (size_t)sent_as[i] : 0);
     int all;
     PMPI_Allreduce(&right, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     return all;
@@ -187,7 +197,8 @@ static void set_rule(const char *rule)
 /* Writes what the input has: a program that calls a collective has just made its data, and no other processor holds it. */
 static void write_input(void)
 {
-    size_t used = is_or_v("alltoall") || is_or_v("scatter") ? bytes * (size_t)ranks : bytes;
+    int used_blocks = is_or_v("alltoall") || is_or_v("scatter") ? ranks : is("neighbor_alltoall") ? neighbors : 1;
+    size_t used = bytes * (size_t)used_blocks;
     volatile char *bytes_of_lines = input;
     for (size_t i = 0; i < used; i += LINE_BYTES)
         bytes_of_lines[i] = bytes_of_lines[i];
@@ -350,13 +361,72 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
     fflush(stdout);
 }
 
+/* Memory for the sources of so many blocks. */
+static void make_room(int received)
+{
+    neighbors = received;
+    blocks = ranks > received ? ranks : received;
+    sources = malloc(sizeof *sources * 2 * (size_t)received);
+    if (!sources)
+        fail("neighbours", "out of memory");
+    sent_as = sources + received;
+}
+
+/* The places around each rank of a grid whose borders meet: block i goes to the i-th place, and comes from the opposite one. */
+static void add_diagonals(int dimensions)
+{
+    MPI_Comm grid = near;
+    int all = 1, at[MOST_DIMENSIONS], *destinations;
+    for (int i = 0; i < dimensions; i++)
+        all *= 3;
+    make_room(all - 1);
+    destinations = malloc(sizeof *destinations * (size_t)all);
+    if (!destinations)
+        fail("neighbours", "out of memory");
+    for (int i = 0; i < neighbors; i++)
+        for (int way = 1; way >= -1; way -= 2) {
+            int place = i < all / 2 ? i : i + 1;
+            MPI_Cart_coords(grid, rank, dimensions, at);
+            for (int j = dimensions - 1; j >= 0; j--, place /= 3)
+                at[j] += way * (place % 3 - 1);
+            MPI_Cart_rank(grid, at, way == 1 ? &destinations[i] : &sources[i]);
+            sent_as[i] = i;
+        }
+    MPI_Dist_graph_create_adjacent(grid, neighbors, sources, MPI_UNWEIGHTED, neighbors, destinations, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &near);
+    MPI_Comm_free(&grid);
+    free(destinations);
+}
+
+static void make_neighbors(char *text)
+{
+    int dimensions = 0, sizes[MOST_DIMENSIONS], periods[MOST_DIMENSIONS];
+    char *kind = strtok(text, ":");
+    for (char *size; dimensions < MOST_DIMENSIONS && (size = strtok(NULL, "x")); dimensions++) {
+        sizes[dimensions] = atoi(size);
+        periods[dimensions] = strcmp(kind, "mesh") != 0;
+    }
+    MPI_Cart_create(MPI_COMM_WORLD, dimensions, sizes, periods, 0, &near);
+    if (near == MPI_COMM_NULL)
+        fail(kind, "expected dimensions of all ranks");
+    if (strcmp(kind, "moore") == 0) {
+        add_diagonals(dimensions);
+        return;
+    }
+    make_room(2 * dimensions);
+    for (int i = 0; i < dimensions; i++)
+        MPI_Cart_shift(near, i, 1, &sources[2 * i], &sources[2 * i + 1]);
+    for (int i = 0; i < neighbors; i++)
+        sent_as[i] = i ^ 1;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc < 9 || argc - 8 > MOST_RULES)
-        fail("arguments", "expected COLLECTIVE ROOT SHARE SECONDS ROUNDS TOGETHER SIZES and up to 64 rules");
+    if (argc < 10 || argc - 9 > MOST_RULES)
+        fail("arguments", "expected COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SIZES and up to 64 rules");
     collective = argv[1];
     root = atoi(argv[2]);
     *(void **)&set_rules = function("hocket_set_rules");
@@ -367,19 +437,24 @@ int main(int argc, char **argv)
     if (!counts)
         fail("counts", "out of memory");
     places = counts + ranks;
-    starts_together = atoi(argv[6]);
+    blocks = ranks;
+    if (is("neighbor_allgather") || is("neighbor_alltoall"))
+        make_neighbors(argv[3]);
+    starts_together = atoi(argv[7]);
     if (starts_together)
         has_one_clock = compare_clocks();
-    for (char *size = strtok(argv[7], ","); size; size = strtok(NULL, ",")) {
+    for (char *size = strtok(argv[8], ","); size; size = strtok(NULL, ",")) {
         bytes = strtoull(size, NULL, 10);
-        input = malloc(bytes * (size_t)ranks + 8);
-        result = malloc(bytes * (size_t)ranks + 8);
+        input = malloc(bytes * (size_t)blocks + 8);
+        result = malloc(bytes * (size_t)blocks + 8);
         if (!input || !result)
             fail(size, "out of memory");
-        measure(argc - 8, argv + 8, atof(argv[3]), atof(argv[4]), atoi(argv[5]));
+        measure(argc - 9, argv + 9, atof(argv[4]), atof(argv[5]), atoi(argv[6]));
         free(input);
         free(result);
     }
+    if (near != MPI_COMM_NULL)
+        MPI_Comm_free(&near);
     MPI_Finalize();
     return 0;
 }

@@ -357,17 +357,15 @@ static void alltoallv(struct call *call, const void *send, struct pieces sent, v
     }
 }
 
-/* The neighbours of a call; NULL if MPI has to complain, or to do it. */
+/* Describes the neighbours of a call; NULL if it is left to MPI. */
 static struct neighbors *described(struct call *call)
 {
     int rank, ranks;
     if (!has_root(call, 0, &rank, &ranks))
         return NULL;
     struct neighbors *neighbors = shim_neighbors(call);
-    if (!neighbors) {
-        call->reason = "no neighbours";
+    if (!neighbors)
         return NULL;
-    }
     call->asked.neighbors = &neighbors->graph;
     call->asked.counts = neighbors->to_bytes;
     call->asked.counts_from = neighbors->from_bytes;

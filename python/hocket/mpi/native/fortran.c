@@ -87,7 +87,6 @@ FORTRAN(gather, ROOTED,
 FORTRAN(scatter, ROOTED,
         MPI_Scatter(address(send), *send_count, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type), *root, COMM))
 
-/* Collectives that Hocket has no algorithms for: they are counted. */
 FORTRAN(exscan, REDUCTION, MPI_Exscan(address(send), address(recv), *count, TYPE(type), OP, COMM))
 FORTRAN(alltoallv, ALLTOALLV,
         MPI_Alltoallv(address(send), send_counts, places, TYPE(send_type), address(recv), recv_counts, recv_places,
@@ -101,6 +100,18 @@ FORTRAN(gatherv, GATHERV,
 FORTRAN(scatterv, SCATTERV,
         MPI_Scatterv(address(send), send_counts, places, TYPE(send_type), address(recv), *recv_count, TYPE(recv_type),
                      *root, COMM))
+FORTRAN(neighbor_allgather, BLOCKS,
+        MPI_Neighbor_allgather(address(send), *send_count, TYPE(send_type), address(recv), *recv_count,
+                               TYPE(recv_type), COMM))
+FORTRAN(neighbor_alltoall, BLOCKS,
+        MPI_Neighbor_alltoall(address(send), *send_count, TYPE(send_type), address(recv), *recv_count,
+                              TYPE(recv_type), COMM))
+FORTRAN(neighbor_allgatherv, ALLGATHERV,
+        MPI_Neighbor_allgatherv(address(send), *send_count, TYPE(send_type), address(recv), recv_counts, places,
+                                TYPE(recv_type), COMM))
+FORTRAN(neighbor_alltoallv, ALLTOALLV,
+        MPI_Neighbor_alltoallv(address(send), send_counts, places, TYPE(send_type), address(recv), recv_counts,
+                               recv_places, TYPE(recv_type), COMM))
 
 #endif
 

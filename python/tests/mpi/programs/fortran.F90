@@ -1,4 +1,4 @@
-! Collectives called from Fortran, by the module mpi or mpi_f08, as MODULE says, with requests of type REQUEST; prints "fortran: right" when all results are.
+! Collectives called from Fortran, by the module mpi or mpi_f08, as MODULE says, with requests of type REQUEST and communicators of type COMM; prints "fortran: right" when all results are.
 program fortran
   use MODULE
   implicit none
@@ -7,6 +7,7 @@ program fortran
   integer, allocatable :: all(:)
   logical :: is_right, everywhere
   REQUEST :: started
+  COMM :: ring
   call mpi_init(error)
   call mpi_comm_rank(mpi_comm_world, rank, error)
   call mpi_comm_size(mpi_comm_world, ranks, error)
@@ -40,6 +41,12 @@ program fortran
   is_right = is_right .and. all(2 * ranks) == rank
   call mpi_exscan(own, total, 4, mpi_integer, mpi_sum, mpi_comm_world, error)
   if (rank == 1) is_right = is_right .and. total(4) == 4
+  call mpi_cart_create(mpi_comm_world, 1, [ranks], [.true.], .false., ring, error)
+  call mpi_neighbor_allgather(rank, 1, mpi_integer, all, 1, mpi_integer, ring, error)
+  is_right = is_right .and. all(1) == modulo(rank - 1, ranks) .and. all(2) == modulo(rank + 1, ranks)
+  call mpi_neighbor_alltoall(own, 1, mpi_integer, all, 1, mpi_integer, ring, error)
+  is_right = is_right .and. all(1) == modulo(rank - 1, ranks) + 2 .and. all(2) == modulo(rank + 1, ranks) + 1
+  call mpi_comm_free(ring, error)
   total = merge(own, 0, rank == ranks - 1)
   call mpi_bcast(total, 4, mpi_integer, ranks - 1, mpi_comm_world, error)
   is_right = is_right .and. total(1) == ranks

@@ -145,6 +145,8 @@ struct neighbors *shim_neighbors(struct call *call)
         return NULL;
     if (!state->neighbors)
         state->neighbors = new_neighbors(call->comm);
+    if (!state->neighbors)
+        call->reason = "no neighbours";
     return state->neighbors;
 }
 
