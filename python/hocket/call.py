@@ -17,9 +17,9 @@ class Call:
         size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan, exscan
             or reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
         root: The root, where the collective has one.
-        neighbors: The neighbours in a neighbourhood collective: "torus", "mesh" (a grid with borders) or "moore" (a torus
-            with its diagonals), with dimensions as in "torus:4x4x4", of which the last changes first from rank to rank;
-            without dimensions two nearly equal ones, and without anything "torus".
+        neighbors: The neighbours in a neighbourhood collective: "torus", "mesh" (a grid with borders) or "moore" (a
+            torus with its diagonals), with dimensions as in "torus:4x4x4", of which the last changes first from rank to
+            rank; without dimensions two nearly equal ones, and without anything "torus".
         element_bytes: Size of an element; messages are cut between elements.
         in_place: Whether the input lies in the result buffer.
         commutative: Whether operands may be swapped.

@@ -56,8 +56,9 @@ def run(
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
         inputs: What each rank contributes, as the MPI call takes it: equal sizes, one block for each rank in an
-            alltoall and for each neighbour in a neighbor_alltoall, and at the root in a scatter. Where only the root contributes the others may be None, and all of
-            them in a barrier, from which each rank receives an empty array.
+            alltoall and for each neighbour in a neighbor_alltoall, and at the root in a scatter. Where only the
+            root contributes the others may be None, and all of them in a barrier, from which each rank receives
+            an empty array.
         operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows, on
             numbers; or a function of two arrays, whose elements are then the items along the first axis.
         commutative: Whether the operands of the function may be swapped.
@@ -154,9 +155,7 @@ def _data_type(dtype: np.dtype[Any]) -> str:
     return _DATA_TYPES[dtype.name]
 
 
-def _size_bytes(
-    collective: str, inputs: Sequence[NDArray[Any] | None], root: int, neighbors: str | None
-) -> int:
+def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: int, neighbors: str | None) -> int:
     """Return the message of the MPI call, as the contribution of the root (or of rank 0) tells it."""
     contribution = inputs[root] if root < len(inputs) else None
     if contribution is None:

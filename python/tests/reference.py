@@ -26,6 +26,15 @@ OPERATORS: dict[str, Combine] = {
 }
 
 
+def torus(ranks: int, rank: int) -> list[int]:
+    """The two neighbours along each of two nearly equal dimensions, in row-major order."""
+    short = max(size for size in range(1, ranks + 1) if size * size <= ranks and ranks % size == 0)
+    x, y = divmod(rank, short)
+    long = ranks // short
+    places = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)]
+    return [x % long * short + y % short for x, y in places]
+
+
 def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list[NDArray[Any]]:
     """What each rank receives."""
     ranks, nothing = len(inputs), inputs[0][:0]
@@ -55,6 +64,15 @@ def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list
             return np.split(inputs[root], ranks)
         case "alltoall" | "alltoallv":
             return [np.concatenate([np.split(array, ranks)[rank] for array in inputs]) for rank in range(ranks)]
+        case "neighbor_allgather":
+            return [np.concatenate([inputs[peer] for peer in torus(ranks, rank)]) for rank in range(ranks)]
+        case "neighbor_alltoall":
+            blocks = [np.split(array, 4) for array in inputs]
+            crossed = (1, 0, 3, 2)  # what goes one way comes from the other
+            return [
+                np.concatenate([blocks[peer][way] for peer, way in zip(torus(ranks, rank), crossed, strict=True)])
+                for rank in range(ranks)
+            ]
         case _:
             raise AssertionError(collective)
 

@@ -384,8 +384,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
-        collective_named, collectives, complete, machine, parse_bytes, parse_bytes_per_s, parse_time,
-        neighbors, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        collective_named, collectives, complete, machine, neighbors, parse_bytes, parse_bytes_per_s, parse_time,
+        rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;

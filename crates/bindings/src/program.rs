@@ -7,7 +7,10 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket_core::{Call, Collective, Counts, Edge, Neighborhood, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner, budget};
+use hocket_core::{
+    Call, Collective, Counts, Edge, Neighborhood, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner,
+    budget,
+};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;

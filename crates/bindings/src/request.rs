@@ -4,7 +4,7 @@ use hocket::cases::check_root;
 use hocket::pacing::Gap;
 use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Counts, Error, Nodes, Parameter, Result, Stencil, budget};
+use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Platform, Trials};
 use indexmap::IndexMap;
@@ -104,9 +104,11 @@ impl CallRequest {
         };
         if let Some(text) = &self.neighbors {
             if !collective.has_neighbors() {
-                return Err(Error::new(format!("neighbors: got {text:?}, but {collective} is no neighbourhood collective")));
+                return Err(Error::new(format!(
+                    "neighbors: got {text:?}, but {collective} is no neighbourhood collective"
+                )));
             }
-            call.counts = Counts::of_stencil(collective, Stencil::parse(text, ranks)?, elements);
+            call.counts = collective.counts_of(Stencil::parse(text, ranks)?, elements);
         }
         call.check()?;
         Ok(call)

@@ -109,6 +109,11 @@ impl Collective {
         matches!(self, Self::NeighborAllgather | Self::NeighborAlltoall)
     }
 
+    /// Blocks of so many elements between the neighbours of a stencil.
+    pub fn counts_of(self, stencil: Stencil, count: usize) -> Counts {
+        Counts::Neighbors(Arc::new(Neighbors::of_stencil(stencil, self == Self::NeighborAllgather, count)))
+    }
+
     /// Whether each rank has a block of its own, possibly of its own size.
     pub const fn has_blocks(self) -> bool {
         self.gathers() || self.scatters() || matches!(self, Self::Allgather | Self::ReduceScatter)
@@ -255,7 +260,7 @@ impl Call {
             Collective::ReduceScatter => Counts::even(count, ranks),
             _ if collective.has_neighbors() && ranks > 0 => {
                 let torus = Stencil::parse("torus", ranks).expect("any number of ranks is a torus of two dimensions");
-                Counts::of_stencil(collective, torus, count)
+                collective.counts_of(torus, count)
             }
             _ => Counts::Equal(count),
         };

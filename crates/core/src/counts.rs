@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Buffer, Collective, Neighbors, Span, Stencil};
+use crate::{Buffer, Neighbors, Span};
 
 /// How many elements each block has.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,12 +100,6 @@ impl Pairs {
 }
 
 impl Counts {
-    /// Blocks of so many elements between the neighbours of a stencil.
-    pub fn of_stencil(collective: Collective, stencil: Stencil, count: usize) -> Self {
-        let sends_same = collective == Collective::NeighborAllgather;
-        Self::Neighbors(Arc::new(Neighbors::of_stencil(stencil, sends_same, count)))
-    }
-
     /// Blocks of these sizes.
     pub fn each(counts: &[usize]) -> Self {
         Self::Offsets(offsets(counts.iter().copied()).collect())

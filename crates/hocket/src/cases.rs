@@ -115,7 +115,7 @@ fn neighborhoods(collective: Collective, ranks: usize) -> Vec<Call> {
         format!("moore:{short}x{}", ranks / short),
     ];
     let stencils = shapes.map(|text| Stencil::parse(&text, ranks).expect("a stencil"));
-    let equal = |count| stencils.clone().map(|stencil| Counts::of_stencil(collective, stencil, count));
+    let equal = |count| stencils.clone().map(|stencil| collective.counts_of(stencil, count));
     let uneven = Neighbors::of_uneven_stencil(&stencils[1], sends_same, |from, place| (from * 3 + place * 5 + 2) % 4);
     let to = |rank: usize| {
         let others = [(rank + 1) % ranks, rank * rank % ranks, (rank + 1) % ranks, rank];

@@ -291,8 +291,8 @@ parameter_option = click.option(
 neighbors_option = click.option(
     "--neighbors",
     metavar="KIND[:DIMS]",
-    help="Who are neighbours in a neighbourhood collective: torus, mesh or moore (with diagonals), such as torus:4x4x4; "
-    "by default a torus of two dimensions.",
+    help="Who are neighbours in a neighbourhood collective: torus, mesh or moore (with diagonals), such as "
+    "torus:4x4x4; by default a torus of two dimensions.",
 )
 _CALL_OPTIONS = (
     click.option(

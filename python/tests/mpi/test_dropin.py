@@ -102,7 +102,9 @@ def test_all_algorithms_at_all_numbers_of_ranks(mpi: Mpi, ranks: int, number: in
 
 def check_neighborhoods(mpi: Mpi, ranks: int, name: str, calls: int) -> None:
     collectives = ("neighbor_allgather", "neighbor_alltoall")
-    lines = [f"{form}{collective}: {one}" for one in (name, "linear") for form in ("", "i") for collective in collectives]
+    lines = [
+        f"{form}{collective}: {one}" for one in (name, "linear") for form in ("", "i") for collective in collectives
+    ]
     ran = mpi.run(ranks, [mpi.compiled("neighbors.c"), str(calls), str(ranks)], lines)
     assert ran.status == 0, ran.output + ran.errors
     assert f"{calls} calls on {ranks} ranks: 0 wrong" in ran.output

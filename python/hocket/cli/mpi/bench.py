@@ -15,8 +15,8 @@ from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
     Read,
     as_json_option,
-    output_option,
     neighbors_option,
+    output_option,
     parameter_option,
     plot_option,
     required,
@@ -121,9 +121,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
             if collective == "barrier":
                 sizes = sizes or (0,)
             sizes = required(sizes, "--sizes", "sizes such as 8B..8MiB")
-            call = Call(
-                ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, known)
-            )
+            call = Call(ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, known))
             asked = Asked(installation, candidates, call, sizes, until_ci, time_limit)
             return command(*arguments, asked=asked, **more)
 
