@@ -22,6 +22,7 @@ mod registry;
 pub mod rounds;
 pub mod rules;
 pub mod segments;
+pub mod told;
 pub mod torus;
 
 pub use about::{About, Steps};
@@ -37,12 +38,12 @@ registry::catalogue! {
     broadcast as Broadcast: binary_tree, bine, binomial, chain, circulant, double_tree, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
     exscan as Exscan: binary_tree, chain, doubling_123, hierarchical, recursive_doubling;
     gather as Gather: bine, binomial, hierarchical, k_nomial, linear;
-    gatherv as Gatherv: linear, linear_synchronized;
+    gatherv as Gatherv: binomial, linear, linear_synchronized;
     neighbor_allgather as NeighborAllgather: linear, message_combining;
     neighbor_alltoall as NeighborAlltoall: linear, message_combining;
     reduce as Reduce: binary_tree, bine, binomial, chain, circulant, hierarchical, k_nomial, linear, multi_lane, rabenseifner, trinaryx3;
     reduce_scatter as ReduceScatter: bine, circulant, hierarchical, pairwise, pat, recursive_doubling, recursive_halving, ring;
     scan as Scan: binary_tree, chain, hierarchical, recursive_doubling;
     scatter as Scatter: bine, binomial, hierarchical, k_nomial, linear;
-    scatterv as Scatterv: linear, linear_window;
+    scatterv as Scatterv: binomial, linear, linear_window;
 }

@@ -112,6 +112,15 @@ impl<'r> Rank<'r> {
         }
     }
 
+    /// The program will go by the lengths of messages that it receives ([`Received::len`]), and says so before the first of them: a
+    /// schedule has to be recorded several times then, until all lengths are known.
+    pub fn reads_lengths(&self) {
+        match self.view {
+            Some(view) => view.below().reads_lengths(),
+            None => self.world().reads_lengths(self.seat.rank.get()),
+        }
+    }
+
     /// The time of the branch that is running, in seconds by the rank's clock; none in a world without one.
     pub fn time_s(&self) -> Option<f64> {
         self.world().time_s(self.moment())

@@ -95,6 +95,8 @@ pub trait World {
     fn complete(&mut self, _rank: usize, _now: Moment) {}
     /// The program of `rank` has reached a mark.
     fn mark(&mut self, _rank: usize, _mark: u16, _now: Moment) {}
+    /// The program of `rank` will go by the lengths of messages that it receives.
+    fn reads_lengths(&mut self, _rank: usize) {}
     /// The program of `rank` has ended.
     fn end(&mut self, _rank: usize, _now: Moment) {}
     /// The time of a moment in seconds, by the clock of its rank; none in a world without time.

@@ -10,23 +10,37 @@ use hocket_core::{
 use crate::draft::{Action, Draft, Wait};
 use crate::schedule::{Builder, Schedule};
 
+/// A program in which lengths pass from rank to rank is recorded once for each, as in a tree of this height.
+const MOST_RECORDINGS: usize = 100;
+
 /// Records the actions of `program` in `call`.
 ///
 /// # Errors
 /// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
 /// that do not match; or more tasks than there is memory for.
+///
+/// Where programs go by the lengths of messages, ranks are recorded again until these are the lengths that they were told.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
     check_ranks(program, call, size_of::<Range<usize>>() + size_of::<usize>())?;
-    let recorder = run(program, call, Recorder::new(call.ranks));
-    if let Some(failure) = recorder.failure {
-        return Err(failure);
+    let mut known = Vec::new();
+    for _ in 0..MOST_RECORDINGS {
+        let recorder = run(program, call, Recorder::new(call.ranks, known));
+        if let Some(failure) = recorder.failure {
+            return Err(failure);
+        }
+        let schedule = recorder.builder.schedule(recorder.scratch, call.element_bytes);
+        let found = if recorder.reads_lengths { lengths(&schedule) } else { Vec::new() };
+        if recorder.reads_lengths && recorder.known != found {
+            known = found;
+            continue;
+        }
+        return if schedule.is_balanced() { Ok(schedule) } else { fitted(&schedule) };
     }
-    let schedule = recorder.builder.schedule(recorder.scratch, call.element_bytes);
-    if schedule.is_balanced() { Ok(schedule) } else { fitted(&schedule) }
+    Err(Error::new("cannot be recorded: the lengths of messages depend on each other without end"))
 }
 
-/// The schedule with each receive cut to the length of its message, which the receiving program need not know in advance.
-fn fitted(schedule: &Schedule) -> Result<Schedule> {
+/// Of each rank's receives the lengths of their messages, where there are such messages.
+fn lengths(schedule: &Schedule) -> Vec<Vec<Option<usize>>> {
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
     schedule.each_action(|rank, number, action| match *action {
         Action::Send { to, tag, data } => sends.push(((rank as u32, to, tag), number as u32, data.len)),
@@ -41,16 +55,25 @@ fn fitted(schedule: &Schedule) -> Result<Schedule> {
         while sends.next_if(|(sent, ..)| *sent < pair).is_some() {}
         ((rank, number), sends.next_if(|(sent, ..)| *sent == pair).map(|(.., len)| len))
     };
-    let mut lengths: Vec<_> = receives.into_iter().map(length).collect();
-    lengths.sort_unstable();
-    let mut lengths = lengths.into_iter();
+    let mut found: Vec<_> = receives.into_iter().map(length).collect();
+    found.sort_unstable();
+    let mut lengths = vec![Vec::new(); schedule.ranks()];
+    for ((rank, _), len) in found {
+        lengths[rank as usize].push(len);
+    }
+    lengths
+}
+
+/// The schedule with each receive cut to the length of its message, which the receiving program need not know in advance.
+fn fitted(schedule: &Schedule) -> Result<Schedule> {
     let (mut builder, mut draft) = (Builder::default(), Draft::default());
-    for rank in 0..schedule.ranks() {
+    for (rank, lengths) in lengths(schedule).into_iter().enumerate() {
+        let mut lengths = lengths.into_iter();
         schedule.unpack(rank, &mut draft);
         for (number, action) in draft.actions.iter_mut().enumerate() {
             let Action::Recv { from: Source::Rank(from), into, .. } = action else { continue };
             match lengths.next() {
-                Some((_, Some(len))) if len <= into.len => into.len = len,
+                Some(Some(len)) if len <= into.len => into.len = len,
                 _ => {
                     let text = format!("no message of rank {from} fits this receive of {into}");
                     return Err(Error::new(text).at(format!("rank {rank}, task {number}")));
@@ -75,10 +98,16 @@ struct Recorder {
     draft: Draft,
     groups: Groups,
     failure: Option<Error>,
+    /// Whether a program goes by the lengths of messages. These come from the recording before, of each rank's receives; they are 0
+    /// where they are not known.
+    reads_lengths: bool,
+    known: Vec<Vec<Option<usize>>>,
+    /// Receives of the rank that runs.
+    receives: usize,
 }
 
 impl Recorder {
-    fn new(ranks: usize) -> Self {
+    fn new(ranks: usize, known: Vec<Vec<Option<usize>>>) -> Self {
         Self {
             builder: Builder::default(),
             ranks,
@@ -88,7 +117,18 @@ impl Recorder {
             draft: Draft::default(),
             groups: Groups::default(),
             failure: None,
+            reads_lengths: false,
+            known,
+            receives: 0,
         }
+    }
+
+    /// The length of the message of the next receive of `rank`, into so many elements.
+    fn received(&mut self, rank: usize, room: usize) -> usize {
+        let number = self.receives;
+        self.receives += 1;
+        let known = || self.known.get(rank)?.get(number).copied().flatten();
+        if self.reads_lengths { known().unwrap_or(0) } else { room }
     }
 
     /// The task for `step`; none if the step takes no time in any world.
@@ -129,13 +169,14 @@ impl World for Recorder {
         }
         let next = self.running.map_or(0, |rank| rank + 1);
         self.running = Some(next);
+        self.receives = 0;
         self.has_ended = false;
         (self.failure.is_none() && next < self.ranks).then_some(next)
     }
 
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let (source, len) = match *step {
-            Step::Recv { from: Source::Rank(from), into, .. } => (from, into.len),
+            Step::Recv { from: Source::Rank(from), into, .. } => (from, self.received(at.rank, into.len)),
             Step::Recv { into, .. } => (0, into.len),
             _ => (at.rank as u32, 1),
         };
@@ -161,6 +202,10 @@ impl World for Recorder {
         let offset = self.scratch[rank];
         self.scratch[rank] += len;
         Span { buffer: Buffer::Scratch, offset, len }
+    }
+
+    fn reads_lengths(&mut self, _: usize) {
+        self.reads_lengths = true;
     }
 
     fn end(&mut self, rank: usize, _: Moment) {
@@ -232,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_task_waits_for_those_before_it_on_its_branch() {
-        let mut world = Recorder::new(1);
+        let mut world = Recorder::new(1, Vec::new());
         assert_eq!(world.next(), Some(0));
         let span = Span::new(Buffer::Input, 1);
         let mut issue = |now, step: Step| match world.issue(At { rank: 0, now }, &step) {
@@ -250,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_receive_from_any_source_cannot_be_recorded() {
-        let mut world = Recorder::new(1);
+        let mut world = Recorder::new(1, Vec::new());
         let step = Step::Recv { from: Source::Any, into: Span::EMPTY, tag: 0 };
         world.issue(At { rank: 0, now: Moment::default() }, &step);
         assert!(world.failure.is_some_and(|why| why.to_string().contains("receives from any source")));

@@ -1,0 +1,50 @@
+//! Binomial: sizes go up a binomial tree first, and then blocks down: every rank gets those of its subtree together.
+//!
+//! Source: J. L. Traeff, "On optimal trees for irregular gather and scatter collectives", IEEE Trans. Parallel and Distributed Systems 30
+//! (2019), has sizes told in trees; the tree here is that of `scatter/binomial`, the same for all sizes.
+//! Needs: nothing; only the root knows the sizes of all blocks. A rank tells its parent the size of its subtree by the lengths of five
+//! messages, unless the parent is the root.
+//! Counts: P-1 messages with blocks; 5 short ones from each rank that is neither the root nor its child. Blocks leave the root in
+//! ceil(log2 P) messages.
+//!
+//! ```text
+//! sizes     3 ──▶ 2   7 ──▶ 6   6, 5 ──▶ 4     the root, 0, knows those of its children's subtrees
+//! blocks    0 ──b4 b5 b6 b7──▶ 4 ──b6 b7──▶ 6   0 ──b2 b3──▶ 2 ──b3──▶ 3
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::pattern::{BinomialTree, rotated_blocks};
+use crate::told::{at_a_time, counts, subtrees};
+
+pub const ABOUT: About =
+    About::new("rounds*(ceil(ports/k)*alpha + told*beta) + ceil(log2(P))*alpha + (P-1)*n*beta", "P-1 + sizes")
+        .exact_when(|c| c.ranks == 1)
+        .on_ports(at_a_time)
+        .completing(counts);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (rank, result) = (r.rank(), c.result(r));
+    let tree = BinomialTree::new(rank, c.root, r.size());
+    let sizes = subtrees(r, c, &tree).await;
+    let Some(parent) = tree.parent() else {
+        let (rotation, held) = (rotated_blocks(c, rank), r.scratch(c.total()));
+        for (ordered, rotated) in rotation.pieces(c.input(r), held) {
+            r.copy(ordered, rotated).await;
+        }
+        r.copy(c.block(c.input(r), rank), result).await;
+        for child in tree.children().rev() {
+            r.send(child, rotation.part(held, tree.subtree(child))).await;
+        }
+        return;
+    };
+    let held = r.scratch(result.len + sizes.iter().sum::<usize>());
+    r.recv(parent, held).await;
+    r.copy(held.part(0, result.len), result).await;
+    let mut end = held.len;
+    for (child, size) in tree.children().rev().zip(sizes.into_iter().rev()) {
+        end -= size;
+        r.send(child, held.part(end, size)).await;
+    }
+}
