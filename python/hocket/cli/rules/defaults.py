@@ -1,0 +1,25 @@
+"""`hocket rules defaults`: what a library decides by itself."""
+
+from __future__ import annotations
+
+import click
+
+from hocket.cli.options import as_json_option
+from hocket.cli.output import print_json
+from hocket.cli.rules.options import print_notes
+from hocket.tuning_files import DEFAULTS, defaults_of
+
+__all__ = ["defaults"]
+
+
+@click.command()
+@click.argument("library", metavar=f"[{'|'.join(DEFAULTS)}]")
+@as_json_option
+def defaults(library: str, as_json: bool) -> None:
+    """Print what LIBRARY decides where no file says anything, with its source."""
+    found = defaults_of(library)
+    if as_json:
+        print_json(vars(found))
+        return
+    print_notes([f"{found.format} rules: {found.source}"])
+    click.echo(found.text, nl=False)

@@ -1,0 +1,93 @@
+"""`hocket rules diff`: where two tuning files choose differently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hocket._native import Error
+from hocket.cli.options import as_json_option, machine_option, rank_counts_option, sizes_option
+from hocket.cli.output import print_json, print_table
+from hocket.cli.rules.options import function_option
+from hocket.machine import Machine
+from hocket.tuning_files import Difference, Side, differences, read
+from hocket.tuning_files.hocket_rules import collective_of
+from hocket.units import format_bytes, format_time
+
+__all__ = ["diff"]
+
+_RANKS = (4, 16, 64)
+_SIZES = tuple(8 * 16**step for step in range(6))
+
+
+@click.command()
+@click.argument("one", type=click.Path())
+@click.argument("two", type=click.Path())
+@machine_option
+@rank_counts_option
+@sizes_option
+@function_option
+@click.option("--from-one", help="The format of ONE, unless the file's name tells it.")
+@click.option("--from-two", help="The format of TWO, likewise.")
+@as_json_option
+def diff(
+    one: str,
+    two: str,
+    machine: Machine,
+    ranks: tuple[int, ...] | None,
+    sizes: tuple[int, ...] | None,
+    collective: str | None,
+    from_one: str | None,
+    from_two: str | None,
+    as_json: bool,
+) -> None:
+    """Say where the files ONE and TWO choose differently, and what it costs on a machine.
+
+    Either may also be the name of defaults, such as openmpi-5.0.
+    """
+    first, second = read(one, from_one, option="--from-one"), read(two, from_two, option="--from-two")
+    functions = [each for each in dict.fromkeys((*first.functions, *second.functions)) if _is_simulated(each)]
+    if collective is not None and collective not in functions:
+        raise Error(f'--collective: neither has rules for "{collective}", expected {", ".join(functions)}')
+    functions = [collective] if collective else functions
+    found = differences(first, second, machine, functions=functions, ranks=ranks or _RANKS, sizes=sizes or _SIZES)
+    if as_json:
+        print_json([_entry(each) for each in found])
+        return
+    rows = [_row(each) for each in found]
+    if rows:
+        columns = ["collective", "ranks", "size", one, "time", two, "time", "second/first"]
+        print_table(columns, rows, right=["ranks", "size", "time", "second/first"])
+    else:
+        click.echo("no difference")
+
+
+def _is_simulated(function: str) -> bool:
+    """Whether a function is a blocking one of all ranks, with blocks of one size."""
+    found = collective_of(function)
+    return found is not None and not found[1] and not function.endswith("v") and not function.startswith("neighbor")
+
+
+def _row(difference: Difference) -> tuple[str, ...]:
+    ratio = "?" if difference.ratio is None else f"{difference.ratio:.2f}"
+    size = "" if difference.function == "barrier" else format_bytes(difference.size_bytes)
+    sides = (_shown(difference.one), _shown(difference.two))
+    return (difference.function, str(difference.ranks), size, *sides[0], *sides[1], ratio)
+
+
+def _shown(side: Side) -> tuple[str, str]:
+    words = side.choice or "not known"
+    where = f"line {side.line}" if side.line else "by itself"
+    return f"{words} ({where})", "?" if side.time_s is None else format_time(side.time_s)
+
+
+def _entry(difference: Difference) -> dict[str, Any]:
+    return {
+        "collective": difference.function,
+        "ranks": difference.ranks,
+        "size_bytes": difference.size_bytes,
+        "one": vars(difference.one),
+        "two": vars(difference.two),
+        "ratio": difference.ratio,
+    }

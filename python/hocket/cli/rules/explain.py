@@ -1,0 +1,85 @@
+"""`hocket rules explain`: which line of a tuning file decides, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hocket._native import Error
+from hocket.cli.options import as_json_option, ranks_option, size_option
+from hocket.cli.output import print_json, print_table
+from hocket.cli.rules.options import from_option, function_option
+from hocket.tuning_files import Rules, Situation, Verdict, measured, read, situation, verdicts
+from hocket.units import format_count
+
+__all__ = ["explain"]
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@ranks_option(required=True)
+@size_option
+@function_option
+@from_option
+@as_json_option
+def explain(
+    file: str, ranks: int, size: int | None, collective: str | None, source_format: str | None, as_json: bool
+) -> None:
+    """Say which line of FILE decides a call, and why.
+
+    One rank per node is assumed, an operator of MPI's, and no MPI_IN_PLACE. Without --collective each that FILE has
+    rules for is explained.
+    """
+    rules = read(file, source_format)
+    if collective is not None and collective not in rules.functions:
+        raise Error(f'--collective: {file} has no rules for "{collective}", expected {", ".join(rules.functions)}')
+    calls = [situation(each, ranks, size or 0) for each in ([collective] if collective else rules.functions)]
+    told = [(call, list(verdicts(rules, call))) for call in calls]
+    if as_json:
+        print_json([_entry(rules, call, all_verdicts) for call, all_verdicts in told])
+        return
+    for number, (call, all_verdicts) in enumerate(told):
+        if number:
+            click.echo()
+        _print(rules, call, all_verdicts)
+
+
+def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
+    click.secho(f"{call.function} on {call.ranks} ranks, {call.size_bytes} bytes", bold=True)
+    shown = [each for each in all_verdicts if call.ranks in each.rule.ranks]
+    rows = [
+        (str(each.rule.line), str(each.rule.choice or "left to the library"), each.why_not or "decides")
+        for each in shown
+    ]
+    if rows:
+        print_table(["line", "algorithm", "why"], rows, right=["line"])
+    if len(shown) < len(all_verdicts):
+        click.echo(f"{format_count(len(all_verdicts) - len(shown), 'line')} before it for other numbers of ranks")
+    click.echo(_conclusion(rules, call, all_verdicts))
+
+
+def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> str:
+    last = all_verdicts[-1].rule if all_verdicts and not all_verdicts[-1].why_not else None
+    if last is None:
+        return f"{rules.library} decides by itself: no line is for it"
+    if last.choice is None:
+        return f"{rules.library} decides by itself: line {last.line} says so"
+    counted = measured(last.measure, call.size_bytes, call.ranks, call.element_bytes)
+    what = {"size": "bytes of the message", "total": "bytes of all blocks", "type": "bytes of elements on all ranks"}
+    counts = f", as {counted} {what[last.measure]} count" if last.measure in what else ", whatever the size"
+    return f"{last.choice}: line {last.line}{counts}"
+
+
+def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[str, Any]:
+    decides = all_verdicts[-1].rule if all_verdicts and not all_verdicts[-1].why_not else None
+    return {
+        "collective": call.function,
+        "ranks": call.ranks,
+        "size_bytes": call.size_bytes,
+        "line": decides.line if decides else None,
+        "algorithm": decides.choice.algorithm if decides and decides.choice else None,
+        "parameters": dict(decides.choice.parameters) if decides and decides.choice else {},
+        "passed": [{"line": each.rule.line, "why": each.why_not} for each in all_verdicts if each.why_not],
+        "conclusion": _conclusion(rules, call, all_verdicts),
+    }

@@ -1,0 +1,35 @@
+"""`hocket rules lint`: what in a tuning file may not be meant."""
+
+from __future__ import annotations
+
+import click
+
+from hocket.cli.options import as_json_option
+from hocket.cli.output import print_json
+from hocket.cli.rules.options import from_option
+from hocket.tuning_files import findings, format_of, read
+from hocket.units import format_count
+
+__all__ = ["lint"]
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@from_option
+@as_json_option
+def lint(file: str, source_format: str | None, as_json: bool) -> int:
+    """Say what in FILE its library takes in a way that may not be meant.
+
+    The exit status is 1 if there is something to say.
+    """
+    format = format_of(file, source_format, "--from")
+    rules = read(file, format.name)
+    found = findings(rules, format.name)
+    if as_json:
+        print_json([vars(finding) for finding in found])
+    else:
+        for finding in found:
+            click.echo(f"{file}:{finding.line}: {finding.kind}: {finding.sentence}")
+        if not found:
+            click.echo(f"ok: {format_count(len(rules.rules), 'rule')} of {format.name}")
+    return 1 if found else 0

@@ -1,0 +1,25 @@
+"""Options of several commands of `hocket rules`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from hocket.cli.options import Read
+from hocket.tuning_files.formats import FORMATS
+
+__all__ = ["from_option", "function_option", "print_notes"]
+
+_NAMES = ", ".join(FORMATS)
+
+from_option = click.option("--from", "source_format", help=f"The format, unless the file's name tells it: {_NAMES}.")
+function_option = click.option(
+    "--collective", type=Read(lambda text: text.lower(), name="NAME"), help="The MPI function, such as bcast."
+)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Say on stderr what is to be known beside a result."""
+    for note in notes:
+        click.echo(f"hocket: note: {note}", err=True)

@@ -1,0 +1,168 @@
+"""Tuning rules in the one form that all formats are read into and written from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hocket._native import Error
+
+__all__ = ["ANY", "BLOCKS", "MEASURES", "Choice", "Rule", "Rules", "Situation", "Span", "at", "measured", "shown"]
+
+BLOCKS = ("allgather", "allgatherv", "alltoall", "gather", "scatter")
+"""The functions whose size is that of one block; that of others is the whole vector, which all blocks make up."""
+
+MEASURES = ("size", "total", "type", "nothing")
+"""What a rule's sizes count, in bytes: the size of the call as everywhere in Hocket; that times the number of ranks;
+the size of the data type times the number of ranks, whatever the count; or nothing, so that every call counts as 0."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Whole numbers from the first to the last, both among them; without a last one they have no end."""
+
+    first: int = 0
+    last: int | None = None
+
+    def __contains__(self, value: int) -> bool:
+        return self.first <= value and (self.last is None or value <= self.last)
+
+    def __str__(self) -> str:
+        if self.last is None:
+            return f"{self.first}.." if self.first else "any"
+        return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number is in it."""
+        return self.last is not None and self.last < self.first
+
+    def within(self, other: Span) -> Span:
+        """Return the numbers that are in both."""
+        lasts = [last for last in (self.last, other.last) if last is not None]
+        return Span(max(self.first, other.first), min(lasts, default=None))
+
+
+ANY = Span()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An algorithm in the words of its library, with values of parameters in these words.
+
+    Attributes:
+        algorithm: Its name there.
+        parameters: Names and values, in the order in which they are written.
+    """
+
+    algorithm: str
+    parameters: tuple[tuple[str, int | str], ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join([self.algorithm, *(f"{name}={value}" for name, value in self.parameters)])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What calls of a function get.
+
+    Attributes:
+        function: The MPI function in small letters: "bcast", "reduce_scatter_block", "iallreduce".
+        choice: The algorithm, or none where the library decides as if there were no rule.
+        ranks: For how many ranks of the communicator.
+        power_of_two: Whether only for a power of two of ranks, only for other numbers, or for all (none).
+        sizes: For which sizes, in bytes.
+        measure: What these sizes count, of `MEASURES`.
+        placement: How the ranks lie on nodes: "any", "one-per-node" or "single-node".
+        conditions: Anything else that a format asks for, as names and values: ("is_commutative", "yes").
+        line: The line that it was read from, counted from 1; 0 for a rule that was made.
+    """
+
+    function: str
+    choice: Choice | None
+    ranks: Span = ANY
+    power_of_two: bool | None = None
+    sizes: Span = ANY
+    measure: str = "size"
+    placement: str = "any"
+    conditions: tuple[tuple[str, str], ...] = ()
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules in the order in which they are tried: the first one decides that fits a call.
+
+    Attributes:
+        library: Whose algorithms they name, with the version: "hocket", "openmpi-5.0", "mpich-5.0".
+        rules: The rules.
+    """
+
+    library: str
+    rules: tuple[Rule, ...]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions that rules name, in the order of their first ones."""
+        return tuple(dict.fromkeys(rule.function for rule in self.rules))
+
+    def of(self, function: str) -> tuple[Rule, ...]:
+        """Return the rules of a function."""
+        return tuple(rule for rule in self.rules if rule.function == function)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """A call as rules see it.
+
+    Attributes:
+        function: The MPI function in small letters.
+        ranks: How many ranks the communicator has.
+        size_bytes: The message of the call, as everywhere in Hocket.
+        placement: How its ranks lie on nodes, "one-per-node" or "single-node", or "any" where they lie in neither way.
+        element_bytes: The size of an element.
+        conditions: What else is so, by the names of conditions.
+    """
+
+    function: str
+    ranks: int
+    size_bytes: int
+    placement: str = "one-per-node"
+    element_bytes: int = 1
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_power_of_two(self) -> bool:
+        """Whether the ranks are a power of two."""
+        return self.ranks & (self.ranks - 1) == 0
+
+    def fits(self, rule: Rule) -> bool:
+        """Return whether a rule is for this call."""
+        return (
+            rule.function == self.function
+            and self.ranks in rule.ranks
+            and rule.power_of_two in (None, self.is_power_of_two)
+            and rule.placement in ("any", self.placement)
+            and measured(rule.measure, self.size_bytes, self.ranks, self.element_bytes) in rule.sizes
+            and self.holds(rule.conditions)
+        )
+
+    def holds(self, conditions: Iterable[tuple[str, str]]) -> bool:
+        """Return whether all of some conditions are met; one that is not known is not."""
+        return all(self.conditions.get(name) == value for name, value in conditions)
+
+
+def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:
+    """Return what the size of a call is in a measure."""
+    return {"size": size_bytes, "total": size_bytes * ranks, "type": element_bytes * ranks, "nothing": 0}[measure]
+
+
+def at(file: str, line: int, message: str) -> Error:
+    """Return an error that names a line."""
+    return Error(f"{file}:{line}: {message}")
+
+
+def shown(text: str) -> str:
+    """Return a text of a file as an error shows it: in quotes, on one line, and not too long."""
+    return json.dumps(text[:60], ensure_ascii=False) if text.isprintable() else json.dumps(text[:60])

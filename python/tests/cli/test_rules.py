@@ -1,0 +1,96 @@
+"""`hocket rules`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.conftest import Ran
+
+RULES = "allreduce[size=64KiB.., ranks=8..]: ring\nallreduce: recursive_doubling\nalltoall: swung\n"
+
+
+def write_rules(folder: Path) -> Path:
+    file = folder / "my.rules"
+    file.write_text("\n".join(RULES.splitlines()[:2]) + "\n")
+    return file
+
+
+def test_rules_become_a_file_of_open_mpi(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    target = tmp_path / "site.openmpi-5.0.conf"
+    ran = hocket_command(f"rules convert {write_rules(tmp_path)} {target}")
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    lines = target.read_text().splitlines()
+    assert lines[0] == "rule-file-version-2"
+    assert lines[-2:] == ["0 3 0 0 0 # recursive_doubling", "65536 4 0 0 0 # ring"]
+    explained = hocket_command(f"rules explain {target} --ranks 64 --size 64KiB --json").json
+    assert explained[0]["line"] == len(lines)
+    assert (explained[0]["algorithm"], explained[0]["collective"]) == ("ring", "allreduce")
+
+
+def test_what_is_lost_is_said_on_stderr(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("allreduce: swing\n")
+    ran = hocket_command(f"rules convert {file} - --to openmpi-6.0")
+    assert ran.err == "hocket: note: allreduce: openmpi-6.0 has no swing, left to the library\n"
+    assert '"rule_file_version": 3' in ran.out
+
+
+def test_bad_input_is_one_line_and_nothing_is_written(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    bad = tmp_path / "bad.rules"
+    bad.write_text(RULES)
+    target = tmp_path / "a.mpich-5.0.json"
+    ran = hocket_command(f"rules convert {bad} {target}")
+    assert (ran.status, ran.out, target.exists()) == (2, "", False)
+    assert ran.err.startswith(f'hocket: error: {bad}:3: unknown alltoall algorithm "swung"')
+    good = write_rules(tmp_path)
+    ran = hocket_command(f"rules convert {good} {tmp_path / 'a.json'}")
+    assert "its name does not tell the format and version, expected one of hocket" in ran.err
+    ran = hocket_command(f"rules convert {good} {tmp_path / 'a.json'} --to openmpi-9")
+    assert ran.err.startswith('hocket: error: --to: unknown format "openmpi-9", expected one of hocket')
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.rules", "my.rules"]
+    ran = hocket_command(f"rules explain {good} --ranks 4 --collective scan")
+    assert ran.err.startswith(f'hocket: error: --collective: {good} has no rules for "scan", expected allreduce')
+
+
+def test_a_line_is_explained(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    ran = hocket_command(f"rules explain {write_rules(tmp_path)} --ranks 64 --size 32KiB")
+    assert ran.out.splitlines()[-2:] == [
+        "    2   recursive_doubling   decides",
+        "recursive_doubling: line 2, as 32768 bytes of the message count",
+    ]
+    assert "32768 bytes, is for 65536.." in ran.out
+    ran = hocket_command(f"rules explain {write_rules(tmp_path)} --ranks 4 --size 1MiB")
+    assert "1 line before it for other numbers of ranks" in ran.out
+
+
+def test_lint_tells_of_lines_and_ends_with_1(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("allreduce: ring\nallreduce: swing\n")
+    ran = hocket_command(f"rules lint {file}")
+    line = f"{file}:2: unreachable: allreduce: swing: lines before it decide all its calls\n"
+    assert (ran.status, ran.out, ran.err) == (1, line, "")
+    good = write_rules(tmp_path)
+    assert hocket_command(f"rules lint {good}").out == "ok: 2 rules of hocket\n"
+    assert hocket_command(f"rules lint {good}").status == 0
+
+
+def test_files_are_compared_by_what_their_choices_cost(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("allreduce: ring\n")
+    ran = hocket_command(f"rules diff {write_rules(tmp_path)} {file} --ranks 4,16 --sizes 8B,64KiB --json").json
+    assert [(each["ranks"], each["size_bytes"]) for each in ran] == [(4, 8), (4, 65536), (16, 8)]
+    assert all(each["one"]["algorithm"] == "recursive_doubling" and each["ratio"] > 0 for each in ran)
+    assert ran[2]["one"]["line"] == 2
+    assert hocket_command(f"rules diff {file} {file}").out == "no difference\n"
+    table = hocket_command(f"rules diff {file} mpich-5.0 --collective allreduce --ranks 4 --sizes 8B").out
+    assert "MPIR_Allreduce_intra_recursive_doubling (line " in table
+
+
+def test_defaults_are_printed_with_their_source(hocket_command: Callable[..., Ran]) -> None:
+    ran = hocket_command("rules defaults mpich-5.0")
+    assert ran.out.startswith('{\n "collective=bcast"')
+    assert "compiled into MPICH 5.0.2" in ran.err
+    assert "allreduce[ranks=..4, size=..8]: ring" in hocket_command("rules defaults openmpi-5.0 --json").json["text"]
+    ran = hocket_command("rules defaults openmpi-3.0")
+    assert ran.err == 'hocket: error: unknown defaults "openmpi-3.0", expected mpich-5.0 or openmpi-5.0\n'

@@ -1,0 +1,131 @@
+"""Rules at random, as readers of each format make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from hocket.tuning_files import LIBRARIES, Choice, Rule, Rules, Span
+from hocket.tuning_files.grid import merged, spans
+
+LARGEST = 1 << 20
+
+
+def starts(largest: int, most: int = 4) -> st.SearchStrategy[list[int]]:
+    """Numbers at which ranges begin, 0 the first."""
+    return st.lists(st.integers(1, largest), max_size=most, unique=True).map(lambda found: [0, *sorted(found)])
+
+
+def openmpi_choices(library: str, function: str, *, has_requests: bool) -> st.SearchStrategy[Choice | None]:
+    names = ["faninout", "seg_size"] + ["reqs"] * has_requests
+    values = st.tuples(*(st.sampled_from([0, 0, 1, 65536]) for _ in names))
+    known = st.sampled_from([known.name for known in LIBRARIES[library].algorithms[function]])
+    made = st.builds(
+        lambda name, given: Choice(name, tuple((n, v) for n, v in zip(names, given, strict=True) if v)), known, values
+    )
+    return st.none() | made
+
+
+@st.composite
+def tables(draw: st.DrawFn, library: str, *, has_requests: bool, placements: Sequence[str] = ()) -> Rules:
+    """Rules of Open MPI: ranges of ranks without gaps, and in each ranges of sizes without gaps.
+
+    Where they have placements, rules for a communicator end with one for all sizes, as readers of JSON have it.
+    """
+    functions = sorted(draw(st.sets(st.sampled_from(sorted(LIBRARIES[library].algorithms)), max_size=3)))
+    rules = []
+    for function in functions:
+        measure = LIBRARIES[library].measures[function]
+        choice = openmpi_choices(library, function, has_requests=has_requests)
+        rows = [(ranks, _row(draw, choice)) for ranks in spans(draw(starts(5000)))]
+        for ranks, row in merged(rows):
+            placement = draw(st.sampled_from(placements)) if placements else "any"
+            end = [(Span(), None)] if placements and len(row) > 1 else []
+            for sizes, each in [*row, *end]:
+                rules.append(Rule(function, each, ranks, sizes=sizes, measure=measure, placement=placement))
+    return Rules(library, tuple(rules))
+
+
+def _row(draw: st.DrawFn, choice: st.SearchStrategy[Choice | None]) -> tuple[tuple[Span, Choice | None], ...]:
+    return tuple(merged((sizes, draw(choice)) for sizes in spans(draw(starts(LARGEST)))))
+
+
+SOME_HOCKET = (
+    ("allreduce", ["ring", "recursive_doubling", "rabenseifner", "swing"], ("size",)),
+    ("bcast", ["binomial", "scatter_ring_allgather", "scatter_doubling_allgather"], ("size",)),
+    ("allgather", ["ring", "recursive_doubling", "bruck", "neighbor_exchange"], ("size", "total")),
+    ("alltoall", ["bruck", "linear", "pairwise_exchange"], ("size", "total")),
+    ("barrier", ["dissemination", "recursive_doubling"], ("size",)),
+    ("reduce_scatter", ["ring", "recursive_halving", "pairwise"], ("size",)),
+    ("iallreduce", ["ring"], ("size",)),
+)
+
+
+@st.composite
+def ranges(draw: st.DrawFn, largest: int) -> Span:
+    first = draw(st.sampled_from([0, 0, 1, 2, 8, 64]) | st.integers(0, largest))
+    return Span(first, draw(st.none() | st.integers(first, first + largest)))
+
+
+@st.composite
+def hocket_rules(draw: st.DrawFn, *, is_simple: bool = False) -> Rules:
+    """Rules of Hocket's."""
+    rules = []
+    for _ in range(draw(st.integers(0, 6))):
+        function, names, measures = draw(st.sampled_from(SOME_HOCKET[: -1 if is_simple else None]))
+        sizes = Span() if function == "barrier" else draw(ranges(LARGEST))
+        parameters = ()
+        name = draw(st.none() | st.sampled_from(names))
+        if name == "linear":
+            parameters = draw(st.sampled_from([(), (("window", 3),)]))
+        measure = "size" if sizes == Span() else draw(st.sampled_from(measures))
+        power = draw(st.sampled_from([None, True]))
+        choice = Choice(name, parameters) if name else None
+        rules.append(Rule(function, choice, draw(ranges(5000)), power, sizes, measure))
+    return Rules("hocket", tuple(rules))
+
+
+INSIDE, BETWEEN = (("comm_type", "intra"),), (("comm_type", "inter"),)
+MPICH_FUNCTIONS = {"allreduce": "size", "bcast": "size", "allgather": "total", "reduce_scatter": "size", "barrier": ""}
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Rules:
+    """Rules of MPICH: ranges of ranks, of which some are parted by powers of two, and in each ranges of sizes."""
+    rules = []
+    for function in sorted(draw(st.sets(st.sampled_from(sorted(MPICH_FUNCTIONS)), min_size=1, max_size=3))):
+        names = [known.name for known in LIBRARIES["mpich-5.0"].algorithms[function]]
+        choice = st.builds(Choice, st.sampled_from(names), st.sampled_from([(), (("k", 4),), (("tree_type", "kary"),)]))
+        rows = [(ranks, _parts(draw, choice, function)) for ranks in spans(draw(starts(5000)))]
+        for ranks, parts in merged(rows):
+            for power, row in parts:
+                for sizes, each in row:
+                    measure = "size" if sizes == Span() else MPICH_FUNCTIONS[function]
+                    rules.append(Rule(function, each, ranks, power, sizes, measure, conditions=INSIDE))
+        rules.append(Rule(function, draw(choice), conditions=BETWEEN))
+    return Rules("mpich-5.0", tuple(rules))
+
+
+Part = tuple[bool | None, tuple[tuple[Span, Choice | None], ...]]
+
+
+def _parts(draw: st.DrawFn, choice: st.SearchStrategy[Choice | None], function: str) -> tuple[Part, ...]:
+    powers = draw(st.sampled_from([(None,), (True, False)]))
+    if function == "barrier":
+        return tuple((power, ((Span(), draw(choice)),)) for power in powers)
+    return tuple((power, _row(draw, choice)) for power in powers)
+
+
+@st.composite
+def scores(draw: st.DrawFn) -> Rules:
+    """Rules of UCC."""
+    rules = []
+    for _ in range(draw(st.integers(0, 5))):
+        function = draw(st.sampled_from(sorted(LIBRARIES["ucc-1"].algorithms)))
+        choice = Choice(draw(st.sampled_from([known.name for known in LIBRARIES["ucc-1"].algorithms[function]])))
+        memory = draw(st.sampled_from([(), (("memory", "cuda"),)]))
+        measure = LIBRARIES["ucc-1"].measures[function]
+        sizes = draw(ranges(LARGEST))
+        rules.append(Rule(function, choice, draw(ranges(5000)), sizes=sizes, measure=measure, conditions=memory))
+    return Rules("ucc-1", tuple(rules))

@@ -1,0 +1,82 @@
+"""What is said of files that a library takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from hocket.tuning_files import FORMATS, findings
+
+
+def kinds(text: str, format: str) -> list[tuple[int, str]]:
+    read = FORMATS[format].read
+    assert read is not None
+    return [(found.line, found.kind) for found in findings(read(text, "a"), format)]
+
+
+def sentences(text: str, format: str) -> list[str]:
+    read = FORMATS[format].read
+    assert read is not None
+    return [found.sentence for found in findings(read(text, "a"), format)]
+
+
+def test_a_good_file_has_nothing_to_say() -> None:
+    assert kinds("allreduce[size=64KiB.., ranks=8..]: ring\nallreduce: recursive_doubling\n", "hocket") == []
+    assert kinds("1\n2\n1\n0\n2\n0 3 0 0\n65536 4 0 0\n", "openmpi-6.0-classic") == [(7, "other algorithm")]
+
+
+def test_lines_that_never_decide_are_told() -> None:
+    assert kinds("allreduce: ring\nallreduce[size=1..]: swing\n", "hocket") == [(2, "unreachable")]
+    # Recursive doubling of an allgather refuses calls, which the next line gets.
+    assert kinds("allgather: recursive_doubling\nallgather: bruck\n", "hocket") == []
+    two = "allreduce[ranks=..8]: ring\nallreduce[ranks=8..]: ring\nallreduce[ranks=4..16]: swing\n"
+    assert kinds(two, "hocket") == [(3, "unreachable")]
+    descending = "1\n7\n3\n4 1\n0 1 0 0\n8 1\n0 6 0 0\n2 1\n0 5 0 0\n"
+    assert (7, "unreachable") in kinds(descending, "openmpi-5.0")
+
+
+def test_sizes_that_are_left_out_between_others_are_told() -> None:
+    text = "1\n7\n1\n4\n3\n0 6 0 0\n100 0 0 0\n200 6 0 0\n"
+    assert kinds(text, "openmpi-5.0") == [(7, "gap")]
+    assert sentences(text, "openmpi-5.0") == [
+        "bcast: sizes 100..199 on 1 ranks are left to openmpi-5.0, between sizes that are not"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "sentence"),
+    [
+        ("openmpi-5.0", "1\n2\n1\n0\n1\n0 7 0 0\n", "allreduce: openmpi-5.0 has no 7, which openmpi-6.0 has: it ends"),
+        ("openmpi-4.1", "1\n0\n1\n0\n1\n0 7 0 0\n", "allgather: openmpi-4.1 has no 7, which openmpi-5.0 has: it ends"),
+        ("openmpi-5.0", "1\n5\n1\n0\n1\n0 1 0 0\n", "alltoallw: openmpi-5.0 takes no rules for it"),
+        ("openmpi-5.0", "1\n3\n1\n0\n1\n0 5 0 0\n", "alltoall: two_proc takes 2 ranks only, openmpi-5.0 ends"),
+        ("mpich-5.0", '{"collective=bcast": {"algorithm=MPIR_B": {}}}', "bcast: mpich-5.0 has no MPIR_B: MPICH ends"),
+        (
+            "mpich-5.0",
+            '{"collective=allgather": {"algorithm=MPIR_Allgather_intra_recursive_doubling": {}}}',
+            "allgather: MPIR_Allgather_intra_recursive_doubling is for powers of two of ranks only",
+        ),
+        (
+            "openmpi-6.0",
+            '{"rule_file_version": 3, "module": "tuned", '
+            '"collectives": {"bcast": [{"rules": [{"alg": 3, "segsize": 8}]}]}}',
+            'bcast: Open MPI reads no "segsize", expected "seg_size"',
+        ),
+    ],
+)
+def test_what_a_version_does_not_take_is_told(format: str, text: str, sentence: str) -> None:
+    assert any(each.startswith(sentence) for each in sentences(text, format)), sentences(text, format)
+
+
+def test_what_runs_for_fewer_elements_than_ranks_is_told_unless_messages_are_long() -> None:
+    short, long = "1\n2\n1\n0\n1\n0 6 0 0\n", "1\n2\n2\n0\n2\n0 3 0 0\n1000 6 0 0\n9\n1\n0 3 0 0\n"
+    assert sentences(short, "openmpi-5.0") == [
+        "allreduce: for fewer elements than ranks openmpi-5.0 runs basic_linear in place of rabenseifner"
+    ]
+    assert kinds(long, "openmpi-5.0") == [(6, "meaning of ranks")]
+
+
+def test_the_meaning_of_numbers_of_ranks_is_told_where_it_matters() -> None:
+    text = "1\n7\n2\n4\n1\n0 6 0 0\n8\n1\n0 5 0 0\n"
+    for format in ("openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic"):
+        assert kinds(text, format) == [(6, "meaning of ranks")]
+    assert kinds("1\n7\n1\n4\n1\n0 6 0 0\n", "openmpi-5.0") == []

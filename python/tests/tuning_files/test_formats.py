@@ -1,0 +1,316 @@
+"""Every format: what is written is read again, documented files are read, and bad ones are told of in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hocket
+from hocket.tuning_files import (
+    FORMATS,
+    Choice,
+    Rule,
+    Rules,
+    Span,
+    converted,
+    format_of,
+    read,
+    situation,
+    verdicts,
+    written,
+)
+from hocket.tuning_files.deciding import decided
+from hocket.tuning_files.mpich_json import default_tree
+
+from . import strategies
+
+SIZES = [0, 1, 8, 9, 1000, 4096, 65536, 1 << 20]
+RANKS = [1, 2, 3, 4, 7, 8, 33, 64, 4097]
+
+
+def again(rules: Rules, name: str) -> Rules:
+    format = FORMATS[name]
+    assert format.read is not None
+    return format.read(written(rules, format), "again")
+
+
+@given(strategies.hocket_rules())
+def test_hocket_rules_are_read_as_they_were_written(rules: Rules) -> None:
+    assert again(rules, "hocket") == rules
+
+
+@given(strategies.tables("openmpi-4.1", has_requests=False))
+def test_classic_files_of_version_1_are_read_as_they_were_written(rules: Rules) -> None:
+    assert again(rules, "openmpi-4.1") == rules
+
+
+@given(strategies.tables("openmpi-5.0", has_requests=True))
+def test_classic_files_of_version_2_are_read_as_they_were_written(rules: Rules) -> None:
+    assert again(rules, "openmpi-5.0") == rules
+
+
+@given(strategies.tables("openmpi-6.0", has_requests=True))
+def test_classic_files_for_the_new_meaning_are_read_as_they_were_written(rules: Rules) -> None:
+    assert again(rules, "openmpi-6.0-classic") == rules
+
+
+@given(strategies.tables("openmpi-6.0", has_requests=True, placements=["any", "one-per-node", "single-node"]))
+def test_json_of_open_mpi_decides_as_it_was_written(rules: Rules) -> None:
+    read_again = again(rules, "openmpi-6.0")
+    assert again(read_again, "openmpi-6.0") == read_again
+    same_decisions(rules, read_again)
+
+
+@given(strategies.trees())
+def test_trees_of_mpich_are_read_as_they_were_written(rules: Rules) -> None:
+    read_again = again(rules, "mpich-5.0")
+    for function in rules.functions:
+        assert read_again.of(function) == rules.of(function)
+
+
+@given(strategies.scores())
+def test_scores_of_ucc_are_read_as_they_were_written(rules: Rules) -> None:
+    assert again(rules, "ucc-1") == rules
+
+
+def test_documented_scores_of_ucc_are_read() -> None:
+    """The example of UCC's user guide, and forms that its description allows."""
+    read_ucc = FORMATS["ucc-1"].read
+    assert read_ucc is not None
+    guide = read_ucc("allreduce:cuda:inf#alltoall:0\n", "ucc").rules
+    assert guide == (
+        Rule("allreduce", None, conditions=(("memory", "cuda"),)),
+        Rule("alltoall", None, measure="total"),
+    )
+    many = read_ucc("allreduce,bcast:0-4K,1m-INF:host:[2-16]:@knomial", "ucc").rules
+    assert [(rule.function, rule.sizes) for rule in many] == [
+        (function, sizes) for function in ("allreduce", "bcast") for sizes in (Span(0, 4096), Span(1 << 20))
+    ]
+    assert all(rule.ranks == Span(2, 16) and rule.choice == Choice("knomial") for rule in many)
+
+
+def test_nccl_gets_a_line_for_each_number_of_ranks() -> None:
+    ring = Choice("ring")
+    rules = Rules("nccl-2", (Rule("allreduce", ring, Span(4, 5), sizes=Span(0, 99)), Rule("bcast", ring)))
+    assert written(rules, FORMATS["nccl-2"]).splitlines()[1:] == [
+        "allreduce,0,99,ring,simple,-1,-1,4",
+        "allreduce,0,99,ring,simple,-1,-1,5",
+        "broadcast,0,4294967295,ring,simple,-1,-1,-1",
+    ]
+    with pytest.raises(
+        hocket.Error, match=r"^allreduce: ranks 8\.\. have no end, and calls on 0\.\.7 are left to NCCL"
+    ):
+        written(Rules("nccl-2", (Rule("allreduce", ring, Span(8)),)), FORMATS["nccl-2"])
+    with pytest.raises(hocket.Error, match="need a line each"):
+        written(Rules("nccl-2", (Rule("allreduce", ring, Span(8, 8000)),)), FORMATS["nccl-2"])
+
+
+@settings(deadline=None, max_examples=30)
+@given(strategies.hocket_rules(is_simple=True))
+def test_trees_of_mpich_decide_the_same_when_they_are_written_again(rules: Rules) -> None:
+    tree = again(converted(rules, "mpich-5.0").rules, "mpich-5.0")
+    same_decisions(tree, again(tree, "mpich-5.0"))
+
+
+def same_decisions(one: Rules, two: Rules) -> None:
+    for function in one.functions:
+        for ranks in RANKS:
+            for size in SIZES:
+                call = situation(function, ranks, size)
+                choices = [rule and rule.choice for rule in (decided(one, call), decided(two, call))]
+                assert choices[0] == choices[1], (call, choices)
+
+
+def test_the_own_tree_of_mpich_decides_the_same_when_it_is_written_again() -> None:
+    text = json.dumps(default_tree(), indent=1)
+    read_mpich = FORMATS["mpich-5.0"].read
+    assert read_mpich is not None
+    own = read_mpich(text, "own")
+    same_decisions(own, again(own, "mpich-5.0"))
+
+
+CLASSIC = """rule-file-version-2
+1   # num of collectives
+3   # collective ID
+1   # number of comm sizes
+#=====================
+64   # comm size
+14   # number of rules
+# Bytes   alg topo segs reqs
+#----------------------
+0            0 0 0 0
+512000       4 0 0 64
+1536000      4 0 0 64
+3072000      4 0 0 64
+6144000      4 0 0 64
+12288000     4 0 0 16
+24576000     4 0 0 16
+49152000     4 0 0 16
+98304000     4 0 0 16
+196608000    4 0 0 8
+393216000    4 0 0 8
+786432000    4 0 0 1
+1572864000   4 0 0 1
+2621440000   0 0 0 0
+"""
+"""The example of Open MPI's documentation, docs/tuning-apps/collectives/tuned.rst."""
+
+JSON = """{
+    "$schema": "tuned_schema.json",
+    "rule_file_version" : 3,
+    "module" : "tuned",
+    "collectives" : {
+        "allreduce" :
+        [
+            {
+                "comm_size_min" : 64,
+                "comm_size_max" : 128,
+                "rules" : [
+                    { "msg_size_min" : 512, "msg_size_max" : 511999, "alg" : 2 },
+                    { "msg_size_min" : 512000, "msg_size_max" : "inf", "alg" : "recursive_doubling", "reqs" : 8 }
+                ]
+            }
+        ]
+    }
+}
+"""
+"""The example of the same page, without the comma behind the last member that JSON does not allow."""
+
+
+def test_the_documented_classic_file_is_read() -> None:
+    read_classic = FORMATS["openmpi-5.0"].read
+    assert read_classic is not None
+    rules = read_classic(CLASSIC, "tuned.conf")
+    assert len(rules.rules) == 14
+    assert rules.rules[1] == Rule(
+        "alltoall", Choice("linear_sync", (("reqs", 64),)), sizes=Span(512000, 1535999), measure="total"
+    )
+    assert (rules.rules[1].line, rules.rules[0].choice, rules.rules[13].sizes) == (11, None, Span(2621440000))
+
+
+def test_the_documented_json_is_read() -> None:
+    read_json = FORMATS["openmpi-6.0"].read
+    assert read_json is not None
+    rules = read_json(JSON, "tuned.json")
+    ranks = Span(64, 128)
+    assert rules.rules == (
+        Rule("allreduce", Choice("nonoverlapping"), ranks, sizes=Span(512, 511999)),
+        Rule("allreduce", Choice("recursive_doubling", (("reqs", 8),)), ranks, sizes=Span(512000)),
+        Rule("allreduce", None, ranks),
+    )
+    assert [rule.line for rule in rules.rules] == [12, 13, 8]
+
+
+MEANING = "1\n2\n3\n64 1\n0 1 0 0\n100 1\n0 3 0 0\n105 1\n0 4 0 0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [
+        ("openmpi-4.1", [Span(0, 99), Span(100, 104), Span(105)]),
+        ("openmpi-5.0", [Span(0, 99), Span(100, 104), Span(105)]),
+        ("openmpi-6.0-classic", [Span(0, 63), Span(64, 99), Span(100)]),
+    ],
+)
+def test_what_numbers_of_ranks_mean_depends_on_the_version(name: str, ranks: list[Span]) -> None:
+    read_classic = FORMATS[name].read
+    assert read_classic is not None
+    assert [rule.ranks for rule in read_classic(MEANING, "a").rules] == ranks
+
+
+BAD = [
+    ("hocket", "allreduce: ring\nallreduce: rings\n", "bad:2: unknown allreduce algorithm"),
+    ("openmpi-5.0", "", "bad:1: ends too early, expected how many collectives"),
+    ("openmpi-5.0", "rule-file-version-7\n", "bad:1: version 7 of the file, expected 1 or 2"),
+    ("openmpi-5.0", "1\n99\n", 'bad:2: got "99", expected the number of a collective, a whole number up to 21'),
+    ("openmpi-5.0", "1\n2\n1\n4\n1\n8 1 0 0\n", "bad:6: the first message size is 8, expected 0"),
+    ("openmpi-5.0", "1\n2\n1\n4\n1\n0 x 0 0\n", 'bad:6: got "x", expected the number of an algorithm'),
+    ("openmpi-5.0", "1\n2\n1\n4\n1\n0 1 0\n", "bad:6: ends too early, expected the segment size"),
+    ("openmpi-5.0", "1 2 1 4 1\n0 1 0 0 5\n", 'bad:2: got "5", expected the end'),
+    ("openmpi-5.0", "2\n2 0\n2 0\n", "bad:3: allreduce again, expected each collective once"),
+    ("openmpi-6.0", "{", "bad:1: not JSON: got the end, expected a name in quotes"),
+    ("openmpi-6.0", "[" * 5000, "bad:1: nested too deeply, expected at most 100 levels"),
+    ("openmpi-6.0", '{\n"a": 1}', 'bad:2: unknown "a" in the file, expected $schema, rule_file_version'),
+    ("openmpi-6.0", '{"module": "tuned"}', 'bad:1: "rule_file_version" is missing'),
+    ("openmpi-6.0", '{"rule_file_version":\n4}', 'bad:2: "rule_file_version": got 4, expected 3'),
+    ("openmpi-6.0", JSON.replace('"alg" : 2', '"algo" : 2'), 'bad:12: unknown "algo" in a rule of allreduce'),
+    (
+        "openmpi-6.0",
+        JSON.replace("512,", "true,"),
+        'bad:12: "msg_size_min": got true, expected a whole number or "inf"',
+    ),
+    ("openmpi-6.0", JSON.replace('"reqs"', '"alg"'), 'bad:13: "alg" twice'),
+    ("ucc-1", "allreduce", 'bad:1: "allreduce" has neither a score nor an algorithm'),
+    ("ucc-1", "allreduce:@ring#\nbcasts:@ring", 'bad:2: got "bcasts", expected functions, sizes as 0-4K'),
+    ("mpich-5.0", '{"comm_size=any": {}}', 'bad:1: got "comm_size=any", expected "collective="'),
+    ("mpich-5.0", '{"collective=bcasts": {}}', 'bad:1: unknown collective "bcasts"'),
+    ("mpich-5.0", '{"collective=bcast":\n{}}', "bad:1: bcast: no algorithm here, expected one"),
+    (
+        "mpich-5.0",
+        '{"collective=bcast": {\n"x=1": {}}}',
+        'bad:2: unknown question "x=1", which MPICH 5.0 does not have',
+    ),
+    (
+        "mpich-5.0",
+        '{"collective=bcast": {\n"comm_size<=4": {"algorithm=A": {}}}}',
+        'bad:2: bcast: some calls get no algorithm, expected "=any" as the last question',
+    ),
+    (
+        "mpich-5.0",
+        '{"collective=bcast": {"comm_size=any": {"algorithm=A": {}},\n"comm_size<=4": {"algorithm=A": {}}}}',
+        'bad:2: "comm_size<=4" comes too late: the question before it is always true',
+    ),
+    (
+        "mpich-5.0",
+        '{"collective=scan": {"avg_msg_size<=4": {"algorithm=A": {}}}}',
+        "bad:1: scan: MPICH ends the program where it is asked for its avg_msg_size",
+    ),
+    ("mpich-5.0", '{"collective=bcast": {"composition=A": {}}}', 'bad:1: got "composition=A", expected algorithms'),
+    ("mpich-5.0", '{"collective=bcast": {"algorithm=A": {"k": {}}}}', 'bad:1: got "k", expected a parameter such as'),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), BAD)
+def test_a_bad_file_is_told_of_with_its_line(name: str, text: str, message: str) -> None:
+    reader = FORMATS[name].read
+    assert reader is not None
+    with pytest.raises(hocket.Error) as error:
+        reader(text, "bad")
+    assert str(error.value).startswith(message), error.value
+
+
+@given(st.sampled_from(sorted(FORMATS)), st.text(st.sampled_from(list('{}[]":,=0123456789 \n#abc<')), max_size=60))
+def test_any_text_is_rules_or_one_line(name: str, text: str) -> None:
+    reader = FORMATS[name].read
+    if reader is None:
+        return
+    try:
+        reader(text, "any")
+    except hocket.Error as error:
+        assert str(error).startswith("any:") and "\n" not in str(error)
+
+
+def test_a_file_tells_its_format_by_its_name(tmp_path: Path) -> None:
+    for name in FORMATS:
+        assert format_of(tmp_path / f"a.{name}.conf", None, "--to").name == name
+        assert format_of(tmp_path / f"b.{name}", None, "--to").name == name
+    assert format_of("my.rules", None, "--to").name == "hocket"
+    with pytest.raises(hocket.Error, match="its name does not tell the format and version, expected one of"):
+        format_of("tuned.json", None, "--to")
+    with pytest.raises(hocket.Error, match='--to: unknown format "openmpi-3'):
+        format_of("tuned.json", "openmpi-3.0", "--to")
+
+
+def test_the_rule_that_decides_is_the_last_of_those_tried(tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text(
+        "# long\nallreduce[size=64KiB.., ranks=8..]: ring\nallgather: recursive_doubling\nallreduce: swing\n"
+    )
+    found = list(verdicts(read(file), situation("allreduce", 64, 32 << 10)))
+    assert [(each.rule.line, each.why_not) for each in found] == [(2, "32768 bytes, is for 65536.."), (4, "")]
+    refused = list(verdicts(read(file), situation("allgather", 6, 8)))
+    assert [each.why_not for each in refused] == ["recursive_doubling refuses such a call"]

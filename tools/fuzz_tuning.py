@@ -1,0 +1,138 @@
+"""Fuzz the readers of tuning files: whatever a file holds, there are rules or an error of one line.
+
+Files that are right are changed at random, and read under a limit of memory and of time. Rules that were read are also
+checked, converted, written and read again; what they decide then is to be the same. Anything else is printed, with the
+file that led to it, and ends with status 1. Example: `python tools/fuzz_tuning.py --minutes 10 --seed 7`.
+"""
+
+import argparse
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from fuzz_traces import CHANGES, LONGEST_LINE, MEMORY_BYTES, TIME_S, out_of_time
+
+from hocket import LIBRARY_RULES, Error
+from hocket.tuning_files import FORMATS, Format, Rules, converted, decided, defaults_of, findings, read, situation
+
+LARGEST_BYTES = 1 << 16
+RANKS = (1, 2, 7, 8, 64)
+SIZES = (0, 1, 100, 4096, 1 << 20)
+MOST_RULES = 300
+"""So many are looked at more closely, which takes a time that grows with their square."""
+
+
+def samples() -> dict[str, list[bytes]]:
+    """Return files that are right, by format."""
+    found = {"hocket": [text.encode() for text in LIBRARY_RULES.values()]}
+    for name, format in FORMATS.items():
+        if format.read is None or name == "hocket":
+            continue
+        texts = [
+            format.write(converted(Rules("hocket", rules_of(text).rules[:40]), format.library, ranks=[4, 8, 9]).rules)
+            for text in LIBRARY_RULES.values()
+        ]
+        found[name] = [text.encode() for text in texts]
+    found["mpich-5.0"].append(defaults_of("mpich-5.0").text.encode())
+    found["ucc-1"].append(b"allreduce,bcast:0-4K,1m-inf:host,cuda:[2-16]:inf:@knomial#alltoall:10")
+    return found
+
+
+def rules_of(text: str) -> Rules:
+    reader = FORMATS["hocket"].read
+    assert reader is not None
+    return reader(text, "rules")
+
+
+def check(format: Format, file: Path, content: bytes) -> bool:
+    """Read a file, and use its rules; return whether it has some.
+
+    Raises:
+        AssertionError: An error is not of one line or does not name the file, or rules decide otherwise when they are
+            written and read again.
+    """
+    file.write_bytes(content)
+    try:
+        rules = read(file, format.name)
+    except Error as error:
+        message = str(error)
+        is_short = len(message) < LONGEST_LINE + 200 or format.name == "hocket"  # which quotes a whole line
+        assert "\n" not in message and is_short and message.startswith(str(file)), message
+        return False
+    if len(rules.rules) > MOST_RULES:
+        return True
+    findings(rules, format.name)
+    again = written_again(format, rules)
+    for other in ("hocket", "openmpi-5.0", "mpich-5.0"):
+        converted(rules, other, ranks=[4, 8])
+    for function in rules.functions if again else ():
+        for ranks in RANKS:
+            for size in SIZES:
+                call = situation(function, ranks, size)
+                choices = [rule and rule.choice for rule in (decided(rules, call), decided(again, call))]
+                assert choices[0] == choices[1], f"{function}, {ranks} ranks, {size} bytes: {choices}"
+    return True
+
+
+def written_again(format: Format, rules: Rules) -> Rules | None:
+    """Return rules as they are read when they have been written, or nothing if the format cannot hold them."""
+    assert format.read is not None
+    try:
+        text = format.write(rules)
+    except Error:
+        return None
+    return format.read(text, "written")
+
+
+def fuzz(name: str, some: list[bytes], minutes: float, seed: int, save: Path) -> bool:
+    """Fuzz a format until the time is over or something is found; return whether something was."""
+    chance = random.Random(f"{name} {seed}")
+    until, inputs, taken = time.monotonic() + 60 * minutes, 0, 0
+    save.mkdir(exist_ok=True)
+    file = save / f"{name}-{seed}"
+    for content in some:
+        assert check(FORMATS[name], file, content), f"{name}: not read before it is changed"
+    while time.monotonic() < until:
+        content = chance.choice(some)
+        for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+            content = chance.choice(CHANGES)(content, chance.choice(some), chance)[:LARGEST_BYTES]
+        signal.setitimer(signal.ITIMER_REAL, TIME_S)
+        try:
+            taken += check(FORMATS[name], file, content)
+        except BaseException:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            told = "\n".join(line[:LONGEST_LINE] for line in traceback.format_exc().splitlines())
+            print(f"{name}, input {inputs}, kept as {file}:\n{told}", flush=True)
+            return True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        inputs += 1
+    file.unlink()
+    print(f"{name}: {inputs} inputs, {taken} of them still rules; nothing found", flush=True)
+    return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10.0, help="How long, for each format.")
+    parser.add_argument("--seed", type=int, default=0, help="Same seed, same inputs.")
+    parser.add_argument(
+        "--format", choices=[name for name, each in FORMATS.items() if each.read], help="Only this one."
+    )
+    parser.add_argument("--save", type=Path, default=Path("fuzzed"), help="Where to keep files that something led to.")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (2 * MEMORY_BYTES, 2 * MEMORY_BYTES))
+    signal.signal(signal.SIGALRM, out_of_time)
+    found = [
+        fuzz(name, some, options.minutes, options.seed, options.save)
+        for name, some in samples().items()
+        if options.format in (None, name)
+    ]
+    return int(any(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
