@@ -1,0 +1,110 @@
+"""A program under `mpiexec` that times ways to do a collective, in turns, as it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from hocket._native import Error
+from hocket.mpi.benchmark import compiled_program, reason
+from hocket.mpi.installation import Installation
+from hocket.mpi.jobs import Dialogue
+from hocket.mpi.launch import Launcher, command, crowded, environment
+
+__all__ = ["Turns", "Way"]
+
+_OF_OPEN_MPI = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+"""Open MPI looks at variables that choose algorithms only then; without any, its choices stay the same."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to do a collective.
+
+    Attributes:
+        number: What it is called.
+        kind: How `tune.c` is told: "rule", "set" or "calls".
+        text: The rule, the variables, or the other collectives.
+    """
+
+    number: int
+    kind: str
+    text: str
+
+
+class Turns:
+    """A program that times, on so many ranks.
+
+    Args:
+        installation: The MPI.
+        ranks: How many.
+        launcher: What tells the command that starts the program.
+
+    Attributes:
+        proving: The number of the way that was checked last.
+    """
+
+    def __init__(self, installation: Installation, ranks: int, launcher: Launcher = command) -> None:
+        program = compiled_program(installation, "hocket-tune", "tune.c")
+        variables = {**environment(installation, None), **_OF_OPEN_MPI}
+        # Ranks that share processors cannot wait for a time without keeping others from it.
+        words = [str(program), str(int(not crowded(ranks)))]
+        line = launcher(installation, ranks, words, variables)
+        self._dialogue = Dialogue(line, crowded(ranks) if launcher is command else {})
+        self.proving: int | None = None
+
+    def __enter__(self) -> Turns:
+        self._dialogue.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._dialogue.tell("end")
+        self._dialogue.__exit__(kind, error, trace)
+
+    def variables(self) -> list[dict[str, Any]]:
+        """Return the variables of the MPI that choose algorithms."""
+        return list(self._asked("variables")["variables"])
+
+    def begin(self, collective: str, size_bytes: int, ways: Iterable[Way], *, root: int = 0) -> dict[int, str]:
+        """Check each way by one call; return why those did not run that did not.
+
+        Raises:
+            JobEndedError: The program ended; `proving` tells at which way.
+            Error: A result is wrong.
+        """
+        refused = {}
+        self._dialogue.tell(f"call {collective} {root} {size_bytes}")
+        for way in ways:
+            self.proving = way.number
+            self._dialogue.tell(f"way {way.number} {way.kind} {way.text}")
+            proof = self._asked(f"prove {way.number}")
+            if not proof["is_right"]:
+                raise Error(f"{collective}, {size_bytes} B, {way.text}: the result is wrong")
+            if not proof["has_run"]:
+                refused[way.number] = reason(proof) if way.kind == "rule" else "the MPI refuses the call"
+        return refused
+
+    def rounds(self, count: int, numbers: Sequence[int]) -> dict[int, list[float]]:
+        """Return the samples of so many rounds of some ways, in seconds."""
+        self._dialogue.tell(f"rounds {count} {','.join(map(str, numbers))}")
+        return {number: self._answer()["samples_s"] for number in numbers}
+
+    def _asked(self, order: str) -> dict[str, Any]:
+        self._dialogue.tell(order)
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        text = self._dialogue.answer()
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise Error(f"hocket-tune: got {text[:60]!r}, expected an answer")
+        return found

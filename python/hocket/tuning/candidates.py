@@ -1,0 +1,153 @@
+"""Which algorithms of the catalogue are tried at a point, and with which values of their parameters."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hocket._native import Error
+from hocket.call import Call
+from hocket.library import Algorithm, Parameter, find
+from hocket.requests import accepted
+from hocket.schedule import record
+from hocket.tuning.choice import Choice, Point
+
+__all__ = [
+    "COLLECTIVES",
+    "Candidates",
+    "algorithm_of",
+    "call_at",
+    "candidates",
+    "unit_of",
+    "usual_sizes",
+    "whole_sizes",
+]
+
+COLLECTIVES = (
+    "allgather",
+    "allreduce",
+    "alltoall",
+    "barrier",
+    "broadcast",
+    "exscan",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scan",
+    "scatter",
+)
+"""The collectives that are tuned: those whose ranks all know the size of a call, and need no neighbours."""
+
+_REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
+_OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
+_DOUBLE_BYTES = 8
+_BYTES = tuple(4096 * 4**i for i in range(5))
+_COUNTS = (2, 3, 4, 8, 16)
+_COUNTED = ("aggregate", "group", "radix", "window")
+"""Parameters that say how many others a rank deals with; of others, such as the sides of a torus, the machine tells."""
+_MOST_RANKS_COMPARED = 16
+
+
+def unit_of(collective: str, ranks: int) -> int:
+    """Return what sizes are multiples of: reductions add doubles, and a reduce_scatter some for each rank."""
+    if collective not in _REDUCTIONS:
+        return 1
+    return _DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
+
+
+def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tuple[int, ...]:
+    """Return sizes, each rounded up to a whole number of units; the one size of a barrier is 0."""
+    if collective == "barrier":
+        return (0,)
+    unit = unit_of(collective, ranks)
+    return tuple(sorted({-(-size // unit) * unit for size in sizes_bytes}))
+
+
+def usual_sizes() -> tuple[int, ...]:
+    """Return the sizes that are tuned for unless others are asked for."""
+    return tuple(8 * 4**i for i in range(10))
+
+
+def call_at(algorithm: Algorithm, choice: Choice, point: Point) -> Call:
+    """Return the call of a choice of the catalogue at a point."""
+    element_bytes = _DOUBLE_BYTES if algorithm.collective in _REDUCTIONS else 1
+    return Call(
+        ranks=point.ranks,
+        size_bytes=point.size_bytes,
+        element_bytes=element_bytes,
+        parameters=dict(choice.parameters),
+    )
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The choices of the catalogue at a point.
+
+    Attributes:
+        point: The point.
+        alike: The choices, by the one that is tried for all of its like: those whose ranks do exactly the same.
+        refused: Algorithms that refuse the call, and why.
+    """
+
+    point: Point
+    alike: Mapping[Choice, tuple[Choice, ...]]
+    refused: Mapping[str, str]
+
+
+def candidates(algorithms: Iterable[Algorithm], point: Point) -> Candidates:
+    """Return the choices at a point: every algorithm with its usual parameters, and with each of them changed alone."""
+    alike: dict[object, list[Choice]] = {}
+    refused: dict[str, str] = {}
+    for algorithm in algorithms:
+        for choice in _varied(algorithm, point):
+            call = call_at(algorithm, choice, point)
+            try:
+                accepted(algorithm, call)
+            except Error as error:
+                refused.setdefault(algorithm.name, str(error))
+                continue
+            alike.setdefault(_what_ranks_do(algorithm, call) or _cut(algorithm, choice, point), []).append(choice)
+    return Candidates(point, {choices[0]: tuple(choices) for choices in alike.values()}, refused)
+
+
+def _varied(algorithm: Algorithm, point: Point) -> Iterator[Choice]:
+    yield Choice("catalogue", algorithm.name)
+    for parameter in algorithm.parameters:
+        for value in _values(parameter, point):
+            if value != parameter.default:
+                yield Choice("catalogue", algorithm.name, ((parameter.name, value),))
+
+
+def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:
+    if parameter.unit == "bytes":
+        return [size for size in _BYTES if parameter.least <= size]
+    if parameter.unit == "choice":
+        return parameter.values_to_try
+    if parameter.unit == "count" and parameter.name in _COUNTED:
+        return [count for count in _COUNTS if parameter.least <= count <= point.ranks]
+    return ()
+
+
+def _what_ranks_do(algorithm: Algorithm, call: Call) -> bytes | None:
+    """Return the same for calls in which all ranks do the same; None where that is not known, or expensive."""
+    if call.ranks > _MOST_RANKS_COMPARED:
+        return None
+    try:
+        return hashlib.sha256(record(algorithm, call).as_bytes("json")).digest()
+    except Error:
+        return None  # what it does depends on times
+
+
+def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
+    """Return the same for choices that cut a call alike: pieces as large as all of it are the same as larger ones."""
+    all_bytes = point.size_bytes * (point.ranks if point.collective in _OF_BLOCKS else 1)
+    given = dict(choice.parameters)
+    values = ((p, given.get(p.name, p.default)) for p in algorithm.parameters)
+    cut = tuple(min(v, all_bytes) if p.unit == "bytes" and isinstance(v, int) else v for p, v in values)
+    return algorithm.name, cut
+
+
+def algorithm_of(point: Point, choice: Choice) -> Algorithm:
+    """Return the algorithm of a choice of the catalogue."""
+    return find(f"{point.collective}/{choice.name}")

@@ -1,0 +1,169 @@
+"""What is decided: points, choices at them, and decisions over ranges of ranks and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hocket._native import Error
+from hocket.units import format_bytes
+
+__all__ = [
+    "DEFAULT",
+    "Choice",
+    "Decision",
+    "Estimate",
+    "Owner",
+    "Point",
+    "choice_of",
+    "chosen",
+    "has_sizes",
+    "rule_of",
+    "rules_of",
+]
+
+Owner = Literal["default", "catalogue", "mpi", "composition"]
+"""Whose choice it is: whatever the MPI takes by itself, Hocket's catalogue, the MPI when it is told, or other calls."""
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """A call to decide for.
+
+    Attributes:
+        collective: The collective.
+        ranks: Number of ranks.
+        size_bytes: The size of the call.
+    """
+
+    collective: str
+    ranks: int
+    size_bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.collective} on {self.ranks} ranks, {format_bytes(self.size_bytes)}"
+
+
+@dataclass(frozen=True, order=True)
+class Choice:
+    """One way to do a collective.
+
+    Attributes:
+        owner: Whose algorithm it is.
+        name: Its name there.
+        parameters: Values of its parameters that are not the defaults; of the MPI's own the variables that choose it.
+    """
+
+    owner: Owner
+    name: str
+    parameters: tuple[tuple[str, int | str], ...] = ()
+
+    def __str__(self) -> str:
+        if self.owner == "mpi":
+            return f"MPI's {self.name}"
+        return ", ".join([self.name, *(f"{name}={value}" for name, value in self.parameters)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"owner": self.owner, "name": self.name, "parameters": dict(self.parameters)}
+
+
+DEFAULT = Choice("default", "native")
+"""What the MPI takes by itself."""
+
+
+def choice_of(data: Mapping[str, Any]) -> Choice:
+    """Return a choice from plain data, as `Choice.as_dict` gives it."""
+    return Choice(data["owner"], data["name"], tuple(data["parameters"].items()))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long a choice takes.
+
+    Attributes:
+        median_s: The median.
+        low_s: Where its confidence interval begins.
+        high_s: Where it ends.
+    """
+
+    median_s: float
+    low_s: float
+    high_s: float
+
+    @classmethod
+    def exact(cls, time_s: float) -> Estimate:
+        """Return a time that is known."""
+        return cls(time_s, time_s, time_s)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The choice for ranges of ranks and sizes, which hold their first values and end before their second.
+
+    Attributes:
+        collective: The collective.
+        ranks: From how many ranks, to below how many.
+        sizes_bytes: From which size, to below which.
+        choice: The choice.
+    """
+
+    collective: str
+    ranks: tuple[int, int]
+    sizes_bytes: tuple[int, int]
+    choice: Choice
+
+    def holds(self, point: Point) -> bool:
+        """Return whether it is for a call."""
+        return (
+            self.collective == point.collective
+            and self.ranks[0] <= point.ranks < self.ranks[1]
+            and self.sizes_bytes[0] <= point.size_bytes < self.sizes_bytes[1]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "collective": self.collective,
+            "ranks": list(self.ranks),
+            "sizes_bytes": list(self.sizes_bytes),
+            "choice": self.choice.as_dict(),
+        }
+
+
+def chosen(decisions: Iterable[Decision], point: Point) -> Choice:
+    """Return what decisions choose for a call: the MPI's default where there is none."""
+    return next((one.choice for one in decisions if one.holds(point)), DEFAULT)
+
+
+def rule_of(collective: str, choice: Choice, conditions: str = "") -> str:
+    """Return a rule for a choice that rules can name: the catalogue's, or the MPI's default.
+
+    Raises:
+        Error: It is one that rules cannot name.
+    """
+    if choice.owner not in ("default", "catalogue"):
+        raise Error(f"{choice}: got a choice of {choice.owner}, expected one that rules can name")
+    return f"{collective}{conditions}: {choice}"
+
+
+def rules_of(decisions: Iterable[Decision]) -> str:
+    """Return decisions as rules, one per line."""
+    return "".join(f"{rule_of(one.collective, one.choice, _conditions(one))}\n" for one in decisions)
+
+
+def _conditions(decision: Decision) -> str:
+    ranks = _range(*decision.ranks)
+    if not has_sizes(decision.collective):
+        return f"[ranks={ranks}]"
+    return f"[ranks={ranks}, size={_range(*decision.sizes_bytes)}]"
+
+
+def has_sizes(collective: str) -> bool:
+    """Return whether calls of a collective have a size that all ranks know."""
+    return collective not in ("barrier", "alltoallv", "gatherv", "scatterv")
+
+
+def _range(first: int, end: int) -> str:
+    return str(first) if end == first + 1 else f"{first}..{end}"

@@ -1,0 +1,172 @@
+"""From times at points to decisions: what is good enough at each size, few intervals over sizes, and their regret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from math import ceil, exp, inf, log
+
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen
+
+__all__ = ["Regret", "Times", "acceptable", "decide", "held_out", "merge", "regrets"]
+
+Times = Mapping[Choice, Estimate]
+"""How long each choice takes at a point."""
+
+
+def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
+    """Return the choices that are good enough at a point: the default alone, if it is.
+
+    Good enough is what cannot be told from the fastest, because their intervals overlap, or what is slower than it by
+    no more than the tolerance, as a share. So a rule never stands where its gain is within the noise.
+    """
+    if not times:
+        return frozenset((DEFAULT,))
+    best = min(times.values(), key=lambda one: one.median_s)
+    limit_s = (1 + tolerance) * best.median_s
+    found = frozenset(c for c, one in times.items() if one.median_s <= limit_s or one.low_s <= best.high_s)
+    return frozenset((DEFAULT,)) if DEFAULT in found else found
+
+
+def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
+    """Return a choice for each of the points, which are in order of size: each good enough there, with fewest changes.
+
+    Of several ways with as few changes, that of the smallest total loss is taken, the loss of a choice being the
+    logarithm of its time over the fastest.
+    """
+    ways: dict[Choice, tuple[int, float, tuple[Choice, ...]]] = {}
+    for times in points:
+        least = min(ways.values()) if ways else (0, 0.0, ())
+        found = {}
+        for choice in acceptable(times, tolerance):
+            kept = ways.get(choice, (inf, 0.0, ()))
+            changes, loss, way = min(kept, (least[0] + 1, *least[1:]))
+            found[choice] = (int(changes), loss + _loss(times, choice), (*way, choice))
+        ways = found
+    return list(min(ways.values())[2]) if ways else []
+
+
+def _loss(times: Times, choice: Choice) -> float:
+    if choice not in times:
+        return 0.0
+    best_s = min(one.median_s for one in times.values())
+    return log(times[choice].median_s / best_s) if best_s > 0 else 0.0
+
+
+def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:
+    """Return decisions for points: by collective, then by ranks, then by size.
+
+    Sizes between two that were measured are divided where the times of their choices cross, if these are powers of the
+    size in between. Ranks between two measured counts belong to the nearer, by their ratio. Beyond what was measured
+    nothing is decided. Rank counts whose sizes are decided alike share a decision.
+    """
+    decisions = []
+    for collective, of_collective in groupby(sorted(times), key=lambda point: point.collective):
+        rows = []
+        for ranks, of_ranks in groupby(of_collective, key=lambda point: point.ranks):
+            points = list(of_ranks)
+            rows.append((ranks, _intervals(points, [times[point] for point in points], tolerance)))
+        for (first, end), row in _rank_ranges(rows):
+            decisions += [Decision(collective, (first, end), sizes, choice) for sizes, choice in row]
+    return decisions
+
+
+_Row = list[tuple[tuple[int, int], Choice]]
+"""Ranges of sizes, and the choice for each."""
+
+
+def _intervals(points: Sequence[Point], times: Sequence[Times], tolerance: float) -> _Row:
+    """Return ranges of sizes from the smallest to the largest point."""
+    choices = merge(times, tolerance)
+    changes = [i for i in range(1, len(points)) if choices[i] != choices[i - 1]]
+    starts = [0, *changes]
+    bounds = [points[0].size_bytes, *(_crossing(points, times, choices, i) for i in changes), points[-1].size_bytes + 1]
+    return [((low, high), choices[start]) for start, (low, high) in zip(starts, pairwise(bounds), strict=True)]
+
+
+def _crossing(points: Sequence[Point], times: Sequence[Times], choices: Sequence[Choice], change: int) -> int:
+    """Return where the choice before a change becomes slower than the one after it."""
+    before, after = choices[change - 1], choices[change]
+    low, high = points[change - 1].size_bytes, points[change].size_bytes
+    ahead, behind = (_ahead(times[i], before, after) for i in (change - 1, change))
+    share = ahead / (ahead - behind) if ahead > 0 > behind else 0.5
+    crossing = exp(log(max(low, 1)) * (1 - share) + log(high) * share)
+    return min(max(ceil(crossing), low + 1), high)
+
+
+def _ahead(times: Times, before: Choice, after: Choice) -> float:
+    """Return by how much one choice is faster than another, as a logarithm; 0 where that is not known."""
+    if before not in times or after not in times:
+        return 0.0
+    return log(max(times[after].median_s, 1e-12) / max(times[before].median_s, 1e-12))
+
+
+def _rank_ranges(rows: Sequence[tuple[int, _Row]]) -> list[tuple[tuple[int, int], _Row]]:
+    """Return ranges of ranks, and the row of each; neighbours of equal rows are one range."""
+    groups = [list(group) for _, group in groupby(rows, key=lambda row: row[1])]
+    counts = [(group[0][0], group[-1][0]) for group in groups]
+    middles = [max(ceil((low * high) ** 0.5), low + 1) for (_, low), (high, _) in pairwise(counts)]
+    bounds = [counts[0][0], *middles, counts[-1][1] + 1]
+    return [(ranks, group[0][1]) for ranks, group in zip(pairwise(bounds), groups, strict=True)]
+
+
+def held_out(sizes_bytes: Iterable[int], unit: int) -> tuple[int, ...]:
+    """Return sizes between neighbouring ones, at their geometric mean, in whole units."""
+    sizes = sorted(set(sizes_bytes))
+    middles = (round((max(low, 1) * high) ** 0.5 / unit) * unit for low, high in pairwise(sizes))
+    return tuple(m for m, (low, high) in zip(middles, pairwise(sizes), strict=True) if low < m < high)
+
+
+@dataclass(frozen=True)
+class Regret:
+    """How good decisions are at a size that they were not made from.
+
+    Attributes:
+        point: The point.
+        choice: What they choose.
+        best: The fastest of what was measured there.
+        time_s: How long the choice takes.
+        best_s: How long the fastest takes.
+        default_s: How long the MPI's default takes, where that is known.
+        is_slower_than_default: Whether it is so beyond the noise: their intervals are apart.
+    """
+
+    point: Point
+    choice: Choice
+    best: Choice
+    time_s: float
+    best_s: float
+    default_s: float | None
+    is_slower_than_default: bool
+
+    @property
+    def share(self) -> float:
+        """How much longer the choice takes than the fastest, as a share of that."""
+        return self.time_s / self.best_s - 1 if self.best_s > 0 else 0.0
+
+
+def regrets(decisions: Sequence[Decision], times: Mapping[Point, Times]) -> list[Regret]:
+    """Return the regret of decisions at points; what was not measured there is as the default, or left out."""
+    found = []
+    for point in sorted(times):
+        here = times[point]
+        choice = chosen(decisions, point)
+        choice = choice if choice in here else DEFAULT
+        if choice not in here:
+            continue
+        best = min(here, key=lambda one: (here[one].median_s, one))
+        default = here.get(DEFAULT)
+        is_slower = default is not None and here[choice].low_s > default.high_s
+        found.append(
+            Regret(
+                point,
+                choice,
+                best,
+                here[choice].median_s,
+                here[best].median_s,
+                None if default is None else default.median_s,
+                is_slower,
+            )
+        )
+    return found

@@ -1,0 +1,105 @@
+"""Guidelines that an MPI's defaults should keep: no slower than other collectives that do the same, or than less work.
+
+Sources: J. L. Träff, W. D. Gropp, R. Thakur, "Self-consistent MPI performance guidelines", IEEE TPDS 21 (2010);
+S. Hunold, A. Carpen-Amarie, "Autotuning MPI collectives using performance guidelines", HPC Asia 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
+from hocket.tuning.records import Found
+from hocket.units import format_bytes, format_time
+
+__all__ = ["Violation", "compositions", "violations"]
+
+_COMPOSITIONS: Mapping[str, tuple[str, ...]] = {
+    "allgather": ("gather + broadcast", "alltoall"),
+    "allreduce": ("reduce + broadcast", "reduce_scatter + allgather"),
+    "alltoall": ("alltoallv",),
+    "barrier": ("allreduce",),
+    "broadcast": ("scatter + allgather",),
+    "gather": ("allgather", "gatherv"),
+    "reduce": ("allreduce", "reduce_scatter + gather"),
+    "reduce_scatter": ("allreduce", "reduce + scatter"),
+    "scan": ("exscan + reduce_local",),
+    "scatter": ("broadcast", "scatterv"),
+}
+"""Other collectives that do what a collective does, by their names in `tune.c`."""
+
+
+def compositions(collective: str) -> list[Choice]:
+    """Return other collectives that do what a collective does."""
+    return [Choice("composition", name) for name in _COMPOSITIONS.get(collective, ())]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A default that is slower than it should be, beyond the noise: intervals are apart.
+
+    Attributes:
+        point: Where.
+        guideline: What it should be no slower than.
+        default: How long it takes.
+        other: How long that takes.
+    """
+
+    point: Point
+    guideline: str
+    default: Estimate
+    other: Estimate
+
+    @property
+    def factor(self) -> tuple[float, float, float]:
+        """The default's time over the other: of the medians, and the least and the most that it may be."""
+        default, other = self.default, self.other
+        return default.median_s / other.median_s, default.low_s / other.high_s, default.high_s / other.low_s
+
+    def __str__(self) -> str:
+        middle, least, most = self.factor
+        times = f"{format_time(self.default.median_s)} against {format_time(self.other.median_s)}"
+        return f"{self.point}: {middle:.2f} times ({least:.2f} to {most:.2f}) {self.guideline}: {times}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        middle, least, most = self.factor
+        return {
+            **vars(self.point),
+            "guideline": self.guideline,
+            "default": vars(self.default),
+            "other": vars(self.other),
+            "factor": middle,
+            "least_factor": least,
+            "most_factor": most if most < float("inf") else None,
+        }
+
+
+def violations(found: Iterable[Found]) -> list[Violation]:
+    """Return where defaults are beaten, by point: by other collectives, other algorithms of the MPI, and more work."""
+    known = sorted(found, key=lambda one: one.point)
+    beaten = [violation for one in known for violation in _beaten(one)]
+    return sorted([*beaten, *_not_monotone(known)], key=lambda one: one.point)
+
+
+def _beaten(found: Found) -> Iterable[Violation]:
+    default = found.times.get(DEFAULT)
+    for choice, other in found.times.items():
+        if default is not None and choice != DEFAULT and default.low_s > other.high_s:
+            yield Violation(found.point, str(choice), default, other)
+
+
+def _not_monotone(known: Sequence[Found]) -> Iterable[Violation]:
+    """Give the defaults that are slower than with more bytes, or on more ranks."""
+    there = [one for one in known if DEFAULT in one.times]
+    for less, more in combinations(there, 2):
+        a, b = less.point, more.point
+        if a.collective != b.collective or (a.ranks != b.ranks and a.size_bytes != b.size_bytes):
+            continue
+        default, other = less.times[DEFAULT], more.times[DEFAULT]
+        if default.low_s > other.high_s:
+            what = format_bytes(b.size_bytes) if a.ranks == b.ranks else f"{b.ranks} ranks"
+            yield Violation(a, f"that of {what}", default, other)

@@ -1,0 +1,291 @@
+"""Times at points by measurement: all choices in turns, in one program, until it is known which are good enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import groupby
+from statistics import median
+from time import monotonic
+from types import TracebackType
+from typing import Any
+
+from hocket._native import Error
+from hocket.library import algorithms
+from hocket.mpi.installation import Installation
+from hocket.mpi.jobs import JobEndedError
+from hocket.mpi.launch import Launcher, command
+from hocket.mpi.turns import Turns, Way
+from hocket.parallel import ignore
+from hocket.tuning.candidates import candidates
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, rule_of
+from hocket.tuning.elimination import Race
+from hocket.tuning.guidelines import compositions
+from hocket.tuning.records import Found, Records
+from hocket.tuning.simulating import Simulated, predicted
+
+__all__ = ["Measured", "measure_points", "own_choices", "ways_of"]
+
+_FIRST_ROUNDS = 20
+_ROUNDS_AT_ONCE = 5
+_FAR = 1.5
+"""A choice that is slower than the fastest by this factor at both neighbouring sizes is left out between them."""
+
+_NAMES_OF_MPI = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
+_SEGMENTED = ("chain", "pipeline", "split_binary_tree", "binary_tree", "binary", "binomial", "segmented_ring")
+_SEGMENTS = (8192, 65536)
+
+
+@dataclass
+class Measured:
+    """How to measure.
+
+    Attributes:
+        installation: The MPI.
+        tolerance: The share by which a choice may be slower than the fastest.
+        launcher: What tells the command that starts the program.
+        model: How to simulate what need not be measured, if a machine is given.
+        factor: How many times slower than the fastest the model must say that a choice is, for it not to be measured.
+        checks: Whether defaults are compared with what guidelines ask for, and not with the catalogue.
+    """
+
+    installation: Installation
+    tolerance: float
+    launcher: Launcher = command
+    model: Simulated | None = None
+    factor: float = 4.0
+    checks: bool = False
+    _ratios: dict[str, list[float]] = field(default_factory=dict)
+    ended: dict[tuple[str, Choice], str] = field(default_factory=dict)
+    """The MPI's own algorithms that ended a program, by collective, and why they are left out."""
+
+    def learn(self, found: Found) -> None:
+        """Correct the model by what was measured: each algorithm by the median of measured over predicted times."""
+        for choice, said in found.predicted_s.items():
+            if choice in found.times and said > 0:
+                self._ratios.setdefault(choice.name, []).append(found.times[choice].median_s / said)
+
+    def corrected_s(self, choice: Choice, said: float) -> float:
+        """Return what the model says of a choice, as far as it was corrected."""
+        everything = [ratio for ratios in self._ratios.values() for ratio in ratios]
+        ratios = self._ratios.get(choice.name) or everything or [1.0]
+        return said * median(ratios)
+
+    def far_behind(self, said: Mapping[Choice, float]) -> dict[Choice, str]:
+        """Return the choices that the corrected model puts far behind, and why they are not measured."""
+        times_s = {choice: self.corrected_s(choice, time_s) for choice, time_s in said.items()}
+        least_s = min(times_s.values(), default=0.0)
+        return {
+            choice: f"the machine says {time_s / least_s:.3g} times the fastest, more than {self.factor:g}"
+            for choice, time_s in times_s.items()
+            if time_s > self.factor * least_s > 0
+        }
+
+
+def measure_points(
+    points: Sequence[Point],
+    neighbors: Sequence[Point],
+    by: Measured,
+    records: Records,
+    *,
+    limit_s: float,
+    on_done: Callable[[], object] = ignore,
+) -> None:
+    """Measure the points that the records do not have, or have without a decision, and add them.
+
+    Each point gets an equal part of the time that is left. A point takes longer if its first five rounds do. Left out
+    is what is far behind at both neighbours of a point, among those that are given.
+
+    Raises:
+        Error: The program fails, or a result is wrong.
+    """
+    order = {point: number for number, point in enumerate(points)}
+    todo = [point for point in order if point not in records.found or not records.found[point].is_decided]
+    for point in order:
+        if point not in todo:
+            by.learn(records.found[point])
+            on_done()
+    todo.sort(key=lambda point: (point.ranks, order[point]))
+    end_s = monotonic() + limit_s
+    left = len(todo)
+    for ranks, together in groupby(todo, key=lambda point: point.ranks):
+        with _Job(by, ranks) as job:
+            for point in together:
+                share_s = max(end_s - monotonic(), 0.0) / left
+                found = job.measure(point, _hopeless(point, neighbors, records), share_s)
+                by.learn(found)
+                records.add(found)
+                left -= 1
+                on_done()
+
+
+def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dict[Choice, str]:
+    """Return the choices that are far behind at both neighbours of a point."""
+    alike = [p for p in neighbors if (p.collective, p.ranks) == (point.collective, point.ranks) and p in records.found]
+    below = max((p for p in alike if p.size_bytes < point.size_bytes), default=None)
+    above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
+    if below is None or above is None:
+        return {}
+    slow = [_slow(records.found[neighbour].times) for neighbour in (below, above)]
+    return {choice: f"more than {_FAR:g} times the fastest at both neighbouring sizes" for choice in slow[0] & slow[1]}
+
+
+def _slow(times: Mapping[Choice, Estimate]) -> set[Choice]:
+    best_s = min((one.high_s for one in times.values()), default=0.0)
+    return {choice for choice, one in times.items() if one.low_s > _FAR * best_s and choice != DEFAULT}
+
+
+class _Job(AbstractContextManager["_Job"]):
+    """A program that measures on so many ranks, started again when an algorithm of the MPI ends it."""
+
+    def __init__(self, by: Measured, ranks: int) -> None:
+        self._by, self._ranks = by, ranks
+        self._turns: Turns | None = None
+        self._variables: list[dict[str, Any]] = []
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._turns is not None:
+            self._turns.__exit__(kind, error, trace)
+
+    def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> Found:
+        """Measure a point, in so many seconds if its least rounds take no longer."""
+        turns = self._started()
+        alike = _choices(point, self._by)
+        said = self._said(point, list(alike))
+        ours, own = list(alike), own_choices(self._variables, point)
+        skipped = {**self._by.far_behind(said), **{c: why for c, why in hopeless.items() if c in (*ours, *own)}}
+        skipped |= {
+            choice: why for (collective, choice), why in self._by.ended.items() if collective == point.collective
+        }
+        families = [[DEFAULT, *(c for c in choices if c not in skipped)] for choices in (ours, own)]
+        race = Race(families, tolerance=self._by.tolerance)
+        numbers = {choice: number for number, choice in enumerate(race.samples_s)}
+        try:
+            refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
+        except JobEndedError as error:
+            return self._without(point, hopeless, limit_s, numbers, error)
+        for choice, number in numbers.items():
+            if number in refused:
+                race.drop(choice)
+                skipped[choice] = refused[number]
+        _run(race, numbers, turns, limit_s)
+        return _found(point, race, alike, said, skipped)
+
+    def _started(self) -> Turns:
+        if self._turns is None:
+            turns = Turns(self._by.installation, self._ranks, self._by.launcher)
+            turns.__enter__()
+            self._turns, self._variables = turns, turns.variables()
+        return self._turns
+
+    def _said(self, point: Point, choices: Sequence[Choice]) -> dict[Choice, float]:
+        if self._by.model is None:
+            return {}
+        return {c: one.median_s for c, one in predicted(point, self._by.model, choices).items()}
+
+    def _without(
+        self, point: Point, hopeless: Mapping[Choice, str], limit_s: float, numbers: Mapping[Choice, int], error: Error
+    ) -> Found:
+        """Measure a point anew without the MPI's own algorithm that ended the program.
+
+        Raises:
+            Error: It was none of the MPI's own.
+        """
+        turns = self._turns
+        assert turns is not None
+        self._turns = None
+        turns.__exit__(type(error), error, None)
+        ending = next((choice for choice, number in numbers.items() if number == turns.proving), DEFAULT)
+        if ending.owner != "mpi":
+            raise error
+        self._by.ended[point.collective, ending] = f"{point.collective} {ending} ended the program"
+        return self.measure(point, hopeless, limit_s)
+
+
+def _choices(point: Point, by: Measured) -> Mapping[Choice, Sequence[Choice]]:
+    """Return what is measured besides the MPI's own algorithms: one choice for all of its like."""
+    if by.checks:
+        return {choice: (choice,) for choice in compositions(point.collective)}
+    return candidates([a for a in algorithms(point.collective) if a.topology is None], point).alike
+
+
+def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float) -> None:
+    """Measure until the race is decided or the time is over: each time half as much again as there is."""
+    end_s, done, batch = monotonic() + limit_s, 0, _FIRST_ROUNDS
+    while not race.is_decided and (not done or monotonic() < end_s):
+        samples_s: dict[Choice, list[float]] = {choice: [] for choice in race.running}
+        wanted = done + batch
+        while done < wanted and (not done or monotonic() < end_s):
+            found = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
+            for choice, more in samples_s.items():
+                more += found[numbers[choice]]
+            done += _ROUNDS_AT_ONCE
+        race.add(samples_s)
+        batch = done // 2
+
+
+def _found(
+    point: Point,
+    race: Race,
+    alike: Mapping[Choice, Sequence[Choice]],
+    said: Mapping[Choice, float],
+    skipped: Mapping[Choice, str],
+) -> Found:
+    """Return what a race found; what is said of a choice holds for those that do the same."""
+
+    def all_of(choice: Choice) -> Sequence[Choice]:
+        return alike.get(choice, (choice,))
+
+    return Found(
+        point=point,
+        times={one: race.estimates[choice] for choice in race.estimates for one in all_of(choice)},
+        samples_s={choice: tuple(samples_s) for choice, samples_s in race.samples_s.items()},
+        predicted_s={one: time_s for choice, time_s in said.items() for one in all_of(choice)},
+        skipped={one: why for choice, why in skipped.items() for one in all_of(choice)},
+        is_decided=race.is_decided,
+    )
+
+
+def ways_of(point: Point, numbers: Mapping[Choice, int]) -> list[Way]:
+    """Return how choices are told to the program that measures."""
+    return [Way(number, *_told(point, choice)) for choice, number in numbers.items()]
+
+
+def _told(point: Point, choice: Choice) -> tuple[str, str]:
+    if choice.owner == "mpi":
+        return "set", ",".join(f"{name}={value}" for name, value in choice.parameters)
+    if choice.owner == "composition":
+        return "calls", choice.name
+    return "rule", rule_of(point.collective, choice)
+
+
+def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Choice]:
+    """Return the MPI's own algorithms for a collective, by the variables that choose them.
+
+    Those of Open MPI's component "tuned" name their values, and some take segments; those of MPICH are listed in the
+    order of their values in the text about the variable.
+    """
+    name = _NAMES_OF_MPI.get(point.collective, point.collective)
+    found: list[Choice] = []
+    for variable in variables:
+        if variable["name"] == f"coll_tuned_{name}_algorithm":
+            for algorithm, value in variable["values"].items():
+                found += _of_open_mpi(variable["name"], algorithm, value, point) if value else []
+        elif variable["name"] == f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM":
+            listed = re.findall(r"^(\w+) +- ", variable["about"], re.MULTILINE)
+            found += [Choice("mpi", one, ((variable["name"], k),)) for k, one in enumerate(listed) if one != "auto"]
+    return found
+
+
+def _of_open_mpi(variable: str, algorithm: str, value: int, point: Point) -> list[Choice]:
+    whole = Choice("mpi", algorithm, ((variable, value),))
+    segments = [size for size in _SEGMENTS if algorithm in _SEGMENTED and size < point.size_bytes]
+    return [whole] + [
+        Choice("mpi", f"{algorithm} in segments of {size} B", (*whole.parameters, (f"{variable}_segmentsize", size)))
+        for size in segments
+        if point.collective in ("allreduce", "broadcast", "reduce")
+    ]

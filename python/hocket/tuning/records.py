@@ -1,0 +1,165 @@
+"""What was found at points, in a file that outlives an interruption: a line of JSON for each point that is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hocket._native import Error
+from hocket.files import make_folder
+from hocket.tuning.choice import Choice, Estimate, Point, choice_of
+
+__all__ = ["Found", "Records"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of a point.
+
+    Attributes:
+        point: The point.
+        times: How long choices take: measured, or simulated where nothing was measured.
+        samples_s: The samples of what was measured, a call each.
+        predicted_s: How long the machine says that choices take.
+        skipped: Choices that were not measured, and why.
+        is_decided: Whether the times are known well enough to decide.
+    """
+
+    point: Point
+    times: Mapping[Choice, Estimate]
+    samples_s: Mapping[Choice, tuple[float, ...]] = field(default_factory=dict)
+    predicted_s: Mapping[Choice, float] = field(default_factory=dict)
+    skipped: Mapping[Choice, str] = field(default_factory=dict)
+    is_decided: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            **vars(self.point),
+            "is_decided": self.is_decided,
+            "choices": [
+                {
+                    **choice.as_dict(),
+                    "median_s": one.median_s,
+                    "low_s": one.low_s,
+                    "high_s": one.high_s if isfinite(one.high_s) else None,
+                    "predicted_s": self.predicted_s.get(choice),
+                    "samples_s": list(self.samples_s.get(choice, ())),
+                }
+                for choice, one in self.times.items()
+            ],
+            "not_measured": [
+                {**choice.as_dict(), "predicted_s": self.predicted_s.get(choice), "reason": reason}
+                for choice, reason in self.skipped.items()
+            ],
+        }
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Found:
+        """Return it from plain data."""
+        there, others = data["choices"], data["not_measured"]
+        return Found(
+            point=Point(data["collective"], data["ranks"], data["size_bytes"]),
+            times={choice_of(one): _estimate(one) for one in there},
+            samples_s={choice_of(one): tuple(one["samples_s"]) for one in there if one["samples_s"]},
+            predicted_s={choice_of(one): one["predicted_s"] for one in (*there, *others) if one["predicted_s"]},
+            skipped={choice_of(one): one["reason"] for one in others},
+            is_decided=data["is_decided"],
+        )
+
+
+def _estimate(data: Mapping[str, Any]) -> Estimate:
+    """Return an estimate from plain data, which has no infinity: too few samples have no end of their interval."""
+    high_s = data["high_s"]
+    return Estimate(data["median_s"], data["low_s"], inf if high_s is None else high_s)
+
+
+class Records:
+    """The points that are done, and the file that keeps them.
+
+    Its first line says what the file is about. A line is written at once; a last line that was cut off is dropped. The
+    folder of the file is made if it is not there. Work that fails before a point is done leaves nothing behind.
+
+    Args:
+        path: The file, which is made if it is not there.
+        about: Where the times are from: a file about something else is refused.
+
+    Attributes:
+        found: The points that are done.
+    """
+
+    def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:
+        self.found: dict[Point, Found] = {}
+        self._path = Path(path)
+        self._header = {"hocket": "tune", "format": _FORMAT, **about}
+
+    def __enter__(self) -> Records:
+        self._is_new_folder = not self._path.parent.exists()
+        make_folder(self._path.parent)
+        try:
+            self._file = open(self._path, "ab+", buffering=0)
+        except OSError as error:
+            raise Error(f"{self._path}: cannot be written: {error.strerror}") from error
+        try:
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        if kind is not None and not self.found:
+            self._path.unlink()
+            if self._is_new_folder:
+                self._path.parent.rmdir()
+
+    def add(self, found: Found) -> None:
+        """Keep a point."""
+        self.found[found.point] = found
+        self._write(found.as_dict())
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        content = self._file.readall()
+        complete = content[: content.rfind(b"\n") + 1]
+        lines = complete.splitlines()
+        header = _json(lines[0]) if lines else None
+        if content and header != self._header:
+            raise Error(f"{self._path}: got measurements of {_told(header)}, expected {_told(self._header)}")
+        self._file.truncate(len(complete))
+        if not lines:
+            self._write(self._header)
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                found = Found.of(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise Error(
+                    f"{self._path}:{number}: got {line[:60].decode(errors='replace')!r}, expected a point"
+                ) from None
+            self.found[found.point] = found
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+
+
+def _json(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _told(header: Any) -> str:
+    if not isinstance(header, dict) or header.get("hocket") != "tune":
+        return "something else"
+    return ", ".join(f"{name} {value}" for name, value in header.items() if name not in ("hocket", "format"))

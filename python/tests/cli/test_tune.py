@@ -1,0 +1,105 @@
+"""`hocket tune` by simulation alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hocket
+from tests.conftest import Ran
+
+LINE = "tune allreduce broadcast -n 8 --sizes 8B..512KiB:16 --machine cluster -o"
+
+
+def test_rules_choose_what_is_fastest(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    found = hocket_command(LINE, tmp_path / "out", "--json").json
+    rules = (tmp_path / "out/hocket.rules").read_text()
+    assert found["median_regret"] <= found["worst_regret"] < 0.2
+    assert {one["collective"] for one in found["decisions"]} == {"allreduce", "broadcast"}
+    for size in (8, 2048, 32768, 512 << 10):
+        call = hocket.Call(ranks=8, size_bytes=size, element_bytes=8)
+        algorithm, chosen = hocket.choose(rules, "allreduce", call)  # type: ignore[misc]
+        time_s = hocket.simulate(algorithm, chosen).time_s.mean
+        best_s = min(hocket.compare(hocket.algorithms("allreduce")[:4], [call]).times_s.values())
+        assert time_s <= 1.03 * best_s
+
+
+def test_the_report_and_decisions_are_written(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    out = hocket_command(LINE, tmp_path).out
+    assert out.startswith(
+        "10 calls to decide from, 8 others to judge the decisions, more where these change: simulated on cluster\n"
+    )
+    assert "held-out calls: median " in out
+    assert out.endswith(f"rules, decisions, report and measurements: {tmp_path}/\n")
+    assert "## Held-out sizes" in (tmp_path / "report.md").read_text()
+    assert json.loads((tmp_path / "decisions.json").read_text())["machine"] == "cluster"
+
+
+def test_an_interrupted_tuning_goes_on(
+    hocket_command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hocket_command(LINE, tmp_path / "whole")
+    records = tmp_path / "whole/measurements.jsonl"
+    lines = records.read_text().splitlines(keepends=True)
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut/measurements.jsonl").write_text("".join(lines[:6]) + lines[6][:40])
+    simulated = []
+
+    def count(*given: object, **more: object) -> hocket.Simulation:
+        simulated.append(given)
+        return hocket.simulate(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("hocket.tuning.simulating.simulate", count)
+    hocket_command(LINE, tmp_path / "cut")
+    some = len(simulated)
+    assert (tmp_path / "cut/hocket.rules").read_text() == (tmp_path / "whole/hocket.rules").read_text()
+    assert (tmp_path / "cut/decisions.json").read_text() == (tmp_path / "whole/decisions.json").read_text()
+    assert sorted((tmp_path / "cut/measurements.jsonl").read_text().splitlines()) == sorted(
+        line.rstrip("\n") for line in lines
+    )
+    hocket_command(LINE, tmp_path / "cut")
+    assert 0 < some == len(simulated)
+
+
+def test_the_same_again_is_the_same(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    machine = tmp_path / "noisy.toml"
+    machine.write_text(
+        'name = "noisy"\n[network]\nmodel = "hockney"\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
+        '[noise.os]\nmodel = "poisson"\ninterval = "100 us"\nduration = "10 us"\n'
+    )
+    line = "tune barrier allreduce -n 4,8 --sizes 8B,1KiB --trials 16 --seed 5 --json --machine"
+    first = hocket_command(line, machine, "-o", tmp_path / "a", "--jobs", "1").json
+    again = hocket_command(line, machine, "-o", tmp_path / "b", "--jobs", "3").json
+    assert {**first, "folder": ""} == {**again, "folder": ""}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("alltoallv -n 2 --machine cluster", "alltoallv is not tuned, expected some of allgather, "),
+        ("allreduce -n 0 --machine cluster", '--ranks: got "0", expected rank counts of at least 1'),
+        ("allreduce -n 2 --machine cluster --trials 9", "--trials: got 9, but machine cluster has no noise"),
+        ("allreduce -n 2 --machine cluster --tolerance 2", '--tolerance: got "2", expected a share'),
+        ("alreduce -n 2 --machine cluster", 'unknown collective "alreduce", nearest: allreduce'),
+    ],
+)
+def test_bad_input_writes_nothing(bad_input: Callable[..., str], tmp_path: Path, words: str, expected: str) -> None:
+    assert bad_input(f"tune {words} -o", tmp_path / "out").startswith(expected)
+    assert not (tmp_path / "out").exists()
+
+
+def test_measurements_of_something_else_are_refused(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    hocket_command("tune barrier -n 4 --machine cluster -o", tmp_path)
+    before = (tmp_path / "measurements.jsonl").read_bytes()
+    message = bad_input("tune barrier -n 4 --machine k_computer -o", tmp_path)
+    assert message.startswith(f"{tmp_path}/measurements.jsonl: got measurements of machine cluster")
+    assert (tmp_path / "measurements.jsonl").read_bytes() == before
+    (tmp_path / "measurements.jsonl").write_bytes(before.splitlines(keepends=True)[0] + b'{"collective": 3}\n')
+    assert bad_input("tune barrier -n 4 --machine cluster -o", tmp_path).startswith(
+        f"{tmp_path}/measurements.jsonl:2: got '{{\"collective\": 3}}', expected a point"
+    )

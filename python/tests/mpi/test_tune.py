@@ -1,0 +1,99 @@
+"""`hocket tune` under real MPIs: rules that the library takes, and measurements that go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hocket.library import algorithms
+from hocket.mpi import Installation
+from hocket.mpi.turns import Turns
+from hocket.tuning.candidates import COLLECTIVES, candidates
+from hocket.tuning.choice import DEFAULT, Point
+from hocket.tuning.guidelines import compositions
+from hocket.tuning.measuring import own_choices, ways_of
+from tests.conftest import Ran
+
+from .conftest import Mpi
+
+pytestmark = pytest.mark.usefixtures("as_root")
+
+
+def line(mpi: Mpi, words: str) -> str:
+    return f"tune --mpicc {mpi.installation.mpicc} {words} -o"
+
+
+def test_rules_are_decided_from_measurements(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    words = line(mpi, "barrier broadcast -n 2 --sizes 8B,2KiB --time-limit 3s")
+    found = hocket_command(words, tmp_path, "--json").json
+    assert found["mpi"] == mpi.installation.library and found["points"] >= 3
+    header, *points = map(json.loads, (tmp_path / "measurements.jsonl").read_text().splitlines())
+    assert header["mpi"] == found["mpi"]
+    sizes = [(one["collective"], one["size_bytes"]) for one in points]
+    assert sizes[:4] == [("barrier", 0), ("broadcast", 8), ("broadcast", 2048), ("broadcast", 128)]
+    for one in points:
+        assert DEFAULT.as_dict() in [{key: each[key] for key in DEFAULT.as_dict()} for each in one["choices"]]
+        assert all(0 <= each["low_s"] <= each["median_s"] for each in one["choices"])
+    program = mpi.compiled("traced.c")
+    ran = mpi.run(
+        2, [program], [rule for rule in (tmp_path / "hocket.rules").read_text().splitlines() if rule[0] != "#"]
+    )
+    assert ran.status == 0, ran.errors
+    before = (tmp_path / "measurements.jsonl").read_bytes()
+    hocket_command(words.replace("3s", "0s"), tmp_path)
+    assert (tmp_path / "measurements.jsonl").read_bytes().startswith(before)
+
+
+def test_a_machine_says_what_need_not_be_measured(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    words = line(mpi, "allgather -n 4 --sizes 64KiB --time-limit 0s --machine cluster --factor 1.2")
+    found = hocket_command(words, tmp_path, "--json").json
+    assert found["machine"] == "cluster" and found["factor"] == 1.2
+    (point,) = map(json.loads, (tmp_path / "measurements.jsonl").read_text().splitlines()[1:])
+    assert any("the machine says" in one["reason"] for one in point["not_measured"])
+    assert any(one["predicted_s"] for one in point["choices"])
+    assert "machine says" in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "barrier"])
+def test_every_way_runs_and_is_right(mpi: Mpi, collective: str) -> None:
+    check(mpi.installation, collective, 3)
+
+
+@pytest.mark.real_mpi
+@pytest.mark.parametrize("ranks", [2, 5])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_way_of_every_collective_runs_and_is_right(mpi: Mpi, collective: str, ranks: int) -> None:
+    check(mpi.installation, collective, ranks)
+
+
+def test_defaults_are_checked_against_guidelines(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    words = line(mpi, "allreduce scan -n 2 --sizes 8B,1KiB --time-limit 2s --check")
+    found = hocket_command(words, tmp_path, "--json").json
+    assert found["calls"] == 4 and not (tmp_path / "hocket.rules").exists()
+    points = list(map(json.loads, (tmp_path / "guidelines.jsonl").read_text().splitlines()[1:]))
+    names = {each["name"] for one in points for each in one["choices"] if each["owner"] == "composition"}
+    assert names == {"reduce + broadcast", "reduce_scatter + allgather", "exscan + reduce_local"}
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_compositions_do_what_the_collective_does(mpi: Mpi, collective: str) -> None:
+    point = Point(collective, 3, 0 if collective == "barrier" else 240)
+    numbers = {choice: number for number, choice in enumerate(compositions(collective))}
+    with Turns(mpi.installation, 3) as turns:
+        assert turns.begin(collective, point.size_bytes, ways_of(point, numbers)) == {}
+
+
+def check(installation: Installation, collective: str, ranks: int) -> None:
+    point = Point(collective, ranks, 0 if collective == "barrier" else 1920 * ranks)
+    with Turns(installation, ranks) as turns:
+        own = own_choices(turns.variables(), point)
+        choices = [DEFAULT, *candidates([a for a in algorithms(collective) if a.topology is None], point).alike, *own]
+        refused = turns.begin(collective, point.size_bytes, ways_of(point, {c: n for n, c in enumerate(choices)}))
+        assert not [choices[number] for number in refused if choices[number].owner != "mpi"]
+        taken = [number for number in range(len(choices)) if number not in refused]
+        samples_s = turns.rounds(2, taken)
+    assert own and samples_s.keys() == set(taken)
+    assert all(len(samples) == 2 and min(samples) > 0 for samples in samples_s.values())

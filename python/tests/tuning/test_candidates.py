@@ -1,0 +1,46 @@
+"""Candidates: each algorithm with its parameters, those alike once."""
+
+from __future__ import annotations
+
+import pytest
+
+import hocket
+from hocket.tuning.candidates import COLLECTIVES, call_at, candidates, whole_sizes
+from hocket.tuning.choice import Choice, Point
+
+
+@pytest.mark.parametrize("ranks", [2, 6, 24])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_what_is_alike_takes_the_same_time(collective: str, ranks: int) -> None:
+    (size,) = whole_sizes(collective, ranks, [32768])
+    point = Point(collective, ranks, size)
+    there = candidates(hocket.algorithms(collective), point)
+    assert {one.name for alike in there.alike.values() for one in alike} | set(there.refused) == {
+        algorithm.name for algorithm in hocket.algorithms(collective)
+    }
+    for alike in there.alike.values():
+        algorithms = [hocket.find(f"{collective}/{one.name}") for one in alike]
+        times_s = {
+            hocket.simulate(algorithm, call_at(algorithm, one, point)).time_s.mean
+            for algorithm, one in zip(algorithms, alike, strict=True)
+        }
+        assert len(times_s) == 1
+
+
+def test_on_two_ranks_many_algorithms_are_one() -> None:
+    there = candidates(hocket.algorithms("allreduce"), Point("allreduce", 2, 8)).alike
+    assert any({"recursive_doubling", "bine"} <= {one.name for one in alike} for alike in there.values())
+
+
+def test_pieces_as_large_as_the_call_are_the_same() -> None:
+    chain = [hocket.find("broadcast/chain")]
+    there = candidates(chain, Point("broadcast", 24, 16384)).alike
+    four, rest = there.values()
+    assert four == (Choice("catalogue", "chain", (("segment", 4096),)),) or rest[0].parameters == (("segment", 4096),)
+    assert len(four) + len(rest) == 5
+
+
+def test_sizes_are_whole_numbers_of_doubles_for_each_rank() -> None:
+    assert whole_sizes("reduce_scatter", 3, [8, 24, 25]) == (24, 48)
+    assert whole_sizes("allreduce", 3, [1, 9]) == (8, 16) and whole_sizes("gather", 3, [1, 9]) == (1, 9)
+    assert whole_sizes("barrier", 3, [8, 16]) == (0,)

@@ -1,0 +1,146 @@
+"""What is measured, what is not, and how an MPI's own algorithms are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hocket.mpi.installation import Installation
+from hocket.mpi.jobs import JobEndedError
+from hocket.mpi.turns import Way
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
+from hocket.tuning.measuring import Measured, measure_points, own_choices
+from hocket.tuning.planning import Plan, concluded, plan_of
+from hocket.tuning.records import Found, Records
+
+RING, LINEAR = Choice("catalogue", "ring"), Choice("catalogue", "linear")
+POINT = Point("allreduce", 2, 64)
+MPICH_ABOUT = "Variable to select\nauto - Internal\nnb       - Force nonblocking\nring - Force ring"
+VARIABLES: list[dict[str, Any]] = [
+    {"name": "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "about": MPICH_ABOUT, "values": {}},
+    {"name": "coll_tuned_bcast_algorithm", "about": "", "values": {"ignore": 0, "binomial": 6, "knomial": 7}},
+    {"name": "coll_tuned_reduce_scatter_algorithm", "about": "", "values": {"ignore": 0, "ring": 3}},
+]
+
+
+def measured(**more: Any) -> Measured:
+    return Measured(Installation(Path("mpicc"), Path("mpiexec"), "an MPI"), 0.03, **more)
+
+
+def test_the_mpis_own_algorithms_are_found_by_their_variables() -> None:
+    own = own_choices(VARIABLES, POINT)
+    assert [(one.name, one.parameters[0][1]) for one in own] == [("nb", 1), ("ring", 2)]
+    names = [one.name for one in own_choices(VARIABLES, Point("broadcast", 2, 16384))]
+    assert names == ["binomial", "binomial in segments of 8192 B", "knomial"]
+    assert own_choices(VARIABLES, Point("reduce_scatter", 2, 64)) == []  # that of blocks has other variables
+
+
+def test_the_corrected_model_says_what_need_not_be_measured() -> None:
+    by = measured(factor=4.0)
+    said = {RING: 1.0, LINEAR: 5.0}
+    assert by.far_behind(said) == {LINEAR: "the machine says 5 times the fastest, more than 4"}
+    by.learn(Found(POINT, {RING: Estimate.exact(2.0), LINEAR: Estimate.exact(5.0)}, predicted_s=said))
+    assert by.far_behind(said) == {}  # 2 and 1 times what the model said
+    assert by.corrected_s(RING, 1.0) == 2.0 and by.corrected_s(Choice("catalogue", "swing"), 1.0) == 1.5
+
+
+def measure_all(plan: Plan, records: Records, limit_s: float) -> None:
+    by = measured()
+    measure_points(plan.training, (), by, records, limit_s=limit_s)
+    measure_points(plan.held_out, plan.training, by, records, limit_s=limit_s)
+
+
+class FakeTurns:
+    """Takes 1 us for the default, 2 for `linear` and the MPI's own, 0.5 for others; one of the MPI ends it."""
+
+    started = 0
+    interrupts_after: int | None = None
+
+    def __init__(self, *_: object) -> None:
+        FakeTurns.started += 1
+        self.proving: int | None = None
+        self._times: dict[int, float] = {}
+
+    def __enter__(self) -> FakeTurns:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def variables(self) -> list[dict[str, Any]]:
+        return VARIABLES
+
+    def begin(self, collective: str, size_bytes: int, ways: Sequence[Way]) -> dict[int, str]:
+        if FakeTurns.interrupts_after is not None:
+            FakeTurns.interrupts_after -= 1
+            if FakeTurns.interrupts_after < 0:
+                raise KeyboardInterrupt
+        self._times = {}
+        for way in ways:
+            self.proving = way.number
+            if way.text.endswith("ALGORITHM=1"):
+                raise JobEndedError("mpiexec ended with status 9: assertion failed")
+            is_slow = way.kind == "set" or way.text.endswith(" linear")
+            self._times[way.number] = 1e-6 if way.text.endswith(" native") else 2e-6 if is_slow else 0.5e-6
+        return {way.number: "it refuses" for way in ways if way.text.endswith(" swing")}
+
+    def rounds(self, count: int, numbers: Sequence[int]) -> dict[int, list[float]]:
+        return {number: [self._times[number]] * count for number in numbers}
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeTurns]:
+    monkeypatch.setattr("hocket.tuning.measuring.Turns", FakeTurns)
+    FakeTurns.started, FakeTurns.interrupts_after = 0, None
+    return FakeTurns
+
+
+def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], tmp_path: Path) -> None:
+    plan = plan_of(["allreduce"], [2], [64, 256])
+    with Records(tmp_path / "records", {}) as records:
+        measure_all(plan, records, limit_s=10)
+        tuning = concluded(plan, records, {}, 0.03)
+    assert fake.started == 3  # once more after the end, and once for the held-out point
+    found = records.found[POINT]
+    assert found.is_decided and found.times[DEFAULT].median_s == 1e-6
+    assert found.skipped[Choice("mpi", "nb", (("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", 1),))].endswith(
+        "ended the program"
+    )
+    (decision,) = tuning.decisions
+    assert decision.choice.owner == "catalogue" and decision.sizes_bytes == (64, 257)
+    assert [one.choice for one in tuning.own] == [DEFAULT]
+    assert tuning.regret == (0.0, 0.0)
+
+
+def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: type[FakeTurns], tmp_path: Path) -> None:
+    plan = plan_of(["allreduce"], [2], [64, 256])
+    with Records(tmp_path / "records", {}) as records:
+        measure_all(plan, records, limit_s=10)
+    assert LINEAR in records.found[POINT].times
+    (between,) = plan.held_out
+    assert records.found[between].skipped[LINEAR].startswith("more than 1.5 times the fastest at both")
+
+
+def test_measurements_that_are_interrupted_go_on(fake: type[FakeTurns], tmp_path: Path) -> None:
+    plan = plan_of(["broadcast"], [2], [64, 256, 1024])
+    file = tmp_path / "records"
+    fake.interrupts_after = 2
+    with pytest.raises(KeyboardInterrupt), Records(file, {}) as records:
+        measure_all(plan, records, limit_s=10)
+    assert len(file.read_text().splitlines()) == 1 + 2
+    fake.interrupts_after = 3
+    with Records(file, {}) as records:
+        measure_all(plan, records, limit_s=10)
+    with Records(file, {}) as again:
+        assert again.found == records.found and len(again.found) == 5
+
+
+def test_without_time_everything_is_left_to_the_mpi(fake: type[FakeTurns], tmp_path: Path) -> None:
+    plan = plan_of(["broadcast"], [2], [64])
+    with Records(tmp_path / "records", {}) as records:
+        measure_all(plan, records, limit_s=0)
+        tuning = concluded(plan, records, {}, 0.03)
+    assert tuning.undecided == 1 and tuning.decisions[0].choice == DEFAULT

@@ -1,0 +1,32 @@
+"""Plans: sizes between which choices change are halved, until they are near; others are held out between all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hocket.tuning.choice import Choice, Estimate, Point
+from hocket.tuning.planning import plan_of, refined
+from hocket.tuning.records import Found, Records
+
+A, B = Choice("catalogue", "ring"), Choice("catalogue", "swing")
+
+
+def test_where_choices_change_sizes_are_halved_until_they_are_near(tmp_path: Path) -> None:
+    plan = plan_of(["allreduce"], [4], [64, 1024, 65536])
+    with Records(tmp_path / "records", {}) as records:
+
+        def find(points: tuple[Point, ...]) -> None:
+            for point in points:
+                is_short = point.size_bytes < 5000
+                times = {A: Estimate.exact(1.0 if is_short else 2.0), B: Estimate.exact(2.0 if is_short else 1.0)}
+                records.add(Found(point, times))
+
+        find(plan.training)
+        found = []
+        while more := refined(plan, records, 0.03):
+            find(more)
+            plan = plan.with_points(more)
+            found += [point.size_bytes for point in more]
+    # 1024 and 65536, then 1024 and 8192, and so on: 4872 and 5552 are near.
+    assert found == [8192, 2896, 4872, 6320, 5552]
+    assert [point.size_bytes for point in plan.held_out] == [256, 1720, 3760, 5200, 5920, 7192, 23168]
