@@ -353,6 +353,12 @@ pub fn needs_order_of_groups(c: &Call) -> Option<&'static str> {
         .then_some("needs ranks of a node that follow one another: a sum of a node is that of successive ranks")
 }
 
+/// The precondition of algorithms in which the ranks of a group have their counterparts in all others.
+pub fn needs_equal_groups(c: &Call) -> Option<&'static str> {
+    (!Levels::of(c).are_equal())
+        .then_some("needs the same number of ranks in all groups: each has counterparts in the others")
+}
+
 /// The most ports that a part can use.
 pub fn most_ports(c: &Call, pieces: &[Piece]) -> usize {
     let ports = |(piece, part): (&Piece, &Part)| {

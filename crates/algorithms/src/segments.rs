@@ -1,8 +1,8 @@
-//! The best size of segments of Trinaryx3: `segment=auto`.
+//! The best size of segments of trees on a torus, such as those of Trinaryx3: `segment=auto`.
 //!
 //! N bytes go along trees of height H in segments of SS bytes; a message takes a processor L, a link carries BWc and a
-//! processor combines BWo bytes per second. Each of three trees takes a third of the message, and one thread prepares the
-//! messages of all:
+//! processor combines BWo bytes per second. Each of three trees takes a third of the message, and so for other numbers of trees; one
+//! thread prepares the messages of all:
 //!
 //! ```text
 //! broadcast    H (L + SS/BWc) + max((N/SS) L, N/3/BWc) + L
@@ -18,19 +18,26 @@ use hocket_core::{Call, Collective, Result};
 use crate::about::SEGMENT;
 use crate::automatic::{Automatic, Decide, Links, Surroundings};
 
+/// How many trees Trinaryx3 has on three axes, as its closed forms say.
+pub const TRINARYX3: f64 = 3.0;
+
 /// The segment of the least time; the default where the machine has no links or messages cost its processors nothing.
-pub const AUTOMATIC: Automatic = Automatic { parameter: SEGMENT.name, on };
+pub const AUTOMATIC: Automatic =
+    Automatic { parameter: SEGMENT.name, on: |surroundings| on(surroundings, |_| TRINARYX3) };
 
-const TREES: f64 = 3.0;
+/// The same for as many trees as a call is completed with.
+pub const OF_TREES: Automatic =
+    Automatic { parameter: SEGMENT.name, on: |surroundings| on(surroundings, |call| call.parameter("trees") as f64) };
 
-fn on(surroundings: &Surroundings) -> Result<Decide> {
+fn on(surroundings: &Surroundings, trees: fn(&Call) -> f64) -> Result<Decide> {
     let links = surroundings.links;
     Ok(Arc::new(move |call: &Call| {
         let default = call.parameter(SEGMENT.name);
         let (bytes, height) = (call.size_bytes(), call.parameter("height"));
         match links {
             Some(links) if bytes > 0 && height > 0 => {
-                let pipeline = Pipeline { size_bytes: bytes as f64, height_links: height as f64, links };
+                let trees = trees(call);
+                let pipeline = Pipeline { size_bytes: bytes as f64, height_links: height as f64, trees, links };
                 match pipeline.best_segment_bytes(call.collective) {
                     0.0 => default,
                     best => best.round_ties_even().max(1.0) as u64,
@@ -48,19 +55,22 @@ pub struct Pipeline {
     pub size_bytes: f64,
     /// H.
     pub height_links: f64,
+    /// Number of trees.
+    pub trees: f64,
     /// L, BWc and BWo.
     pub links: Links,
 }
 
 impl Pipeline {
-    /// The segment for which Trinaryx3 takes the least time as a broadcast, a reduce or an allreduce, which is both; 0 if
+    /// The segment for which such trees take the least time as a broadcast, a reduce or an allreduce, which is both; 0 if
     /// the smaller segments are, the faster.
     ///
     /// The time is convex in SS, so that its minimum is where one of the maxima changes sides, or where the derivative of
     /// what is left of them is 0; the trinaryx3 page of the docs derives both.
-    /// A part of the message, N/3, is the largest segment there is.
+    /// A part of the message, N/3 for three trees, is the largest segment there is.
     pub fn best_segment_bytes(&self, collective: Collective) -> f64 {
-        let Self { size_bytes, height_links, links: Links { latency_s, link_bytes_per_s, reduce_bytes_per_s } } = *self;
+        let Self { size_bytes, height_links, trees, links } = *self;
+        let Links { latency_s, link_bytes_per_s, reduce_bytes_per_s } = links;
         let (broadcasts, reduces) = (collective != Collective::Reduce, collective != Collective::Broadcast);
         let messages_s = size_bytes * latency_s;
         if messages_s == 0.0 {
@@ -69,12 +79,12 @@ impl Pipeline {
         let count = |holds: bool| f64::from(u8::from(holds));
         let slope = height_links
             * ((count(broadcasts) + count(reduces)) / link_bytes_per_s + count(reduces) / reduce_bytes_per_s);
-        let link_s = size_bytes / TREES / link_bytes_per_s;
+        let link_s = size_bytes / trees / link_bytes_per_s;
         let spare_s = [broadcasts.then_some(link_s), reduces.then_some(link_s - size_bytes / reduce_bytes_per_s)];
         let spare_s: Vec<f64> = spare_s.into_iter().flatten().collect();
         let where_sides_change = spare_s.iter().filter(|spare_s| **spare_s > 0.0).map(|spare_s| messages_s / spare_s);
         let between = (1..=spare_s.len()).map(|held| (held as f64 * messages_s / slope).sqrt());
-        let part_bytes = size_bytes / TREES;
+        let part_bytes = size_bytes / trees;
         let candidates = where_sides_change.chain(between).filter(|segment_bytes| *segment_bytes > 0.0);
         let time_s = |segment_bytes: &f64| {
             let down_s = if broadcasts { self.time_s(*segment_bytes, f64::INFINITY) } else { 0.0 };
@@ -86,9 +96,9 @@ impl Pipeline {
 
     /// The time of a reduce, or with an infinite rate of a broadcast.
     fn time_s(&self, segment_bytes: f64, reduce_bytes_per_s: f64) -> f64 {
-        let Self { size_bytes, height_links, links: Links { latency_s, link_bytes_per_s, .. } } = *self;
+        let Self { size_bytes, height_links, trees, links: Links { latency_s, link_bytes_per_s, .. } } = *self;
         let hop_s = latency_s + segment_bytes / link_bytes_per_s + segment_bytes / reduce_bytes_per_s;
         let prepared_s = size_bytes / segment_bytes * latency_s + size_bytes / reduce_bytes_per_s;
-        height_links * hop_s + prepared_s.max(size_bytes / TREES / link_bytes_per_s) + latency_s
+        height_links * hop_s + prepared_s.max(size_bytes / trees / link_bytes_per_s) + latency_s
     }
 }

@@ -1,31 +1,44 @@
 //! Sizes that ranks tell each other: those of subtrees, of which a rank knows its own block only.
 
-use hocket_core::{Call, Options, Rank, Source, Tag};
+use hocket_core::{Call, Counts, Rank};
 
 use crate::pattern::BinomialTree;
 
-/// Digits of a number that is told, and their base, enough for every number of elements. A number is told by the lengths of messages, since a program sees the length of a
-/// message that it has received, but not its data.
-const DIGITS: u32 = 5;
-const BASE: usize = 1 << 13;
+/// The base of the digits of a number that is told, the last ones first, by the lengths of messages: a program sees the length of a
+/// message that it has received, but not its data. A message is longer than a digit by the base if more digits follow.
+const BASE: usize = 1 << 11;
 
-/// Tells a number to another rank: its digits, each as a message of so many elements.
+/// The digits of a number, each as the length of its message.
+fn digits(number: usize) -> impl Iterator<Item = usize> {
+    let mut left = Some(number);
+    std::iter::from_fn(move || {
+        let number = left?;
+        left = (number >= BASE).then_some(number / BASE);
+        Some(number % BASE + if left.is_some() { BASE } else { 0 })
+    })
+}
+
+/// Tells a number to another rank.
 async fn tell(r: &Rank<'_>, to: usize, number: usize) {
-    let digit = |place: u32| number / BASE.pow(place) % BASE;
-    let digits = r.scratch((0..DIGITS).map(digit).max().unwrap_or(0));
-    let send = |place: Tag| r.send_with(to, digits.part(0, digit(place)), Options { tag: place, ..Options::default() });
-    r.join_all((0..DIGITS).map(send)).await;
+    let room = r.scratch(digits(number).max().unwrap_or(0));
+    for digit in digits(number) {
+        r.send(to, room.part(0, digit)).await;
+    }
 }
 
 /// The number that another rank tells.
 async fn hear(r: &Rank<'_>, from: usize) -> usize {
     r.reads_lengths();
-    let room = r.scratch(DIGITS as usize * (BASE - 1));
-    let receive = |place: Tag| {
-        let into = room.part(place as usize * (BASE - 1), BASE - 1);
-        async move { r.recv_with(Source::Rank(from as u32), into, place).await.len * BASE.pow(place) }
-    };
-    r.join_all((0..DIGITS).map(receive)).await.into_iter().sum()
+    let room = r.scratch(2 * BASE - 1);
+    let (mut number, mut place) = (0, 1);
+    loop {
+        let digit = r.recv(from, room).await.len;
+        number += digit % BASE * place;
+        place *= BASE;
+        if digit < BASE {
+            return number;
+        }
+    }
 }
 
 /// The elements of the subtrees of a rank's children, the nearest first. Every rank but the root hears them from its children, and tells
@@ -42,19 +55,50 @@ pub async fn subtrees(r: &Rank<'_>, c: &Call, tree: &BinomialTree) -> Vec<usize>
     sizes
 }
 
-/// The most messages that a rank sends at a time.
-pub fn at_a_time(c: &Call) -> usize {
-    if c.ranks > 3 { DIGITS as usize } else { 1 }
+/// What telling sizes completes a call with: the `rounds` in which they are told, the most `digits` of one, the bytes that these take
+/// at most, and the messages of all `sizes`. None for a rank that knows its own block only.
+pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    if matches!(c.counts, Counts::Own(_)) {
+        return Vec::new();
+    }
+    let told: Vec<usize> = told(c).map(|size| digits(size).count()).collect();
+    let (most, largest) = (told.iter().max().copied().unwrap_or(0), c.total().min(2 * BASE - 1));
+    let rounds = c.ranks.next_power_of_two().ilog2().saturating_sub(1) as usize;
+    let values = [
+        ("rounds", rounds),
+        ("digits", most),
+        ("told", most * largest * c.element_bytes),
+        ("sizes", told.into_iter().sum()),
+    ];
+    values.map(|(name, value)| (name, value as u64)).into()
 }
 
-/// What telling sizes completes a call with: the rounds in which they are told, the bytes that tell one at most, and the messages.
-pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
-    let levels = c.ranks.next_power_of_two().ilog2();
-    let largest = (0..c.ranks).map(|rank| c.count(rank)).max().unwrap_or(0);
-    let told = largest.saturating_mul(c.ranks).min(DIGITS as usize * (BASE - 1));
-    vec![
-        ("rounds", u64::from(levels.saturating_sub(1))),
-        ("told", (told * c.element_bytes) as u64),
-        ("sizes", u64::from(DIGITS) * (c.ranks as u64 - 1 - u64::from(levels))),
-    ]
+/// The sizes of the subtrees of all ranks but the root and its children.
+fn told(c: &Call) -> impl Iterator<Item = usize> {
+    let mut ends = Vec::with_capacity(c.ranks + 1);
+    ends.push(0);
+    for position in 0..c.ranks {
+        ends.push(ends[position] + c.count((c.root + position) % c.ranks));
+    }
+    let inner = (1..c.ranks).filter(|position| !position.is_power_of_two());
+    inner.map(move |first| ends[(first + (1 << first.trailing_zeros())).min(ends.len() - 1)] - ends[first])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_make_the_number_again_and_only_the_last_one_is_short() {
+        for number in [0, 1, BASE - 1, BASE, BASE + 1, BASE * BASE - 1, BASE * BASE, 1 << 40, usize::MAX] {
+            let lengths: Vec<_> = digits(number).collect();
+            let (last, others) = lengths.split_last().expect("a digit");
+            assert!(
+                *last < BASE && others.iter().all(|length| (BASE..2 * BASE).contains(length)),
+                "{number}: {lengths:?}"
+            );
+            let again = lengths.iter().rfold(0, |number, length| number * BASE + length % BASE);
+            assert_eq!(again, number);
+        }
+    }
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
-use hocket_algorithms::segments::Pipeline;
+use hocket_algorithms::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Collective, Nodes, Stencil, Unit, budget, units};
 use hocket_machine::Machine;
@@ -308,7 +308,7 @@ fn best_segment_bytes(
 ) -> PyResult<f64> {
     let links = Links { latency_s, link_bytes_per_s, reduce_bytes_per_s };
     let collective = request::collective(collective).map_err(raise)?;
-    Ok(Pipeline { size_bytes, height_links, links }.best_segment_bytes(collective))
+    Ok(Pipeline { size_bytes, height_links, trees: TRINARYX3, links }.best_segment_bytes(collective))
 }
 
 /// The values that an algorithm of the catalogue accepts a call with: of its parameters, and of the names in its formulas

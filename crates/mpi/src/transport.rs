@@ -17,6 +17,9 @@ pub struct Ended {
 /// Where a receive that takes a message from any rank takes it from.
 pub const ANY_SOURCE: i32 = -1;
 
+/// What [`Transport::send`] may return to an operation if the data have left: [`Transport::test`] does not tell of the message.
+pub const HAS_LEFT: c_int = -1;
+
 /// The functions. Each returns 0, or a code of the caller's with which the operation then fails. Each gets the `user`
 /// with which the operation was started.
 #[repr(C)]

@@ -11,7 +11,7 @@ use hocket_core::{
 };
 
 use crate::buffers::{Buffers, Layout};
-use crate::transport::{ANY_SOURCE, Ended, Failure, Link, Transport};
+use crate::transport::{ANY_SOURCE, Ended, Failure, HAS_LEFT, Link, Transport};
 
 /// The world of one operation, of which this process is a rank.
 pub struct Process {
@@ -148,6 +148,7 @@ impl Messages {
         let slot = self.slots.open();
         match start(self, slot) {
             Ok(()) => self.under_way += 1,
+            Err(HAS_LEFT) => _ = self.slots.fill(slot, Received { source: 0, len: 0 }),
             Err(failure) => self.failure = Some(failure),
         }
         slot

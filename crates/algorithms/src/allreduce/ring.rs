@@ -22,15 +22,16 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
     let ring = Ring { position: rank, size, previous: (rank + size - 1) % size, next: (rank + 1) % size, tag: 0 };
     r.copy(c.input(r), result).await;
-    reduce_scatter(r, &ring, result).await;
-    allgather(r, &ring, result).await;
+    let chunk = |i| result.chunk(i, size);
+    reduce_scatter(r, &ring, chunk).await;
+    allgather(r, &ring, chunk).await;
 }
 
-/// Reduces the chunk of `vector` that has the number of the rank's position.
-pub async fn reduce_scatter(r: &Rank<'_>, ring: &Ring, vector: Span) {
+/// Reduces the chunk that has the number of the rank's position.
+pub async fn reduce_scatter(r: &Rank<'_>, ring: &Ring, chunk: impl Fn(usize) -> Span) {
     let Ring { position, size, previous, next, tag } = *ring;
-    let chunk = |i: usize| vector.chunk(i % size, size);
-    let scratch = r.scratch(chunk(0).len);
+    let chunk = |i: usize| chunk(i % size);
+    let scratch = r.scratch((0..size).map(|i| chunk(i).len).max().unwrap_or(0));
     for step in 1..size {
         let (outgoing, incoming) = (chunk(position + size - step), chunk(position + 2 * size - step - 1));
         let arrived = scratch.part(0, incoming.len);
@@ -39,10 +40,10 @@ pub async fn reduce_scatter(r: &Rank<'_>, ring: &Ring, vector: Span) {
     }
 }
 
-/// Gives every rank all chunks of `vector`, of which it has the one that has the number of its position.
-pub async fn allgather(r: &Rank<'_>, ring: &Ring, vector: Span) {
+/// Gives every rank all chunks, of which it has the one that has the number of its position.
+pub async fn allgather(r: &Rank<'_>, ring: &Ring, chunk: impl Fn(usize) -> Span) {
     let Ring { position, size, previous, next, tag } = *ring;
-    let chunk = |i: usize| vector.chunk(i % size, size);
+    let chunk = |i: usize| chunk(i % size);
     for step in 0..size - 1 {
         let (outgoing, incoming) = (chunk(position + size - step), chunk(position + 2 * size - step - 1));
         r.sendrecv_with((next, outgoing), (previous, incoming), tag).await;

@@ -1,9 +1,9 @@
-//! Swing on a torus: reduce_scatter and allgather by exchanges that swing along one axis after the other, in six parts.
+//! Swing on a torus: reduce_scatter and allgather by exchanges that swing along one axis after the other, in 2 D parts.
 //!
 //! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
 //! NSDI 2024, the bandwidth-optimal version on tori with as many ports as directions. Two parts, one of them mirrored, begin
-//! with each axis of more than one rank; each goes from axis to axis, and leaves out axes on which it has met all ranks.
-//! Needs: a commutative operator; a power of two of ranks along each axis; of its parameters, X * Y * Z = P (without
+//! with each of D axes of more than one rank; each goes from axis to axis, and leaves out axes on which it has met all ranks.
+//! Needs: a commutative operator; a power of two of ranks along each axis; of its parameters, X * Y * Z * W * V * U = P (without
 //! them the torus is nearly a cube).
 //! Counts: 2 log2 P exchanges of each part of m bytes, of m/2, m/4, .. m/P bytes and back.
 //!
@@ -21,7 +21,7 @@ use crate::About;
 use crate::allreduce::swing::{label, swing};
 use crate::pattern::{Halves, halve_and_double, halved};
 use crate::torus::{
-    Port, Torus, X, Y, Z, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
+    AXES, Port, Torus, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
 };
 
 pub const ABOUT: About =
@@ -30,7 +30,7 @@ pub const ABOUT: About =
         .on_ports(|c| ports(c).len())
         .refusing(refuses)
         .made_for("torus")
-        .with_parameters(&[X, Y, Z])
+        .with_parameters(&AXES)
         .completing(sizes_and_ports);
 
 fn refuses(c: &Call) -> Option<&'static str> {

@@ -21,7 +21,8 @@ use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::broadcast::trinaryx3::broadcast_from;
 use crate::reduce::trinaryx3::reduce_to;
-use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus_and_commutative, sizes_and_trees};
+use crate::torus::{X, Y, Z, needs_torus_and_commutative};
+use crate::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
     "(2*ceil(ports/k) - 1)*(height*(alpha + largest*(beta + gamma)) \
@@ -29,17 +30,17 @@ pub const ABOUT: About = About::new(
      + (height - 1 + segments)*(alpha + largest*beta))",
     "2*(P-1)*all_segments",
 )
-.exact_when(has_equal_parts)
-.on_ports(children)
+.exact_when(|c| Trees::one_way(c).have_equal_parts(c))
+.on_ports(|c| Trees::one_way(c).count())
 .refusing(needs_torus_and_commutative)
 .made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
 .with_automatic(&[segments::AUTOMATIC])
-.completing(sizes_and_trees);
+.completing(|c| Trees::one_way(c).values(c));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
     r.copy(c.input(r), result).await;
-    reduce_to(r, c, 0, result).await;
-    broadcast_from(r, c, 0, result).await;
+    reduce_to(r, c, Trees::one_way(c), 0, result).await;
+    broadcast_from(r, c, Trees::one_way(c), 0, result).await;
 }

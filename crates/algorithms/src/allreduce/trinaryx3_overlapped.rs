@@ -20,27 +20,33 @@ use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
-use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
+use crate::torus::{X, Y, Z, needs_torus_and_commutative};
+use crate::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
     "(2*ceil(ports/k) - 1)*(height*(2*alpha + largest*(2*beta + gamma)) \
      + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "2*(P-1)*all_segments",
 )
-.exact_when(has_equal_parts)
-.on_ports(|c| 2 * children(c))
+.exact_when(|c| Trees::one_way(c).have_equal_parts(c))
+.on_ports(|c| 2 * Trees::one_way(c).count())
 .refusing(needs_torus_and_commutative)
 .made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
 .with_automatic(&[segments::AUTOMATIC])
-.completing(sizes_and_trees);
+.completing(|c| Trees::one_way(c).values(c));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
+    reduce_and_broadcast(r, c, Trees::one_way(c)).await;
+}
+
+/// Reduces to rank 0 up these trees, which broadcasts down the same ones.
+pub async fn reduce_and_broadcast(r: &Rank<'_>, c: &Call, trees: Trees) {
     let (input, result) = (c.input(r), c.result(r));
     let partial = if r.rank() == 0 { result } else { r.scratch(input.len) };
     r.copy(input, partial).await;
 
-    let places = places(c, 0, r.rank());
+    let places = trees.places(c, 0, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {
         let segments = |vector: hocket_core::Span| Segments::new(c, vector.chunk(tree, places.len()));
         pipeline::reduce_and_broadcast(r, place, &segments(partial), &segments(result)).await;

@@ -22,24 +22,25 @@ use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
-use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus, places, sizes_and_trees};
+use crate::torus::{X, Y, Z, needs_torus};
+use crate::torus_trees::Trees;
 
 pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
-    .exact_when(has_equal_parts)
-    .on_ports(children)
+    .exact_when(|c| Trees::one_way(c).have_equal_parts(c))
+    .on_ports(|c| Trees::one_way(c).count())
     .refusing(needs_torus)
     .made_for("torus")
     .with_parameters(&[SEGMENT, X, Y, Z])
 .with_automatic(&[segments::AUTOMATIC])
-    .completing(sizes_and_trees);
+    .completing(|c| Trees::one_way(c).values(c));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    broadcast_from(r, c, c.root, c.result(r)).await;
+    broadcast_from(r, c, Trees::one_way(c), c.root, c.result(r)).await;
 }
 
-/// Broadcasts `message` from `root`.
-pub async fn broadcast_from(r: &Rank<'_>, c: &Call, root: usize, message: Span) {
-    let places = places(c, root, r.rank());
+/// Broadcasts `message` from `root` down these trees.
+pub async fn broadcast_from(r: &Rank<'_>, c: &Call, trees: Trees, root: usize, message: Span) {
+    let places = trees.places(c, root, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {
         let segments = Segments::new(c, message.chunk(tree, places.len()));
         pipeline::broadcast(r, place, &segments).await;

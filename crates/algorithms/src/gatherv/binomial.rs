@@ -2,10 +2,10 @@
 //!
 //! Source: J. L. Traeff, "On optimal trees for irregular gather and scatter collectives", IEEE Trans. Parallel and Distributed Systems 30
 //! (2019), has sizes told in trees; the tree here is that of `gather/binomial`, the same for all sizes.
-//! Needs: nothing; only the root knows the sizes of all blocks. A rank tells its parent the size of its subtree by the lengths of five
-//! messages, unless the parent is the root.
-//! Counts: P-1 messages with blocks; 5 short ones from each rank that is neither the root nor its child. Blocks reach the root in
-//! ceil(log2 P) messages.
+//! Needs: nothing; only the root knows the sizes of all blocks. A rank tells its parent the size of its subtree by the lengths of
+//! messages, one for each digit to the base 2048, unless the parent is the root.
+//! Counts: P-1 messages with blocks; one to three short ones, up to 8 GiB, from each rank that is neither the root nor its child.
+//! Blocks reach the root in ceil(log2 P) messages.
 //!
 //! ```text
 //! sizes     3 ──▶ 2   7 ──▶ 6   6, 5 ──▶ 4     the root, 0, knows those of its children's subtrees
@@ -16,12 +16,11 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::pattern::{BinomialTree, rotated_blocks};
-use crate::told::{at_a_time, counts, subtrees};
+use crate::told::{counts, subtrees};
 
 pub const ABOUT: About =
-    About::new("rounds*(ceil(ports/k)*alpha + told*beta) + ceil(log2(P))*alpha + (P-1)*n*beta", "P-1 + sizes")
+    About::new("rounds*(digits*alpha + told*beta) + ceil(log2(P))*alpha + (P-1)*n*beta", "P-1 + sizes")
         .exact_when(|c| c.ranks == 1)
-        .on_ports(at_a_time)
         .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -22,31 +22,37 @@ use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
-use crate::torus::{X, Y, Z, children, has_equal_parts, needs_torus_and_commutative, places, sizes_and_trees};
+use crate::torus::{X, Y, Z, needs_torus_and_commutative};
+use crate::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
     "(2*ceil(ports/k) - 1)*(height*(alpha + largest*(beta + gamma)) \
      + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "(P-1)*all_segments",
 )
-.exact_when(has_equal_parts)
-.on_ports(children)
+.exact_when(|c| Trees::one_way(c).have_equal_parts(c))
+.on_ports(|c| Trees::one_way(c).count())
 .refusing(needs_torus_and_commutative)
 .made_for("torus")
 .with_parameters(&[SEGMENT, X, Y, Z])
 .with_automatic(&[segments::AUTOMATIC])
-.completing(sizes_and_trees);
+.completing(|c| Trees::one_way(c).values(c));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
+    reduce(r, c, Trees::one_way(c)).await;
+}
+
+/// Combines the inputs of all ranks into the result of the root, up these trees.
+pub async fn reduce(r: &Rank<'_>, c: &Call, trees: Trees) {
     let input = c.input(r);
     let partial = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
     r.copy(input, partial).await;
-    reduce_to(r, c, c.root, partial).await;
+    reduce_to(r, c, trees, c.root, partial).await;
 }
 
-/// Combines the vectors `partial` of all ranks into that of `root`.
-pub async fn reduce_to(r: &Rank<'_>, c: &Call, root: usize, partial: Span) {
-    let places = places(c, root, r.rank());
+/// Combines the vectors `partial` of all ranks into that of `root`, up these trees.
+pub async fn reduce_to(r: &Rank<'_>, c: &Call, trees: Trees, root: usize, partial: Span) {
+    let places = trees.places(c, root, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {
         let segments = Segments::new(c, partial.chunk(tree, places.len()));
         pipeline::reduce(r, place, &segments).await;

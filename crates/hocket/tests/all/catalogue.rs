@@ -2,7 +2,7 @@
 
 use hocket::cases;
 use hocket_algorithms::{CATALOGUE, Cost, find};
-use hocket_core::{Call, Collective, Nodes};
+use hocket_core::{Call, Collective, Counts, Nodes};
 use hocket_machine::Machine;
 use hocket_simulate::{Options, Platform};
 
@@ -67,6 +67,15 @@ fn calls_and_parameters_that_make_no_sense_are_refused_in_one_line() {
     assert!(
         find(Collective::Barrier, "ring").unwrap_err().to_string().starts_with("unknown barrier algorithm \"ring\"")
     );
+}
+
+/// Under MPI a rank that is not the root knows the size of its own block only.
+#[test]
+fn algorithms_are_accepted_by_ranks_that_know_their_own_block_only() {
+    for entry in CATALOGUE.iter().filter(|e| matches!(e.collective, Collective::Gatherv | Collective::Scatterv)) {
+        let own = Call { counts: Counts::Own(3), ..Call::new(entry.collective, 7, 1) };
+        entry.accept(&own, &[]).unwrap_or_else(|error| panic!("{error}"));
+    }
 }
 
 #[test]

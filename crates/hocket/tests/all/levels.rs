@@ -51,7 +51,8 @@ fn any_algorithm_can_be_a_part() {
                 let has_segment = entry.about.parameters.iter().any(|parameter| parameter.name == "segment");
                 let given = if has_segment { &given[..] } else { &given[..1] };
                 let checked: usize = (2..=9).map(|ranks| check(entry, ranks, &Nodes::Equal(2), given)).sum();
-                let needs_more = ["swing_torus", "torus_bucket", "trinaryx3", "trinaryx3_overlapped"];
+                let needs_more =
+                    ["edge_disjoint_trees", "swing_torus", "torus_bucket", "trinaryx3", "trinaryx3_overlapped"];
                 let word = parameter.words()[value as usize];
                 assert!(checked > 0 || needs_more.contains(&word), "{entry} with {} = {word}", parameter.name);
             }

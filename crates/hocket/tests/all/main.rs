@@ -15,5 +15,6 @@ mod levels;
 mod loggops;
 mod multicast;
 mod pacing;
+mod tori;
 mod trinaryx3;
 mod worlds;

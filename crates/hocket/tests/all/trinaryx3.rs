@@ -19,7 +19,7 @@ fn accepted(collective: Collective, name: &str, sizes: [usize; 3], root: usize) 
 }
 
 /// What is sent from whom to whom.
-fn messages(collective: Collective, name: &str, call: &Call) -> Vec<(usize, usize, Span)> {
+pub fn messages(collective: Collective, name: &str, call: &Call) -> Vec<(usize, usize, Span)> {
     let schedule = record(find(collective, name).unwrap().program(), call).unwrap();
     let sends = (0..call.ranks).flat_map(|rank| {
         schedule.tasks(rank).actions.into_iter().filter_map(move |action| match action {
@@ -30,9 +30,9 @@ fn messages(collective: Collective, name: &str, call: &Call) -> Vec<(usize, usiz
     sends.collect()
 }
 
-fn are_neighbours(torus: Torus, a: usize, b: usize) -> bool {
+pub fn are_neighbours(torus: Torus, a: usize, b: usize) -> bool {
     let (a, b) = (torus.coordinates(a), torus.coordinates(b));
-    let distances = (0..3).map(|axis| (a[axis] + torus.sizes[axis] - b[axis]) % torus.sizes[axis]);
+    let distances = (0..a.len()).map(|axis| (a[axis] + torus.sizes[axis] - b[axis]) % torus.sizes[axis]);
     let moves: Vec<_> = distances.zip(torus.sizes).filter(|(distance, _)| *distance != 0).collect();
     matches!(moves[..], [(distance, size)] if distance == 1 || distance == size - 1)
 }
@@ -47,7 +47,7 @@ fn each_link_carries_one_third_of_the_message_and_that_once() {
                 let call = accepted(collective, name, sizes, root);
                 let mut carried: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
                 for (from, to, data) in messages(collective, name, &call) {
-                    assert!(are_neighbours(Torus { sizes }, from, to), "{from} to {to} of {sizes:?}");
+                    assert!(are_neighbours(Torus::new(&sizes), from, to), "{from} to {to} of {sizes:?}");
                     carried.entry((from, to)).or_default().push(data.offset);
                 }
                 assert_eq!(carried.len(), 3 * (call.ranks - 1), "{collective} on {sizes:?}");
@@ -82,7 +82,7 @@ fn reduce_and_broadcast_use_opposite_directions_of_the_same_links() {
     }
 }
 
-fn platform(reduce_bandwidth: &str) -> Platform {
+pub fn platform(reduce_bandwidth: &str) -> Platform {
     let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
     let text = format!(
         "name = \"test\"\n[network]\n{network}\n[node]\nports = \"unlimited\"\nreduce_bandwidth = \"{reduce_bandwidth}\"\n"

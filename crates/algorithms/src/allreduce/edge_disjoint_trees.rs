@@ -1,0 +1,45 @@
+//! Edge-disjoint trees: reduce to rank 0 up 2 D trees of a torus, and broadcast each segment down them as soon as it is reduced.
+//!
+//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P supercomputer:
+//! algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
+//! The trees of broadcast edge_disjoint_trees, which share no link, and the same reversed. Where no axis has two ranks, a link
+//! carries a part of 2 D up and another one down, as many bytes as the part of D that it carries in trinaryx3_overlapped.
+//! Needs: a commutative operator; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
+//! Counts: those of reduce edge_disjoint_trees, and H rounds of one segment more for trees of height H; 2 S (P-1) messages of
+//! each tree for S segments of a part.
+//!
+//! ```text
+//! the tree +x on a ring of 3    2 ─s0▶ 1
+//! (up by -x, down by +x)        2 ─s1▶ 1 ─s0▶ 0
+//!                               2 ─s2▶ 1 ─s1▶ 0 ─s0▶ 1
+//!                                      1 ─s2▶ 0 ─s1▶ 1 ─s0▶ 2
+//! the tree -x                   1 ─s0▶ 2
+//!                               1 ─s1▶ 2 ─s0▶ 0
+//!                               1 ─s2▶ 2 ─s1▶ 0 ─s0▶ 2
+//!                                      2 ─s2▶ 0 ─s1▶ 2 ─s0▶ 1
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::about::SEGMENT;
+use crate::allreduce::trinaryx3_overlapped::reduce_and_broadcast;
+use crate::torus::{U, V, W, X, Y, Z, needs_torus_and_commutative};
+use crate::torus_trees::Trees;
+use crate::{About, segments};
+
+pub const ABOUT: About = About::new(
+    "(2*ceil(ports/k) - 1)*(height*(2*alpha + largest*(2*beta + gamma)) \
+     + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
+    "2*(P-1)*all_segments",
+)
+.exact_when(|c| Trees::both_ways(c).have_equal_parts(c))
+.on_ports(|c| 2 * Trees::both_ways(c).count())
+.refusing(needs_torus_and_commutative)
+.made_for("torus")
+.with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
+.with_automatic(&[segments::OF_TREES])
+.completing(|c| Trees::both_ways(c).values(c));
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    reduce_and_broadcast(r, c, Trees::both_ways(c)).await;
+}

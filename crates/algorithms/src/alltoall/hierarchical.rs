@@ -1,0 +1,76 @@
+//! Hierarchical: the first rank of each group gathers all blocks, exchanges them with those of the other groups, and scatters what came.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
+//! networks to optimize collective operation performance", IPDPS 2000. Any gather, alltoall and scatter of the catalogue can be
+//! its parts.
+//! Needs: groups of the same number of ranks, and what its parts need.
+//! Counts: those of its parts, one after another. Between groups go the fewest messages, of the blocks of two whole groups each.
+//!
+//! ```text
+//! groups [0 1] [2 3]    gather     0 ◀─ 1                 2 ◀─ 3
+//!                       network    0 ◀──4 blocks each──▶ 2
+//!                       scatter    0 ─▶ 1                 2 ─▶ 3
+//! ```
+
+use hocket_core::{Call, Collective, Rank};
+
+use crate::About;
+use crate::groups::GROUP;
+use crate::levels::{
+    Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
+};
+
+const GATHER: Choice =
+    choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that brings the blocks of a group together");
+const NETWORK: Choice = choice(
+    Collective::Alltoall,
+    "network",
+    "pairwise_exchange",
+    &[number_of(Collective::Alltoall, "bruck")],
+    "the algorithm between the groups",
+);
+const SCATTER: Choice =
+    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that hands out what came to a group");
+
+pub const ABOUT: About = About::new("gather + network + scatter", "gather + network + scatter")
+    .refusing(needs_equal_groups)
+    .on_ports(|c| most_ports(c, &pieces(c)))
+    .with_parameters(&[GROUP, GATHER.parameter, NETWORK.parameter, SCATTER.parameter, OUTER])
+    .completing(group)
+    .made_of(pieces);
+
+fn pieces(c: &Call) -> Vec<Piece> {
+    let levels = Levels::of(c);
+    let (groups, size) = (levels.count(), levels.lanes());
+    let part = |collective, ranks, blocks| part_call(c, collective, ranks, blocks * c.count(0));
+    vec![
+        GATHER.within(c, &levels, |_| part(Collective::Gather, size, c.ranks)),
+        NETWORK.between(c, &part(Collective::Alltoall, groups, size * size)),
+        SCATTER.within(c, &levels, |_| part(Collective::Scatter, size, c.ranks)),
+    ]
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let levels = Levels::of(c);
+    let (groups, size) = (levels.count(), levels.lanes());
+    let leads = levels.place(r.rank()).1 == 0;
+    let of_group = if leads { size * c.total() } else { 0 };
+    let [members, pairs] = [(); 2].map(|()| r.scratch(of_group));
+    let of_member = |member: usize, rank: usize| c.block(members, member * c.ranks + rank);
+    let of_pair = |group: usize, from: usize, to: usize| c.block(pairs, (group * size + from) * size + to);
+    let all = || (0..groups).flat_map(|group| (0..size * size).map(move |pair| (group, pair / size, pair % size)));
+
+    GATHER.run_within(r, c, &levels, (c.input(r), members)).await;
+    if leads {
+        for (group, own, other) in all() {
+            r.copy(of_member(own, levels.rank(group, other)), of_pair(group, own, other)).await;
+        }
+        let exchanged = r.scratch(of_group);
+        NETWORK.run_between(r, c, &levels, 0, (pairs, exchanged)).await;
+        for (group, other, own) in all() {
+            let from = c.block(exchanged, (group * size + other) * size + own);
+            r.copy(from, of_member(own, levels.rank(group, other))).await;
+        }
+    }
+    SCATTER.run_within(r, c, &levels, (members, c.result(r))).await;
+}

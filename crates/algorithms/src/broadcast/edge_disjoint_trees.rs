@@ -1,0 +1,42 @@
+//! Edge-disjoint trees: a part of the message goes down each of 2 D trees of a torus that share no link, in segments.
+//!
+//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P supercomputer:
+//! algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
+//! A tree leads from the root along one axis in one direction, from there along the next axis, and so on; the ranks beside the
+//! root that this leaves out are reached last, by the links that close the rings. There is one for each direction of each of
+//! D axes of more than one rank, and no link from one rank to another is in two of them. Where an axis has two ranks, both
+//! directions are the same link: then only the D trees in the positive directions are used, those of broadcast trinaryx3.
+//! Needs: nothing of the call; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
+//! Counts: H-1+S rounds of one segment, for S segments of a part, and trees of height H = 1 + (X-1) + (Y-1) + (Z-1) + .., or
+//! P-1 along one axis; S (P-1) messages of each tree.
+//!
+//! ```text
+//! +x, +y on 3 x 3            -x, -y                     +y, +x                     -y, -x
+//! 6      7      8 ─▶ 6       3      5      4 ─▶ 3       2      5      8 ─▶ 2       1      7      4 ─▶ 1
+//!        ▲      ▲                   ▲      ▲                   ▲      ▲                   ▲      ▲
+//! 3      4      5 ─▶ 3       6      8      7 ─▶ 6       1      4      7 ─▶ 1       2      8      5 ─▶ 2
+//!        ▲      ▲                   ▲      ▲                   ▲      ▲                   ▲      ▲
+//! 0 ───▶ 1 ───▶ 2            0 ───▶ 2 ───▶ 1            0 ───▶ 3 ───▶ 6            0 ───▶ 6 ───▶ 3
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::about::SEGMENT;
+use crate::broadcast::trinaryx3::broadcast_from;
+use crate::torus::{U, V, W, X, Y, Z, needs_torus};
+use crate::torus_trees::Trees;
+use crate::{About, segments};
+
+pub const ABOUT: About =
+    About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
+        .exact_when(|c| Trees::both_ways(c).have_equal_parts(c))
+        .on_ports(|c| Trees::both_ways(c).count())
+        .refusing(needs_torus)
+        .made_for("torus")
+        .with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
+        .with_automatic(&[segments::OF_TREES])
+        .completing(|c| Trees::both_ways(c).values(c));
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    broadcast_from(r, c, Trees::both_ways(c), c.root, c.result(r)).await;
+}

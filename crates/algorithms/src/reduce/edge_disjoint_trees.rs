@@ -1,0 +1,43 @@
+//! Edge-disjoint trees: a part of the vector goes up each of 2 D trees of a torus that share no link, in segments.
+//!
+//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P supercomputer:
+//! algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
+//! The trees of broadcast edge_disjoint_trees, reversed. A rank combines its children by increasing height, and waits for the
+//! right one, so that the same input gives the same bits.
+//! Needs: a commutative operator; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
+//! Counts: S segments of a part, one after the other up trees of height H = 1 + (X-1) + (Y-1) + (Z-1) + .., or P-1 along one
+//! axis; a segment is received while the one before is combined, with those of at most D children; S (P-1) messages of each tree.
+//!
+//! ```text
+//! +x, +y on 3 x 3            -x, -y                     +y, +x                     -y, -x
+//! 6      7      8 ◀─ 6       3      5      4 ◀─ 3       2      5      8 ◀─ 2       1      7      4 ◀─ 1
+//!        │      │                   │      │                   │      │                   │      │
+//! 3      4      5 ◀─ 3       6      8      7 ◀─ 6       1      4      7 ◀─ 1       2      8      5 ◀─ 2
+//!        ▼      ▼                   ▼      ▼                   ▼      ▼                   ▼      ▼
+//! 0 ◀─── 1 ◀─── 2            0 ◀─── 2 ◀─── 1            0 ◀─── 3 ◀─── 6            0 ◀─── 6 ◀─── 3
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::about::SEGMENT;
+use crate::reduce::trinaryx3::reduce;
+use crate::torus::{U, V, W, X, Y, Z, needs_torus_and_commutative};
+use crate::torus_trees::Trees;
+use crate::{About, segments};
+
+pub const ABOUT: About = About::new(
+    "(2*ceil(ports/k) - 1)*(height*(alpha + largest*(beta + gamma)) \
+     + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
+    "(P-1)*all_segments",
+)
+.exact_when(|c| Trees::both_ways(c).have_equal_parts(c))
+.on_ports(|c| Trees::both_ways(c).count())
+.refusing(needs_torus_and_commutative)
+.made_for("torus")
+.with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
+.with_automatic(&[segments::OF_TREES])
+.completing(|c| Trees::both_ways(c).values(c));
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    reduce(r, c, Trees::both_ways(c)).await;
+}

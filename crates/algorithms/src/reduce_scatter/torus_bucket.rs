@@ -1,0 +1,46 @@
+//! Torus bucket: a ring reduce_scatter along each axis in turn, in two parts of each block for each axis.
+//!
+//! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS 2010;
+//! P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015).
+//! The first half of allreduce torus_bucket. The parts of all blocks that go one way are packed in the order of their ranks along
+//! the axes of that way, so that a rank has to send one piece at a time.
+//! Needs: a commutative operator; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
+//! Counts: X-1 + Y-1 + Z-1 + .. rounds; each rank sends (P-1)/P of each part.
+//!
+//! ```text
+//! 3 x 2, part 0: +x, +y          part 2: +y, +x
+//! packed    03 14 25             packed    012 345
+//! along x   03 or 14 or 25       along y   012 or 345
+//! along y   0 or 3, ..           along x   0 or 1 or 2, ..
+//! ```
+
+use hocket_core::{Call, Rank};
+
+use crate::About;
+use crate::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::torus_buckets::Packed;
+
+pub const ABOUT: About = About::new(
+    "ceil(ports/k)*(hops*alpha + (P-1)/P*largest*beta) + (P-1)/P*largest*gamma",
+    "parts*P*hops",
+)
+.exact_when(ports_and_ranks_divide_count)
+.on_ports(|c| ports(c).len())
+.refusing(needs_torus_and_commutative)
+.made_for("torus")
+.with_parameters(&AXES)
+.completing(sizes_and_ports);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (rank, ports) = (r.rank(), ports(c));
+    let parts = Packed::all(r, c, &ports);
+    for part in &parts {
+        for block in 0..r.size() {
+            r.copy(part.of_block(c.block(c.input(r), block)), part.of_rank(block)).await;
+        }
+    }
+    r.join_all(parts.iter().map(|part| part.reduce_scatter(r))).await;
+    for part in &parts {
+        r.copy(part.of_rank(rank), part.of_block(c.result(r))).await;
+    }
+}
