@@ -17,14 +17,12 @@ from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import GAP, call_request
-from hocket.topology import Topology
+from hocket.topology import AXES, Topology
 
 __all__ = ["AUTO", "automatic_values", "resolved"]
 
 AUTO = "auto"
 """The value of a parameter that asks for its automatic value."""
-
-_AXES = ("X", "Y", "Z")
 
 
 def automatic_values(algorithm: Algorithm | str, call: Call, machine: Machine) -> dict[str, int]:
@@ -61,21 +59,21 @@ def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[
     """Return the sizes of the machine's torus for an algorithm that takes them and was not given any.
 
     Raises:
-        Error: The machine has a topology, but not a torus of up to three axes, or not one node for each rank.
+        Error: The machine has a topology, but not a torus of as many axes at most, or not one node for each rank.
     """
-    declared = {parameter.name for parameter in algorithm.parameters}
-    if not declared.issuperset(_AXES) or not call.parameters.keys().isdisjoint(_AXES):
+    axes = [parameter.name for parameter in algorithm.parameters if parameter.name in AXES]
+    if not set(AXES[:3]).issubset(axes) or not call.parameters.keys().isdisjoint(AXES):
         return {}
     topology = Topology.parse(machine.text, machine.file)
     if topology is None:
         return {}
-    if topology.torus is None or len(topology.torus) > len(_AXES):
+    if topology.torus is None or len(topology.torus) > len(axes):
         kind = f"{len(topology.torus)}-dimensional torus" if topology.torus else topology.name.replace("_", " ")
-        needs = f"needs a torus of up to {len(_AXES)} axes, but machine {machine.name} is a {kind}"
+        needs = f"needs a torus of up to {len(axes)} axes, but machine {machine.name} is a {kind}"
         raise Error(f"{algorithm.collective} {algorithm.name} {needs}")
-    sizes = (*topology.torus, 1, 1)[: len(_AXES)]
-    if call.ranks != math.prod(sizes):
-        torus = " x ".join(map(str, topology.torus))
-        needs = f"needs X * Y * Z = P, but the torus of machine {machine.name} is {torus}, and no X, Y or Z was given"
+    if call.ranks != math.prod(topology.torus):
+        torus, product = " x ".join(map(str, topology.torus)), " * ".join(axes)
+        given = f"{', '.join(axes[:-1])} or {axes[-1]}"
+        needs = f"needs {product} = P, but the torus of machine {machine.name} is {torus}, and no {given} was given"
         raise Error(f"{algorithm.collective} {algorithm.name} {needs} (P = {call.ranks})")
-    return dict(zip(_AXES, sizes, strict=True))
+    return dict(zip(axes, topology.torus, strict=False))

@@ -14,6 +14,9 @@ from hocket.machine import find_machine
 
 __all__ = ["Hop", "Link", "Topology", "Vertex"]
 
+AXES = ("X", "Y", "Z", "W", "V", "U")
+"""Parameters of algorithms for tori: the sizes along the axes, in order. Algorithms for three take the first three."""
+
 
 @dataclass(frozen=True)
 class Vertex:

@@ -1,5 +1,6 @@
 """Automatic values of parameters, and what else the machine decides."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -113,4 +114,18 @@ def test_the_torus_that_an_algorithm_chose_is_told() -> None:
     found = hocket.simulate("allreduce/trinaryx3", hocket.Call(ranks=12, size_bytes=1024))
     assert found.parameters == {"segment": 65536, "X": 3, "Y": 2, "Z": 2}
     given = hocket.Call(ranks=12, size_bytes=1024, parameters={"X": 12})
-    assert hocket.simulate("allreduce/torus_bucket", given).parameters == {"X": 12, "Y": 1, "Z": 1}
+    others = {"Y": 1, "Z": 1, "W": 1, "V": 1, "U": 1}
+    assert hocket.simulate("allreduce/torus_bucket", given).parameters == {"X": 12, **others}
+
+
+@pytest.mark.parametrize(
+    ("dims", "fits"), [("[3, 4]", 3), ("[2, 2, 3]", 3), ("[3, 1, 2, 2]", 6), ("[1, 2, 1, 2, 1, 3]", 6)]
+)
+def test_the_torus_of_a_machine_has_as_many_axes_as_the_algorithm_takes(dims: str, fits: int) -> None:
+    text = LINKS.replace('topology = "crossbar"\nnodes = 64', f'topology = "torus"\ndims = {dims}')
+    call = hocket.Call(ranks=12, size_bytes=1024)
+    found = hocket.simulate("allreduce/torus_bucket", call, machine=machine(text)).parameters
+    assert list(found.values())[: dims.count(",") + 1] == json.loads(dims)
+    if fits > 3:
+        with pytest.raises(hocket.Error, match="trinaryx3 needs a torus of up to 3 axes, but machine linked is a"):
+            hocket.simulate("allreduce/trinaryx3", call, machine=machine(text))

@@ -58,6 +58,14 @@ def test_what_is_no_rank_count_is_refused_in_a_line(text: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
+def test_waits_are_in_minutes_and_hours_too() -> None:
+    texts = ("90s", "30m", "1.5 h", "2 min", "0s", "5 ms")
+    assert [units.parse_duration(text) for text in texts] == [90, 1800, 5400, 120, 0, 0.005]
+    for text in ("", "m", "-3m", "3 x", "1.2.3h"):
+        with pytest.raises(Error, match="expected a time such as 90s, 30m or 2h"):
+            units.parse_duration(text)
+
+
 def test_rank_counts_are_printed_as_they_are_read() -> None:
     assert units.format_ranks([16, 1, 2, 3, 5]) == "1-3, 5, 16"
 

@@ -53,10 +53,12 @@ _SUMMARIES = {
     "mpi": "Run algorithms of the catalogue inside real MPI programs.",
     "record": "Record what every rank does in a call, as GOAL for simulators or as JSON.",
     "replay": "Replay the TRACE of an MPI program on a machine: when is the last rank done?",
+    "rules": "Read, write, explain, check and compare tuning files of MPI libraries and others.",
     "show": "Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.",
     "simulate": "Simulate a call of an algorithm on a machine: when does the last rank end?",
     "study": "Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims.",
     "sweep": "Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes.",
+    "tune": "Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules.",
     "verify": "Check an algorithm, or all of a collective, at every root, count and operator for each rank count.",
 }
 

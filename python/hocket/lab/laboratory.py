@@ -21,14 +21,13 @@ from hocket.lab.wiring import Wiring
 from hocket.machine import Machine
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import crowded
-from hocket.topology import Topology
+from hocket.topology import AXES, Topology
 
 __all__ = ["MOST_BYTES_PER_S", "Lab", "down", "is_in_use", "labs", "temporary"]
 
 MOST_BYTES_PER_S = 12.5e6
 """What a link may carry: 100 Mbit/s. Beyond, the processors decide, and not the network."""
 _STATE = Path("/run/hocket-lab")
-_AXES = ("X", "Y", "Z")
 _TEMPORARY = re.compile(r"of-([0-9]+)")
 _RATE = "network.link_bandwidth_bytes_per_s"
 
@@ -73,7 +72,7 @@ _STARTS = {
         _open_mpi,
         {
             "OMPI_MCA_pml": "ob1",
-            "OMPI_MCA_btl": "tcp,self",
+            "OMPI_MCA_btl": "tcp,sm,self",
             "OMPI_MCA_btl_tcp_if_include": building.DATA_INTERFACE,
             "OMPI_MCA_mpi_yield_when_idle": "1",
         },
@@ -171,11 +170,11 @@ class Lab:
         return building.sent(self.name, self.wiring)
 
     def call(self, call: Call) -> Call:
-        """Return a call with what the machine knows of its algorithms' parameters: X, Y and Z, the sizes of a torus."""
+        """Return a call with what the machine knows of its algorithms' parameters: the sizes of a torus."""
         torus = self.wiring.topology.torus or ()
-        if len(torus) > len(_AXES) or prod(torus) != call.ranks:
+        if len(torus) > len(AXES) or prod(torus) != call.ranks:
             return call
-        sizes = dict(zip(_AXES, (*torus, 1, 1), strict=False))
+        sizes = dict(zip(AXES, torus, strict=False))
         return replace(call, parameters={**sizes, **call.parameters})
 
     @property

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
@@ -29,8 +30,10 @@ __all__ = [
     "Prediction",
     "bench",
     "call_of",
+    "compiled_program",
     "deviation",
     "predict",
+    "reason",
 ]
 
 NATIVE_NAME = "native"
@@ -154,6 +157,7 @@ def bench(
     share: float,
     limit_s: float,
     least_rounds: int = 10,
+    only_by_mpi: bool = False,
     launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
@@ -167,6 +171,7 @@ def bench(
         share: How far the 95 % confidence interval of a median may reach from it, as a share of it.
         limit_s: Seconds for each size, if the least rounds take no longer.
         least_rounds: Samples of each algorithm, at least.
+        only_by_mpi: Whether also short messages within a node go by MPI, as those do that a calibration measures.
         launcher: What tells the command that starts the program.
         on_done: Called when an algorithm is done with a size.
 
@@ -180,8 +185,7 @@ def bench(
     rules = [_rule(collective, one, call) for one in candidates]
     for rule in rules:
         check_rules(rule, "--param")
-    flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
-    program = kept(installation, "hocket-bench", [NATIVE / "bench.c"], flags)
+    program = compiled_program(installation, "hocket-bench", "bench.c")
     proofs: list[dict[str, Any]] = []
     found: list[Measurement] = []
 
@@ -205,10 +209,11 @@ def bench(
     starts_together = not crowded(call.ranks)
     until = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together))]
     arguments = [collective, str(call.root), _neighbors(collective, call), *until, ",".join(map(str, sizes)), *rules]
-    line = launcher(installation, call.ranks, [str(program), *arguments], environment(installation, None))
+    variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
+    line = launcher(installation, call.ranks, [str(program), *arguments], variables)
     lines_of(line, crowded(call.ranks) if launcher is command else {}, take)
     refused = [
-        NotMeasured(names[proof["rule"]], proof["size"], _reason(proof)) for proof in proofs if not proof["has_run"]
+        NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]
     ]
     if not found:
         raise Error(refused[0].sentence if refused else f"{program.name}: there are no measurements")
@@ -242,8 +247,18 @@ def _rule(collective: str, algorithm: Algorithm | None, call: Call) -> str:
     return f"{collective}: {algorithm.name}{values}"
 
 
-def _reason(proof: Mapping[str, Any]) -> str:
-    """Return why MPI did it: what the library counts once more."""
+def compiled_program(installation: Installation, name: str, source: str) -> Path:
+    """Return a program that measures under the preloaded library.
+
+    Raises:
+        Error: It cannot be compiled.
+    """
+    flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
+    return kept(installation, name, [NATIVE / source], flags)
+
+
+def reason(proof: Mapping[str, Any]) -> str:
+    """Return why MPI did a call that was to prove an algorithm: what the library counts once more."""
     before = _passed(proof["before"])
     new = [reason for reason, calls in _passed(proof["after"]).items() if calls > before.get(reason, 0)]
     return new[0] if new else "another algorithm ran"

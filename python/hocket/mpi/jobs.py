@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
 
-__all__ = ["end", "lines_of", "wait_for"]
+__all__ = ["Dialogue", "JobEndedError", "end", "lines_of", "wait_for"]
 
 _MOST_SECONDS_TO_END = 10.0
+
+
+class JobEndedError(Error):
+    """A job ended before it answered."""
 
 
 def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
@@ -43,6 +50,74 @@ def lines_of(command: Sequence[str], variables: Mapping[str, str], on_line: Call
         raise
     if status:
         raise Error(f"{command[0]} ended with status {status}")
+
+
+class Dialogue:
+    """A job that reads orders, a line each, and answers some of them by a line. When interrupted, it is ended first.
+
+    Args:
+        command: What starts it.
+        variables: What its environment has besides.
+    """
+
+    def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
+        self._command, self._variables = command, variables
+
+    def __enter__(self) -> Dialogue:
+        self._errors = tempfile.TemporaryFile("w+", errors="replace")
+        self._job = subprocess.Popen(
+            self._command,
+            env={**os.environ, **self._variables},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._job.stdin is not None and self._job.stdout is not None
+        with suppress(OSError):
+            self._job.stdin.close()
+        if kind is not None:
+            end(self._job)
+        self._job.wait()
+        self._job.stdout.close()
+        self._errors.close()
+
+    def tell(self, order: str) -> None:
+        """Give an order.
+
+        Raises:
+            JobEndedError: The job has ended.
+        """
+        assert self._job.stdin is not None
+        try:
+            self._job.stdin.write(f"{order}\n")
+            self._job.stdin.flush()
+        except OSError:
+            raise self._ended() from None
+
+    def answer(self) -> str:
+        """Return the next line that the job prints.
+
+        Raises:
+            JobEndedError: The job ends instead; the last line of what it says is in the message.
+        """
+        assert self._job.stdout is not None
+        answer = self._job.stdout.readline()
+        if not answer.endswith("\n"):
+            raise self._ended()
+        return answer.rstrip("\n")
+
+    def _ended(self) -> JobEndedError:
+        status = self._job.wait()
+        self._errors.seek(0)
+        lines = [line.strip() for line in self._errors if line.strip()]
+        said = next((line for line in lines if line.startswith("hocket")), lines[-1] if lines else "it says nothing")
+        return JobEndedError(f"{self._command[0]} ended with status {status}: {said}")
 
 
 def end(job: subprocess.Popen[Any]) -> None:

@@ -341,6 +341,21 @@ class Multicast:
     ) -> None:
         """Run a collective over the group; all members do so, in the same order.
 
+        Args and Raises: as `icollective`.
+        """
+        self.icollective(name, given, result, op=op, root=root).wait()
+
+    def icollective(
+        self,
+        name: str,
+        given: np.ndarray[Any, Any] | None = None,
+        result: np.ndarray[Any, Any] | None = None,
+        *,
+        op: Any = None,
+        root: int = 0,
+    ) -> Request:
+        """Start a collective over the group; all members do so, in the same order, one at a time over a group.
+
         Args:
             name: "allreduce", "alltoall", "barrier", ... as `hocket list` has it.
             given: What this member contributes; None where that lies in `result`, as MPI_IN_PLACE has it.
@@ -369,7 +384,7 @@ class Multicast:
         operator = op if op is not None else MPI.SUM if arrays else MPI.OP_NULL
         reduces = name in ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
         self._domain._call(
-            "collective",
+            "collective_start",
             self._domain._domain,
             ctypes.byref(self._held),
             ctypes.c_int(COLLECTIVES.index(name)),
@@ -380,6 +395,7 @@ class Multicast:
             _handle(operator if reduces else MPI.OP_NULL),
             ctypes.c_int(root),
         )
+        return Request(self, (given, result, operator))
 
     def _count(
         self, name: str, given: np.ndarray[Any, Any] | None, result: np.ndarray[Any, Any] | None, root: int
@@ -405,3 +421,29 @@ class Multicast:
         if is_short or (needs_result and (its is None or its < gets)):
             raise Error(f"{name}: got arrays of {mine} and {its} elements, expected {gives} and {gets}")
         return count
+
+
+class Request:
+    """A collective over a group, under way: until its end its arrays stay as they are, and its multicast is held."""
+
+    def __init__(self, multicast: Multicast, held: tuple[Any, ...]) -> None:
+        self._multicast, self._held = multicast, held
+
+    def wait(self) -> None:
+        """Wait until this member's part is complete."""
+        self._domain._call("collective_wait", self._domain._domain, self._id)
+        self._held = ()
+
+    def test(self) -> bool:
+        """Go on with the domain, and return whether this member's part is complete."""
+        flag = ctypes.c_int()
+        self._domain._call("collective_test", self._domain._domain, self._id, ctypes.byref(flag))
+        return bool(flag.value)
+
+    @property
+    def _domain(self) -> Domain:
+        return self._multicast._domain
+
+    @property
+    def _id(self) -> ctypes.c_uint64:
+        return ctypes.c_uint64(self._multicast.id)

@@ -18,7 +18,17 @@ NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
-_SHIM = ("types", "transport", "communicator", "neighbors", "operation", "started", "persistent", "life_cycle")
+_SHIM = (
+    "types",
+    "transport",
+    "communicator",
+    "node_memory",
+    "neighbors",
+    "operation",
+    "started",
+    "persistent",
+    "life_cycle",
+)
 _FUNCTIONS = ("collectives", "communicators", "point", "requests", "fortran")
 SOURCES = (*(f"shim/{name}.c" for name in _SHIM), *(f"{name}.c" for name in _FUNCTIONS))
 """What the preloaded library is compiled from, in `NATIVE`."""
@@ -42,7 +52,7 @@ def build(installation: Installation) -> Path:
     Raises:
         Error: It cannot be compiled, or written.
     """
-    flags = ["-shared", "-pthread", library_flag(installation)]
+    flags = ["-shared", "-pthread", "-lrt", library_flag(installation)]
     return kept(installation, "libhocket_mpi.so", [NATIVE / name for name in SOURCES], flags)
 
 

@@ -59,7 +59,7 @@ def _cases(installation: Installation, machine: Machine, collective: str) -> Ite
     candidates = [one for one in algorithms_named(collective, ()) if not one.name.startswith("redundant_")]
     sizes = [max(size, _LEAST_BYTES.get(collective, 0)) for size in _SIZES_BYTES]
     call = Call(ranks=RANKS, size_bytes=0)
-    found = bench(installation, candidates, call, sizes, share=_SHARE, limit_s=_LIMIT_S)
+    found = bench(installation, candidates, call, sizes, share=_SHARE, limit_s=_LIMIT_S, only_by_mpi=True)
     said = {(one.algorithm, one.size_bytes): one.time_s for one in predict(found, candidates, call, machine)}
     for one in found.measurements:
         name = f"{collective}/{one.algorithm}, {one.size_bytes} B"

@@ -77,13 +77,13 @@ def test_algorithms_for_tori_are_compared_on_tori_or_by_name(
     hocket_command: Callable[..., Ran], tmp_path: Path
 ) -> None:
     (tmp_path / "torus.toml").write_text(TORUS)
-    tori = {"swing_torus", "torus_bucket", "trinaryx3", "trinaryx3_overlapped"}
+    tori = {"edge_disjoint_trees", "swing_torus", "torus_bucket", "trinaryx3", "trinaryx3_overlapped"}
     assert tori == {a.name for a in hocket.algorithms("allreduce") if a.topology == "torus"}
     line = "compare allreduce --ranks 8 --sizes 8B --json"
     assert not tori & set(hocket_command(line).json["algorithms"])
     assert tori < set(hocket_command(f"{line} --machine", tmp_path / "torus.toml").json["algorithms"])
     named = hocket_command("compare allreduce ring swing_torus --ranks 8 --sizes 8B").out
-    assert " swing_torus: X = 2, Y = 2, Z = 2\n" in named
+    assert " swing_torus: X = 2, Y = 2, Z = 2, W = 1, V = 1, U = 1\n" in named
 
 
 def test_a_barrier_is_compared_without_sizes(hocket_command: Callable[..., Ran]) -> None:

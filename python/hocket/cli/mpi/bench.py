@@ -135,7 +135,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="Also simulate each on this machine, such as one of `hocket mpi calibrate`.",
+    help="Also simulate each on this machine, such as one of `hocket mpi calibrate`; all messages then go by MPI.",
 )
 @plot_option
 @output_option
@@ -147,7 +147,7 @@ def bench(
 
     All run in one program. The library's own count proves that each one ran, and each result is checked.
     """
-    found = asked.measure(launcher=launcher)
+    found = asked.measure(launcher=launcher, only_by_mpi=machine is not None)
     predictions = predict(found, asked.candidates, asked.call, machine) if machine else ()
     said = {"predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
     hand_out(

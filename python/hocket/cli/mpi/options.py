@@ -13,7 +13,14 @@ from hocket.mpi import Installation
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import LOGS, note_for_root, on_hosts
 
-__all__ = ["installation_options", "launch_options", "measuring_options", "rule_options", "working"]
+__all__ = [
+    "found_installation",
+    "installation_options",
+    "launch_options",
+    "measuring_options",
+    "rule_options",
+    "working",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,13 +33,22 @@ def installation_options(command: F) -> F:
     @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
     @wraps(command)
     def found(*arguments: Any, mpi: str | None, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
-        if mpi is None:
-            return command(*arguments, installation=Installation.find(mpicc, mpiexec), **more)
-        if mpicc or mpiexec:
-            raise click.UsageError("--mpi: expected neither --mpicc nor --mpiexec beside it")
-        return command(*arguments, installation=Installation.named(mpi), **more)
+        return command(*arguments, installation=found_installation(mpi, mpicc, mpiexec), **more)
 
     return found  # type: ignore[return-value]
+
+
+def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) -> Installation:
+    """Return the MPI that --mpi, --mpicc and --mpiexec name.
+
+    Raises:
+        Error: There is none.
+    """
+    if mpi is None:
+        return Installation.find(mpicc, mpiexec)
+    if mpicc or mpiexec:
+        raise click.UsageError("--mpi: expected neither --mpicc nor --mpiexec beside it")
+    return Installation.named(mpi)
 
 
 def launch_options(command: F) -> F:

@@ -57,10 +57,13 @@ typedef struct hocket_ended {
 /* The source of a receive that takes a message from any rank. */
 #define HOCKET_ANY_SOURCE (-1)
 
+/* What `send` may return, but to a domain: the data have left, and `test` does not tell of the message. */
+#define HOCKET_HAS_LEFT (-1)
+
 /* Functions of the caller. `user` is the argument of hocket_start. Each function returns 0, or a code with which the
  * operation then fails. Slots are small numbers, used again as soon as their message has ended. */
 typedef struct hocket_transport {
-    /* Starts to send `count` elements. */
+    /* Starts to send `count` elements; returns 0, HOCKET_HAS_LEFT, or a code. */
     int (*send)(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag);
     /* Starts to receive up to `count` elements. */
     int (*receive)(void *user, uint32_t slot, void *into, size_t count, int32_t from, uint32_t tag);

@@ -101,6 +101,14 @@ int hocket_mcast_progress(void);
 int hocket_mcast_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
                             const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op, int root);
 
+/* The same without waiting: buffers, type and operator must stay until the collective is over, for which _wait waits. One at a time
+ * over a group; those over several groups go on at the same time. */
+int hocket_mcast_collective_start(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
+                                  const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                                  int root);
+int hocket_mcast_collective_wait(hocket_mcast_domain *domain, uint64_t id);
+int hocket_mcast_collective_test(hocket_mcast_domain *domain, uint64_t id, int *flag);
+
 #ifdef __cplusplus
 }
 #endif

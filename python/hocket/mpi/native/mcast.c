@@ -34,6 +34,13 @@ typedef struct packed {
     struct packed *next;
 } packed;
 
+/* A collective over the group of a multicast that has been started. */
+typedef struct running {
+    uint64_t id;
+    carrier of;
+    struct running *next;
+} running;
+
 struct hocket_mcast_domain {
     MPI_Comm comm;
     int rank, ranks;
@@ -48,6 +55,7 @@ struct hocket_mcast_domain {
     hocket_ended *ended;
     size_t ended_first, ended_count, ended_room;
     packed *packed;
+    running *running;
     hocket_mcast_function *function;
     void *context;
     int is_calling;
@@ -369,7 +377,19 @@ static uint32_t hash(const char *text) {
     return value & 0x7fffffff;
 }
 
+static void forget_running(hocket_mcast_domain *domain, uint64_t id) {
+    for (running **at = &domain->running; *at; at = &(*at)->next)
+        if ((*at)->id == id) {
+            running *one = *at;
+            *at = one->next;
+            free(one);
+            return;
+        }
+}
+
 static void discard(hocket_mcast_domain *domain) {
+    while (domain->running)
+        forget_running(domain, domain->running->id);
     free(domain->requests);
     free(domain->pendings);
     free(domain->indices);
@@ -698,11 +718,46 @@ static int is_over(hocket_mcast_domain *domain, void *of, int *code) {
     int failure = 0, state = hocket_domain_collective(domain->domain, *id, &failure);
     if (state == HOCKET_FAILED)
         *code = failure > 0 ? mpi_failed(failure, "collective") : fail(HOCKET_ERR_BROKEN, "the domain is broken");
+    if (state == HOCKET_DONE)
+        forget_running(domain, *id);
     return state == HOCKET_DONE;
 }
 
-int hocket_mcast_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
-                            const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
+int hocket_mcast_collective_wait(hocket_mcast_domain *domain, uint64_t id) { return wait_for(domain, is_over, &id); }
+
+int hocket_mcast_collective_test(hocket_mcast_domain *domain, uint64_t id, int *flag) {
+    int code = MPI_SUCCESS;
+    pthread_mutex_lock(&domain->lock);
+    advance(domain, &code);
+    *flag = code == MPI_SUCCESS && is_over(domain, &id, &code);
+    pthread_mutex_unlock(&domain->lock);
+    return code;
+}
+
+/* Starts a collective; its messages and reductions are those of the carrier, which stays until it is over. */
+static int start_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, const hocket_call *call,
+                            const void *input, void *result, const carrier *of) {
+    const char *reason = NULL;
+    int code = MPI_SUCCESS;
+    running *one = malloc(sizeof *one);
+    if (!one)
+        return fail(HOCKET_ERR_BROKEN, "no memory for a collective");
+    *one = (running){multicast->id, *of, NULL};
+    pthread_mutex_lock(&domain->lock);
+    if (hocket_domain_start(domain->domain, one->id, multicast->size, call, input, result, &one->of, &reason)) {
+        code = fail(HOCKET_ERR_ARGUMENT, "%s", reason);
+        free(one);
+    } else {
+        one->next = domain->running;
+        domain->running = one;
+    }
+    pthread_mutex_unlock(&domain->lock);
+    return code;
+}
+
+int hocket_mcast_collective_start(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
+                                  const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                                  int root) {
     carrier of;
     int code = carrier_of(domain, type, op, &of), commutes = 1;
     if (code != MPI_SUCCESS)
@@ -727,11 +782,11 @@ int hocket_mcast_collective(hocket_mcast_domain *domain, const hocket_multicast 
                         .count = (size_t)count,
                         .element_bytes = of.size ? of.size : 1,
                         .layout = {extent, true_lower, (size_t)true_extent}};
-    const char *reason = NULL;
-    uint64_t id = multicast->id;
-    pthread_mutex_lock(&domain->lock);
-    if (hocket_domain_start(domain->domain, id, multicast->size, &call, in_place ? NULL : input, result, &of, &reason))
-        code = fail(HOCKET_ERR_ARGUMENT, "%s", reason);
-    pthread_mutex_unlock(&domain->lock);
-    return code != MPI_SUCCESS ? code : wait_for(domain, is_over, &id);
+    return start_collective(domain, multicast, &call, in_place ? NULL : input, result, &of);
+}
+
+int hocket_mcast_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
+                            const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
+    int code = hocket_mcast_collective_start(domain, multicast, collective, input, result, count, type, op, root);
+    return code == MPI_SUCCESS ? hocket_mcast_collective_wait(domain, multicast->id) : code;
 }

@@ -83,6 +83,26 @@ assert "master: got 99" in refused(Domain, world, master=99, mpicc=mpicc)
 assert "unknown broadcast algorithm" in refused(Domain, world, rules="broadcast: no_such", mpicc=mpicc)
 assert size == 1 or "differ" in refused(Domain, world, master=min(rank, 1), mpicc=mpicc)
 
+
+def start_in_two_groups(domain):
+    """Start collectives over two groups that overlap, in one order on some ranks and in the other on others."""
+    groups = [list(range(size)), list(range(0, size, 2))]
+    if rank == master:
+        for group in groups:
+            domain.send(group, b"two")
+    held = [domain.take() for group in groups if rank in group]
+    sums = [np.zeros(1000) for _ in held]
+    order = range(len(held)) if rank % 4 else reversed(range(len(held)))
+    requests = {i: held[i].icollective("allreduce", np.full(1000, rank + 1.0), sums[i]) for i in order}
+    assert not held or "running" in refused(held[0].icollective, "barrier")
+    while requests:
+        requests = {i: request for i, request in requests.items() if not request.test()}
+    for i, multicast in enumerate(held):
+        assert np.all(sums[i] == sum(member + 1 for member in multicast.ranks)), sums[i]
+        multicast.icollective("barrier").wait()
+        multicast.release()
+
+
 with Domain(world, master=master, rules="broadcast[size=100KB..]: chain, segment=64KiB", mpicc=mpicc) as domain:
     mine = [number for number, group in enumerate(groups) if rank in group]
     sent = []
@@ -105,6 +125,7 @@ with Domain(world, master=master, rules="broadcast[size=100KB..]: chain, segment
                 assert multicast.data == payloads[number] and list(multicast.ranks) == groups[number]
                 work(number, multicast)
             assert "released" in refused(lambda: multicast.data)
+    start_in_two_groups(domain)
     domain.flush()
     for one in sent:
         one.wait()

@@ -47,7 +47,7 @@ static int started(int code, MPI_Request *request)
 
 static int called(const char *what, MPI_Comm comm)
 {
-    static int few[16], many[16];
+    static int few[2000], many[16];
     static const int ones[] = {1, 1, 1}, twos[] = {2, 2, 2}, places[] = {0, 2, 4};
     int is_one = rank == 1, counts[] = {2, 2, 2};
     MPI_Request request;
@@ -81,6 +81,10 @@ static int called(const char *what, MPI_Comm comm)
         return CALL(Bcast, bcast, few, rank == 0 ? 1 : 2, MPI_INT, 0, comm);
     if (strcmp(what, "long broadcast") == 0)
         return CALL(Bcast, bcast, few, is_one ? 1 : 2, MPI_INT, 0, comm);
+    if (strcmp(what, "much too short broadcast") == 0)
+        return CALL(Bcast, bcast, few, rank == 0 ? 1 : 2000, MPI_INT, 0, comm);
+    if (strcmp(what, "much too long broadcast") == 0)
+        return CALL(Bcast, bcast, few, is_one ? 1 : 2000, MPI_INT, 0, comm);
     return MPI_ERR_UNKNOWN;
 }
 
@@ -119,7 +123,8 @@ int main(int argc, char **argv)
 {
     static const char *const cases[] = {"allgather", "alltoall", "gather", "scatter", "allgatherv", "alltoallv", "gatherv",
                                         "scatterv", "roomy gather", "allreduce", "reduce", "scan",
-                                        "reduce_scatter", "short broadcast", "long broadcast"};
+                                        "reduce_scatter", "short broadcast", "long broadcast", "much too short broadcast",
+                                        "much too long broadcast"};
     MPI_Comm comm;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -47,6 +47,8 @@ void release_communicator(struct communicator *state)
     if (state->algorithms)
         hocket_communicator_free(state->algorithms);
     pthread_mutex_destroy(&state->lock);
+    free_node_memory(state->memory);
+    free(state->nodes);
     free(state->counts);
     free_neighbors(state->neighbors);
     free(state);
@@ -66,16 +68,14 @@ static struct communicator *new_communicator(MPI_Comm comm)
     struct communicator *state = grown(NULL, sizeof *state);
     *state = (struct communicator){.private_comm = MPI_COMM_NULL, .users = 1};
     pthread_mutex_init(&state->lock, NULL);
-    int *nodes = NULL;
-    state->reason = reason_against(comm, &nodes);
+    state->reason = reason_against(comm, &state->nodes);
     if (!state->reason) {
         PMPI_Comm_rank(comm, &state->rank);
         PMPI_Comm_size(comm, &state->ranks);
         state->algorithms = hocket_communicator_new(state->rank, state->ranks, &transport);
-        hocket_communicator_nodes(state->algorithms, nodes);
+        hocket_communicator_nodes(state->algorithms, state->nodes);
         state->counts = grown(NULL, sizeof(size_t) * 2 * (size_t)state->ranks);
     }
-    free(nodes);
     return state;
 }
 
@@ -113,6 +113,7 @@ static int has_private(MPI_Comm comm, struct communicator *state)
     PMPI_Errhandler_free(&handler);
     if (code == MPI_SUCCESS) {
         PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
+        state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
     } else {
         state->reason = "it cannot be duplicated";
         state->private_comm = MPI_COMM_NULL;

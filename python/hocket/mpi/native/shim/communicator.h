@@ -3,6 +3,7 @@
 #ifndef HOCKET_SHIM_COMMUNICATOR_H
 #define HOCKET_SHIM_COMMUNICATOR_H
 
+#include "node_memory.h"
 #include "process.h"
 
 #pragma GCC visibility push(hidden)
@@ -13,6 +14,9 @@ struct communicator {
     /* Why all its calls are left to MPI, or NULL. */
     const char *reason;
     hocket_communicator *algorithms;
+    /* The node of each rank, and memory that those of this node share, or NULL. */
+    int *nodes;
+    struct node_memory *memory;
     /* The numbers of the next operations of each form: ranks may order one form and the other differently. */
     unsigned sequences[FORMS];
     /* Two counts per rank, for the call that is described. */

@@ -90,6 +90,14 @@ static void read_log(char *problem, size_t room)
         snprintf(problem, room, "HOCKET_LOG: got \"%s\", expected summary or calls", log);
 }
 
+static void read_shared_memory(char *problem, size_t room)
+{
+    const char *setting = getenv("HOCKET_SHARED_MEMORY");
+    shim.shares_memory = !setting || !*setting || strcmp(setting, "on") == 0;
+    if (!shim.shares_memory && strcmp(setting, "off") != 0)
+        snprintf(problem, room, "HOCKET_SHARED_MEMORY: got \"%s\", expected on or off", setting);
+}
+
 static void read_rules(char *problem, size_t room)
 {
     const char *file = getenv("HOCKET_RULES");
@@ -144,6 +152,8 @@ void shim_begin(void)
     read_rules(problem, sizeof problem);
     if (!*problem)
         read_log(problem, sizeof problem);
+    if (!*problem)
+        read_shared_memory(problem, sizeof problem);
     int least[] = {*problem ? shim.world_rank : INT_MAX, !shim.leaves_started};
     PMPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     shim.leaves_started = !least[1];

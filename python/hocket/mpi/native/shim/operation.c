@@ -102,6 +102,8 @@ static void clear(struct operation *operation, struct communicator *state, struc
     operation->packed_input = operation->packed_result = operation->copying = (struct room){NULL, 0};
     operation->messages = operation->few;
     operation->under_way = 0;
+    operation->memory = NULL;
+    operation->looks = 0;
     operation->message_room = FEW_MESSAGES;
 }
 
@@ -278,10 +280,41 @@ void place(struct operation *operation)
     operation->result_at = place_of(operation, operation->result, &call->result_pieces, &operation->packed_result);
 }
 
+/* Returns 1 if no message of a call is longer than memory of the node takes, as far as every rank knows. */
+static int is_short(const struct operation *operation)
+{
+    const hocket_call *asked = &operation->call->asked;
+    size_t ranks = (size_t)operation->comm->ranks, count = asked->count;
+    switch (asked->collective) {
+    case HOCKET_ALLTOALLV:
+    case HOCKET_GATHERV:
+    case HOCKET_SCATTERV:
+    case HOCKET_NEIGHBOR_ALLGATHER:
+    case HOCKET_NEIGHBOR_ALLTOALL:
+        return 0;
+    case HOCKET_ALLGATHER:
+    case HOCKET_ALLTOALL:
+    case HOCKET_GATHER:
+    case HOCKET_REDUCE_SCATTER:
+    case HOCKET_SCATTER:
+        if (count > MOST_SHARED || ranks > MOST_SHARED)
+            return 0;
+        count *= ranks;
+    }
+    if (asked->counts) {
+        count = 0;
+        for (size_t i = 0; i < ranks && count <= MOST_SHARED; i++)
+            count += asked->counts[i] <= MOST_SHARED ? asked->counts[i] : MOST_SHARED + 1;
+    }
+    return asked->element_bytes <= MOST_SHARED && count * asked->element_bytes <= MOST_SHARED;
+}
+
 void start(struct operation *operation)
 {
     const struct call *call = operation->call;
     operation->error = call->code;
+    if (call->form == BLOCKING && operation->is_dense && is_short(operation))
+        operation->memory = operation->comm->memory;
     if (call->is_uneven)
         move_own_blocks(operation);
     if (operation->packed_input.bytes)

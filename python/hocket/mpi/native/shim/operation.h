@@ -20,8 +20,13 @@ struct message {
     MPI_Request request;
     uint32_t slot;
     int is_receive;
-    /* The most bytes that are received. */
+    /* The bytes that are sent, or the most that are received. */
     size_t room;
+    void *at;
+    int peer, tag;
+    /* It goes by memory of the node; its number if it is sent. */
+    int is_shared;
+    uint32_t number;
 };
 
 /* Messages that an operation has place for without allocating memory. */
@@ -39,6 +44,9 @@ struct operation {
     int error;
     /* The first of its tags. */
     int first_tag;
+    /* The memory by which messages to ranks of this node go, or NULL; and how often it has looked for messages. */
+    struct node_memory *memory;
+    unsigned looks;
     double start_s;
     /* What the program is given of the call's input and result, and where it finds them: there, or packed. */
     struct view input, result;

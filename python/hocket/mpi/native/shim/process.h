@@ -12,6 +12,8 @@
  *     requests_lock            the table of persistent calls                          none
  *         (persistent.c)
  *     ended_lock (started.c)   the list of ended calls                                none
+    memory_lock              how much memory is shared                              none
+         (node_memory.c)
  *
  * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`,
  * `freed_communicators`, `active_count`, the code that a started call ended with, and of persistent calls `planned_count`,
@@ -43,6 +45,8 @@ struct shim {
     /* Nonblocking calls are left to MPI. */
     int leaves_started;
     int log_calls, log_summary, world_rank;
+    /* Short messages within a node may go by memory. */
+    int shares_memory;
     /* There are more ranks on this node than processors: a rank that waits lets others run. */
     int is_crowded;
     /* For each rank of MPI_COMM_WORLD, the lowest such rank on its node. */

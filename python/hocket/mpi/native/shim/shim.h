@@ -4,6 +4,7 @@
  *     types.c           shapes of data types, and what MPI thinks of types and operators
  *     transport.c       the functions that libhocket calls: messages, reductions, copies
  *     communicator.c    the state of each communicator
+ *     node_memory.c     memory that the ranks of a node share, by which short blocking calls go
  *     neighbors.c       the neighbours of a rank, where a communicator has a topology
  *     operation.c       one call that an algorithm runs, from its description to its result
  *     started.c         nonblocking calls under way, their requests, and waiting

@@ -90,35 +90,56 @@ static struct message *next_message(struct operation *operation)
     return &operation->messages[operation->under_way];
 }
 
-/* Starts to send to a peer, or to receive from it. */
+/* Starts to send to a peer, or to receive from it, by MPI. */
 static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
-                         uint32_t tag)
+                         int tag)
 {
     struct counted elements;
-    if (tag >= TAGS_PER_OPERATION)
-        return MPI_ERR_TAG;
     int code = counted(count, operation->type, &elements);
     if (code != MPI_SUCCESS)
         return code;
     struct message *message = next_message(operation);
-    *message = (struct message){MPI_REQUEST_NULL, slot, !sends, count * operation->call->asked.element_bytes};
+    size_t bytes = count * operation->call->asked.element_bytes;
+    *message = (struct message){MPI_REQUEST_NULL, slot, !sends, bytes, .at = at, .peer = peer, .tag = tag};
     MPI_Comm comm = operation->comm->private_comm;
-    int mpi_tag = operation->first_tag + (int)tag;
-    code = sends ? PMPI_Isend(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request)
-                 : PMPI_Irecv(at, elements.count, elements.type, peer, mpi_tag, comm, &message->request);
+    code = sends ? PMPI_Isend(at, elements.count, elements.type, peer, tag, comm, &message->request)
+                 : PMPI_Irecv(at, elements.count, elements.type, peer, tag, comm, &message->request);
     operation->under_way += code == MPI_SUCCESS;
     release_counted(&elements);
     return code;
 }
 
+/* The same by memory of the node. */
+static int start_shared(struct operation *operation, int sends, uint32_t slot, void *at, size_t bytes, int peer, int tag)
+{
+    uint32_t number = 0;
+    if (sends && put(operation->memory, peer, tag, at, bytes, &number))
+        return HOCKET_HAS_LEFT;
+    struct message message = {MPI_REQUEST_NULL, slot, !sends, bytes, at, peer, tag, 1, number};
+    *next_message(operation) = message;
+    operation->under_way++;
+    return MPI_SUCCESS;
+}
+
+static int begin(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer, uint32_t tag)
+{
+    if (tag >= TAGS_PER_OPERATION)
+        return MPI_ERR_TAG;
+    int full_tag = operation->first_tag + (int)tag;
+    size_t bytes = count * operation->call->asked.element_bytes;
+    if (operation->memory && peer != MPI_ANY_SOURCE && shares_memory_with(operation->memory, peer) && bytes <= MOST_SHARED)
+        return start_shared(operation, sends, slot, at, bytes, peer, full_tag);
+    return start_message(operation, sends, slot, at, count, peer, full_tag);
+}
+
 static int transport_send(void *user, uint32_t slot, const void *data, size_t count, int32_t to, uint32_t tag)
 {
-    return start_message(user, 1, slot, (void *)data, count, to, tag);
+    return begin(user, 1, slot, (void *)data, count, to, tag);
 }
 
 static int transport_receive(void *user, uint32_t slot, void *into, size_t count, int32_t from, uint32_t tag)
 {
-    return start_message(user, 0, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag);
+    return begin(user, 0, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag);
 }
 
 /* The error that MPI's own broadcast returns if it is shorter than a rank expects. */
@@ -128,14 +149,12 @@ enum { ERROR_OF_SHORT_BROADCAST = MPI_SUCCESS };
 enum { ERROR_OF_SHORT_BROADCAST = MPI_ERR_OTHER };
 #endif
 
-static void note_received(struct operation *operation, const struct message *message, MPI_Status *status,
+static void note_received(struct operation *operation, const struct message *message, int source, size_t bytes,
                           hocket_ended *ended)
 {
-    MPI_Count bytes = 0;
-    PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
-    ended->source = (uint32_t)status->MPI_SOURCE;
-    ended->count = bytes > 0 ? (size_t)bytes / operation->call->asked.element_bytes : 0;
-    if (operation->call->asked.collective == HOCKET_BROADCAST && (size_t)bytes != message->room)
+    ended->source = (uint32_t)source;
+    ended->count = bytes / operation->call->asked.element_bytes;
+    if (operation->call->asked.collective == HOCKET_BROADCAST && bytes != message->room)
         note(operation, ERROR_OF_SHORT_BROADCAST);
 }
 
@@ -146,31 +165,89 @@ static int is_truncated(int code)
     return class == MPI_ERR_TRUNCATE;
 }
 
-/* Takes the messages that have ended: one by one, since MPI would report an error of several to the handler of
- * MPI_COMM_WORLD. */
+/* Messages are tested one by one, since MPI would report an error of several to the handler of MPI_COMM_WORLD. */
+static int has_ended(struct operation *operation, struct message *message, hocket_ended *ended, int *code)
+{
+    MPI_Status status;
+    MPI_Count bytes = 0;
+    int flag = 0;
+    *code = PMPI_Test(&message->request, &flag, message->is_receive ? &status : MPI_STATUS_IGNORE);
+    if (*code != MPI_SUCCESS && message->is_receive && is_truncated(*code)) {
+        note(operation, MPI_ERR_TRUNCATE);
+        *code = MPI_SUCCESS;
+        return 1;
+    }
+    if (*code != MPI_SUCCESS || !flag)
+        return 0;
+    if (message->is_receive) {
+        PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+        note_received(operation, message, status.MPI_SOURCE, bytes > 0 ? (size_t)bytes : 0, ended);
+    }
+    return 1;
+}
+
+static int has_ended_shared(struct operation *operation, const struct message *message, hocket_ended *ended)
+{
+    struct node_memory *memory = operation->comm->memory;
+    size_t bytes;
+    if (!message->is_receive)
+        return has_left(memory, message->peer, message->number);
+    if (!take(memory, message->peer, message->tag, message->at, message->room, &bytes))
+        return 0;
+    if (bytes > message->room)
+        note(operation, MPI_ERR_TRUNCATE);
+    else
+        note_received(operation, message, message->peer, bytes, ended);
+    return 1;
+}
+
+/* Advances MPI, and looks for a message where it is not expected: ranks that give a call different counts may disagree about the
+ * way that its messages go. */
+static int look_elsewhere(struct operation *operation, struct message *message)
+{
+    struct node_memory *memory = operation->comm->memory;
+    MPI_Comm comm = operation->comm->private_comm;
+    int flag = 0, code = MPI_SUCCESS;
+    if (message->is_shared)
+        code = PMPI_Iprobe(message->peer, message->tag, comm, &flag, MPI_STATUS_IGNORE);
+    else if (!message->is_receive || message->peer == MPI_ANY_SOURCE || !shares_memory_with(memory, message->peer))
+        return MPI_SUCCESS;
+    else if (has_arrived(memory, message->peer, message->tag)) {
+        PMPI_Cancel(&message->request);
+        message->is_shared = 1;
+        return PMPI_Wait(&message->request, MPI_STATUS_IGNORE);
+    }
+    if (!flag || !message->is_receive)
+        return code;
+    message->is_shared = 0;
+    return PMPI_Irecv(message->at, (int)message->room, MPI_BYTE, message->peer, message->tag, comm, &message->request);
+}
+
+/* After so many looks in vain there is one elsewhere. */
+enum { LOOKS_BETWEEN = 256 };
+
+/* Takes the messages that have ended; the others stay in their order. */
 static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
 {
-    for (int i = 0; i < operation->under_way && *count < room;) {
+    int is_elsewhere = operation->comm->memory && ++operation->looks % LOOKS_BETWEEN == 0;
+    int kept = 0, code = MPI_SUCCESS;
+    for (int i = 0; i < operation->under_way; i++) {
         struct message *message = &operation->messages[i];
-        MPI_Status status;
-        int flag = 0;
-        int code = PMPI_Test(&message->request, &flag, message->is_receive ? &status : MPI_STATUS_IGNORE);
-        int is_cut = code != MPI_SUCCESS && message->is_receive && is_truncated(code);
-        if (code != MPI_SUCCESS && !is_cut)
-            return code;
-        if (!flag && !is_cut) {
-            i++;
-            continue;
+        hocket_ended *one = &ended[*count];
+        if (code == MPI_SUCCESS && is_elsewhere)
+            code = look_elsewhere(operation, message);
+        if (code == MPI_SUCCESS && *count < room) {
+            *one = (hocket_ended){.slot = message->slot};
+            if (message->is_shared ? has_ended_shared(operation, message, one) : has_ended(operation, message, one, &code)) {
+                ++*count;
+                continue;
+            }
         }
-        hocket_ended *one = &ended[(*count)++];
-        *one = (hocket_ended){.slot = message->slot};
-        if (is_cut)
-            note(operation, MPI_ERR_TRUNCATE);
-        else if (message->is_receive)
-            note_received(operation, message, &status, one);
-        *message = operation->messages[--operation->under_way];
+        if (kept++ < i)
+            operation->messages[kept - 1] = *message;
     }
-    return MPI_SUCCESS;
+    operation->under_way = kept;
+    return code;
 }
 
 static int transport_test(void *user, int may_wait, hocket_ended *ended, size_t room, size_t *count)

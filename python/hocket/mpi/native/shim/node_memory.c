@@ -1,0 +1,341 @@
+/* Memory that ranks of a node share. This file owns the lanes, and the messages that were taken out of them before they were asked for.
+ */
+#include "node_memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process.h"
+
+enum { CACHE_LINE = 64, CELLS = 64, BYTES_OF_CELL = 52 };
+
+/* A part of a message. It has arrived if `turn` is one more than its place in the stream of cells, of which the lane holds the last. */
+struct cell {
+    uint32_t turn;
+    int32_t tag;
+    uint32_t bytes_of_message;
+    char data[BYTES_OF_CELL];
+};
+
+struct lane {
+    _Alignas(CACHE_LINE) struct cell cells[CELLS];
+    /* How many cells the receiver has taken. */
+    _Alignas(CACHE_LINE) uint32_t taken;
+};
+
+_Static_assert(sizeof(struct cell) == CACHE_LINE, "a cell is a cache line");
+_Static_assert(MOST_SHARED <= BYTES_OF_CELL * CELLS, "a lane has room for a message");
+
+/* A message that waits for room in a lane. */
+struct waiting {
+    struct waiting *next;
+    int tag;
+    const void *data;
+    size_t bytes;
+};
+
+/* A message that has arrived before it was asked for. */
+struct parcel {
+    struct parcel *next;
+    int tag;
+    size_t bytes;
+    char data[];
+};
+
+/* What this rank knows of another one on its node. */
+struct peer {
+    struct lane *to, *from;
+    /* Cells sent and taken, and those that the other one had taken when this rank looked last. */
+    uint32_t sent, taken, known_taken;
+    /* Messages that it was sent, and those of them that have left; the others wait. */
+    uint32_t messages, left;
+    struct waiting *waiting;
+    struct parcel *parcels;
+};
+
+struct node_memory {
+    void *base;
+    size_t bytes;
+    /* For each rank of the communicator, its number among those of the node, or -1. */
+    int *numbers;
+    struct peer *peers;
+};
+
+/* The most bytes of one communicator, and of all on a node; how many this process has. */
+enum { MOST_OF_ONE = 1 << 25, MOST_OF_ALL = 1 << 28 };
+static size_t bytes_of_all;
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Creation */
+
+enum { NAME = 64 };
+
+/* A name that no other process chooses, also not one of the same number in another container. */
+static void choose_name(char name[NAME], const void *own)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(name, NAME, "/hocket-%ld-%lld-%ld-%p", (long)getpid(), (long long)now.tv_sec, now.tv_nsec, own);
+}
+
+/* Maps the memory of a name; the one that creates it reserves it, too, so that no access to it can fail later. */
+static void *map(const char *name, size_t bytes, int creates)
+{
+    int file = shm_open(name, creates ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600);
+    void *base = MAP_FAILED;
+    if (file < 0)
+        return NULL;
+    if (!creates || posix_fallocate(file, 0, (off_t)bytes) == 0)
+        base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (creates && base == MAP_FAILED)
+        shm_unlink(name);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+/* Sets aside bytes of those that this process may share. */
+static int may_share(size_t bytes)
+{
+    pthread_mutex_lock(&memory_lock);
+    int may = shim.shares_memory && bytes <= MOST_OF_ONE && bytes <= MOST_OF_ALL - bytes_of_all;
+    bytes_of_all += may ? bytes : 0;
+    pthread_mutex_unlock(&memory_lock);
+    return may;
+}
+
+static void give_up(size_t bytes)
+{
+    pthread_mutex_lock(&memory_lock);
+    bytes_of_all -= bytes;
+    pthread_mutex_unlock(&memory_lock);
+}
+
+/* The first rank of the node creates the memory, and tells the others its name, which is empty if it could not. They tell whether they
+ * have it, and are told whether all have. */
+static void *agreed(MPI_Comm comm, const int *others, int count, int is_first, size_t bytes, int tag)
+{
+    char name[NAME] = "";
+    int may = may_share(bytes), is_here, are_all;
+    void *base = NULL;
+    if (is_first) {
+        choose_name(name, &base);
+        base = may ? map(name, bytes, 1) : NULL;
+        name[0] = base ? name[0] : 0;
+        for (int i = 0; i < count; i++)
+            PMPI_Send(name, NAME, MPI_CHAR, others[i], tag, comm);
+        are_all = base != NULL;
+        for (int i = 0; i < count; i++) {
+            PMPI_Recv(&is_here, 1, MPI_INT, others[i], tag, comm, MPI_STATUS_IGNORE);
+            are_all &= is_here;
+        }
+        if (base)
+            shm_unlink(name);
+        for (int i = 0; i < count; i++)
+            PMPI_Send(&are_all, 1, MPI_INT, others[i], tag, comm);
+    } else {
+        PMPI_Recv(name, NAME, MPI_CHAR, others[0], tag, comm, MPI_STATUS_IGNORE);
+        base = may && *name ? map(name, bytes, 0) : NULL;
+        is_here = base != NULL;
+        PMPI_Send(&is_here, 1, MPI_INT, others[0], tag, comm);
+        PMPI_Recv(&are_all, 1, MPI_INT, others[0], tag, comm, MPI_STATUS_IGNORE);
+    }
+    if (may && !are_all)
+        give_up(bytes);
+    if (base && !are_all)
+        munmap(base, bytes);
+    return are_all ? base : NULL;
+}
+
+/* The other ranks of this rank's node, and numbers of all of them on the node. */
+static int others_of(const int *nodes, int rank, int ranks, int *others, int *numbers)
+{
+    int count = 0, number = 0;
+    for (int i = 0; i < ranks; i++) {
+        numbers[i] = nodes[i] == nodes[rank] ? number++ : -1;
+        if (numbers[i] >= 0 && i != rank)
+            others[count++] = i;
+    }
+    return count;
+}
+
+static struct node_memory *made(void *base, size_t bytes, int *numbers, int own, int on_node)
+{
+    struct node_memory *memory = grown(NULL, sizeof *memory);
+    struct lane *lanes = base;
+    *memory = (struct node_memory){base, bytes, numbers, grown(NULL, sizeof(struct peer) * (size_t)on_node)};
+    for (int i = 0; i < on_node; i++)
+        memory->peers[i] = (struct peer){.to = &lanes[own * on_node + i], .from = &lanes[i * on_node + own]};
+    return memory;
+}
+
+struct node_memory *new_node_memory(MPI_Comm comm, const int *nodes, int tag)
+{
+    int rank, ranks;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    int *numbers = grown(NULL, sizeof(int) * 2 * (size_t)ranks), *others = numbers + ranks;
+    int count = others_of(nodes, rank, ranks, others, numbers), on_node = count + 1;
+    size_t bytes = sizeof(struct lane) * (size_t)on_node * (size_t)on_node;
+    void *base = count ? agreed(comm, others, count, numbers[rank] == 0, bytes, tag) : NULL;
+    if (base)
+        return made(base, bytes, numbers, numbers[rank], on_node);
+    free(numbers);
+    return NULL;
+}
+
+void free_node_memory(struct node_memory *memory)
+{
+    if (!memory)
+        return;
+    munmap(memory->base, memory->bytes);
+    give_up(memory->bytes);
+    free(memory->numbers);
+    free(memory->peers);
+    free(memory);
+}
+
+/* Messages */
+
+int shares_memory_with(const struct node_memory *memory, int rank)
+{
+    return memory->numbers[rank] >= 0;
+}
+
+static struct peer *peer_of(struct node_memory *memory, int rank)
+{
+    return &memory->peers[memory->numbers[rank]];
+}
+
+static uint32_t cells_of(size_t bytes)
+{
+    return bytes <= BYTES_OF_CELL ? 1 : (uint32_t)((bytes + BYTES_OF_CELL - 1) / BYTES_OF_CELL);
+}
+
+static int has_room(struct peer *peer, uint32_t cells)
+{
+    if (peer->sent + cells - peer->known_taken <= CELLS)
+        return 1;
+    peer->known_taken = __atomic_load_n(&peer->to->taken, __ATOMIC_ACQUIRE);
+    return peer->sent + cells - peer->known_taken <= CELLS;
+}
+
+/* Puts a message into a lane that has room. */
+static void send_now(struct peer *peer, int tag, const void *data, size_t bytes)
+{
+    size_t at = 0;
+    do {
+        struct cell *cell = &peer->to->cells[peer->sent % CELLS];
+        size_t some = bytes - at < BYTES_OF_CELL ? bytes - at : BYTES_OF_CELL;
+        cell->tag = tag;
+        cell->bytes_of_message = (uint32_t)bytes;
+        if (some)
+            memcpy(cell->data, (const char *)data + at, some);
+        at += some;
+        __atomic_store_n(&cell->turn, ++peer->sent, __ATOMIC_RELEASE);
+    } while (at < bytes);
+    peer->left++;
+}
+
+int put(struct node_memory *memory, int rank, int tag, const void *data, size_t bytes, uint32_t *number)
+{
+    struct peer *peer = peer_of(memory, rank);
+    *number = ++peer->messages;
+    if (!peer->waiting && has_room(peer, cells_of(bytes))) {
+        send_now(peer, tag, data, bytes);
+        return 1;
+    }
+    struct waiting *waiting = grown(NULL, sizeof *waiting), **last = &peer->waiting;
+    *waiting = (struct waiting){NULL, tag, data, bytes};
+    while (*last)
+        last = &(*last)->next;
+    *last = waiting;
+    return 0;
+}
+
+int has_left(struct node_memory *memory, int rank, uint32_t number)
+{
+    struct peer *peer = peer_of(memory, rank);
+    struct waiting *first;
+    while ((first = peer->waiting) && has_room(peer, cells_of(first->bytes))) {
+        send_now(peer, first->tag, first->data, first->bytes);
+        peer->waiting = first->next;
+        free(first);
+    }
+    return (int32_t)(peer->left - number) >= 0;
+}
+
+/* The first cell of the next message in a lane if all its cells have arrived, or NULL. */
+static const struct cell *next_message(const struct peer *peer)
+{
+    const struct cell *cells = peer->from->cells, *first = &cells[peer->taken % CELLS];
+    if (__atomic_load_n(&first->turn, __ATOMIC_ACQUIRE) != peer->taken + 1)
+        return NULL;
+    uint32_t last = peer->taken + cells_of(first->bytes_of_message);
+    return __atomic_load_n(&cells[(last - 1) % CELLS].turn, __ATOMIC_ACQUIRE) == last ? first : NULL;
+}
+
+/* Takes the next message out of a lane. */
+static void take_next(struct peer *peer, size_t bytes, char *into, size_t room)
+{
+    size_t copied = bytes < room ? bytes : room;
+    for (size_t at = 0; at < copied; at += BYTES_OF_CELL) {
+        const struct cell *cell = &peer->from->cells[(peer->taken + (uint32_t)(at / BYTES_OF_CELL)) % CELLS];
+        memcpy(into + at, cell->data, copied - at < BYTES_OF_CELL ? copied - at : BYTES_OF_CELL);
+    }
+    peer->taken += cells_of(bytes);
+    __atomic_store_n(&peer->from->taken, peer->taken, __ATOMIC_RELEASE);
+}
+
+/* The place of the first parcel of a tag, or of none. */
+static struct parcel **find(struct peer *peer, int tag)
+{
+    struct parcel **place = &peer->parcels;
+    while (*place && (*place)->tag != tag)
+        place = &(*place)->next;
+    return place;
+}
+
+/* Takes messages out of a lane, to be kept, until the next one is of this tag. */
+static const struct cell *look_for(struct peer *peer, int tag)
+{
+    const struct cell *next;
+    while ((next = next_message(peer)) && next->tag != tag) {
+        struct parcel *parcel = grown(NULL, sizeof *parcel + next->bytes_of_message), **last = &peer->parcels;
+        *parcel = (struct parcel){NULL, next->tag, next->bytes_of_message};
+        take_next(peer, parcel->bytes, parcel->data, parcel->bytes);
+        while (*last)
+            last = &(*last)->next;
+        *last = parcel;
+    }
+    return next;
+}
+
+int take(struct node_memory *memory, int rank, int tag, void *into, size_t room, size_t *bytes)
+{
+    struct peer *peer = peer_of(memory, rank);
+    struct parcel **kept = find(peer, tag), *parcel = *kept;
+    if (parcel) {
+        *kept = parcel->next;
+        *bytes = parcel->bytes;
+        memcpy(into, parcel->data, parcel->bytes < room ? parcel->bytes : room);
+        free(parcel);
+        return 1;
+    }
+    const struct cell *next = look_for(peer, tag);
+    if (!next)
+        return 0;
+    *bytes = next->bytes_of_message;
+    take_next(peer, *bytes, into, room);
+    return 1;
+}
+
+int has_arrived(struct node_memory *memory, int rank, int tag)
+{
+    struct peer *peer = peer_of(memory, rank);
+    return *find(peer, tag) || look_for(peer, tag);
+}
