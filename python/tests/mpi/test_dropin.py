@@ -15,7 +15,7 @@ from hocket.library import Algorithm
 from hocket.mpi import Installation, build
 from hocket.requests import accepted
 
-from .conftest import Mpi, Ran, wrappers
+from .conftest import PROGRAMS, Mpi, Ran, wrappers
 
 BY_COLLECTIVE = {
     collective: list(group)
@@ -452,6 +452,16 @@ def test_floating_point_results_are_the_same_everywhere_and_every_time(
     assert runs[0].output.startswith("bitwise: ") and "different" not in runs[0].output, runs[0].output
     assert runs[0].output == runs[1].output
     assert runs[0].algorithms == {("MPI_Allreduce", f"allreduce {algorithm.name}"): 5}, runs[0].errors
+
+
+def test_counts_need_not_outlive_a_nonblocking_call(mpi: Mpi) -> None:
+    if mpi.python is None:
+        pytest.skip("no mpi4py for this MPI")
+    program = [str(mpi.python), "-m", "mpi4py", str(PROGRAMS / "temporary_counts.py")]
+    ran = mpi.run(3, program, ["iallgather: ring", "barrier: dissemination"])
+    assert ran.output == "temporary counts: right\n", ran.output + ran.errors
+    ran_by = {function.removesuffix("_c"): algorithm for function, algorithm in ran.algorithms}
+    assert ran_by["MPI_Iallgatherv"] == "allgather ring"
 
 
 MPI4PY_TESTS = (

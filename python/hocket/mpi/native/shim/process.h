@@ -12,8 +12,8 @@
  *     requests_lock            the table of persistent calls                          none
  *         (persistent.c)
  *     ended_lock (started.c)   the list of ended calls                                none
-    memory_lock              how much memory is shared                              none
-         (node_memory.c)
+ *     memory_lock              how much memory is shared                              none
+ *         (node_memory.c)
  *
  * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`,
  * `freed_communicators`, `active_count`, the code that a started call ended with, and of persistent calls `planned_count`,

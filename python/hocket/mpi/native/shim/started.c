@@ -94,15 +94,14 @@ static void *copied(const void *array, size_t bytes)
     return memcpy(shim_room(bytes), array, bytes);
 }
 
-static void hold_pieces(struct pieces *pieces, enum form form)
+/* The arrays, too: callers such as mpi4py free those of a nonblocking call before it has ended, although MPI forbids it. */
+static void hold_pieces(struct pieces *pieces)
 {
     size_t number = (size_t)pieces->number;
     if (!pieces->counts)
         return;
-    if (form == PERSISTENT) {
-        pieces->counts = copied(pieces->counts, number * (pieces->has_large_counts ? sizeof(MPI_Count) : sizeof(int)));
-        pieces->places = copied(pieces->places, number * (pieces->has_large_places ? sizeof(MPI_Aint) : sizeof(int)));
-    }
+    pieces->counts = copied(pieces->counts, number * (pieces->has_large_counts ? sizeof(MPI_Count) : sizeof(int)));
+    pieces->places = copied(pieces->places, number * (pieces->has_large_places ? sizeof(MPI_Aint) : sizeof(int)));
     pieces->type = held(pieces->type);
     if (!pieces->types)
         return;
@@ -124,8 +123,8 @@ void hold(struct started *started)
     size_t ranks = (size_t)started->operation.comm->ranks;
     call->input.type = held(call->input.type);
     call->result.type = held(call->result.type);
-    hold_pieces(&call->input_pieces, call->form);
-    hold_pieces(&call->result_pieces, call->form);
+    hold_pieces(&call->input_pieces);
+    hold_pieces(&call->result_pieces);
     if (call->op != MPI_OP_NULL)
         started->operation.type = call->result.type;
     if (!has_own_counts(call))
@@ -141,14 +140,12 @@ static void release(MPI_Datatype held)
         PMPI_Type_free(&held);
 }
 
-static void release_pieces(const struct pieces *pieces, enum form form)
+static void release_pieces(const struct pieces *pieces)
 {
     if (!pieces->counts)
         return;
-    if (form == PERSISTENT) {
-        free((void *)pieces->counts);
-        free((void *)pieces->places);
-    }
+    free((void *)pieces->counts);
+    free((void *)pieces->places);
     release(pieces->type);
     for (int i = 0; pieces->types && i < pieces->number; i++)
         release(pieces->types[i]);
@@ -161,8 +158,8 @@ static void let_go(const struct started *started)
     const struct call *call = &started->call;
     release(call->input.type);
     release(call->result.type);
-    release_pieces(&call->input_pieces, call->form);
-    release_pieces(&call->result_pieces, call->form);
+    release_pieces(&call->input_pieces);
+    release_pieces(&call->result_pieces);
     if (has_own_counts(call))
         free((void *)call->asked.counts);
 }

@@ -226,10 +226,12 @@ static int look_elsewhere(struct operation *operation, struct message *message)
 /* After so many looks in vain there is one elsewhere. */
 enum { LOOKS_BETWEEN = 256 };
 
-/* Takes the messages that have ended; the others stay in their order. */
+/* Takes the messages that have ended; the others stay in their order. Memory of the node belongs to the blocking call of its
+ * communicator: other threads may advance a nonblocking one. */
 static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
 {
-    int is_elsewhere = operation->comm->memory && ++operation->looks % LOOKS_BETWEEN == 0;
+    int may_share = operation->comm->memory && operation->call->form == BLOCKING;
+    int is_elsewhere = may_share && ++operation->looks % LOOKS_BETWEEN == 0;
     int kept = 0, code = MPI_SUCCESS;
     for (int i = 0; i < operation->under_way; i++) {
         struct message *message = &operation->messages[i];
