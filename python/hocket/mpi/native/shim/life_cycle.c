@@ -1,5 +1,4 @@
-/* Beginning and end. This file owns the settings of the process, reads them from the environment, alike on all ranks, and
- * prints the summary.
+/* Beginning and end. This file owns the settings of the process, reads them from the environment, alike on all ranks.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -9,14 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "started.h"
 #include "transport.h"
 #include "types.h"
 
 struct shim shim;
-
-/* The summary is printed once. */
-static int has_summary;
 
 void print_line(const char *format, ...)
 {
@@ -79,17 +76,6 @@ static char *shared_text(const char *file, char *problem, size_t room)
     return text;
 }
 
-static void read_log(char *problem, size_t room)
-{
-    const char *log = getenv("HOCKET_LOG");
-    if (!log || !*log)
-        return;
-    shim.log_calls = strcmp(log, "calls") == 0;
-    shim.log_summary = shim.log_calls || strcmp(log, "summary") == 0;
-    if (!shim.log_summary)
-        snprintf(problem, room, "HOCKET_LOG: got \"%s\", expected summary or calls", log);
-}
-
 static void read_shared_memory(char *problem, size_t room)
 {
     const char *setting = getenv("HOCKET_SHARED_MEMORY");
@@ -109,11 +95,6 @@ static void read_rules(char *problem, size_t room)
     if (text)
         hocket_set_rules(text, file ? file : "HOCKET_RULES", problem, room);
     free(text);
-}
-
-void hocket_count_calls(int are_counted)
-{
-    shim.log_summary = are_counted;
 }
 
 /* Which ranks share a node, and whether they crowd this one. */
@@ -161,22 +142,11 @@ void shim_begin(void)
         shim.off = "switched off by an error";
     if (least[0] == shim.world_rank)
         print_line("%s; all calls are left to MPI", problem);
+    begin_job_log();
     begin_types();
     shim.is_ready = 1;
     shim_made(MPI_COMM_WORLD);
     shim_made(MPI_COMM_SELF);
-}
-
-static void print_summary(void)
-{
-    if (!shim.log_summary || has_summary || shim.world_rank != 0)
-        return;
-    has_summary = 1;
-    size_t length = hocket_log_summary(NULL, 0);
-    char *text = grown(NULL, length + 1);
-    hocket_log_summary(text, length + 1);
-    fprintf(stderr, "hocket: rank 0:\n%s", text);
-    free(text);
 }
 
 void shim_end(void)
@@ -184,11 +154,12 @@ void shim_end(void)
     if (!shim.is_ready)
         return;
     end_started();
+    print_summary();
+    end_job_log();
     end_communicators();
     end_types();
     free(shim.nodes);
     shim.is_ready = 0;
-    print_summary();
 }
 
 #ifdef HAS_SESSIONS
