@@ -14,6 +14,7 @@ _SUMMARIES = {
     "calibrate": "Measure what messages and computing cost, and write a machine file that `hocket simulate` takes.",
     "env": "Print the variables under which programs run by the rules, for launchers of one's own.",
     "noise": "Record what interrupts programs on every processor of this machine.",
+    "report": "Add up the logs of jobs that programs wrote under HOCKET_JOB_LOG: files, or folders of them.",
     "run": "Run PROGRAM under mpiexec, its collectives by the algorithms that rules choose.",
     "trace": "Run PROGRAM under mpiexec, and write a trace of its MPI calls.",
 }
