@@ -110,9 +110,9 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> 
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
-/// See `hocket.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_set_rules(
+/// Sets the rules of a text, after `earlier`.
+unsafe fn set_rules(
+    earlier: &Rules,
     rules: *const c_char,
     file: *const c_char,
     error: *mut c_char,
@@ -122,7 +122,8 @@ pub unsafe extern "C" fn hocket_set_rules(
     let (rules, file) = unsafe { (text(rules), text(file)) };
     match Rules::parse(&rules, &file) {
         Ok(rules) => {
-            RULES.store(Box::into_raw(Box::new(rules)), Ordering::Release);
+            let all = earlier.clone().followed_by(rules);
+            RULES.store(Box::into_raw(Box::new(all)), Ordering::Release);
             0
         }
         Err(problem) => {
@@ -131,6 +132,30 @@ pub unsafe extern "C" fn hocket_set_rules(
             1
         }
     }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_set_rules(
+    rules: *const c_char,
+    file: *const c_char,
+    error: *mut c_char,
+    room: usize,
+) -> c_int {
+    // SAFETY: as the header asks.
+    unsafe { set_rules(&NO_RULES, rules, file, error, room) }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_add_rules(
+    more: *const c_char,
+    file: *const c_char,
+    error: *mut c_char,
+    room: usize,
+) -> c_int {
+    // SAFETY: as the header asks.
+    unsafe { set_rules(rules(), more, file, error, room) }
 }
 
 /// See `hocket.h`.

@@ -190,7 +190,7 @@ GROUPS: Mapping[str, Callable[[JobLog, LogEntry], Any]] = MappingProxyType(
         "reason": lambda _, entry: entry.reason,
         "program": lambda log, _: log.program,
         "user": lambda log, _: log.user,
-        "mpi": lambda log, _: log.mpi and " ".join(log.mpi.split()),
+        "mpi": lambda log, _: log.mpi and " ".join(log.mpi.partition(",")[0].split()),
         "rules": lambda log, _: log.rules,
     }
 )

@@ -126,6 +126,8 @@ typedef struct hocket_operation hocket_operation;
 /* Sets the rules of all communicators, in place of those set before; `file` names them in errors. No operation may be running. All
  * ranks set the same rules between the same calls. Returns 0, or 1 and one line in `error`: the rules then stay. */
 int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
+/* Adds rules that are tried after those set before; otherwise the same. */
+int hocket_add_rules(const char *text, const char *file, char *error, size_t room);
 /* Returns 1 if some rule has an algorithm for such calls of a collective, or of any collective if it is HOCKET_ANY. */
 #define HOCKET_ANY (-1)
 int hocket_has_rule(int32_t collective, int is_nonblocking);

@@ -57,23 +57,23 @@ static int read_text(const char *file, char **text)
     return memchr(*text, 0, length) ? -1 : (int)length;
 }
 
-/* The rules that rank 0 reads, for all ranks: their files may differ, their choices must not. */
-static char *shared_text(const char *file, char *problem, size_t room)
+/* Adds the rules that rank 0 reads from a file, for all ranks: their files may differ, their choices must not. */
+static void add_rules(const char *file, char *problem, size_t room)
 {
     int length;
     char *text = NULL;
     if (shim.world_rank == 0)
         length = read_text(file, &text);
     PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (length < 0) {
+    if (length >= 0) {
+        text = grown(text, (size_t)length + 1);
+        PMPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+        text[length] = 0;
+        hocket_add_rules(text, file, problem, room);
+    } else {
         snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a file of rules", file);
-        free(text);
-        return NULL;
     }
-    text = grown(text, (size_t)length + 1);
-    PMPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
-    text[length] = 0;
-    return text;
+    free(text);
 }
 
 static void read_shared_memory(char *problem, size_t room)
@@ -84,17 +84,22 @@ static void read_shared_memory(char *problem, size_t room)
         snprintf(problem, room, "HOCKET_SHARED_MEMORY: got \"%s\", expected on or off", setting);
 }
 
+/* HOCKET_RULES of rank 0 names files, separated by colons; the rules of an earlier one are tried first. */
 static void read_rules(char *problem, size_t room)
 {
-    const char *file = getenv("HOCKET_RULES");
-    int is_set = file && *file;
-    PMPI_Bcast(&is_set, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (!is_set)
-        return;
-    char *text = shared_text(file ? file : "", problem, room);
-    if (text)
-        hocket_set_rules(text, file ? file : "HOCKET_RULES", problem, room);
-    free(text);
+    const char *named = getenv("HOCKET_RULES");
+    char *names = strdup(shim.world_rank == 0 && named ? named : ""), *rest = names;
+    for (;;) {
+        char *file = strsep(&rest, ":");
+        while (file && !*file)
+            file = strsep(&rest, ":");
+        int has_file = file != NULL;
+        PMPI_Bcast(&has_file, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (!has_file || *problem)
+            break;
+        add_rules(file ? file : "HOCKET_RULES", problem, room);
+    }
+    free(names);
 }
 
 /* Which ranks share a node, and whether they crowd this one. */
