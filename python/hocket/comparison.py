@@ -76,7 +76,7 @@ class Comparison:
         bounds: What no algorithm can beat, by size.
         simulations: What was found, by size and then by algorithm.
         not_compared: What could not be simulated.
-        missing: The sizes and algorithms that are still to be simulated, of a comparison under way; libraries among them.
+        missing: The sizes and algorithms, or libraries, that are still to be simulated, of a comparison under way.
         defaults: What libraries run, by size and then by library, as far as it is known.
     """
 
@@ -171,8 +171,8 @@ def compare(
         on_done: Called after each simulation, with what is known by then.
 
     Raises:
-        Error: An unknown algorithm, machine or library, algorithms for different collectives, calls of different rank counts, or
-            calls that none of the algorithms takes.
+        Error: An unknown algorithm, machine or library, algorithms for different collectives, calls of different rank
+            counts, or calls that none of the algorithms takes.
     """
     candidates = tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
     calls = several("calls", calls, Call, "hocket.Call")

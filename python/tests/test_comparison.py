@@ -74,7 +74,7 @@ def test_only_calls_that_differ_in_size_are_compared() -> None:
 
 
 def test_what_libraries_choose_is_simulated_beside_the_algorithms() -> None:
-    """As MPICH's tree and Open MPI's decisions say: a binomial tree up to 12288 B, then scatter and allgather; and a tree of radix 4."""
+    """As MPICH's tree says: binomial up to 12288 B, then scatter and allgather; Open MPI's short ones have radix 4."""
     calls = [hocket.Call(ranks=16, size_bytes=size) for size in (8, 4 << 20)]
     libraries = ("mpich-5.0", "openmpi-5.0")
     found = hocket.compare(["broadcast/binomial", "broadcast/chain"], calls, defaults=libraries)

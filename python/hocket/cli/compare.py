@@ -225,7 +225,8 @@ def _print_summary(found: Comparison, plot: str | None) -> None:
     if found.finished_bytes:
         click.echo("\nfastest (*)")
     for best in found.best():
-        click.echo(f"  {_from_to(best.first_bytes, best.last_bytes)}: {' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
+        sizes = _from_to(best.first_bytes, best.last_bytes)
+        click.echo(f"  {sizes}: {' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
     for library in dict.fromkeys(default.library for default in found.defaults):
         click.echo(f"\n{library} without tuning")
         for line in _choices(found, library):
@@ -250,7 +251,7 @@ def _times_the_bound(found: Comparison, best: Best) -> str:
 
 
 def _choices(found: Comparison, library: str) -> list[str]:
-    """Return one line for neighbouring sizes for which a library chooses the same, and how far that is from the fastest."""
+    """Return one line for neighbouring sizes for which a library chooses the same, with its factor over the fastest."""
     mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
     lines = []
     for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):

@@ -21,7 +21,9 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 _MODULES = "modulefiles"
 _MODULE = "hocket"
 _WORD = re.compile(r"[\w./@:+-]+")
-_NO_RULES = "# The first rule decides that fits a call. Without rules all calls are left to MPI; the log of a job still has them.\n"
+_NO_RULES = (
+    "# The first rule decides that fits a call. Without rules all calls are left to MPI; logs of jobs have them.\n"
+)
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,7 @@ def _write(path: Path, content: bytes | str, mode: int) -> None:
 
 def _environment(title: str, library: Path, variables: Mapping[str, str]) -> str:
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-    return "\n".join(
-        [f"# {title}", f'export LD_PRELOAD="{library}${{LD_PRELOAD:+ $LD_PRELOAD}}"', *lines, ""]
-    )
+    return "\n".join([f"# {title}", f'export LD_PRELOAD="{library}${{LD_PRELOAD:+ $LD_PRELOAD}}"', *lines, ""])
 
 
 def _module(title: str, found: Installed, variables: Mapping[str, str], requires: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Logs of jobs, as `HOCKET_JOB_LOG` asks for: read, and added up over jobs. `docs/deploying.md` describes their lines."""
+"""Logs of jobs, as `HOCKET_JOB_LOG` asks for: read, and added up over jobs. `docs/deploying.md` tells their lines."""
 
 from __future__ import annotations
 

@@ -14,7 +14,17 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, cache_folder
 from hocket.rules import rules_text
 
-__all__ = ["LOGS", "Launcher", "command", "crowded", "environment", "joined_rules", "note_for_root", "on_hosts", "saved_rules"]
+__all__ = [
+    "LOGS",
+    "Launcher",
+    "command",
+    "crowded",
+    "environment",
+    "joined_rules",
+    "note_for_root",
+    "on_hosts",
+    "saved_rules",
+]
 
 Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]
 """What returns the command that runs a program on so many ranks, as `command` does."""

@@ -37,9 +37,7 @@ def install(
     Without --rule and --rules those that are installed stay. Python is not needed where programs run.
     """
     text = joined_rules(rules, file) if rules or file is not None else None
-    found = install_library(
-        installation, prefix, rules=text, name=name, job_logs=job_logs, requires=requires
-    )
+    found = install_library(installation, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
     facts = {
         "mpi": installation.library,
         "library": str(found.library),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -118,7 +119,7 @@ def _hours(time_s: float) -> str:
     return f"{time_s / 3600:.4g} rank hours" if time_s >= 3600 else f"{time_s:.4g} rank seconds"
 
 
-def _print_rows(names: tuple[str, ...] | Any, rows: tuple[Row, ...], top: int) -> None:
+def _print_rows(names: Sequence[str], rows: tuple[Row, ...], top: int) -> None:
     if not rows:
         return
     cells = [[*(_cell(name, row.group[name]) for name in names), *_numbers(row)] for row in rows[:top]]
