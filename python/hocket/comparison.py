@@ -130,7 +130,9 @@ class Comparison:
         return min(self.times_s[size_bytes, a] for a in self.fastest(size_bytes)) / bound_s if bound_s > 0 else None
 
     def times_the_fastest(self, default: Default) -> float | None:
-        """Return how many times the fastest what a library runs takes; None where it could not be simulated."""
+        """Return how many times the fastest what a library runs takes; None where that is not known."""
+        if default.size_bytes not in self.finished_bytes:
+            return None
         least_s = min(self.times_s[default.size_bytes, a] for a in self.fastest(default.size_bytes))
         return default.time_s / least_s if default.time_s is not None and least_s > 0 else None
 

@@ -105,3 +105,15 @@ def test_a_choice_without_a_counterpart_is_told_with_a_sentence() -> None:
     assert found.times_the_fastest(found.defaults[0]) is None
     with pytest.raises(hocket.Error, match=r'^unknown defaults "mpich-1", expected mpich-5.0 or openmpi-5.0$'):
         hocket.compare(["scan/chain"], [hocket.Call(ranks=4, size_bytes=8)], defaults=["mpich-1"])
+
+
+def test_a_size_that_no_algorithm_takes_has_no_factor() -> None:
+    odd = hocket.Algorithm("allreduce", "odd", refuses=lambda call: "needs 8 B" if call.size_bytes != 8 else None)
+    ring = replace(hocket.find("allreduce/ring"), refuses=odd.refuses)
+    calls = [hocket.Call(ranks=4, size_bytes=size) for size in (8, 16)]
+    told: list[Comparison] = []
+    found = hocket.compare([ring], calls, defaults=["mpich-5.0"], on_done=told.append)
+    assert [found.times_the_fastest(one) is None for one in found.defaults] == [False, True]
+    for known in told:
+        unfinished = {size_bytes for size_bytes, _ in known.missing}
+        assert all(known.times_the_fastest(one) is None for one in known.defaults if one.size_bytes in unfinished)

@@ -101,7 +101,7 @@ impl SizeClass {
         Self(u64::BITS - size_bytes.leading_zeros())
     }
 
-    fn from_bytes(self) -> u64 {
+    fn least_bytes(self) -> u64 {
         if self.0 == 0 { 0 } else { 1 << (self.0 - 1) }
     }
 }
@@ -222,7 +222,7 @@ impl Log {
                 rule: key.rule.map(text),
                 reason: key.rule.is_none().then(|| text(key.answer)),
                 ranks: key.ranks,
-                size_from_bytes: key.class.map(SizeClass::from_bytes),
+                size_from_bytes: key.class.map(SizeClass::least_bytes),
                 calls: count.calls,
                 bytes: count.bytes,
                 time_s: (!count.time_s.is_nan()).then_some(count.time_s),

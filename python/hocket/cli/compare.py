@@ -167,7 +167,7 @@ class _Table:
         cells = [_cell(found, size_bytes, name, name in fastest) for name in self._names]
         bound = f"{format_time(found.bounds[size_bytes].time_s)}  "
         defaults = {default.library: default for default in found.defaults if default.size_bytes == size_bytes}
-        choices = [_default_cell(found, size_bytes, defaults.get(name)) for name in self._libraries]
+        choices = [_default_cell(found, defaults.get(name)) for name in self._libraries]
         self._table.print_row([format_bytes(size_bytes), *cells, bound, *choices])
 
 
@@ -180,12 +180,12 @@ def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> st
     return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else f"{format_time(time_s)}  "
 
 
-def _default_cell(found: Comparison, size_bytes: int, default: Default | None) -> str:
+def _default_cell(found: Comparison, default: Default | None) -> str:
     if default is None:
         return "?"
     if default.time_s is None:
         return "-"
-    ratio = found.times_the_fastest(default) if size_bytes in found.finished_bytes else None
+    ratio = found.times_the_fastest(default)
     return format_time(default.time_s) + ("" if ratio is None else f" {_factor(ratio)}")
 
 
@@ -256,8 +256,7 @@ def _choices(found: Comparison, library: str) -> list[str]:
     lines = []
     for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
         alike = list(group)
-        known = [one for one in alike if one.size_bytes in found.finished_bytes]
-        ratios = [ratio for ratio in map(found.times_the_fastest, known) if ratio is not None]
+        ratios = [ratio for ratio in map(found.times_the_fastest, alike) if ratio is not None]
         far = f", {_range(ratios)} times the fastest" if ratios else ""
         lines.append(f"{_from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
     return lines

@@ -19,7 +19,7 @@ static int has_summary;
 
 /* Of rank 0: the folder of the job's log; of all: when it began. */
 static char folder[PATH_ROOM];
-static time_t begun;
+static struct timespec begun;
 static double begun_s;
 
 /* What is counted of a call */
@@ -72,10 +72,10 @@ static hocket_logged logged(const struct call *call, int rank, int ranks, double
 static void count_passed(const struct call *call, double time_s)
 {
     int rank = 0, ranks = 0;
-    if (!shim.is_ready || call->comm == MPI_COMM_NULL)
-        ranks = 0;
-    else if (!shim_place(call->comm, &rank, &ranks))
+    if (shim.is_ready && call->comm != MPI_COMM_NULL) {
+        PMPI_Comm_rank(call->comm, &rank);
         PMPI_Comm_size(call->comm, &ranks);
+    }
     hocket_logged counted = logged(call, rank, ranks, time_s);
     hocket_log_passed(&counted, call->reason);
 }
@@ -179,7 +179,7 @@ void begin_job_log(void)
             shim.log_job = 1;
     }
     PMPI_Bcast(&shim.log_job, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    begun = time(NULL);
+    clock_gettime(CLOCK_REALTIME, &begun);
     begun_s = PMPI_Wtime();
 }
 
@@ -279,9 +279,9 @@ static void write_job_log(void)
         *program = 0;
     gethostname(host, TEXT_ROOM / 4 - 1);
     snprintf(user, sizeof user, "%ld", (long)getuid());
-    gmtime_r(&begun, &at);
-    strftime(date, sizeof date, "%Y%m%dT%H%M%SZ", &at);
-    snprintf(path, sizeof path, "%s/%s-%.64s-%ld.jsonl", folder, date, host, (long)getpid());
+    gmtime_r(&begun.tv_sec, &at);
+    strftime(date, sizeof date, "%Y%m%dT%H%M%S", &at);
+    snprintf(path, sizeof path, "%s/%s.%09ldZ-%.64s-%ld.jsonl", folder, date, begun.tv_nsec, host, (long)getpid());
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &at);
     const char *rules = getenv("HOCKET_RULES");
     hocket_job job = {.mpi = library,
