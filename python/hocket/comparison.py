@@ -182,13 +182,17 @@ def compare(
     _only_one("collectives", {algorithm.collective for algorithm in candidates})
     _only_one("rank counts", {whole("ranks", call.ranks) for call in calls})
     machine = as_machine(machine)
-    tasks = [(algorithm.name, algorithm, call) for call in calls for algorithm in candidates]
-    if not tasks:
+    libraries = several("defaults", defaults, str, "names of libraries")
+    if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
     collective = candidates[0].collective
-    libraries = several("defaults", defaults, str, "names of libraries")
-    chosen = {(call.size_bytes, name): untuned(name, collective, call) for call in calls for name in libraries}
-    tasks += [(name, *choice.found) for (_, name), choice in chosen.items() if choice.found is not None]
+    tasks: list[_Task] = []
+    chosen: dict[_Key, Untuned] = {}
+    for call in calls:
+        choices = {name: untuned(name, collective, call) for name in libraries}
+        chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
+        tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
+        tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
     bounds = _bounds(collective, calls, machine)
     known: dict[_Key, _Found] = {}
 

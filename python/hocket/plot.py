@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,7 @@ _DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
 """Of lines that lie on each other, the lowest first: each lets those below it be seen."""
 _LINE_WIDTH = 2  # pixels
 _DEFAULT_WIDTHS, _DEFAULT_COLOURS = (13, 7), ("#f9cfe3", "#a8e6f5")
+"""Of what libraries choose: each lets those below it be seen."""
 _SAME = 1e-6  # relative difference of times that are the same but for rounding
 _SIZE_LABEL = """
 datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
@@ -119,7 +121,7 @@ def chart(comparison: Comparison) -> alt.LayerChart:
     drawn = base.mark_line(strokeWidth=_LINE_WIDTH).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
     under = [
         _over_size(_rows(line), named, all_rows).mark_line(strokeWidth=width, opacity=1, strokeCap="round")
-        for line, width in zip(defaults, _DEFAULT_WIDTHS, strict=False)
+        for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
     ]
     return alt.LayerChart(layer=[*under, drawn, _points(base, named)]).properties(
         width=_WIDTH, height=_HEIGHT, title=_title(comparison)
@@ -160,7 +162,7 @@ def _defaults(comparison: Comparison) -> list[Line]:
             curves.setdefault(found.library, {})[found.size_bytes] = found.time_s
     return [
         Line(f"{library} without tuning", colour=colour, marker="stroke", times_s=times_s)
-        for (library, times_s), colour in zip(curves.items(), _DEFAULT_COLOURS, strict=False)
+        for (library, times_s), colour in zip(curves.items(), itertools.cycle(_DEFAULT_COLOURS), strict=False)
     ]
 
 

@@ -114,6 +114,8 @@ def test_a_size_that_no_algorithm_takes_has_no_factor() -> None:
     told: list[Comparison] = []
     found = hocket.compare([ring], calls, defaults=["mpich-5.0"], on_done=told.append)
     assert [found.times_the_fastest(one) is None for one in found.defaults] == [False, True]
+    sizes = [size_bytes for size_bytes, _ in told[0].missing]
+    assert sizes == sorted(sizes)  # all of a size, libraries with it, before the next
     for known in told:
         unfinished = {size_bytes for size_bytes, _ in known.missing}
         assert all(known.times_the_fastest(one) is None for one in known.defaults if one.size_bytes in unfinished)

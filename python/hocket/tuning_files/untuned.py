@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm
 from hocket.rules import choose
@@ -34,7 +35,7 @@ def untuned(library: str, collective: str, call: Call) -> Untuned:
     """Return what a library of `DEFAULTS` runs for a call, one rank per node.
 
     Raises:
-        Error: The library's decisions are not known, or the call makes no sense.
+        Error: The library's decisions are not known.
     """
     rules = default_rules(library)
     function = of_function(collective)
@@ -44,6 +45,9 @@ def untuned(library: str, collective: str, call: Call) -> Untuned:
     ours = to_hocket(function, rule.choice, rules.library)
     if ours.choice is None:
         return Untuned(str(rule.choice), None, ours.note)
-    found = choose(f"{collective}: {ours.choice}", collective, call)
+    try:
+        found = choose(f"{collective}: {ours.choice}", collective, call)
+    except Error as error:
+        return Untuned(str(rule.choice), None, str(error))
     refusal = "" if found else f"{rule.choice}: Hocket's {ours.choice.algorithm} does not take the call"
     return Untuned(str(rule.choice), found, refusal)
