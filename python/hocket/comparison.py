@@ -20,8 +20,9 @@ from hocket.parallel import do_all, ignore
 from hocket.requests import declared_by
 from hocket.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
 from hocket.topology import Topology
+from hocket.tuning_files import Untuned, untuned
 
-__all__ = ["Best", "Comparison", "NotCompared", "compare", "made_for"]
+__all__ = ["Best", "Comparison", "Default", "NotCompared", "compare", "made_for"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,27 @@ class Best:
 
 
 @dataclass(frozen=True)
+class Default:
+    """What a library runs at a size if nobody tunes it.
+
+    Attributes:
+        library: The library with its version, such as "mpich-5.0".
+        size_bytes: The size.
+        choice: Its algorithm as the library calls it; none if that is not known.
+        algorithm: Hocket's algorithm that does the same; none if there is none.
+        time_s: The mean time of that; none if it could not be simulated.
+        sentence: Why it could not.
+    """
+
+    library: str
+    size_bytes: int
+    choice: str | None
+    algorithm: str | None
+    time_s: float | None
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Algorithms for one collective, simulated at the same sizes.
 
@@ -54,7 +76,8 @@ class Comparison:
         bounds: What no algorithm can beat, by size.
         simulations: What was found, by size and then by algorithm.
         not_compared: What could not be simulated.
-        missing: The sizes and algorithms that are still to be simulated, of a comparison under way.
+        missing: The sizes and algorithms, or libraries, that are still to be simulated, of a comparison under way.
+        defaults: What libraries run, by size and then by library, as far as it is known.
     """
 
     collective: str
@@ -65,6 +88,7 @@ class Comparison:
     simulations: tuple[Simulation, ...]
     not_compared: tuple[NotCompared, ...]
     missing: tuple[tuple[int, str], ...] = ()
+    defaults: tuple[Default, ...] = ()
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -105,15 +129,23 @@ class Comparison:
         bound_s = self.bounds[size_bytes].time_s
         return min(self.times_s[size_bytes, a] for a in self.fastest(size_bytes)) / bound_s if bound_s > 0 else None
 
+    def times_the_fastest(self, default: Default) -> float | None:
+        """Return how many times the fastest what a library runs takes; None where that is not known."""
+        if default.size_bytes not in self.finished_bytes:
+            return None
+        least_s = min(self.times_s[default.size_bytes, a] for a in self.fastest(default.size_bytes))
+        return default.time_s / least_s if default.time_s is not None and least_s > 0 else None
+
     def best(self) -> tuple[Best, ...]:
         """Return the fastest algorithms, one entry for each range of sizes at which nothing is missing."""
         ranges = (tuple(group) for _, group in groupby(sorted(self.finished_bytes), key=self.fastest))
         return tuple(Best(sizes[0], sizes[-1], self.fastest(sizes[0])) for sizes in ranges)
 
 
-_Task: TypeAlias = tuple[Algorithm, Call]
+_Task: TypeAlias = tuple[str, Algorithm, Call]
+"""The name of an algorithm, or of a library that runs it, the algorithm, and the call."""
 _Key: TypeAlias = tuple[int, str]
-"""The size of a task's call, and the name of its algorithm."""
+"""The size of a task's call, and its name."""
 _Found: TypeAlias = Simulation | NotCompared
 
 
@@ -124,6 +156,7 @@ def compare(
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
+    defaults: Iterable[str] = (),
     executor: Executor | None = None,
     on_done: Callable[[Comparison], object] = ignore,
 ) -> Comparison:
@@ -135,12 +168,13 @@ def compare(
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
         trials: How often, on a machine with noise; the same seed for all.
+        defaults: Libraries whose own choices are simulated, too: "mpich-5.0", "openmpi-5.0".
         executor: Who does the work; one thread per processor by default.
         on_done: Called after each simulation, with what is known by then.
 
     Raises:
-        Error: An unknown algorithm or machine, algorithms for different collectives, calls of different rank counts, or
-            calls that none of the algorithms takes.
+        Error: An unknown algorithm, machine or library, algorithms for different collectives, calls of different rank
+            counts, or calls that none of the algorithms takes.
     """
     candidates = tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
     calls = several("calls", calls, Call, "hocket.Call")
@@ -148,19 +182,27 @@ def compare(
     _only_one("collectives", {algorithm.collective for algorithm in candidates})
     _only_one("rank counts", {whole("ranks", call.ranks) for call in calls})
     machine = as_machine(machine)
-    tasks = [(algorithm, call) for call in calls for algorithm in candidates]
-    if not tasks:
+    libraries = several("defaults", defaults, str, "names of libraries")
+    if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
-    bounds = _bounds(candidates[0].collective, calls, machine)
+    collective = candidates[0].collective
+    tasks: list[_Task] = []
+    chosen: dict[_Key, Untuned] = {}
+    for call in calls:
+        choices = {name: untuned(name, collective, call) for name in libraries}
+        chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
+        tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
+        tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
+    bounds = _bounds(collective, calls, machine)
     known: dict[_Key, _Found] = {}
 
     def note(task: _Task, found: _Found) -> None:
         known[_key(task)] = found
-        on_done(_comparison(tasks, machine, bounds, known))
+        on_done(_comparison(tasks, machine, bounds, known, chosen))
 
     work = partial(_try_to_simulate, machine=machine, engine=engine, trials=trials)
     do_all(work, tasks, executor=executor, on_done=note)
-    comparison = _comparison(tasks, machine, bounds, known)
+    comparison = _comparison(tasks, machine, bounds, known, chosen)
     if not comparison.simulations:
         raise Error(comparison.not_compared[0].sentence)
     return comparison
@@ -176,20 +218,24 @@ def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[in
 
 
 def _key(task: _Task) -> _Key:
-    algorithm, call = task
-    return call.size_bytes, algorithm.name
+    name, _, call = task
+    return call.size_bytes, name
 
 
 def _comparison(
-    tasks: Sequence[_Task], machine: Machine, bounds: Mapping[int, Bound], known: Mapping[_Key, _Found]
+    tasks: Sequence[_Task],
+    machine: Machine,
+    bounds: Mapping[int, Bound],
+    known: Mapping[_Key, _Found],
+    chosen: Mapping[_Key, Untuned],
 ) -> Comparison:
     """Return what is known, in the order of the tasks."""
     keys = [_key(task) for task in tasks]
-    results = [known[key] for key in keys if key in known]
+    results = [known[key] for key in keys if key in known and key not in chosen]
     simulations = tuple(found for found in results if isinstance(found, Simulation))
     values = {found.algorithm: found.parameters for found in simulations if found.parameters}
-    algorithms = {algorithm.name: algorithm for algorithm, _ in tasks}
-    algorithm, call = tasks[0]
+    algorithms = {name: algorithm for name, algorithm, _ in tasks}
+    _, algorithm, call = tasks[0]
     return Comparison(
         collective=algorithm.collective,
         ranks=call.ranks,
@@ -199,7 +245,20 @@ def _comparison(
         simulations=simulations,
         not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
         missing=tuple(key for key in keys if key not in known),
+        defaults=tuple(
+            _default(key, choice, known.get(key))
+            for key, choice in chosen.items()
+            if key in known or choice.found is None
+        ),
     )
+
+
+def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:
+    size_bytes, library = key
+    algorithm = choice.found and choice.found[0].name
+    time_s = found.time_s.mean if isinstance(found, Simulation) else None
+    sentence = found.sentence if isinstance(found, NotCompared) else choice.sentence
+    return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence)
 
 
 def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
@@ -215,7 +274,7 @@ def _only_one(what: str, found: Collection[object]) -> None:
 
 
 def _try_to_simulate(task: _Task, *, machine: Machine, engine: Engine, trials: Trials) -> _Found:
-    algorithm, call = task
+    _, algorithm, call = task
     mine = replace(call, parameters=declared_by(algorithm, call.parameters))
     try:
         return simulate(algorithm, mine, machine=machine, engine=engine, trials=trials)

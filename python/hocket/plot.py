@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,8 @@ _BOUND = "lower bound"
 _DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
 """Of lines that lie on each other, the lowest first: each lets those below it be seen."""
 _LINE_WIDTH = 2  # pixels
+_DEFAULT_WIDTHS, _DEFAULT_COLOURS = (13, 7), ("#f9cfe3", "#a8e6f5")
+"""Of what libraries choose: each lets those below it be seen."""
 _SAME = 1e-6  # relative difference of times that are the same but for rounding
 _SIZE_LABEL = """
 datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
@@ -110,9 +113,17 @@ def chart(comparison: Comparison) -> alt.LayerChart:
     if not lines:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
     layered = sorted(lines, key=lambda line: line.drawn_share, reverse=True)
-    base = _over_size([row for line in layered for row in _rows(line)], lines)
+    defaults = _defaults(comparison)
+    named = [*lines, *defaults]
+    rows = [row for line in layered for row in _rows(line)]
+    all_rows = [*rows, *(row for line in defaults for row in _rows(line))]
+    base = _over_size(rows, named, all_rows)
     drawn = base.mark_line(strokeWidth=_LINE_WIDTH).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
-    return alt.LayerChart(layer=[drawn, _points(base, lines)]).properties(
+    under = [
+        _over_size(_rows(line), named, all_rows).mark_line(strokeWidth=width, opacity=1, strokeCap="round")
+        for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
+    ]
+    return alt.LayerChart(layer=[*under, drawn, _points(base, named)]).properties(
         width=_WIDTH, height=_HEIGHT, title=_title(comparison)
     )
 
@@ -141,6 +152,18 @@ def _bounds(comparison: Comparison) -> list[Line]:
     times_s = {size: comparison.bounds[size].time_s for size in comparison.sizes_bytes if size > 0}
     times_s = {size: time_s for size, time_s in times_s.items() if time_s > 0}
     return [Line(_BOUND, colour="black", marker="stroke", dash=(2, 3), times_s=times_s)] if times_s else []
+
+
+def _defaults(comparison: Comparison) -> list[Line]:
+    """Return what libraries choose, as wide pale lines under those of the algorithms that they choose."""
+    curves: dict[str, dict[int, float]] = {}
+    for found in comparison.defaults:
+        if found.size_bytes > 0 and found.time_s is not None and found.time_s > 0:
+            curves.setdefault(found.library, {})[found.size_bytes] = found.time_s
+    return [
+        Line(f"{library} without tuning", colour=colour, marker="stroke", times_s=times_s)
+        for (library, times_s), colour in zip(curves.items(), itertools.cycle(_DEFAULT_COLOURS), strict=False)
+    ]
 
 
 def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:

@@ -71,3 +71,51 @@ def test_only_calls_that_differ_in_size_are_compared() -> None:
         hocket.compare(["allreduce/ring", "broadcast/chain"], calls[:1])
     with pytest.raises(hocket.Error, match=r"^got several rank counts \(4, 8\), expected one"):
         hocket.compare(["allreduce/ring"], calls)
+
+
+def test_what_libraries_choose_is_simulated_beside_the_algorithms() -> None:
+    """As MPICH's tree says: binomial up to 12288 B, then scatter and allgather; Open MPI's short ones have radix 4."""
+    calls = [hocket.Call(ranks=16, size_bytes=size) for size in (8, 4 << 20)]
+    libraries = ("mpich-5.0", "openmpi-5.0")
+    found = hocket.compare(["broadcast/binomial", "broadcast/chain"], calls, defaults=libraries)
+    assert found.algorithms == ("binomial", "chain") and found.missing == ()
+    chosen = {(one.library, one.size_bytes): one for one in found.defaults}
+    assert {key: one.algorithm for key, one in chosen.items()} == {
+        ("mpich-5.0", 8): "binomial",
+        ("openmpi-5.0", 8): "k_nomial",
+        ("mpich-5.0", 4 << 20): "scatter_ring_allgather",
+        ("openmpi-5.0", 4 << 20): "scatter_doubling_allgather",
+    }
+    assert chosen["openmpi-5.0", 8].choice == "k_nomial, radix=4"
+    for (_, size_bytes), one in chosen.items():
+        parameters = {"radix": 4} if one.algorithm == "k_nomial" else {}
+        call = hocket.Call(ranks=16, size_bytes=size_bytes, parameters=parameters)
+        assert one.time_s == hocket.simulate(f"broadcast/{one.algorithm}", call).time_s.mean
+    assert found.times_the_fastest(chosen["mpich-5.0", 8]) == 1.0
+    slow = chosen["mpich-5.0", 4 << 20]
+    assert slow.time_s is not None
+    assert found.times_the_fastest(slow) == slow.time_s / found.times_s[4 << 20, "chain"] > 1
+
+
+def test_a_choice_without_a_counterpart_is_told_with_a_sentence() -> None:
+    found = hocket.compare(["scan/chain"], [hocket.Call(ranks=4, size_bytes=8)], defaults=["openmpi-5.0"])
+    assert [(one.time_s, one.sentence) for one in found.defaults] == [
+        (None, "what it chooses is not known, or has no counterpart")
+    ]
+    assert found.times_the_fastest(found.defaults[0]) is None
+    with pytest.raises(hocket.Error, match=r'^unknown defaults "mpich-1", expected mpich-5.0 or openmpi-5.0$'):
+        hocket.compare(["scan/chain"], [hocket.Call(ranks=4, size_bytes=8)], defaults=["mpich-1"])
+
+
+def test_a_size_that_no_algorithm_takes_has_no_factor() -> None:
+    odd = hocket.Algorithm("allreduce", "odd", refuses=lambda call: "needs 8 B" if call.size_bytes != 8 else None)
+    ring = replace(hocket.find("allreduce/ring"), refuses=odd.refuses)
+    calls = [hocket.Call(ranks=4, size_bytes=size) for size in (8, 16)]
+    told: list[Comparison] = []
+    found = hocket.compare([ring], calls, defaults=["mpich-5.0"], on_done=told.append)
+    assert [found.times_the_fastest(one) is None for one in found.defaults] == [False, True]
+    sizes = [size_bytes for size_bytes, _ in told[0].missing]
+    assert sizes == sorted(sizes)  # all of a size, libraries with it, before the next
+    for known in told:
+        unfinished = {size_bytes for size_bytes, _ in known.missing}
+        assert all(known.times_the_fastest(one) is None for one in known.defaults if one.size_bytes in unfinished)

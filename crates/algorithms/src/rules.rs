@@ -39,6 +39,8 @@ pub struct Rules(Vec<Rule>);
 
 #[derive(Clone, Debug)]
 struct Rule {
+    /// The line, without its comment.
+    text: String,
     collective: Collective,
     /// Whether it is for calls that return before they are complete.
     is_nonblocking: bool,
@@ -146,6 +148,14 @@ impl Rules {
     /// # Errors
     /// Why MPI does it: no rule fits, the first one that does says so, or the algorithms refuse the call.
     pub fn decide(&self, call: &Call, is_nonblocking: bool) -> Result<(&'static Entry, Call)> {
+        self.decide_by_rule(call, is_nonblocking).map(|(_, entry, call)| (entry, call))
+    }
+
+    /// The same, and before it the text of the rule that decides.
+    ///
+    /// # Errors
+    /// As [`Rules::decide`].
+    pub fn decide_by_rule(&self, call: &Call, is_nonblocking: bool) -> Result<(&str, &'static Entry, Call)> {
         let fits = |rule: &&Rule| {
             rule.collective == call.collective && rule.is_nonblocking == is_nonblocking && rule.condition.holds(call)
         };
@@ -154,7 +164,7 @@ impl Rules {
             match &rule.choice {
                 Choice::Native => return Err(Error::new("a rule says native")),
                 Choice::Algorithm(entry, given) => match given.accept(entry, call) {
-                    Ok(accepted) => return Ok((entry, accepted)),
+                    Ok(accepted) => return Ok((&rule.text, entry, accepted)),
                     Err(refusal) => reason = refusal,
                 },
             }
@@ -175,7 +185,8 @@ fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
     };
     let (collective, is_nonblocking) = parse_collective(name)?;
     let condition = Condition::parse(conditions, collective)?;
-    Ok(Rule { collective, is_nonblocking, condition, choice: parse_choice(collective, tail, on)? })
+    let choice = parse_choice(collective, tail, on)?;
+    Ok(Rule { text: line.to_owned(), collective, is_nonblocking, condition, choice })
 }
 
 /// A collective, and whether the form is meant that returns before it is complete.

@@ -68,10 +68,11 @@ impl Communicator {
         if let Some(index) = self.passed.iter().position(is_passed) {
             return Err(&self.passed[index].2);
         }
-        match rules.decide(call, is_nonblocking) {
-            Ok((entry, call)) => {
+        match rules.decide_by_rule(call, is_nonblocking) {
+            Ok((rule, entry, call)) => {
                 let mut operation = Box::new(Operation::new(entry, call, layout, self.rank, self.transport));
                 operation.is_nonblocking = is_nonblocking;
+                operation.rule = rule;
                 Ok(operation)
             }
             Err(reason) => {

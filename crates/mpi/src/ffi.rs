@@ -3,18 +3,19 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts, Nodes, Pairs};
 
+use crate::log::{Answer, JOB_LOG_VERSION, Job, Log, Logged};
 use crate::neighbors::NeighborsC;
-use crate::{Communicator, Layout, Log, Operation, Progress, Transport};
+use crate::{Communicator, Layout, Operation, Progress, Transport};
 
 /// The rules set last: they are never dropped, because communicators know them by their address.
 static RULES: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
 static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
-static LOG: Mutex<Log> = Mutex::new(Log::new());
+static LOG: LazyLock<Mutex<Log>> = LazyLock::new(Mutex::default);
 
 /// `hocket_call`, as C lays it out.
 #[repr(C)]
@@ -109,9 +110,9 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> 
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
-/// See `hocket.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_set_rules(
+/// Sets the rules of a text, after `earlier`.
+unsafe fn set_rules(
+    earlier: &Rules,
     rules: *const c_char,
     file: *const c_char,
     error: *mut c_char,
@@ -121,7 +122,8 @@ pub unsafe extern "C" fn hocket_set_rules(
     let (rules, file) = unsafe { (text(rules), text(file)) };
     match Rules::parse(&rules, &file) {
         Ok(rules) => {
-            RULES.store(Box::into_raw(Box::new(rules)), Ordering::Release);
+            let all = earlier.clone().followed_by(rules);
+            RULES.store(Box::into_raw(Box::new(all)), Ordering::Release);
             0
         }
         Err(problem) => {
@@ -130,6 +132,30 @@ pub unsafe extern "C" fn hocket_set_rules(
             1
         }
     }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_set_rules(
+    rules: *const c_char,
+    file: *const c_char,
+    error: *mut c_char,
+    room: usize,
+) -> c_int {
+    // SAFETY: as the header asks.
+    unsafe { set_rules(&NO_RULES, rules, file, error, room) }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_add_rules(
+    more: *const c_char,
+    file: *const c_char,
+    error: *mut c_char,
+    room: usize,
+) -> c_int {
+    // SAFETY: as the header asks.
+    unsafe { set_rules(rules(), more, file, error, room) }
 }
 
 /// See `hocket.h`.
@@ -243,26 +269,115 @@ pub unsafe extern "C" fn hocket_finish(communicator: *mut CommunicatorC, operati
     unsafe { (*communicator).communicator.keep(Box::from_raw(operation)) };
 }
 
-/// See `hocket.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_log_ran(function: *const c_char, algorithm: *const c_char, bytes: u64, time_s: f64) {
-    // SAFETY: as the header asks.
-    let (function, algorithm) = unsafe { (text(function), text(algorithm)) };
-    LOG.lock().unwrap_or_else(PoisonError::into_inner).ran(&function, &algorithm, bytes, time_s);
+/// `hocket_logged`, as C lays it out.
+#[repr(C)]
+pub struct LoggedC {
+    function: *const c_char,
+    collective: i32,
+    ranks: i32,
+    is_counted: c_int,
+    has_size: c_int,
+    size_bytes: usize,
+    bytes: usize,
+    time_s: f64,
+}
+
+/// Counts a call in the log.
+unsafe fn count(call: *const LoggedC, answer: Answer) {
+    // SAFETY: the header asks for a call.
+    let call = unsafe { &*call };
+    // SAFETY: the header asks for a text.
+    let function = unsafe { text(call.function) };
+    let logged = Logged {
+        function: &function,
+        collective: COLLECTIVES[call.collective as usize],
+        ranks: call.ranks as u32,
+        is_counted: call.is_counted != 0,
+        size_bytes: (call.has_size != 0).then_some(call.size_bytes as u64),
+        bytes: call.bytes as u64,
+        time_s: call.time_s,
+    };
+    log().count(&logged, answer);
+}
+
+fn log() -> MutexGuard<'static, Log> {
+    LOG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hocket_log_passed(function: *const c_char, reason: *const c_char) {
+pub unsafe extern "C" fn hocket_log_ran(call: *const LoggedC, operation: *const Operation) {
     // SAFETY: as the header asks.
-    let (function, reason) = unsafe { (text(function), text(reason)) };
-    LOG.lock().unwrap_or_else(PoisonError::into_inner).passed(&function, &reason);
+    let operation = unsafe { &*operation };
+    // SAFETY: as the header asks.
+    unsafe { count(call, Answer::Algorithm { name: operation.entry.name, rule: operation.rule }) };
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_log_passed(call: *const LoggedC, reason: *const c_char) {
+    // SAFETY: as the header asks.
+    unsafe { count(call, Answer::Passed { reason: &text(reason) }) };
 }
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_log_summary(into: *mut c_char, room: usize) -> usize {
-    let summary = LOG.lock().unwrap_or_else(PoisonError::into_inner).to_string();
     // SAFETY: as the header asks.
-    unsafe { write(&summary, into, room) }
+    unsafe { write(&log().to_string(), into, room) }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_log_lines(into: *mut c_char, room: usize) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { write(&log().lines(), into, room) }
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_log_merge(lines: *const c_char) -> c_int {
+    // SAFETY: as the header asks.
+    let lines = unsafe { text(lines) };
+    log().merge(&lines).is_err().into()
+}
+
+/// `hocket_job`, as C lays it out.
+#[repr(C)]
+pub struct JobC {
+    mpi: *const c_char,
+    program: *const c_char,
+    user: *const c_char,
+    host: *const c_char,
+    job: *const c_char,
+    rules: *const c_char,
+    start: *const c_char,
+    elapsed_s: f64,
+    ranks: i32,
+    nodes: i32,
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hocket_log_job(job: *const JobC, into: *mut c_char, room: usize) -> usize {
+    // SAFETY: as the header asks.
+    let job = unsafe { &*job };
+    // SAFETY: as the header asks.
+    let known = |from: *const c_char| (!from.is_null()).then(|| unsafe { text(from) }.into_owned());
+    let about = Job {
+        hocket_job_log: JOB_LOG_VERSION,
+        hocket: env!("CARGO_PKG_VERSION"),
+        mpi: known(job.mpi),
+        program: known(job.program),
+        user: known(job.user),
+        host: known(job.host),
+        job: known(job.job),
+        rules: known(job.rules),
+        start: known(job.start),
+        elapsed_s: job.elapsed_s,
+        ranks: job.ranks,
+        nodes: job.nodes,
+    };
+    // SAFETY: as the header asks.
+    unsafe { write(&about.line(), into, room) }
 }

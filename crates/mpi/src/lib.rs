@@ -15,6 +15,5 @@ mod world;
 
 pub use buffers::Layout;
 pub use communicator::Communicator;
-pub use log::Log;
 pub use operation::{Operation, Progress};
 pub use transport::{ANY_SOURCE, Ended, Failure, Transport};

@@ -30,6 +30,8 @@ pub struct Operation {
     has_ended: bool,
     /// Its algorithm.
     pub entry: &'static Entry,
+    /// The rule that chose it; empty if none did.
+    pub(crate) rule: &'static str,
     /// The call that it is for, with the algorithm's parameters.
     pub(crate) call: Rc<Call>,
     /// How that call's elements lie in memory.
@@ -45,7 +47,7 @@ impl Operation {
         let call = Rc::new(call);
         let program = entry.program().repeated(process.clone(), call.clone());
         let (again, has_ended, is_nonblocking) = (Again::default(), true, false);
-        Self { program, again, process, has_ended, entry, call, layout, is_nonblocking }
+        Self { program, again, process, has_ended, entry, rule: "", call, layout, is_nonblocking }
     }
 
     /// Starts the program on these buffers; the transport's functions are called with `user`.

@@ -28,13 +28,14 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import GrowingTable, print_json, progress
 from hocket.cli.trials import asked_trials
-from hocket.comparison import Best, Comparison, made_for
+from hocket.comparison import Best, Comparison, Default, made_for
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.parallel import workers
 from hocket.plot import render
 from hocket.simulation import Engine
+from hocket.tuning_files import DEFAULTS
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 
@@ -52,6 +53,7 @@ __all__ = ["compare"]
 @trials_option
 @seed_option
 @plot_option
+@click.option("--defaults", is_flag=True, help=f"Also simulate what {' and '.join(DEFAULTS)} choose by themselves.")
 @load_option
 @jobs_option
 @as_json_option
@@ -66,6 +68,7 @@ def compare(
     trials: int,
     seed: int,
     plot: str | None,
+    defaults: bool,
     algorithms: tuple[Algorithm, ...],
     jobs: int,
     as_json: bool,
@@ -83,9 +86,11 @@ def compare(
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     calls = [call_options.call(candidates, ranks=ranks, size_bytes=size) for size in sizes]
-    threads = max(1, jobs // (len(calls) * len(candidates)))
+    libraries = DEFAULTS if defaults else ()
+    simulations = len(calls) * (len(candidates) + len(libraries))
+    threads = max(1, jobs // simulations)
     repeated = replace(asked_trials(trials, seed, None, machine), threads=threads)
-    table = _Table(candidates, sizes)
+    table = _Table(candidates, libraries, sizes)
     known: Comparison | None = None
 
     def note(found: Comparison) -> None:
@@ -104,13 +109,14 @@ def compare(
             _print_summary(found, plot)
 
     try:
-        with workers(jobs) as executor, progress("simulating", len(calls) * len(candidates)) as bar:
+        with workers(jobs) as executor, progress("simulating", simulations) as bar:
             found = compare_algorithms(
                 candidates,
                 calls,
                 machine=machine,
                 engine=engine,
                 trials=repeated,
+                defaults=libraries,
                 executor=executor,
                 on_done=note,
             )
@@ -126,11 +132,13 @@ def compare(
 class _Table:
     """Time by size and algorithm: its rows are printed in the order of the sizes, each once all of it is known."""
 
-    def __init__(self, candidates: Sequence[Algorithm], sizes: Sequence[int]) -> None:
+    def __init__(self, candidates: Sequence[Algorithm], libraries: Sequence[str], sizes: Sequence[int]) -> None:
         self._names = [algorithm.name for algorithm in candidates]
+        self._libraries = libraries
         self._left = list(sizes)
-        widest = [max(map(format_bytes, sizes), key=len), *[_WIDEST] * (len(candidates) + 1)]
-        names = [*self._names, _BOUND]
+        largest = max(map(format_bytes, sizes), key=len)
+        widest = [largest, *[_WIDEST] * (len(candidates) + 1), *[_WIDEST_DEFAULT] * len(libraries)]
+        names = [*self._names, _BOUND, *libraries]
         self._table = GrowingTable(["size", *names], widest=widest, right=names)
         self._has_header = False
 
@@ -157,7 +165,10 @@ class _Table:
             self._has_header = True
         fastest = found.fastest(size_bytes) if size_bytes in found.finished_bytes else ()
         cells = [_cell(found, size_bytes, name, name in fastest) for name in self._names]
-        self._table.print_row([format_bytes(size_bytes), *cells, f"{format_time(found.bounds[size_bytes].time_s)}  "])
+        bound = f"{format_time(found.bounds[size_bytes].time_s)}  "
+        defaults = {default.library: default for default in found.defaults if default.size_bytes == size_bytes}
+        choices = [_default_cell(found, defaults.get(name)) for name in self._libraries]
+        self._table.print_row([format_bytes(size_bytes), *cells, bound, *choices])
 
 
 def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> str:
@@ -169,7 +180,21 @@ def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> st
     return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else f"{format_time(time_s)}  "
 
 
+def _default_cell(found: Comparison, default: Default | None) -> str:
+    if default is None:
+        return "?"
+    if default.time_s is None:
+        return "-"
+    ratio = found.times_the_fastest(default)
+    return format_time(default.time_s) + ("" if ratio is None else f" {_factor(ratio)}")
+
+
+def _factor(ratio: float) -> str:
+    return f"{ratio:.2f}x"
+
+
 _WIDEST = "999.9 us *"
+_WIDEST_DEFAULT = "999.9 us 99.99x"
 _BOUND = "lower bound"
 
 
@@ -185,6 +210,7 @@ def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
             {"size_bytes": size_bytes, "time_s": bound.time_s, **vars(bound)}
             for size_bytes, bound in found.bounds.items()
         ],
+        "defaults": [{**vars(one), "times_the_fastest": found.times_the_fastest(one)} for one in found.defaults],
         "results": [simulation.as_dict() for simulation in found.simulations],
         "not_compared": [vars(refused) for refused in found.not_compared],
         "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
@@ -199,7 +225,12 @@ def _print_summary(found: Comparison, plot: str | None) -> None:
     if found.finished_bytes:
         click.echo("\nfastest (*)")
     for best in found.best():
-        click.echo(f"  {_sizes(best)}: {' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
+        sizes = _from_to(best.first_bytes, best.last_bytes)
+        click.echo(f"  {sizes}: {' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
+    for library in dict.fromkeys(default.library for default in found.defaults):
+        click.echo(f"\n{library} without tuning")
+        for line in _choices(found, library):
+            click.echo(f"  {line}")
     if found.not_compared:
         click.echo("\nnot compared")
         for line in _not_compared(found):
@@ -216,13 +247,29 @@ def _times_the_bound(found: Comparison, best: Best) -> str:
     ratios = [ratio for ratio in map(found.times_the_bound, sizes) if ratio is not None]
     if not ratios:
         return ""
+    return f", {_range(ratios)} times the lower bound"
+
+
+def _choices(found: Comparison, library: str) -> list[str]:
+    """Return one line for neighbouring sizes for which a library chooses the same, with its factor over the fastest."""
+    mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
+    lines = []
+    for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
+        alike = list(group)
+        ratios = [ratio for ratio in map(found.times_the_fastest, alike) if ratio is not None]
+        far = f", {_range(ratios)} times the fastest" if ratios else ""
+        lines.append(f"{_from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
+    return lines
+
+
+def _range(ratios: Sequence[float]) -> str:
     least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
-    return f", {least if least == most else f'{least} to {most}'} times the lower bound"
+    return least if least == most else f"{least} to {most}"
 
 
-def _sizes(best: Best) -> str:
-    first, last = format_bytes(best.first_bytes), format_bytes(best.last_bytes)
-    return first if best.first_bytes == best.last_bytes else f"{first} to {last}"
+def _from_to(first_bytes: int, last_bytes: int) -> str:
+    first, last = format_bytes(first_bytes), format_bytes(last_bytes)
+    return first if first_bytes == last_bytes else f"{first} to {last}"
 
 
 def _not_compared(found: Comparison) -> list[str]:

@@ -7,7 +7,23 @@ rules choose, over the MPI's own sends and receives. Programs are not changed.
 from __future__ import annotations
 
 from hocket.mpi.installation import Installation
+from hocket.mpi.installing import Installed, install
+from hocket.mpi.job_logs import JobLog, LogEntry, Report, Row, Use, read_job_log
 from hocket.mpi.launch import command, environment, saved_rules
 from hocket.mpi.preload import build
 
-__all__ = ["Installation", "build", "command", "environment", "saved_rules"]
+__all__ = [
+    "Installation",
+    "Installed",
+    "JobLog",
+    "LogEntry",
+    "Report",
+    "Row",
+    "Use",
+    "build",
+    "command",
+    "environment",
+    "install",
+    "read_job_log",
+    "saved_rules",
+]

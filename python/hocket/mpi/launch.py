@@ -14,7 +14,17 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, cache_folder
 from hocket.rules import rules_text
 
-__all__ = ["LOGS", "Launcher", "command", "crowded", "environment", "note_for_root", "on_hosts", "saved_rules"]
+__all__ = [
+    "LOGS",
+    "Launcher",
+    "command",
+    "crowded",
+    "environment",
+    "joined_rules",
+    "note_for_root",
+    "on_hosts",
+    "saved_rules",
+]
 
 Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]
 """What returns the command that runs a program on so many ranks, as `command` does."""
@@ -34,8 +44,8 @@ _CROWDED = {
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
-def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
-    """Check rules, and return a file of them: `rules` first, then those of `file`, which may be a library's name.
+def joined_rules(rules: Sequence[str], file: str | None = None) -> str:
+    """Check rules, and return their text: `rules` first, then those of `file`, which may be a library's name.
 
     Raises:
         Error: A rule is none, or the file cannot be read.
@@ -46,6 +56,16 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
         more = rules_text(file)
         check_rules(more, file)
         text += more
+    return text
+
+
+def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
+    """Check rules, and return a file of them, as `joined_rules` takes them; none if there are none.
+
+    Raises:
+        Error: A rule is none, or the file cannot be read.
+    """
+    text = joined_rules(rules, file)
     if not text:
         return None
     path = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.rules"

@@ -27,6 +27,7 @@ _SHIM = (
     "operation",
     "started",
     "persistent",
+    "log",
     "life_cycle",
 )
 _FUNCTIONS = ("collectives", "communicators", "point", "requests", "fortran")

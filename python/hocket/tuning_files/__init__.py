@@ -9,6 +9,7 @@ from hocket.tuning_files.decisions import DEFAULTS, Defaults, default_rules, def
 from hocket.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.tuning_files.format import Format
 from hocket.tuning_files.formats import FORMATS, format_of, read, written
+from hocket.tuning_files.untuned import Untuned, untuned
 
 __all__ = [
     "DEFAULTS",
@@ -25,6 +26,7 @@ __all__ = [
     "Side",
     "Situation",
     "Span",
+    "Untuned",
     "Verdict",
     "converted",
     "decided",
@@ -36,6 +38,7 @@ __all__ = [
     "measured",
     "read",
     "situation",
+    "untuned",
     "verdicts",
     "written",
 ]

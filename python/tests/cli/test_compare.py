@@ -227,3 +227,21 @@ def test_the_bar_shows_the_remaining_time_from_the_first_piece_on(tmp_path: Path
 def test_an_unwritable_picture_is_one_line(bad_input: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "cannot be written" in bad_input(f"{LINE} --plot", tmp_path / "file" / "out.png")
+
+
+def test_defaults_stand_beside_the_algorithms_with_their_factor(
+    hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    line = f"compare broadcast binomial chain --ranks 16 --sizes 8B,4MiB --defaults --plot {tmp_path}/a.html"
+    rows = hocket_command(line).out.splitlines()
+    assert rows[1].split()[-2:] == ["mpich-5.0", "openmpi-5.0"]
+    assert rows[3].endswith(" 1.00x    6.005 us 1.50x")
+    assert "  8 B: k_nomial, radix=4, 1.50 times the fastest" in rows
+    page = (tmp_path / "a.html").read_text()
+    assert "mpich-5.0 without tuning" in page and "openmpi-5.0 without tuning" in page
+    found = hocket_command(f"{line} --json").json
+    assert [(one["library"], one["size_bytes"], one["algorithm"]) for one in found["defaults"]][:2] == [
+        ("mpich-5.0", 8, "binomial"),
+        ("openmpi-5.0", 8, "k_nomial"),
+    ]
+    assert found["defaults"][1]["times_the_fastest"] == pytest.approx(1.5)  # 2 levels of 3 messages, 4 rounds

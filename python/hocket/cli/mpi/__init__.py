@@ -13,7 +13,9 @@ _SUMMARIES = {
     "build": "Compile the library that programs preload, for one MPI; other commands do so by themselves.",
     "calibrate": "Measure what messages and computing cost, and write a machine file that `hocket simulate` takes.",
     "env": "Print the variables under which programs run by the rules, for launchers of one's own.",
+    "install": "Install the library for one MPI, rules and a module file for all users of a machine.",
     "noise": "Record what interrupts programs on every processor of this machine.",
+    "report": "Add up the logs of jobs that programs wrote under HOCKET_JOB_LOG: files, or folders of them.",
     "run": "Run PROGRAM under mpiexec, its collectives by the algorithms that rules choose.",
     "trace": "Run PROGRAM under mpiexec, and write a trace of its MPI calls.",
 }

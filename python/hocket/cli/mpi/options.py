@@ -19,6 +19,7 @@ __all__ = [
     "launch_options",
     "measuring_options",
     "rule_options",
+    "rules_options",
     "working",
 ]
 
@@ -84,8 +85,8 @@ def working(label: str) -> Iterator[None]:
         yield
 
 
-def rule_options(command: F) -> F:
-    """Add --rule, --rules and --log."""
+def rules_options(command: F) -> F:
+    """Add --rule and --rules."""
     options = (
         click.option(
             "--rule",
@@ -94,10 +95,15 @@ def rule_options(command: F) -> F:
             help="Which algorithm calls get, as 'allreduce[size=64KiB..]: ring'; may be given several times.",
         ),
         click.option("--rules", "file", help="A file of rules, tried after those of --rule, or mpich-5 or openmpi-5."),
-        click.option(
-            "--log", type=click.Choice(LOGS), help="Calls by algorithm, and calls left to MPI: counts, or every call."
-        ),
     )
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def rule_options(command: F) -> F:
+    """Add --rule, --rules and --log."""
+    log = click.option(
+        "--log", type=click.Choice(LOGS), help="Calls by algorithm, and calls left to MPI: counts, or every call."
+    )
+    return rules_options(log(command))

@@ -433,9 +433,9 @@ static int wait_for(int code, MPI_Request *request)
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
         MPI_Request request;                                                                                           \
-        return !call.is_refused && shim_may_be_active(comm)                                                            \
-                   ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)                        \
-                   : PMPI_##name##large arguments(comm);                                                               \
+        return shim_left(&call, !call.is_refused && shim_may_be_active(comm)                                           \
+                                    ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)       \
+                                    : PMPI_##name##large arguments(comm));                                             \
     }                                                                                                                  \
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \

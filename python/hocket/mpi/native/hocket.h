@@ -126,6 +126,8 @@ typedef struct hocket_operation hocket_operation;
 /* Sets the rules of all communicators, in place of those set before; `file` names them in errors. No operation may be running. All
  * ranks set the same rules between the same calls. Returns 0, or 1 and one line in `error`: the rules then stay. */
 int hocket_set_rules(const char *text, const char *file, char *error, size_t room);
+/* Adds rules that are tried after those set before; otherwise the same. */
+int hocket_add_rules(const char *text, const char *file, char *error, size_t room);
 /* Returns 1 if some rule has an algorithm for such calls of a collective, or of any collective if it is HOCKET_ANY. */
 #define HOCKET_ANY (-1)
 int hocket_has_rule(int32_t collective, int is_nonblocking);
@@ -229,11 +231,39 @@ int hocket_domain_start(hocket_domain *domain, uint64_t id, int32_t size, const 
 /* As hocket_advance returns; hocket_domain_advance is what goes on with it. */
 int hocket_domain_collective(hocket_domain *domain, uint64_t id, int *code);
 
-/* Counts of the process, see hocket_log_summary: calls of an MPI function that ran an algorithm, or were left to MPI. */
-void hocket_log_ran(const char *function, const char *algorithm, uint64_t bytes, double time_s);
-void hocket_log_passed(const char *function, const char *reason);
-/* Writes a table of these counts; returns the length of the whole text. */
+/* A call of a collective, as the log of the process counts it. */
+typedef struct hocket_logged {
+    const char *function;
+    int32_t collective;
+    int32_t ranks;
+    /* 1 on the one rank of the communicator that counts the call for all; bytes and time are those of each rank. */
+    int is_counted;
+    /* The size as rules see it, if all ranks know it. */
+    int has_size;
+    size_t size_bytes;
+    size_t bytes;
+    /* Not a number if it was not measured. */
+    double time_s;
+} hocket_logged;
+
+/* A call ran an algorithm, or was left to MPI. */
+void hocket_log_ran(const hocket_logged *call, const hocket_operation *operation);
+void hocket_log_passed(const hocket_logged *call, const char *reason);
+/* Writes a table of the calls of this process; returns the length of the whole text. */
 size_t hocket_log_summary(char *text, size_t room);
+/* Writes the log, a line of JSON for each entry; returns the length of the whole text. */
+size_t hocket_log_lines(char *text, size_t room);
+/* Adds the lines of another process; returns 1 if some are not of a log. The summary is then that of both. */
+int hocket_log_merge(const char *lines);
+
+/* A job. What is not known is NULL; `start` is a time in UTC as text. */
+typedef struct hocket_job {
+    const char *mpi, *program, *user, *host, *job, *rules, *start;
+    double elapsed_s;
+    int32_t ranks, nodes;
+} hocket_job;
+/* Writes the first line of a job's log, before those of hocket_log_lines; returns its length. */
+size_t hocket_log_job(const hocket_job *job, char *text, size_t room);
 
 #ifdef __cplusplus
 }

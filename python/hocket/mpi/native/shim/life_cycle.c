@@ -1,5 +1,4 @@
-/* Beginning and end. This file owns the settings of the process, reads them from the environment, alike on all ranks, and
- * prints the summary.
+/* Beginning and end. This file owns the settings of the process, reads them from the environment, alike on all ranks.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -9,14 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "started.h"
 #include "transport.h"
 #include "types.h"
 
 struct shim shim;
-
-/* The summary is printed once. */
-static int has_summary;
 
 void print_line(const char *format, ...)
 {
@@ -60,34 +57,23 @@ static int read_text(const char *file, char **text)
     return memchr(*text, 0, length) ? -1 : (int)length;
 }
 
-/* The rules that rank 0 reads, for all ranks: their files may differ, their choices must not. */
-static char *shared_text(const char *file, char *problem, size_t room)
+/* Adds the rules that rank 0 reads from a file, for all ranks: their files may differ, their choices must not. */
+static void add_rules(const char *file, char *problem, size_t room)
 {
     int length;
     char *text = NULL;
     if (shim.world_rank == 0)
         length = read_text(file, &text);
     PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (length < 0) {
+    if (length >= 0) {
+        text = grown(text, (size_t)length + 1);
+        PMPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+        text[length] = 0;
+        hocket_add_rules(text, file, problem, room);
+    } else {
         snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a file of rules", file);
-        free(text);
-        return NULL;
     }
-    text = grown(text, (size_t)length + 1);
-    PMPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
-    text[length] = 0;
-    return text;
-}
-
-static void read_log(char *problem, size_t room)
-{
-    const char *log = getenv("HOCKET_LOG");
-    if (!log || !*log)
-        return;
-    shim.log_calls = strcmp(log, "calls") == 0;
-    shim.log_summary = shim.log_calls || strcmp(log, "summary") == 0;
-    if (!shim.log_summary)
-        snprintf(problem, room, "HOCKET_LOG: got \"%s\", expected summary or calls", log);
+    free(text);
 }
 
 static void read_shared_memory(char *problem, size_t room)
@@ -98,22 +84,22 @@ static void read_shared_memory(char *problem, size_t room)
         snprintf(problem, room, "HOCKET_SHARED_MEMORY: got \"%s\", expected on or off", setting);
 }
 
+/* HOCKET_RULES of rank 0 names files, separated by colons; the rules of an earlier one are tried first. */
 static void read_rules(char *problem, size_t room)
 {
-    const char *file = getenv("HOCKET_RULES");
-    int is_set = file && *file;
-    PMPI_Bcast(&is_set, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (!is_set)
-        return;
-    char *text = shared_text(file ? file : "", problem, room);
-    if (text)
-        hocket_set_rules(text, file ? file : "HOCKET_RULES", problem, room);
-    free(text);
-}
-
-void hocket_count_calls(int are_counted)
-{
-    shim.log_summary = are_counted;
+    const char *named = getenv("HOCKET_RULES");
+    char *names = strdup(shim.world_rank == 0 && named ? named : ""), *rest = names;
+    for (;;) {
+        char *file = strsep(&rest, ":");
+        while (file && !*file)
+            file = strsep(&rest, ":");
+        int has_file = file != NULL;
+        PMPI_Bcast(&has_file, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (!has_file || *problem)
+            break;
+        add_rules(file ? file : "HOCKET_RULES", problem, room);
+    }
+    free(names);
 }
 
 /* Which ranks share a node, and whether they crowd this one. */
@@ -161,22 +147,11 @@ void shim_begin(void)
         shim.off = "switched off by an error";
     if (least[0] == shim.world_rank)
         print_line("%s; all calls are left to MPI", problem);
+    begin_job_log();
     begin_types();
     shim.is_ready = 1;
     shim_made(MPI_COMM_WORLD);
     shim_made(MPI_COMM_SELF);
-}
-
-static void print_summary(void)
-{
-    if (!shim.log_summary || has_summary || shim.world_rank != 0)
-        return;
-    has_summary = 1;
-    size_t length = hocket_log_summary(NULL, 0);
-    char *text = grown(NULL, length + 1);
-    hocket_log_summary(text, length + 1);
-    fprintf(stderr, "hocket: rank 0:\n%s", text);
-    free(text);
 }
 
 void shim_end(void)
@@ -184,11 +159,12 @@ void shim_end(void)
     if (!shim.is_ready)
         return;
     end_started();
+    print_summary();
+    end_job_log();
     end_communicators();
     end_types();
     free(shim.nodes);
     shim.is_ready = 0;
-    print_summary();
 }
 
 #ifdef HAS_SESSIONS

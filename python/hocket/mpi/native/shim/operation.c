@@ -1,11 +1,12 @@
-/* Operations. This file chooses the algorithm of a call, packs and unpacks what the algorithm cannot work on where it is,
- * and logs the outcome. A blocking operation is run here from its beginning to its end.
+/* Operations. This file chooses the algorithm of a call, and packs and unpacks what the algorithm cannot work on where it is.
+ * A blocking operation is run here from its beginning to its end.
  */
 #include "operation.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
+#include "log.h"
 #include "started.h"
 #include "transport.h"
 #include "types.h"
@@ -51,15 +52,6 @@ static const char *describe_elements(struct operation *operation, struct call *c
     asked->element_bytes = shape->bytes;
     asked->layout = shape->layout;
     return shape->bytes ? NULL : "a type without data";
-}
-
-/* Logs a call that is left to MPI. */
-static void log_passed(const struct call *call)
-{
-    if (shim.log_summary)
-        hocket_log_passed(call->function, call->reason);
-    if (shim.log_calls)
-        print_line("rank %d: %s left to MPI: %s", shim.world_rank, call->function, call->reason);
 }
 
 /* Returns 1 if no other operation under way can have the next one's tags. Those of a persistent call are its own for good:
@@ -111,7 +103,7 @@ int prepare(struct operation *operation, struct call *call)
 {
     struct communicator *state = NULL;
     call->reason = reason_of(call, &state);
-    operation->start_s = shim.log_summary ? PMPI_Wtime() : 0;
+    call->start_s = is_counting() ? PMPI_Wtime() : 0;
     if (!call->reason)
         call->reason = describe_elements(operation, call);
     if (!call->reason)
@@ -337,46 +329,6 @@ int advance(struct operation *operation, int may_wait)
         note(operation, pack_view(operation, operation->result, &call->result_pieces, operation->packed_result.bytes, 1));
     call->code = operation->error;
     return 1;
-}
-
-static size_t bytes_moved(const struct operation *operation)
-{
-    const struct call *call = operation->call;
-    int has_counts = call->asked.counts && !keeps_result(operation);
-    return (has_counts ? operation->result.count : call->asked.count) * call->asked.element_bytes;
-}
-
-/* Prints one line about a call that ran and was wrong: its error, or, once per process, what was wrong if MPI reports no
- * error. */
-static void tell_wrong(const struct call *call)
-{
-    static int has_told;
-    char error[MPI_MAX_ERROR_STRING] = "no error";
-    int class, length;
-    if (call->code == MPI_SUCCESS && (!call->wrong || __atomic_exchange_n(&has_told, 1, __ATOMIC_RELAXED)))
-        return;
-    if (call->code != MPI_SUCCESS) {
-        PMPI_Error_class(call->code, &class);
-        PMPI_Error_string(class, error, &length);
-    }
-    print_line("rank %d: %s: %s%s%s", shim.world_rank, call->function, call->wrong ? call->wrong : "",
-               call->wrong ? ": " : "", error);
-}
-
-void log_ran(const struct operation *operation)
-{
-    if (operation->call->wrong || operation->call->code != MPI_SUCCESS)
-        tell_wrong(operation->call);
-    if (!shim.log_summary && !shim.log_calls)
-        return;
-    char algorithm[128];
-    double time_s = PMPI_Wtime() - operation->start_s;
-    hocket_algorithm(operation->program, algorithm, sizeof algorithm);
-    if (shim.log_summary)
-        hocket_log_ran(operation->call->function, algorithm, bytes_moved(operation), time_s);
-    if (shim.log_calls)
-        print_line("rank %d: %s, %zu B, %d ranks: %s, %.3f us", shim.world_rank, operation->call->function,
-                   bytes_moved(operation), operation->comm->ranks, algorithm, 1e6 * time_s);
 }
 
 /* Most operations have used none of their rooms: the test spares them the function. */

@@ -47,7 +47,6 @@ struct operation {
     /* The memory by which messages to ranks of this node go, or NULL; and how often it has looked for messages. */
     struct node_memory *memory;
     unsigned looks;
-    double start_s;
     /* What the program is given of the call's input and result, and where it finds them: there, or packed. */
     struct view input, result;
     void *input_at, *result_at;
@@ -68,8 +67,6 @@ void place(struct operation *operation);
 void start(struct operation *operation);
 /* Advances an operation; returns 1 if it has ended. */
 int advance(struct operation *operation, int may_wait);
-/* Logs an operation that has ended. */
-void log_ran(const struct operation *operation);
 /* Gives the program back to libhocket. After an error, messages may be under way: nothing is freed then. */
 void finish(struct operation *operation);
 

@@ -150,7 +150,7 @@ int shim_start_again(MPI_Request request, int *code)
         return 1;
     started->call.code = persistent->first_code;
     started->operation.is_done = 0;
-    started->operation.start_s = shim.log_summary ? PMPI_Wtime() : 0;
+    started->call.start_s = is_counting() ? PMPI_Wtime() : 0;
     started->next = NULL;
     activate(started);
     return 1;

@@ -45,6 +45,8 @@ struct shim {
     /* Nonblocking calls are left to MPI. */
     int leaves_started;
     int log_calls, log_summary, world_rank;
+    /* Calls are counted for the log of the job. */
+    int log_job;
     /* Short messages within a node may go by memory. */
     int shares_memory;
     /* There are more ranks on this node than processors: a rank that waits lets others run. */
@@ -80,6 +82,11 @@ static inline void unlock(pthread_mutex_t *mutex)
 {
     if (shim.has_threads)
         pthread_mutex_unlock(mutex);
+}
+
+static inline int is_counting(void)
+{
+    return shim.log_summary || shim.log_job;
 }
 
 /* Returns 1 if the rules have an algorithm for some call of a collective. */

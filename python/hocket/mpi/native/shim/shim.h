@@ -9,6 +9,7 @@
  *     operation.c       one call that an algorithm runs, from its description to its result
  *     started.c         nonblocking calls under way, their requests, and waiting
  *     persistent.c      persistent calls, and their requests
+ *     log.c             counts of calls, the summary, and the log of the job
  *     life_cycle.c      settings, beginning and end
  *
  * Messages go over a private communicator of the same processes, so that they never meet messages of the program. It is
@@ -87,6 +88,8 @@ struct call {
     const char *reason;
     /* What is wrong with the call on this rank, although MPI does not refuse it before others wait for it; or NULL. */
     const char *wrong;
+    /* When it was made, if calls are counted. */
+    double start_s;
     /* The error code that the call returns; before it has run, the code that it returns if nothing else fails. */
     int code;
 };
@@ -94,9 +97,9 @@ struct call {
 /* Leaves nonblocking calls to MPI, as the program's waits for them will not be seen; called before shim_begin, on any
  * rank. */
 void shim_leave_started(void);
-/* Reads HOCKET_RULES and HOCKET_LOG; all ranks of MPI_COMM_WORLD call it, once MPI is initialised. */
+/* Reads HOCKET_RULES, HOCKET_LOG and the like; all ranks of MPI_COMM_WORLD call it, once MPI is initialised. */
 void shim_begin(void);
-/* Completes the calls under way and prints the summary; called before MPI is finalised. */
+/* Completes the calls under way, prints the summary, and writes the log of the job; called before MPI is finalised. */
 void shim_end(void);
 
 #ifdef HAS_SESSIONS
@@ -113,11 +116,14 @@ double hocket_last_complete_for_s(void);
 
 /* Runs a call; returns 0 if it is left to MPI. */
 int shim_run(struct call *call);
+/* Logs a blocking call that was left to MPI, which returned this code; returns the code. */
+int shim_left(const struct call *call, int code);
 /* Starts a call; returns 0 if it is left to MPI. */
 int shim_start(struct call *call, MPI_Request *request);
 /* Plans a persistent call; returns 0 if it is left to MPI. */
 int shim_plan(struct call *call, MPI_Request *request);
-/* Memory for two counts of each rank, until the next call on its communicator; NULL if the call is left to MPI. */
+/* Memory for two counts of each rank, until the next call on its communicator; NULL if the call is left to MPI and the job
+ * has no log. */
 size_t *shim_counts(const struct call *call);
 /* The neighbours of this rank; NULL if the call is left to MPI. */
 struct neighbors *shim_neighbors(struct call *call);

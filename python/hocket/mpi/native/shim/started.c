@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../envelope.h"
+#include "log.h"
 #include "persistent.h"
 
 static struct started *active;

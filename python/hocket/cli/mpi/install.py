@@ -1,0 +1,53 @@
+"""`hocket mpi install`: the library for all users of a machine."""
+
+from __future__ import annotations
+
+import click
+
+from hocket.cli.mpi.options import installation_options, rules_options
+from hocket.cli.options import as_json_option
+from hocket.cli.output import print_facts, print_json
+from hocket.mpi import Installation
+from hocket.mpi.installing import install as install_library
+from hocket.mpi.launch import joined_rules
+
+__all__ = ["install"]
+
+
+@click.command()
+@click.option("--prefix", required=True, type=click.Path(), help="The folder; several MPIs lie there side by side.")
+@rules_options
+@click.option("--job-logs", type=click.Path(), help="The folder of the logs of jobs; by default there are none.")
+@click.option("--requires", help="The module of the MPI, which has to be loaded before.")
+@click.option("--name", help="A name of the MPI and its version; by default as mpich-5.0.2.")
+@installation_options
+@as_json_option
+def install(
+    installation: Installation,
+    prefix: str,
+    rules: tuple[str, ...],
+    file: str | None,
+    job_logs: str | None,
+    requires: str | None,
+    name: str | None,
+    as_json: bool,
+) -> None:
+    """Install the library for one MPI, rules and a module file for all users of a machine.
+
+    Without --rule and --rules those that are installed stay. Python is not needed where programs run.
+    """
+    text = joined_rules(rules, file) if rules or file is not None else None
+    found = install_library(installation, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
+    facts = {
+        "mpi": installation.library,
+        "library": str(found.library),
+        "rules": str(found.rules),
+        "environment": str(found.environment),
+        "launch": str(found.launch),
+        "module": str(found.module),
+        "load": found.load,
+    }
+    if as_json:
+        print_json(facts)
+    else:
+        print_facts(facts.items())

@@ -1,0 +1,152 @@
+"""`hocket mpi report`: what jobs called, and which algorithms answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from hocket._native import Error
+from hocket.cli.options import Read, as_json_option
+from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.mpi.job_logs import GROUPS, Report, Row, log_files, read_job_log
+from hocket.units import format_bytes, format_count, format_time
+from hocket.version import version
+
+__all__ = ["report"]
+
+_NUMBERS = ("jobs", "calls", "data", "time", "share", "per call")
+_UNKNOWN = "-"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if unknown := [name for name in names if name not in GROUPS]:
+        raise Error(f'unknown "{unknown[0]}", expected some of {", ".join(GROUPS)}, separated by commas')
+    return names
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True, type=click.Path(), metavar="LOG...")
+@click.option(
+    "--by",
+    type=Read(_names, name="NAMES"),
+    default="collective,size,algorithm",
+    help=f"By what calls are added up: {', '.join(GROUPS)}, separated by commas.",
+)
+@click.option("--top", type=click.IntRange(min=1), default=30, show_default=True, help="How many rows are printed.")
+@click.option("--skip-damaged", is_flag=True, help="Leave out files that are no logs, and say so on stderr.")
+@as_json_option
+def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: bool, as_json: bool) -> None:
+    """Add up the logs of jobs that programs wrote under HOCKET_JOB_LOG: files, or folders of them.
+
+    Rows are in the order of the time inside their calls, which is added up over all ranks.
+    """
+    paths = log_files(logs)
+    found, left = Report(by), Report(("function", "reason"))
+    skipped = 0
+    with progress("reading", len(paths)) as bar:
+        for path in paths:
+            try:
+                log = read_job_log(path)
+            except Error as error:
+                if not skip_damaged:
+                    raise
+                skipped += 1
+                with bar.hidden():
+                    click.echo(f"hocket: skipped: {error}", err=True)
+            else:
+                found.add(log)
+                left.add(log)
+            bar()
+    reasons = [row for row in left.rows if row.group["reason"] is not None]
+    if as_json:
+        print_json(_entry(found, reasons, skipped))
+    else:
+        _print(found, reasons, skipped, top)
+
+
+def _entry(found: Report, reasons: list[Row], skipped: int) -> dict[str, Any]:
+    return {
+        "jobs": found.jobs,
+        "skipped": skipped,
+        "first": found.first,
+        "last": found.last,
+        "rank_s": found.rank_s,
+        "time_s": found.time_s,
+        "by": list(found.by),
+        "rows": [_row(row) for row in found.rows],
+        "left_to_mpi": [_row(row) for row in reasons],
+        "version": version(),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    names = {("size_from_bytes" if name == "size" else name): value for name, value in row.group.items()}
+    use = row.use
+    return {
+        **names,
+        "jobs": use.jobs,
+        "calls": use.calls,
+        "bytes": use.bytes,
+        "time_s": use.time_s if use.timed_calls else None,
+        "mean_s": use.mean_s,
+        "share": row.share,
+    }
+
+
+def _print(found: Report, reasons: list[Row], skipped: int, top: int) -> None:
+    if skipped:
+        click.echo(f"{format_count(skipped, 'file')} skipped")
+    if not found.jobs:
+        return
+    click.secho(format_count(found.jobs, "job"), bold=True)
+    facts = [
+        ("began", found.first if found.first == found.last else f"{found.first} to {found.last}"),
+        ("ranks", f"{_hours(found.rank_s)} from MPI_Init to MPI_Finalize"),
+        ("collectives", f"{_hours(found.time_s)}, {found.time_s / found.rank_s:.1%}" if found.rank_s else "none"),
+    ]
+    print_facts([(name, value) for name, value in facts if value])
+    _print_rows(found.by, found.rows, top)
+    if reasons:
+        click.secho("\nleft to MPI", bold=True)
+        _print_rows(("function", "reason"), tuple(reasons), top)
+
+
+def _hours(time_s: float) -> str:
+    """Return a time of all ranks together."""
+    return f"{time_s / 3600:.4g} rank hours" if time_s >= 3600 else f"{time_s:.4g} rank seconds"
+
+
+def _print_rows(names: Sequence[str], rows: tuple[Row, ...], top: int) -> None:
+    if not rows:
+        return
+    cells = [[*(_cell(name, row.group[name]) for name in names), *_numbers(row)] for row in rows[:top]]
+    print_table([*names, *_NUMBERS], cells, right=["size", "ranks", *_NUMBERS])
+    if rest := rows[top:]:
+        share = sum(row.share for row in rest)
+        click.echo(f"{format_count(len(rest), 'more row')} of {share:.1%} of the time: --top, or --json")
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "algorithm":
+        return value or "left to MPI"
+    if value is None:
+        return _UNKNOWN
+    if name != "size":
+        return str(value)
+    return f"{format_bytes(value)}.." if value else "0 B"
+
+
+def _numbers(row: Row) -> list[str]:
+    use = row.use
+    is_timed = use.timed_calls > 0
+    return [
+        str(use.jobs),
+        str(use.calls),
+        format_bytes(use.bytes),
+        format_time(use.time_s) if is_timed else _UNKNOWN,
+        f"{row.share:.1%}" if is_timed else _UNKNOWN,
+        format_time(use.mean_s) if use.mean_s is not None else _UNKNOWN,
+    ]

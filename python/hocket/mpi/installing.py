@@ -1,0 +1,163 @@
+"""The library, rules and a module file in a folder for all users: nothing of Python is needed there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hocket import files
+from hocket._native import Error
+from hocket.mpi.installation import KINDS, Installation
+from hocket.mpi.preload import build
+from hocket.version import version
+
+__all__ = ["Installed", "install", "name_of"]
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
+_MODULES = "modulefiles"
+_MODULE = "hocket"
+_WORD = re.compile(r"[\w./@:+-]+")
+_NO_RULES = (
+    "# The first rule decides that fits a call. Without rules all calls are left to MPI; logs of jobs have them.\n"
+)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What was installed.
+
+    Attributes:
+        name: The name of the MPI with its version, such as "mpich-5.0.2"; the module is "hocket/mpich-5.0.2".
+        library: What programs preload.
+        rules: The file of rules.
+        environment: What a shell reads instead of the module.
+        launch: What runs one program so, where not every process of a shell is to be preloaded.
+        module: The module file, in Tcl, which Environment Modules and Lmod read.
+    """
+
+    name: str
+    library: Path
+    rules: Path
+    environment: Path
+    launch: Path
+    module: Path
+
+    @property
+    def load(self) -> str:
+        """How users load it."""
+        return f"module use {self.module.parents[1]}; module load {_MODULE}/{self.name}"
+
+
+def name_of(library: str) -> str:
+    """Return a name for what an MPI calls itself, with the version.
+
+    Raises:
+        Error: It says no version.
+    """
+    found = re.search(r"(.*?)\s*(?:version)?[\s:v]*(\d+(?:\.\w+)+)", library, re.IGNORECASE)
+    if found is None:
+        raise Error(f'--name: "{library}" tells no version, expected a name such as mpich-5.0.2')
+    kind = next((kind for kind, called in KINDS.items() if library.startswith(called)), None)
+    kind = kind or "-".join(re.findall(r"[a-z0-9]+", found[1].lower())) or "mpi"
+    return f"{kind}-{found[2]}"
+
+
+def install(
+    installation: Installation,
+    prefix: str,
+    *,
+    rules: str | None = None,
+    name: str | None = None,
+    job_logs: str | None = None,
+    requires: str | None = None,
+) -> Installed:
+    """Install the library for one MPI for all users, in place of an earlier one.
+
+    Args:
+        installation: The MPI.
+        prefix: The folder; those of several MPIs lie there side by side.
+        rules: The text of the rules; without it those that are installed stay, or there are none.
+        name: A name with the version, unless what the MPI calls itself tells them; not "modulefiles".
+        job_logs: The folder of the logs of jobs, if there are to be some.
+        requires: The module of the MPI, which has to be loaded before, if it has one.
+
+    Raises:
+        Error: Something cannot be written, the library cannot be compiled, or a name is none.
+    """
+    name = name or name_of(installation.library)
+    if not _NAME.fullmatch(name) or name == _MODULES:
+        raise Error(f'--name: got "{name}", expected a name and a version such as mpich-5.0.2')
+    if requires is not None and not _WORD.fullmatch(requires):
+        raise Error(f'--requires: got "{requires}", expected the name of a module such as mpich/5.0.2')
+    logs = job_logs and _plain(os.path.abspath(job_logs), "--job-logs")
+    root = Path(_plain(os.path.abspath(prefix), "--prefix"))
+    folder = root / name
+    built = build(installation)
+    found = Installed(
+        name=name,
+        library=folder / built.name,
+        rules=folder / "site.rules",
+        environment=folder / "environment.sh",
+        launch=folder / "hocket-run",
+        module=root / _MODULES / _MODULE / name,
+    )
+    for needed in (folder, found.module.parent):
+        _make_folders(needed)
+    for file in sorted(built.parent.glob("*.so")):
+        _write(folder / file.name, file.read_bytes(), 0o755)
+    if rules is not None or not found.rules.exists():
+        _write(found.rules, rules if rules is not None else _NO_RULES, 0o644)
+    variables = {"HOCKET_RULES": str(found.rules), **({"HOCKET_JOB_LOG": logs} if logs else {})}
+    title = f"collectives of {name} by Hocket {version()}"
+    _write(found.environment, _environment(title, found.library, variables), 0o644)
+    _write(found.launch, f'#!/bin/sh\n# {title}\n. {found.environment}\nexec "$@"\n', 0o755)
+    _write(found.module, _module(title, found, variables, requires), 0o644)
+    return found
+
+
+def _plain(path: str, option: str) -> str:
+    if re.search(r"""[\s:"$\[\]\\{};']""", path):
+        raise Error(f"{option}: got {path}, expected a path without spaces, colons, quotes and brackets")
+    return path
+
+
+def _make_folders(folder: Path) -> None:
+    """Make folders that all users can read, whatever the umask."""
+    for each in reversed([folder, *folder.parents]):
+        if not each.exists():
+            files.make_folder(each)
+            each.chmod(0o755)
+
+
+def _write(path: Path, content: bytes | str, mode: int) -> None:
+    data = content.encode() if isinstance(content, str) else content
+
+    def written(place: str) -> None:
+        Path(place).write_bytes(data)
+        os.chmod(place, mode)
+
+    writer: Callable[[str], object] = written
+    files.write_by(path, writer)
+
+
+def _environment(title: str, library: Path, variables: Mapping[str, str]) -> str:
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    return "\n".join([f"# {title}", f'export LD_PRELOAD="{library}${{LD_PRELOAD:+ $LD_PRELOAD}}"', *lines, ""])
+
+
+def _module(title: str, found: Installed, variables: Mapping[str, str], requires: str | None) -> str:
+    help_text = f"{title}. Rules: {found.rules}. Unload the module to switch it off."
+    lines = [
+        "#%Module1.0",
+        f"module-whatis {{{title}}}",
+        f"proc ModulesHelp {{ }} {{ puts stderr {{{help_text}}} }}",
+        f"conflict {_MODULE}",
+        *([f"prereq {requires}"] if requires else []),
+        f'prepend-path --delim " " LD_PRELOAD {found.library}',
+        *(f"setenv {name} {value}" for name, value in variables.items()),
+    ]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,294 @@
+"""Logs of jobs, as `HOCKET_JOB_LOG` asks for: read, and added up over jobs. `docs/deploying.md` tells their lines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from hocket import files
+from hocket._native import Error
+
+__all__ = ["GROUPS", "JobLog", "LogEntry", "Report", "Row", "Use", "log_files", "read_job_log"]
+
+_VERSION = 1
+_LARGEST = (1 << 63) - 1
+_ENDING = ".jsonl"
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """Calls of one job that are alike.
+
+    Attributes:
+        collective: The collective, as "allreduce".
+        function: What the program called, as "MPI_Iallreduce".
+        algorithm: The algorithm that answered; none if the calls were left to MPI.
+        rule: The rule that chose it.
+        reason: Why the calls were left to MPI.
+        ranks: Ranks of the communicator; none if they are not known.
+        size_from_bytes: The smallest size of the class, which ends before twice that; 0 is the size 0. None if the
+            ranks do not all know the size.
+        calls: Calls, each counted once for all its ranks.
+        bytes: What the ranks gave to these calls, added up over them.
+        time_s: Time inside the calls, added up over the ranks; none if it was not measured.
+    """
+
+    collective: str
+    function: str
+    algorithm: str | None
+    rule: str | None
+    reason: str | None
+    ranks: int | None
+    size_from_bytes: int | None
+    calls: int
+    bytes: int
+    time_s: float | None
+
+
+@dataclass(frozen=True)
+class JobLog:
+    """What one job called.
+
+    Attributes:
+        file: Where that is from.
+        hocket: The version of Hocket.
+        mpi: What the MPI calls itself.
+        program: The program's file.
+        user: Who ran it.
+        host: The host of rank 0.
+        job: The number that the batch system gave the job.
+        rules: The file of rules.
+        start: When MPI was initialised, in UTC, as "2026-11-24T03:18:22Z".
+        elapsed_s: From then until it was finalised.
+        ranks: Ranks of MPI_COMM_WORLD.
+        nodes: Their nodes.
+        entries: Its calls.
+    """
+
+    file: str
+    hocket: str
+    mpi: str | None
+    program: str | None
+    user: str | None
+    host: str | None
+    job: str | None
+    rules: str | None
+    start: str | None
+    elapsed_s: float
+    ranks: int
+    nodes: int
+    entries: tuple[LogEntry, ...]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _LARGEST
+
+
+def _is_time(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf  # type: ignore[operator]
+
+
+_KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = MappingProxyType(
+    {
+        "str": ("a text", _is_text),
+        "int": ("a whole number from 0 on", _is_count),
+        "float": ("a time in seconds", _is_time),
+    }
+)
+
+
+def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
+    """Return the logs of jobs that are named, and those in folders that are named, also further down, in order.
+
+    Raises:
+        Error: A folder has none, or cannot be read.
+    """
+    found: list[str] = []
+    for path in paths:
+        if not Path(path).is_dir():
+            found.append(fspath(path))
+            continue
+        try:
+            inside = sorted(str(file) for file in Path(path).rglob(f"*{_ENDING}"))
+        except OSError as error:
+            raise files.unreadable(fspath(path), error) from error
+        if not inside:
+            raise Error(f"{fspath(path)}: no logs, expected files that end in {_ENDING}")
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def read_job_log(path: str | PathLike[str]) -> JobLog:
+    """Read the log of a job.
+
+    Raises:
+        Error: It cannot be read, or a line is not of a log: file, line, what was expected.
+    """
+    name = fspath(path)
+    lines = files.read_text(path).splitlines()
+    if not lines:
+        raise Error(f"{name}: empty, expected the log of a job")
+    about = _object(lines[0], f"{name}:1")
+    if about.get("hocket_job_log") != _VERSION:
+        raise Error(f"{name}:1: expected the log of a job, which begins with hocket_job_log = {_VERSION}")
+    values = _checked(about, JobLog, f"{name}:1", {"file", "entries"})
+    entries = tuple(_entry(line, f"{name}:{number}") for number, line in enumerate(lines[1:], start=2))
+    return JobLog(file=name, entries=entries, **values)
+
+
+def _entry(line: str, where: str) -> LogEntry:
+    entry = LogEntry(**_checked(_object(line, where), LogEntry, where, set()))
+    if (entry.algorithm is None) == (entry.reason is None):
+        raise Error(f"{where}: expected an algorithm, or the reason why calls were left to MPI")
+    return entry
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Error(f"{where}: expected an object of JSON")
+    return found
+
+
+def _checked(found: Mapping[str, Any], kind: type, where: str, omitted: set[str]) -> dict[str, Any]:
+    """Return the values of a dataclass's fields; others are those of a later Hocket."""
+    values = {}
+    for name, annotation in kind.__annotations__.items():
+        if name in omitted:
+            continue
+        of, *optional = annotation.split(" | ")
+        expected, is_right = _KINDS[of]
+        value = found.get(name)
+        if not (is_right(value) or (value is None and optional)):
+            raise Error(f"{where}: {name}: expected {expected}{' or null' if optional else ''}")
+        values[name] = value
+    return values
+
+
+GROUPS: Mapping[str, Callable[[JobLog, LogEntry], Any]] = MappingProxyType(
+    {
+        "collective": lambda _, entry: entry.collective,
+        "function": lambda _, entry: entry.function,
+        "size": lambda _, entry: entry.size_from_bytes,
+        "ranks": lambda _, entry: entry.ranks,
+        "algorithm": lambda _, entry: entry.algorithm,
+        "rule": lambda _, entry: entry.rule,
+        "reason": lambda _, entry: entry.reason,
+        "program": lambda log, _: log.program,
+        "user": lambda log, _: log.user,
+        "mpi": lambda log, _: log.mpi and " ".join(log.mpi.partition(",")[0].split()),
+        "rules": lambda log, _: log.rules,
+    }
+)
+"""By what calls are added up, each as a function of a log and one of its entries."""
+
+
+@dataclass
+class Use:
+    """Calls that are added up.
+
+    Attributes:
+        jobs: How many jobs have some.
+        calls: Calls, each counted once for all its ranks.
+        bytes: What the ranks gave to these calls.
+        time_s: Time inside the calls, added up over the ranks, where it was measured.
+        timed_calls: The calls of single ranks of which that is the time.
+    """
+
+    jobs: int = 0
+    calls: int = 0
+    bytes: int = 0
+    time_s: float = 0.0
+    timed_calls: int = 0
+
+    @property
+    def mean_s(self) -> float | None:
+        """The mean time inside a call."""
+        return self.time_s / self.timed_calls if self.timed_calls else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """The calls of one group.
+
+    Attributes:
+        group: Its values, by the names of `GROUPS`.
+        use: Its calls.
+        share: Its part of the time inside all calls.
+    """
+
+    group: Mapping[str, Any]
+    use: Use
+    share: float
+
+
+@dataclass
+class Report:
+    """Logs of jobs, added up.
+
+    Attributes:
+        by: By what, names of `GROUPS`.
+        jobs: How many logs there were.
+        first: When the first job began; none if none says so.
+        last: When the last one did.
+        rank_s: How long MPI was initialised, added up over the ranks of all jobs.
+    """
+
+    by: Sequence[str]
+    jobs: int = 0
+    first: str | None = None
+    last: str | None = None
+    rank_s: float = 0.0
+    _uses: defaultdict[tuple[Any, ...], Use] = field(default_factory=lambda: defaultdict(Use))
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.by if name not in GROUPS]
+        if unknown or not self.by:
+            raise Error(f"by: got {', '.join(unknown) or 'nothing'}, expected some of {', '.join(GROUPS)}")
+
+    def add(self, log: JobLog) -> None:
+        """Add the log of a job."""
+        self.jobs += 1
+        self.rank_s += log.elapsed_s * log.ranks
+        dates = [date for date in (self.first, self.last, log.start) if date is not None]
+        self.first, self.last = min(dates, default=None), max(dates, default=None)
+        seen = set()
+        for entry in log.entries:
+            key = tuple(GROUPS[name](log, entry) for name in self.by)
+            use = self._uses[key]
+            use.jobs += key not in seen
+            use.calls += entry.calls
+            use.bytes += entry.bytes
+            if entry.time_s is not None:
+                use.time_s += entry.time_s
+                use.timed_calls += entry.calls * (entry.ranks or 0)
+            seen.add(key)
+
+    @property
+    def time_s(self) -> float:
+        """The time inside all calls, added up over the ranks."""
+        return sum(use.time_s for use in self._uses.values())
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The groups, those of the most time first."""
+        total_s = self.time_s
+        ordered = sorted(self._uses.items(), key=lambda item: (-item[1].time_s, -item[1].calls, str(item[0])))
+        return tuple(
+            Row(dict(zip(self.by, key, strict=True)), use, use.time_s / total_s if total_s else 0.0)
+            for key, use in ordered
+        )
