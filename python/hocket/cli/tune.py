@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -24,10 +25,12 @@ from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.parallel import workers
 from hocket.tuning.candidates import COLLECTIVES, usual_sizes
-from hocket.tuning.choice import Point, rules_of
+from hocket.tuning.choice import Choice, Point, rules_of
+from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.guidelines import violations
-from hocket.tuning.measuring import Measured, measure_points
-from hocket.tuning.planning import Plan, concluded, plan_of, refined
+from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
+from hocket.tuning.pairing import nominated, rivals
+from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined
 from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning, markdown, rules_file
 from hocket.tuning.simulating import Simulated, simulate_points
@@ -37,8 +40,8 @@ from hocket.version import version
 __all__ = ["tune"]
 
 _RECORDS, _RULES, _DECISIONS, _REPORT = "measurements.jsonl", "hocket.rules", "decisions.json", "report.md"
-_OF_TRAINING, _OF_CHANGES = 0.5, 0.3
-"""The share of the time that is left for the first points, and each time for more where choices change."""
+_TRAINED, _REFINED, _CONFIRMED, _RACED, _JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
+"""When stages end, as shares of the time: the first points, more where choices change, confirming, held-out, judging."""
 _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
 
 
@@ -130,11 +133,14 @@ def tune(
             click.echo(f"{_announced(plan)}: {work.announced(plan)}")
         plan = _followed(plan, work, records, tolerance)
         tuning = concluded(plan, records, work.about, tolerance)
-    _write(tuning, Path(folder))
+    own = _write(tuning, Path(folder), work.exporter)
     if as_json:
-        print_json({**tuning.as_dict(), "folder": folder, "version": version()})
+        print_json({**tuning.as_dict(), "own_file": own, "folder": folder, "version": version()})
     else:
         _print(tuning, folder)
+        if own is not None and work.exporter is not None:
+            taken = " ".join(work.exporter.variables).replace("FILE", own)
+            click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
 
 
 def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
@@ -142,7 +148,7 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
     with Records(Path(folder) / _CHECKED, {**work.about, **_fixed(None)}) as records:
         if not as_json:
             click.echo(f"{format_count(len(plan.training), 'call')}: {work.announced(plan)}")
-        work.do(plan.training, (), records)
+        work.do(plan.training, (), records, until=_JUDGED)
         done = [records.found[point] for point in plan.training]
     found = violations(done)
     undecided = sum(not one.is_decided for one in done)
@@ -160,13 +166,25 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
 
 
 def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Plan:
-    """Find the times of a plan's points, and of more where choices change; return the plan with these."""
-    work.do(plan.training, (), records, share=_OF_TRAINING)
+    """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
+    work.do(plan.training, (), records, until=_TRAINED)
     while more := refined(plan, records, tolerance):
-        work.do(more, plan.training, records, share=_OF_CHANGES)
-        plan = plan.with_points(more)
-    work.do(plan.held_out, plan.training, records)
+        work.do(more, plan.training, records, until=_REFINED, share=0.5, is_needed=False)
+        plan = plan.with_points(point for point in more if point in records.found)
+        if not records.found.keys() >= set(more):
+            break
+    found = [records.found[point] for point in plan.training]
+    exporter = work.exporter
+    work.pair(nominated(found, tolerance, exporter.can_name if exporter else _anything), records, until=_CONFIRMED)
+    decisions = decided(plan, records, tolerance)
+    work.do(plan.held_out, plan.training, records, until=_RACED, is_needed=False)
+    judged = [records.found[point] for point in plan.held_out if point in records.found]
+    work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=_JUDGED)
     return plan
+
+
+def _anything(_: Point, __: Choice) -> bool:
+    return True
 
 
 class _Work(Protocol):
@@ -176,11 +194,30 @@ class _Work(Protocol):
     def about(self) -> dict[str, Any]:
         """Where the times are from."""
 
+    @property
+    def exporter(self) -> Exporter | None:
+        """What writes the MPI's own tuning file, if there is an MPI that has one."""
+
     def announced(self, plan: Plan) -> str:
         """Return what it will take."""
 
-    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, share: float = 1.0) -> None:
-        """Find the times of points between neighbours, if they have some, in a share of the time that is left."""
+    def do(
+        self,
+        points: Sequence[Point],
+        neighbors: Sequence[Point],
+        records: Records,
+        *,
+        until: float,
+        share: float = 1.0,
+        is_needed: bool = True,
+    ) -> None:
+        """Find the times of points between neighbours, if they have some, in a share of the time until then.
+
+        What is not needed is left out when the time is over.
+        """
+
+    def pair(self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float) -> None:
+        """Measure choices beside the default, until then."""
 
 
 @dataclass(frozen=True)
@@ -193,10 +230,15 @@ class _Simulation:
         trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
         return {"machine": self.by.machine.name, **trials}
 
+    exporter: None = None
+
     def announced(self, plan: Plan) -> str:
         return f"simulated on {self.by.machine.name}"
 
-    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, share: float = 1.0) -> None:
+    def pair(self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float) -> None:
+        """Do nothing: simulated times are exact."""
+
+    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
         with workers(self.jobs) as executor, progress("simulating", len(points)) as on_done:
             simulate_points(points, self.by, records, executor=executor, on_done=on_done)
 
@@ -218,12 +260,45 @@ class _Measurement:
         if note is not None:
             click.echo(f"hocket: {note}", err=True)
         counts = format_ranks({point.ranks for point in plan.training})
-        return f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
+        most = max(number_of_choices(point, self.by) for point in _smallest(plan.training))
+        where = f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
+        raced_s, confirmed_s = self.limit_s * _REFINED, self.limit_s * (_CONFIRMED - _REFINED)
+        judged_s = self.limit_s * (_JUDGED - _CONFIRMED)
+        stages = f"{_minutes(raced_s)} of races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
+        return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own"
 
-    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, share: float = 1.0) -> None:
-        left_s = max(self.begun_s + self.limit_s - monotonic(), 0.0)
+    @cached_property
+    def exporter(self) -> Exporter | None:
+        return exporter_for(self.by.installation.library)
+
+    def do(
+        self,
+        points: Sequence[Point],
+        neighbors: Sequence[Point],
+        records: Records,
+        *,
+        until: float,
+        share: float = 1.0,
+        is_needed: bool = True,
+    ) -> None:
+        limit_s = share * self._left_s(until)
         with progress("measuring", len(points)) as on_done:
-            measure_points(points, neighbors, self.by, records, limit_s=share * left_s, on_done=on_done)
+            measure_points(points, neighbors, self.by, records, limit_s=limit_s, is_needed=is_needed, on_done=on_done)
+
+    def pair(self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float) -> None:
+        with progress("beside the default", MOMENTS * len(wanted)) as on_done:
+            pair_points(wanted, self.by, records, limit_s=self._left_s(until), on_done=on_done)
+
+    def _left_s(self, until: float) -> float:
+        return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)
+
+
+def _smallest(points: Sequence[Point]) -> list[Point]:
+    """Return the point of the smallest size for each collective and number of ranks."""
+    first: dict[tuple[str, int], Point] = {}
+    for point in sorted(points):
+        first.setdefault((point.collective, point.ranks), point)
+    return list(first.values())
 
 
 def _minutes(time_s: float) -> str:
@@ -250,10 +325,20 @@ def _announced(plan: Plan) -> str:
     return f"{calls}, more where these change"
 
 
-def _write(tuning: Tuning, folder: Path) -> None:
+def _write(tuning: Tuning, folder: Path, exporter: Exporter | None) -> str | None:
+    """Write the results; return the MPI's own tuning file, if there is something to tell."""
     files.write(folder / _RULES, rules_file(tuning, version()))
     files.write(folder / _DECISIONS, json.dumps({**tuning.as_dict(), "version": version()}, indent=2) + "\n")
     files.write(folder / _REPORT, markdown(tuning))
+    text = exporter.text(tuning.own) if exporter else None
+    if exporter is None:
+        return None
+    path = folder / exporter.file_name
+    if text is None:
+        path.unlink(missing_ok=True)
+        return None
+    files.write(path, text)
+    return str(path)
 
 
 def _print(tuning: Tuning, folder: str) -> None:
@@ -271,7 +356,9 @@ def _judged(tuning: Tuning) -> list[str]:
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")
-        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}")
+        beyond = sum(one.is_beyond_noise for one in tuning.regrets)
+        noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
+        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{noise}")
     slower = [one for one in tuning.regrets if one.is_slower_than_default]
     lines += [f"slower than the default beyond the noise: {one.point}: {one.choice}" for one in slower]
     return lines
