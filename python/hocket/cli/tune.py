@@ -41,7 +41,7 @@ __all__ = ["tune"]
 
 _RECORDS, _RULES, _DECISIONS, _REPORT = "measurements.jsonl", "hocket.rules", "decisions.json", "report.md"
 _TRAINED, _REFINED, _CONFIRMED, _RACED, _JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
-"""When stages end, as shares of the time: the first points, more where choices change, confirming, held-out, judging."""
+"""When stages end, as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
 
 
@@ -179,7 +179,7 @@ def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Pl
     decisions = decided(plan, records, tolerance)
     work.do(plan.held_out, plan.training, records, until=_RACED, is_needed=False)
     judged = [records.found[point] for point in plan.held_out if point in records.found]
-    work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=_JUDGED)
+    work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=_JUDGED, keeps_slow=True)
     return plan
 
 
@@ -216,8 +216,10 @@ class _Work(Protocol):
         What is not needed is left out when the time is over.
         """
 
-    def pair(self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float) -> None:
-        """Measure choices beside the default, until then."""
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
+        """Measure choices beside the default, until then; to judge, those that turn out slow as often as the others."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,9 @@ class _Simulation:
     def announced(self, plan: Plan) -> str:
         return f"simulated on {self.by.machine.name}"
 
-    def pair(self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float) -> None:
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
         """Do nothing: simulated times are exact."""
 
     def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
@@ -285,9 +289,12 @@ class _Measurement:
         with progress("measuring", len(points)) as on_done:
             measure_points(points, neighbors, self.by, records, limit_s=limit_s, is_needed=is_needed, on_done=on_done)
 
-    def pair(self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float) -> None:
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
         with progress("beside the default", MOMENTS * len(wanted)) as on_done:
-            pair_points(wanted, self.by, records, limit_s=self._left_s(until), on_done=on_done)
+            limit_s = self._left_s(until)
+            pair_points(wanted, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
 
     def _left_s(self, until: float) -> float:
         return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)

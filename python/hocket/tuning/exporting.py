@@ -20,7 +20,7 @@ _SEGMENT_SIZE = "_segmentsize"
 
 
 def exporter_for(library: str) -> Exporter | None:
-    """Return what writes the tuning file of an MPI, by the name that it gives itself; None if Hocket cannot write any."""
+    """Return what writes the tuning file of an MPI, by what it calls itself; None if Hocket has no format for it."""
     version = re.search(r"\b(\d+\.\d+)\.", library)
     kind = next((kind for name, kind in _KINDS.items() if library.startswith(name)), None)
     name = f"{kind}-{version[1]}" if version else ""

@@ -35,6 +35,8 @@ _FIRST_ROUNDS = 20
 _ROUNDS_AT_ONCE = 5
 MOMENTS = 12
 """At how many moments choices are measured beside the default: 6 bound a median with 95 %, and a few are to spare."""
+_MOMENTS_OF_HOPE = 3
+"""After how many moments a choice that was no faster than the default at the middle one is given up."""
 _ROUNDS_AT_A_MOMENT = 40
 _FAR = 1.5
 """A choice that is slower than the fastest by this factor at both neighbouring sizes is left out between them."""
@@ -136,11 +138,13 @@ def pair_points(
     records: Records,
     *,
     limit_s: float,
+    keeps_slow: bool = False,
     on_done: Callable[[], object] = ignore,
 ) -> None:
     """Measure choices beside the default at points, at separate moments, and add the ratios to the records.
 
     All points have a turn at each moment, until the time is over. What the records have already is not measured again.
+    Unless slow ones are kept, a choice that was mostly no faster than the default at some moments has no more turns.
 
     Raises:
         Error: The program fails, or a result is wrong.
@@ -156,11 +160,16 @@ def pair_points(
             for _ in range(MOMENTS):
                 for point in points:
                     if monotonic() < end_s:
-                        pairs[point].add(job.ratios(point, pairs[point].choices, (end_s - monotonic()) / left))
+                        share_s = (end_s - monotonic()) / left
+                        pairs[point].add(job.beside_default(point, pairs[point].running(keeps_slow), share_s))
                     left -= 1
                     on_done()
         for point, found in pairs.items():
             records.add(found.added_to(records.found.get(point), point))
+
+
+def _is_hopeless(ratios: Sequence[float]) -> bool:
+    return len(ratios) >= _MOMENTS_OF_HOPE and median(ratios) >= 1
 
 
 def _has_pairs(records: Records, point: Point, choices: Sequence[Choice]) -> bool:
@@ -171,9 +180,13 @@ class _Pairs:
     """What moments say of choices beside the default at a point."""
 
     def __init__(self, choices: Sequence[Choice]) -> None:
-        self.choices = tuple(choices)
+        self._choices = tuple(choices)
         self._ratios: dict[Choice, list[float]] = {choice: [] for choice in (*choices, AGAIN)}
         self._defaults_s: list[float] = []
+
+    def running(self, keeps_slow: bool) -> list[Choice]:
+        """Return the choices that have another turn."""
+        return [c for c in self._choices if keeps_slow or not _is_hopeless(self._ratios[c])]
 
     def add(self, samples_s: Mapping[Choice, Sequence[float]]) -> None:
         """Take the samples of a moment: of each choice in turn, call by call."""
@@ -245,7 +258,7 @@ class _Job(AbstractContextManager["_Job"]):
         _run(race, numbers, turns, limit_s)
         return _found(point, race, alike, said, skipped)
 
-    def ratios(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
+    def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
         """Return samples of the default, of choices that run, and of the default again, in turns, of one moment."""
         numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, AGAIN))}
         end_s, turns = monotonic() + limit_s, self._started()
@@ -253,7 +266,7 @@ class _Job(AbstractContextManager["_Job"]):
             refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
             ending = self._ended_by(point, numbers, error)
-            return self.ratios(point, [choice for choice in choices if choice != ending], limit_s)
+            return self.beside_default(point, [choice for choice in choices if choice != ending], limit_s)
         samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refused}
         while not samples_s[DEFAULT] or (monotonic() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT):
             found = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])

@@ -26,7 +26,8 @@ class Plan:
 
     Attributes:
         training: Those that are decided from.
-        held_out: Those that judge the decisions: between the others, and not in the middle, where decisions are confirmed.
+        held_out: Those that judge the decisions: between the others, and not in their middle, where decisions
+            are confirmed.
     """
 
     training: tuple[Point, ...]
