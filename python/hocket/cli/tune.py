@@ -366,6 +366,8 @@ def _judged(tuning: Tuning) -> list[str]:
         beyond = sum(one.is_beyond_noise for one in tuning.regrets)
         noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
         lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{noise}")
+    else:
+        lines.append("no held-out call judges the decisions: the time was over, or there is only one size")
     slower = [one for one in tuning.regrets if one.is_slower_than_default]
     lines += [f"slower than the default beyond the noise: {one.point}: {one.choice}" for one in slower]
     return lines

@@ -165,7 +165,8 @@ def pair_points(
                     left -= 1
                     on_done()
         for point, found in pairs.items():
-            records.add(found.added_to(records.found.get(point), point))
+            if found.moments > _moments(records, point):
+                records.add(found.added_to(records.found.get(point), point))
 
 
 def _is_hopeless(ratios: Sequence[float]) -> bool:
@@ -173,7 +174,11 @@ def _is_hopeless(ratios: Sequence[float]) -> bool:
 
 
 def _has_pairs(records: Records, point: Point, choices: Sequence[Choice]) -> bool:
-    return point in records.found and {AGAIN, *choices} <= records.found[point].ratios.keys()
+    return _moments(records, point) == MOMENTS and set(choices) <= records.found[point].ratios.keys()
+
+
+def _moments(records: Records, point: Point) -> int:
+    return len(records.found[point].ratios.get(AGAIN, ())) if point in records.found else 0
 
 
 class _Pairs:
@@ -183,6 +188,11 @@ class _Pairs:
         self._choices = tuple(choices)
         self._ratios: dict[Choice, list[float]] = {choice: [] for choice in (*choices, AGAIN)}
         self._defaults_s: list[float] = []
+
+    @property
+    def moments(self) -> int:
+        """How many moments there were."""
+        return len(self._defaults_s)
 
     def running(self, keeps_slow: bool) -> list[Choice]:
         """Return the choices that have another turn."""
@@ -198,8 +208,7 @@ class _Pairs:
 
     def added_to(self, found: Found | None, point: Point) -> Found:
         """Return what is known of the point, and of a new one the default's time, which does not make it decided."""
-        default_s = median(self._defaults_s) if self._defaults_s else inf
-        found = found or Found(point, {DEFAULT: Estimate(default_s, 0.0, inf)}, is_decided=False)
+        found = found or Found(point, {DEFAULT: Estimate(median(self._defaults_s), 0.0, inf)}, is_decided=False)
         return replace(found, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
 
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,6 +89,44 @@ def test_compositions_do_what_the_collective_does(mpi: Mpi, collective: str) -> 
     numbers = {choice: number for number, choice in enumerate(compositions(collective))}
     with Turns(mpi.installation, 3) as turns:
         assert turns.begin(collective, point.size_bytes, ways_of(point, numbers)) == {}
+
+
+ORDERS = """
+import sys, time
+from hocket.mpi import Installation
+from hocket.mpi.turns import Turns
+with Turns(Installation.find(sys.argv[1]), 2) as turns:
+    turns.variables()
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def processes_for(orderer: int) -> list[str]:
+    """Return the command lines of a job that measures for a process, and of its launcher."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        if words[-2:-1] == [str(orderer).encode()] and any(word.endswith(b"/hocket-tune") for word in words):
+            lines.append(b" ".join(words).decode())
+    return lines
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_the_program_ends_with_the_process_that_gives_orders(mpi: Mpi, sign: signal.Signals) -> None:
+    line = [sys.executable, "-c", ORDERS, str(mpi.installation.mpicc)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as orderer:
+        assert orderer.stdout is not None and orderer.stdout.readline() == "ready\n"
+        assert len(processes_for(orderer.pid)) >= 3
+        os.kill(orderer.pid, sign)
+        end_s = time.monotonic() + 30
+        while processes_for(orderer.pid) and time.monotonic() < end_s:
+            time.sleep(0.1)  # nobody asks yet how the process ended
+        assert processes_for(orderer.pid) == []
 
 
 def check(installation: Installation, collective: str, ranks: int) -> None:

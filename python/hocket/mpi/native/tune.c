@@ -396,12 +396,25 @@ static void take_rounds(char *text)
     }
 }
 
+/* Whether the process that gives orders is no more, or has ended and nobody has asked how; "Z" is behind its name in brackets. */
+static int is_alone(void)
+{
+    char name[MOST_NAME], text[MOST_TEXT] = "", *state;
+    snprintf(name, sizeof name, "/proc/%d/stat", (int)orderer);
+    FILE *file = fopen(name, "r");
+    if (!file)
+        return kill(orderer, 0) && errno == ESRCH;
+    state = fgets(text, sizeof text, file) ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return state && state[1] == ' ' && state[2] == 'Z';
+}
+
 /* Waits until there is input, or its end; 0 if the process that gives orders is no more. */
 static int has_input(void)
 {
     struct pollfd waiting = {.fd = STDIN_FILENO, .events = POLLIN};
     while (poll(&waiting, 1, WATCH_MS) <= 0)
-        if (orderer && kill(orderer, 0) && errno == ESRCH)
+        if (orderer && is_alone())
             return 0;
     return 1;
 }
