@@ -21,7 +21,7 @@ _SEGMENT_SIZE = "_segmentsize"
 
 def exporter_for(library: str) -> Exporter | None:
     """Return what writes the tuning file of an MPI, by what it calls itself; None if Hocket has no format for it."""
-    version = re.search(r"\b(\d+\.\d+)\.", library)
+    version = re.search(r"(\d+\.\d+)\.", library)
     kind = next((kind for name, kind in _KINDS.items() if library.startswith(name)), None)
     name = f"{kind}-{version[1]}" if version else ""
     return Exporter(FORMATS[name]) if name in FORMATS else None
