@@ -115,7 +115,7 @@ def tune(
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
-    plan = plan_of(_collectives(collectives), ranks, sizes or usual_sizes())
+    tuned = _collectives(collectives)
     model = (
         None if machine is None else Simulated(machine, replace(asked_trials(trials, seed, None, machine), threads=1))
     )
@@ -125,6 +125,7 @@ def tune(
         installation = found_installation(mpi, mpicc, mpiexec)
         measured = Measured(installation, tolerance, on_hosts(hosts), model, factor, checks=check)
         work = _Measurement(measured, hosts, limit_s)
+    plan = plan_of(tuned, ranks, sizes or usual_sizes(), confirms=work.confirms)
     if check:
         _check(plan, work, folder, as_json)
         return
@@ -195,6 +196,10 @@ class _Work(Protocol):
         """Where the times are from."""
 
     @property
+    def confirms(self) -> bool:
+        """Whether decisions are confirmed beside the MPI's default."""
+
+    @property
     def exporter(self) -> Exporter | None:
         """What writes the MPI's own tuning file, if there is an MPI that has one."""
 
@@ -232,6 +237,7 @@ class _Simulation:
         trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
         return {"machine": self.by.machine.name, **trials}
 
+    confirms: bool = False
     exporter: None = None
 
     def announced(self, plan: Plan) -> str:
@@ -253,6 +259,7 @@ class _Measurement:
     hosts: str | None
     limit_s: float
     begun_s: float = field(default_factory=monotonic)
+    confirms: bool = True
 
     @property
     def about(self) -> dict[str, Any]:

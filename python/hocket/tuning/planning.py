@@ -26,28 +26,32 @@ class Plan:
 
     Attributes:
         training: Those that are decided from.
-        held_out: Those that judge the decisions: between the others, and not in their middle, where decisions
-            are confirmed.
+        held_out: Those that judge the decisions, between the others.
+        confirms: Whether decisions are confirmed, in the middle between neighbours, too: others are held out then.
     """
 
     training: tuple[Point, ...]
     held_out: tuple[Point, ...]
+    confirms: bool = False
 
     @property
     def confirming(self) -> tuple[Point, ...]:
-        """Those at which decisions are confirmed: for training, and in the middle between these."""
-        return tuple(sorted({*self.training, *_between(self.training)}))
+        """Those that decisions are made from in the end."""
+        return tuple(sorted({*self.training, *_between(self.training)})) if self.confirms else self.training
 
     def with_points(self, more: Iterable[Point]) -> Plan:
         """Return the plan with more points for training, and others held out between them."""
         training = tuple(sorted({*self.training, *more}))
-        return Plan(training, tuple(_beside_middles(training)))
+        between = _beside_middles if self.confirms else _between
+        return Plan(training, tuple(between(training)), self.confirms)
 
 
-def plan_of(collectives: Iterable[str], ranks: Iterable[int], sizes_bytes: Sequence[int]) -> Plan:
+def plan_of(
+    collectives: Iterable[str], ranks: Iterable[int], sizes_bytes: Sequence[int], *, confirms: bool = False
+) -> Plan:
     """Return the points for collectives at ranks and sizes; sizes are rounded up to what each collective can have."""
     counts = sorted(set(ranks))
-    return Plan((), ()).with_points(
+    return Plan((), (), confirms).with_points(
         Point(collective, count, size)
         for collective in dict.fromkeys(collectives)
         for count in counts

@@ -282,8 +282,8 @@ def _held_out(regrets: Sequence[Regret], noise: float) -> str:
     columns = ("collective", "ranks", "size", "choice", "fastest", "regret", "time over default")
     said = (
         f"Regret: median {middle:.1%}, worst {worst:.1%}, beyond the noise at {beyond} of {len(regrets)}; slower than "
-        f"the default beyond the noise at {slower}. The default differs from itself by no more than {noise:.1%} at 95%."
-    )
+        f"the default beyond the noise at {slower}."
+    ) + (f" The default differs from itself by no more than {noise:.1%} at 95% of these sizes." if noise else "")
     return f"{said}\n\n{_table(columns, rows)}"
 
 

@@ -106,7 +106,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeTurns]:
 
 
 def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["allreduce"], [2], [64, 256])
+    plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
         tuning = concluded(plan, records, {}, 0.03)
@@ -123,7 +123,7 @@ def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], t
 
 
 def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["allreduce"], [2], [64, 256])
+    plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
     assert LINEAR in records.found[POINT].times
@@ -132,7 +132,7 @@ def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: ty
 
 
 def test_measurements_that_are_interrupted_go_on(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["broadcast"], [2], [64, 256, 1024])
+    plan = plan_of(["broadcast"], [2], [64, 256, 1024], confirms=True)
     file = tmp_path / "records"
     fake.interrupts_after = 2
     with pytest.raises(KeyboardInterrupt), Records(file, {}) as records:
@@ -146,7 +146,7 @@ def test_measurements_that_are_interrupted_go_on(fake: type[FakeTurns], tmp_path
 
 
 def test_what_was_measured_beside_the_default_is_not_measured_again(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["broadcast"], [2], [64, 256])
+    plan = plan_of(["broadcast"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
         confirmed = {point for point, found in records.found.items() if found.ratios}
@@ -158,7 +158,7 @@ def test_what_was_measured_beside_the_default_is_not_measured_again(fake: type[F
 
 
 def test_what_is_not_needed_is_left_out_when_the_time_is_over(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["broadcast"], [2], [64, 256])
+    plan = plan_of(["broadcast"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_points(plan.training, (), measured(), records, limit_s=0, is_needed=False)
         pair_points({POINT: [RING]}, measured(), records, limit_s=0)
@@ -166,7 +166,7 @@ def test_what_is_not_needed_is_left_out_when_the_time_is_over(fake: type[FakeTur
 
 
 def test_without_time_everything_is_left_to_the_mpi(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["broadcast"], [2], [64])
+    plan = plan_of(["broadcast"], [2], [64], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=0)
         tuning = concluded(plan, records, {}, 0.03)

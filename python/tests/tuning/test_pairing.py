@@ -86,7 +86,7 @@ def tuned(folder: Path, times: dict[Choice, float], seed: int, monkeypatch: pyte
     alike = {choice: (choice,) for choice in times if choice != DEFAULT}
     monkeypatch.setattr("hocket.tuning.measuring._choices", lambda *_: alike)
     by = Measured(Installation(Path("mpicc"), Path("mpiexec"), "an MPI"), TOLERANCE)
-    plan = plan_of(["allreduce"], [2], [64, 1024])
+    plan = plan_of(["allreduce"], [2], [64, 1024], confirms=True)
     with Records(folder / f"records-{seed}", {}) as records:
         measure_points(plan.training, (), by, records, limit_s=1)
         known = [records.found[point] for point in plan.training]
