@@ -73,7 +73,7 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
     type=Read(parse_duration, name="TIME"),
     default="30m",
     show_default=True,
-    help="How long to measure, such as 90s, 30m or 2h; longer, if the least samples take longer.",
+    help="How long to measure, such as 90s, 30m or 2h; calls without a turn in it are left to the MPI.",
 )
 @click.option(
     "--tolerance",
@@ -132,8 +132,8 @@ def tune(
     with Records(Path(folder) / _RECORDS, {**work.about, **_fixed(machine)}) as records:
         if not as_json:
             click.echo(f"{_announced(plan)}: {work.announced(plan)}")
-        plan = _followed(plan, work, records, tolerance)
-        tuning = concluded(plan, records, work.about, tolerance)
+        asked, plan = plan, _followed(plan, work, records, tolerance)
+        tuning = concluded(plan, records, work.about, tolerance, left_out=len({*asked.training} - {*plan.training}))
     own = _write(tuning, Path(folder), work.exporter)
     if as_json:
         print_json({**tuning.as_dict(), "own_file": own, "folder": folder, "version": version()})
@@ -150,10 +150,17 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
         if not as_json:
             click.echo(f"{format_count(len(plan.training), 'call')}: {work.announced(plan)}")
         work.do(plan.training, (), records, until=_JUDGED)
-        done = [records.found[point] for point in plan.training]
+        done = [records.found[point] for point in plan.training if point in records.found]
     found = violations(done)
     undecided = sum(not one.is_decided for one in done)
-    entry = {**work.about, "calls": len(done), "undecided": undecided, "violations": [one.as_dict() for one in found]}
+    left_out = len(plan.training) - len(done)
+    entry = {
+        **work.about,
+        "calls": len(done),
+        "left_out": left_out,
+        "undecided": undecided,
+        "violations": [one.as_dict() for one in found],
+    }
     files.write(Path(folder) / _GUIDELINES, json.dumps({**entry, "version": version()}, indent=2) + "\n")
     if as_json:
         print_json({**entry, "folder": folder, "version": version()})
@@ -163,14 +170,17 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
         click.echo(f"  {one}")
     if undecided:
         click.echo(f"not known well enough in the time: {undecided} of {len(done)} calls")
+    if left_out:
+        click.echo(f"not measured, since the time was over: {format_count(left_out, 'call')}")
     click.echo(f"guidelines and measurements: {folder}/")
 
 
 def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Plan:
     """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
     work.do(plan.training, (), records, until=_TRAINED)
+    plan = Plan((), (), plan.confirms).with_points(point for point in plan.training if point in records.found)
     while more := refined(plan, records, tolerance):
-        work.do(more, plan.training, records, until=_REFINED, share=0.5, is_needed=False)
+        work.do(more, plan.training, records, until=_REFINED, share=0.5)
         plan = plan.with_points(point for point in more if point in records.found)
         if not records.found.keys() >= set(more):
             break
@@ -178,7 +188,7 @@ def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Pl
     exporter = work.exporter
     work.pair(nominated(found, tolerance, exporter.can_name if exporter else _anything), records, until=_CONFIRMED)
     decisions = decided(plan, records, tolerance)
-    work.do(plan.held_out, plan.training, records, until=_RACED, is_needed=False)
+    work.do(plan.held_out, plan.training, records, until=_RACED)
     judged = [records.found[point] for point in plan.held_out if point in records.found]
     work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=_JUDGED, keeps_slow=True)
     return plan
@@ -214,11 +224,10 @@ class _Work(Protocol):
         *,
         until: float,
         share: float = 1.0,
-        is_needed: bool = True,
     ) -> None:
         """Find the times of points between neighbours, if they have some, in a share of the time until then.
 
-        What is not needed is left out when the time is over.
+        Points may be left out when the time is over.
         """
 
     def pair(
@@ -290,11 +299,10 @@ class _Measurement:
         *,
         until: float,
         share: float = 1.0,
-        is_needed: bool = True,
     ) -> None:
         limit_s = share * self._left_s(until)
         with progress("measuring", len(points)) as on_done:
-            measure_points(points, neighbors, self.by, records, limit_s=limit_s, is_needed=is_needed, on_done=on_done)
+            measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
 
     def pair(
         self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
@@ -367,6 +375,8 @@ def _judged(tuning: Tuning) -> list[str]:
     if tuning.undecided:
         left = f"{tuning.undecided} of {len(tuning.found)} calls were left to the MPI or to what seemed fastest"
         lines.append(f"{left}: the time was over before their times were known well enough")
+    if tuning.left_out:
+        lines.append(f"{format_count(tuning.left_out, 'call')} left to the MPI: the time was over before their turn")
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")

@@ -98,14 +98,13 @@ def measure_points(
     records: Records,
     *,
     limit_s: float,
-    is_needed: bool = True,
     on_done: Callable[[], object] = ignore,
 ) -> None:
     """Measure the points that the records do not have, or have without a decision, and add them.
 
-    Each point gets an equal part of the time that is left. A point takes longer if its first five rounds do. Those that
-    are not needed are left out when the time is over. Left out is also what is far behind at both neighbours of a
-    point, among those that are given.
+    Each point gets an equal part of the time that is left. A point takes longer if its first five rounds do. When the
+    time is over, points are left out, but for the very first. Left out is also what is far behind at both neighbours
+    of a point, among those that are given.
 
     Raises:
         Error: The program fails, or a result is wrong.
@@ -122,7 +121,7 @@ def measure_points(
     for ranks, together in groupby(todo, key=lambda point: point.ranks):
         with _Job(by, ranks) as job:
             for point in together:
-                if not is_needed and monotonic() >= end_s:
+                if records.found and monotonic() >= end_s:
                     return
                 share_s = max(end_s - monotonic(), 0.0) / left
                 found = job.measure(point, _hopeless(point, neighbors, records), share_s)

@@ -102,8 +102,8 @@ def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner,
     }
 
 
-def concluded(plan: Plan, records: Records, about: Mapping[str, Any], tolerance: float) -> Tuning:
-    """Return what follows from the points that are done."""
+def concluded(plan: Plan, records: Records, about: Mapping[str, Any], tolerance: float, *, left_out: int = 0) -> Tuning:
+    """Return what follows from the points that are done; others may have been left out."""
     judging = _known(plan.held_out, records)
     decisions = decided(plan, records, tolerance)
     noise = noise_of(judging)
@@ -120,6 +120,7 @@ def concluded(plan: Plan, records: Records, about: Mapping[str, Any], tolerance:
         if has_own
         else (),
         judging_noise=noise,
+        left_out=left_out,
     )
 
 

@@ -31,6 +31,7 @@ class Tuning:
         regrets: How good the decisions are at the sizes that were held out.
         own_regrets: The same of those among the algorithms of the MPI alone.
         judging_noise: By what share the default seems to differ from itself at the sizes that were held out.
+        left_out: How many points were not measured, since the time was over.
     """
 
     about: Mapping[str, Any]
@@ -42,6 +43,7 @@ class Tuning:
     regrets: tuple[Regret, ...]
     own_regrets: tuple[Regret, ...]
     judging_noise: float
+    left_out: int
 
     @property
     def noise(self) -> float:
@@ -82,6 +84,7 @@ class Tuning:
             "own_decisions": [one.as_dict() for one in self.own],
             "points": len(self.found),
             "undecided": self.undecided,
+            "left_out": self.left_out,
             "beside_default": [one.as_dict() for one in self.gains],
             "held_out": [_regret(one) for one in self.regrets],
             "own_held_out": [_regret(one) for one in self.own_regrets],

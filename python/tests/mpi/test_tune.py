@@ -32,13 +32,13 @@ def line(mpi: Mpi, words: str) -> str:
 
 
 def test_rules_are_decided_from_measurements(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
-    words = line(mpi, "barrier broadcast -n 2 --sizes 8B,2KiB --time-limit 3s")
+    words = line(mpi, "barrier broadcast -n 2 --sizes 8B,2KiB --time-limit 5s")
     found = hocket_command(words, tmp_path, "--json").json
     assert found["mpi"] == mpi.installation.library and found["points"] >= 3
     header, *points = map(json.loads, (tmp_path / "measurements.jsonl").read_text().splitlines())
     assert header["mpi"] == found["mpi"]
     sizes = [(one["collective"], one["size_bytes"]) for one in points]
-    assert sizes[:4] == [("barrier", 0), ("broadcast", 8), ("broadcast", 2048), ("broadcast", 128)]
+    assert sizes[:3] == [("barrier", 0), ("broadcast", 8), ("broadcast", 2048)]
     for one in points:
         assert DEFAULT.as_dict() in [{key: each[key] for key in DEFAULT.as_dict()} for each in one["choices"]]
         assert all(0 <= each["low_s"] <= each["median_s"] for each in one["choices"])
@@ -48,7 +48,7 @@ def test_rules_are_decided_from_measurements(mpi: Mpi, hocket_command: Callable[
     )
     assert ran.status == 0, ran.errors
     before = (tmp_path / "measurements.jsonl").read_bytes()
-    hocket_command(words.replace("3s", "0s"), tmp_path)
+    hocket_command(words.replace("5s", "0s"), tmp_path)
     assert (tmp_path / "measurements.jsonl").read_bytes().startswith(before)
 
 
