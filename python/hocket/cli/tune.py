@@ -352,10 +352,9 @@ def _write(tuning: Tuning, folder: Path, exporter: Exporter | None) -> str | Non
     files.write(folder / _RULES, rules_file(tuning, version()))
     files.write(folder / _DECISIONS, json.dumps({**tuning.as_dict(), "version": version()}, indent=2) + "\n")
     files.write(folder / _REPORT, markdown(tuning))
-    text = exporter.text(tuning.own) if exporter else None
     if exporter is None:
         return None
-    path = folder / exporter.file_name
+    path, text = folder / exporter.file_name, exporter.text(tuning.own)
     if text is None:
         path.unlink(missing_ok=True)
         return None

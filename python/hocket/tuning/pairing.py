@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
-from math import ceil, expm1, log
+from math import ceil, expm1, isfinite, log
 from statistics import median
 
 from hocket.tuning.candidates import unit_of
@@ -68,9 +68,14 @@ def confirmed(found: Found, owners: Collection[Owner], noise: float) -> Times:
 
 
 def compared(found: Found, owners: Collection[Owner], noise: float) -> Times:
-    """Return the times that decisions are judged by: of what was measured beside the default its ratios alone."""
-    if DEFAULT not in found.times or AGAIN not in found.ratios:
+    """Return the times that decisions are judged by: where the default was measured, its time and ratios to it alone.
+
+    Of too few moments there are none.
+    """
+    if DEFAULT not in found.times:
         return times_of(found, owners)
+    if not isfinite(ratio(found, AGAIN).high_s):
+        return {}
     default_s = found.times[DEFAULT].median_s
     shares = {DEFAULT: Estimate(1.0, 1 / (1 + noise), 1 + noise)}
     shares |= {choice: ratio(found, choice) for choice in found.ratios if choice.owner in owners and choice != AGAIN}

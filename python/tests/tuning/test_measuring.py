@@ -13,8 +13,8 @@ from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.turns import Way
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.measuring import Measured, measure_points, own_choices, pair_points
-from hocket.tuning.pairing import nominated
-from hocket.tuning.planning import Plan, concluded, plan_of
+from hocket.tuning.pairing import nominated, rivals
+from hocket.tuning.planning import Plan, concluded, decided, plan_of
 from hocket.tuning.records import Found, Records
 
 RING, LINEAR = Choice("catalogue", "ring"), Choice("catalogue", "linear")
@@ -58,6 +58,9 @@ def measure_all(plan: Plan, records: Records, limit_s: float) -> None:
     race_all(plan, records, limit_s)
     known = [records.found[point] for point in plan.training]
     pair_points(nominated(known, 0.03, lambda *_: True), measured(), records, limit_s=limit_s)
+    decisions = decided(plan, records, 0.03)
+    judged = {p: rivals(records.found[p], decisions) for p in plan.held_out if p in records.found}
+    pair_points(judged, measured(), records, limit_s=limit_s, keeps_slow=True)
 
 
 class FakeTurns:
@@ -110,7 +113,7 @@ def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], t
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
         tuning = concluded(plan, records, {}, 0.03)
-    assert fake.started == 4  # once more after the end, once to confirm, and once for the held-out point
+    assert fake.started == 5  # once more after the end, once for the held-out point, and to confirm and to judge
     found = records.found[POINT]
     assert found.is_decided and found.times[DEFAULT].median_s == 1e-6
     assert found.skipped[Choice("mpi", "nb", (("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", 1),))].endswith(
@@ -150,7 +153,7 @@ def test_what_was_measured_beside_the_default_is_not_measured_again(fake: type[F
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
         confirmed = {point for point, found in records.found.items() if found.ratios}
-        assert confirmed == set(plan.confirming)
+        assert confirmed == {*plan.confirming, *plan.held_out}
         fake.interrupts_after = 0
         measure_all(plan, records, limit_s=10)
     with Records(tmp_path / "records", {}) as again:

@@ -53,6 +53,7 @@ def test_what_is_confirmed_is_faster_beyond_the_noise() -> None:
 
 
 def test_what_judges_has_times_by_ratios_and_the_noise_as_the_interval_of_the_default() -> None:
+    assert compared(found(ratios={A: (0.5,) * 5, AGAIN: (1.0,) * 5}), BY_RULES, 0.25) == {}
     one = found(ratios={A: (0.5,) * 12, AGAIN: (1.0,) * 12})
     assert compared(one, BY_RULES, 0.25) == {DEFAULT: Estimate(2.0, 1.6, 2.5), A: Estimate.exact(1.0)}
 
