@@ -34,11 +34,12 @@ def line(mpi: Mpi, words: str) -> str:
 def test_rules_are_decided_from_measurements(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     words = line(mpi, "barrier broadcast -n 2 --sizes 8B,2KiB --time-limit 5s")
     found = hocket_command(words, tmp_path, "--json").json
-    assert found["mpi"] == mpi.installation.library and found["points"] >= 3
+    assert found["mpi"] == mpi.installation.library and found["points"] + found["left_out"] >= 3
     header, *points = map(json.loads, (tmp_path / "measurements.jsonl").read_text().splitlines())
     assert header["mpi"] == found["mpi"]
     sizes = [(one["collective"], one["size_bytes"]) for one in points]
-    assert sizes[:3] == [("barrier", 0), ("broadcast", 8), ("broadcast", 2048)]
+    asked = [("barrier", 0), ("broadcast", 8), ("broadcast", 2048)]
+    assert sizes[: len(asked) - found["left_out"]] == asked[: len(asked) - found["left_out"]]
     for one in points:
         assert DEFAULT.as_dict() in [{key: each[key] for key in DEFAULT.as_dict()} for each in one["choices"]]
         assert all(0 <= each["low_s"] <= each["median_s"] for each in one["choices"])
@@ -77,10 +78,11 @@ def test_every_way_of_every_collective_runs_and_is_right(mpi: Mpi, collective: s
 def test_defaults_are_checked_against_guidelines(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     words = line(mpi, "allreduce scan -n 2 --sizes 8B,1KiB --time-limit 2s --check")
     found = hocket_command(words, tmp_path, "--json").json
-    assert found["calls"] == 4 and not (tmp_path / "hocket.rules").exists()
+    assert found["calls"] + found["left_out"] == 4 and not (tmp_path / "hocket.rules").exists()
     points = list(map(json.loads, (tmp_path / "guidelines.jsonl").read_text().splitlines()[1:]))
     names = {each["name"] for one in points for each in one["choices"] if each["owner"] == "composition"}
-    assert names == {"reduce + broadcast", "reduce_scatter + allgather", "exscan + reduce_local"}
+    expected = {"reduce + broadcast", "reduce_scatter + allgather", "exscan + reduce_local"}
+    assert names == expected or (found["left_out"] and names < expected)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
