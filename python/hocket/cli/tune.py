@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -24,10 +25,12 @@ from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.parallel import workers
 from hocket.tuning.candidates import COLLECTIVES, usual_sizes
-from hocket.tuning.choice import Point, rules_of
+from hocket.tuning.choice import Choice, Point, rules_of
+from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.guidelines import violations
-from hocket.tuning.measuring import Measured, measure_points
-from hocket.tuning.planning import Plan, concluded, plan_of, refined
+from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
+from hocket.tuning.pairing import nominated, rivals
+from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined
 from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning, markdown, rules_file
 from hocket.tuning.simulating import Simulated, simulate_points
@@ -37,8 +40,8 @@ from hocket.version import version
 __all__ = ["tune"]
 
 _RECORDS, _RULES, _DECISIONS, _REPORT = "measurements.jsonl", "hocket.rules", "decisions.json", "report.md"
-_OF_TRAINING, _OF_CHANGES = 0.5, 0.3
-"""The share of the time that is left for the first points, and each time for more where choices change."""
+_TRAINED, _REFINED, _CONFIRMED, _RACED, _JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
+"""When stages end, as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
 
 
@@ -70,7 +73,7 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
     type=Read(parse_duration, name="TIME"),
     default="30m",
     show_default=True,
-    help="How long to measure, such as 90s, 30m or 2h; longer, if the least samples take longer.",
+    help="How long to measure, such as 90s, 30m or 2h; calls without a turn in it are left to the MPI.",
 )
 @click.option(
     "--tolerance",
@@ -112,7 +115,7 @@ def tune(
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
-    plan = plan_of(_collectives(collectives), ranks, sizes or usual_sizes())
+    tuned = _collectives(collectives)
     model = (
         None if machine is None else Simulated(machine, replace(asked_trials(trials, seed, None, machine), threads=1))
     )
@@ -122,19 +125,23 @@ def tune(
         installation = found_installation(mpi, mpicc, mpiexec)
         measured = Measured(installation, tolerance, on_hosts(hosts), model, factor, checks=check)
         work = _Measurement(measured, hosts, limit_s)
+    plan = plan_of(tuned, ranks, sizes or usual_sizes(), confirms=work.confirms)
     if check:
         _check(plan, work, folder, as_json)
         return
     with Records(Path(folder) / _RECORDS, {**work.about, **_fixed(machine)}) as records:
         if not as_json:
             click.echo(f"{_announced(plan)}: {work.announced(plan)}")
-        plan = _followed(plan, work, records, tolerance)
-        tuning = concluded(plan, records, work.about, tolerance)
-    _write(tuning, Path(folder))
+        asked, plan = plan, _followed(plan, work, records, tolerance)
+        tuning = concluded(plan, records, work.about, tolerance, left_out=len({*asked.training} - {*plan.training}))
+    own = _write(tuning, Path(folder), work.exporter)
     if as_json:
-        print_json({**tuning.as_dict(), "folder": folder, "version": version()})
+        print_json({**tuning.as_dict(), "own_file": own, "folder": folder, "version": version()})
     else:
         _print(tuning, folder)
+        if own is not None and work.exporter is not None:
+            taken = " ".join(work.exporter.variables).replace("FILE", own)
+            click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
 
 
 def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
@@ -142,11 +149,18 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
     with Records(Path(folder) / _CHECKED, {**work.about, **_fixed(None)}) as records:
         if not as_json:
             click.echo(f"{format_count(len(plan.training), 'call')}: {work.announced(plan)}")
-        work.do(plan.training, (), records)
-        done = [records.found[point] for point in plan.training]
+        work.do(plan.training, (), records, until=_JUDGED)
+        done = [records.found[point] for point in plan.training if point in records.found]
     found = violations(done)
     undecided = sum(not one.is_decided for one in done)
-    entry = {**work.about, "calls": len(done), "undecided": undecided, "violations": [one.as_dict() for one in found]}
+    left_out = len(plan.training) - len(done)
+    entry = {
+        **work.about,
+        "calls": len(done),
+        "left_out": left_out,
+        "undecided": undecided,
+        "violations": [one.as_dict() for one in found],
+    }
     files.write(Path(folder) / _GUIDELINES, json.dumps({**entry, "version": version()}, indent=2) + "\n")
     if as_json:
         print_json({**entry, "folder": folder, "version": version()})
@@ -156,17 +170,32 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
         click.echo(f"  {one}")
     if undecided:
         click.echo(f"not known well enough in the time: {undecided} of {len(done)} calls")
+    if left_out:
+        click.echo(f"not measured, since the time was over: {format_count(left_out, 'call')}")
     click.echo(f"guidelines and measurements: {folder}/")
 
 
 def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Plan:
-    """Find the times of a plan's points, and of more where choices change; return the plan with these."""
-    work.do(plan.training, (), records, share=_OF_TRAINING)
+    """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
+    work.do(plan.training, (), records, until=_TRAINED)
+    plan = Plan((), (), plan.confirms).with_points(point for point in plan.training if point in records.found)
     while more := refined(plan, records, tolerance):
-        work.do(more, plan.training, records, share=_OF_CHANGES)
-        plan = plan.with_points(more)
-    work.do(plan.held_out, plan.training, records)
+        work.do(more, plan.training, records, until=_REFINED, share=0.5)
+        plan = plan.with_points(point for point in more if point in records.found)
+        if not records.found.keys() >= set(more):
+            break
+    found = [records.found[point] for point in plan.training]
+    exporter = work.exporter
+    work.pair(nominated(found, tolerance, exporter.can_name if exporter else _anything), records, until=_CONFIRMED)
+    decisions = decided(plan, records, tolerance)
+    work.do(plan.held_out, plan.training, records, until=_RACED)
+    judged = [records.found[point] for point in plan.held_out if point in records.found]
+    work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=_JUDGED, keeps_slow=True)
     return plan
+
+
+def _anything(_: Point, __: Choice) -> bool:
+    return True
 
 
 class _Work(Protocol):
@@ -176,11 +205,35 @@ class _Work(Protocol):
     def about(self) -> dict[str, Any]:
         """Where the times are from."""
 
+    @property
+    def confirms(self) -> bool:
+        """Whether decisions are confirmed beside the MPI's default."""
+
+    @property
+    def exporter(self) -> Exporter | None:
+        """What writes the MPI's own tuning file, if there is an MPI that has one."""
+
     def announced(self, plan: Plan) -> str:
         """Return what it will take."""
 
-    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, share: float = 1.0) -> None:
-        """Find the times of points between neighbours, if they have some, in a share of the time that is left."""
+    def do(
+        self,
+        points: Sequence[Point],
+        neighbors: Sequence[Point],
+        records: Records,
+        *,
+        until: float,
+        share: float = 1.0,
+    ) -> None:
+        """Find the times of points between neighbours, if they have some, in a share of the time until then.
+
+        Points may be left out when the time is over.
+        """
+
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
+        """Measure choices beside the default, until then; to judge, those that turn out slow as often as the others."""
 
 
 @dataclass(frozen=True)
@@ -193,10 +246,18 @@ class _Simulation:
         trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
         return {"machine": self.by.machine.name, **trials}
 
+    confirms: bool = False
+    exporter: None = None
+
     def announced(self, plan: Plan) -> str:
         return f"simulated on {self.by.machine.name}"
 
-    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, share: float = 1.0) -> None:
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
+        """Do nothing: simulated times are exact."""
+
+    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
         with workers(self.jobs) as executor, progress("simulating", len(points)) as on_done:
             simulate_points(points, self.by, records, executor=executor, on_done=on_done)
 
@@ -207,6 +268,7 @@ class _Measurement:
     hosts: str | None
     limit_s: float
     begun_s: float = field(default_factory=monotonic)
+    confirms: bool = True
 
     @property
     def about(self) -> dict[str, Any]:
@@ -218,12 +280,47 @@ class _Measurement:
         if note is not None:
             click.echo(f"hocket: {note}", err=True)
         counts = format_ranks({point.ranks for point in plan.training})
-        return f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
+        most = max(number_of_choices(point, self.by) for point in _smallest(plan.training))
+        where = f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
+        raced_s, confirmed_s = self.limit_s * _REFINED, self.limit_s * (_CONFIRMED - _REFINED)
+        judged_s = self.limit_s * (_JUDGED - _CONFIRMED)
+        stages = f"{_minutes(raced_s)} of races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
+        return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own"
 
-    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, share: float = 1.0) -> None:
-        left_s = max(self.begun_s + self.limit_s - monotonic(), 0.0)
+    @cached_property
+    def exporter(self) -> Exporter | None:
+        return exporter_for(self.by.installation.library)
+
+    def do(
+        self,
+        points: Sequence[Point],
+        neighbors: Sequence[Point],
+        records: Records,
+        *,
+        until: float,
+        share: float = 1.0,
+    ) -> None:
+        limit_s = share * self._left_s(until)
         with progress("measuring", len(points)) as on_done:
-            measure_points(points, neighbors, self.by, records, limit_s=share * left_s, on_done=on_done)
+            measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
+
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
+        with progress("beside the default", MOMENTS * len(wanted)) as on_done:
+            limit_s = self._left_s(until)
+            pair_points(wanted, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
+
+    def _left_s(self, until: float) -> float:
+        return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)
+
+
+def _smallest(points: Sequence[Point]) -> list[Point]:
+    """Return the point of the smallest size for each collective and number of ranks."""
+    first: dict[tuple[str, int], Point] = {}
+    for point in sorted(points):
+        first.setdefault((point.collective, point.ranks), point)
+    return list(first.values())
 
 
 def _minutes(time_s: float) -> str:
@@ -250,10 +347,19 @@ def _announced(plan: Plan) -> str:
     return f"{calls}, more where these change"
 
 
-def _write(tuning: Tuning, folder: Path) -> None:
+def _write(tuning: Tuning, folder: Path, exporter: Exporter | None) -> str | None:
+    """Write the results; return the MPI's own tuning file, if there is something to tell."""
     files.write(folder / _RULES, rules_file(tuning, version()))
     files.write(folder / _DECISIONS, json.dumps({**tuning.as_dict(), "version": version()}, indent=2) + "\n")
     files.write(folder / _REPORT, markdown(tuning))
+    if exporter is None:
+        return None
+    path, text = folder / exporter.file_name, exporter.text(tuning.own)
+    if text is None:
+        path.unlink(missing_ok=True)
+        return None
+    files.write(path, text)
+    return str(path)
 
 
 def _print(tuning: Tuning, folder: str) -> None:
@@ -268,10 +374,16 @@ def _judged(tuning: Tuning) -> list[str]:
     if tuning.undecided:
         left = f"{tuning.undecided} of {len(tuning.found)} calls were left to the MPI or to what seemed fastest"
         lines.append(f"{left}: the time was over before their times were known well enough")
+    if tuning.left_out:
+        lines.append(f"{format_count(tuning.left_out, 'call')} left to the MPI: the time was over before their turn")
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")
-        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}")
+        beyond = sum(one.is_beyond_noise for one in tuning.regrets)
+        noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
+        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{noise}")
+    else:
+        lines.append("no held-out call judges the decisions: the time was over, or there is only one size")
     slower = [one for one in tuning.regrets if one.is_slower_than_default]
     lines += [f"slower than the default beyond the noise: {one.point}: {one.choice}" for one in slower]
     return lines

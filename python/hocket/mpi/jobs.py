@@ -81,11 +81,14 @@ class Dialogue:
         assert self._job.stdin is not None and self._job.stdout is not None
         with suppress(OSError):
             self._job.stdin.close()
-        if kind is not None:
+        try:
+            if kind is None:
+                with suppress(subprocess.TimeoutExpired):
+                    self._job.wait(_MOST_SECONDS_TO_END)
+        finally:
             end(self._job)
-        self._job.wait()
-        self._job.stdout.close()
-        self._errors.close()
+            self._job.stdout.close()
+            self._errors.close()
 
     def tell(self, order: str) -> None:
         """Give an order.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -51,7 +52,8 @@ class Turns:
         program = compiled_program(installation, "hocket-tune", "tune.c")
         variables = {**environment(installation, None), **_OF_OPEN_MPI}
         # Ranks that share processors cannot wait for a time without keeping others from it.
-        words = [str(program), str(int(not crowded(ranks)))]
+        here = os.getpid() if launcher is command else 0
+        words = [str(program), str(int(not crowded(ranks))), str(here)]
         line = launcher(installation, ranks, words, variables)
         self._dialogue = Dialogue(line, crowded(ranks) if launcher is command else {})
         self.proving: int | None = None
@@ -63,9 +65,11 @@ class Turns:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            self._dialogue.tell("end")
-        self._dialogue.__exit__(kind, error, trace)
+        try:
+            if kind is None:
+                self._dialogue.tell("end")
+        finally:
+            self._dialogue.__exit__(kind, error, trace)
 
     def variables(self) -> list[dict[str, Any]]:
         """Return the variables of the MPI that choose algorithms."""

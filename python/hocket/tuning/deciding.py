@@ -130,6 +130,7 @@ class Regret:
         best_s: How long the fastest takes.
         default_s: How long the MPI's default takes, where that is known.
         is_slower_than_default: Whether it is so beyond the noise: their intervals are apart.
+        is_beyond_noise: Whether it is slower than the fastest beyond the noise.
     """
 
     point: Point
@@ -139,6 +140,7 @@ class Regret:
     best_s: float
     default_s: float | None
     is_slower_than_default: bool
+    is_beyond_noise: bool
 
     @property
     def share(self) -> float:
@@ -167,6 +169,7 @@ def regrets(decisions: Sequence[Decision], times: Mapping[Point, Times]) -> list
                 here[best].median_s,
                 None if default is None else default.median_s,
                 is_slower,
+                here[choice].low_s > here[best].high_s,
             )
         )
     return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from math import inf
 from statistics import median
 from time import monotonic
 from types import TracebackType
@@ -22,18 +23,24 @@ from hocket.parallel import ignore
 from hocket.tuning.candidates import candidates
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, rule_of
 from hocket.tuning.elimination import Race
+from hocket.tuning.exporting import function_of
 from hocket.tuning.guidelines import compositions
+from hocket.tuning.pairing import AGAIN
 from hocket.tuning.records import Found, Records
 from hocket.tuning.simulating import Simulated, predicted
 
-__all__ = ["Measured", "measure_points", "own_choices", "ways_of"]
+__all__ = ["MOMENTS", "Measured", "measure_points", "number_of_choices", "own_choices", "pair_points", "ways_of"]
 
 _FIRST_ROUNDS = 20
 _ROUNDS_AT_ONCE = 5
+MOMENTS = 12
+"""At how many moments choices are measured beside the default: 6 bound a median with 95 %, and a few are to spare."""
+_MOMENTS_OF_HOPE = 3
+"""After how many moments a choice that was no faster than the default at the middle one is given up."""
+_ROUNDS_AT_A_MOMENT = 40
 _FAR = 1.5
 """A choice that is slower than the fastest by this factor at both neighbouring sizes is left out between them."""
 
-_NAMES_OF_MPI = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
 _SEGMENTED = ("chain", "pipeline", "split_binary_tree", "binary_tree", "binary", "binomial", "segmented_ring")
 _SEGMENTS = (8192, 65536)
 
@@ -95,8 +102,9 @@ def measure_points(
 ) -> None:
     """Measure the points that the records do not have, or have without a decision, and add them.
 
-    Each point gets an equal part of the time that is left. A point takes longer if its first five rounds do. Left out
-    is what is far behind at both neighbours of a point, among those that are given.
+    Each point gets an equal part of the time that is left. A point takes longer if its first five rounds do. When the
+    time is over, points are left out, but for the very first. Left out is also what is far behind at both neighbours
+    of a point, among those that are given.
 
     Raises:
         Error: The program fails, or a result is wrong.
@@ -113,12 +121,94 @@ def measure_points(
     for ranks, together in groupby(todo, key=lambda point: point.ranks):
         with _Job(by, ranks) as job:
             for point in together:
+                if records.found and monotonic() >= end_s:
+                    return
                 share_s = max(end_s - monotonic(), 0.0) / left
                 found = job.measure(point, _hopeless(point, neighbors, records), share_s)
                 by.learn(found)
                 records.add(found)
                 left -= 1
                 on_done()
+
+
+def pair_points(
+    wanted: Mapping[Point, Sequence[Choice]],
+    by: Measured,
+    records: Records,
+    *,
+    limit_s: float,
+    keeps_slow: bool = False,
+    on_done: Callable[[], object] = ignore,
+) -> None:
+    """Measure choices beside the default at points, at separate moments, and add the ratios to the records.
+
+    All points have a turn at each moment, until the time is over. What the records have already is not measured again.
+    Unless slow ones are kept, a choice that was mostly no faster than the default at some moments has no more turns.
+
+    Raises:
+        Error: The program fails, or a result is wrong.
+    """
+    todo = [point for point, choices in wanted.items() if not _has_pairs(records, point, choices)]
+    for _ in range(MOMENTS * (len(wanted) - len(todo))):
+        on_done()
+    end_s, left = monotonic() + limit_s, MOMENTS * len(todo)
+    for ranks, together in groupby(sorted(todo, key=lambda one: one.ranks), key=lambda point: point.ranks):
+        points = list(together)
+        pairs = {point: _Pairs(wanted[point]) for point in points}
+        with _Job(by, ranks) as job:
+            for _ in range(MOMENTS):
+                for point in points:
+                    if monotonic() < end_s:
+                        share_s = (end_s - monotonic()) / left
+                        pairs[point].add(job.beside_default(point, pairs[point].running(keeps_slow), share_s))
+                    left -= 1
+                    on_done()
+        for point, found in pairs.items():
+            if found.moments > _moments(records, point):
+                records.add(found.added_to(records.found.get(point), point))
+
+
+def _is_hopeless(ratios: Sequence[float]) -> bool:
+    return len(ratios) >= _MOMENTS_OF_HOPE and median(ratios) >= 1
+
+
+def _has_pairs(records: Records, point: Point, choices: Sequence[Choice]) -> bool:
+    return _moments(records, point) == MOMENTS and set(choices) <= records.found[point].ratios.keys()
+
+
+def _moments(records: Records, point: Point) -> int:
+    return len(records.found[point].ratios.get(AGAIN, ())) if point in records.found else 0
+
+
+class _Pairs:
+    """What moments say of choices beside the default at a point."""
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        self._choices = tuple(choices)
+        self._ratios: dict[Choice, list[float]] = {choice: [] for choice in (*choices, AGAIN)}
+        self._defaults_s: list[float] = []
+
+    @property
+    def moments(self) -> int:
+        """How many moments there were."""
+        return len(self._defaults_s)
+
+    def running(self, keeps_slow: bool) -> list[Choice]:
+        """Return the choices that have another turn."""
+        return [c for c in self._choices if keeps_slow or not _is_hopeless(self._ratios[c])]
+
+    def add(self, samples_s: Mapping[Choice, Sequence[float]]) -> None:
+        """Take the samples of a moment: of each choice in turn, call by call."""
+        defaults_s = samples_s[DEFAULT]
+        self._defaults_s.append(median(defaults_s))
+        for choice, times_s in samples_s.items():
+            if choice != DEFAULT:
+                self._ratios[choice].append(median(a / b for a, b in zip(times_s, defaults_s, strict=True)))
+
+    def added_to(self, found: Found | None, point: Point) -> Found:
+        """Return what is known of the point, and of a new one the default's time, which does not make it decided."""
+        found = found or Found(point, {DEFAULT: Estimate(median(self._defaults_s), 0.0, inf)}, is_decided=False)
+        return replace(found, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
 
 
 def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dict[Choice, str]:
@@ -167,7 +257,8 @@ class _Job(AbstractContextManager["_Job"]):
         try:
             refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
-            return self._without(point, hopeless, limit_s, numbers, error)
+            self._ended_by(point, numbers, error)
+            return self.measure(point, hopeless, limit_s)
         for choice, number in numbers.items():
             if number in refused:
                 race.drop(choice)
@@ -175,11 +266,27 @@ class _Job(AbstractContextManager["_Job"]):
         _run(race, numbers, turns, limit_s)
         return _found(point, race, alike, said, skipped)
 
+    def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
+        """Return samples of the default, of choices that run, and of the default again, in turns, of one moment."""
+        numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, AGAIN))}
+        end_s, turns = monotonic() + limit_s, self._started()
+        try:
+            refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
+        except JobEndedError as error:
+            ending = self._ended_by(point, numbers, error)
+            return self.beside_default(point, [choice for choice in choices if choice != ending], limit_s)
+        samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refused}
+        while not samples_s[DEFAULT] or (monotonic() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT):
+            found = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
+            for choice, more in samples_s.items():
+                more += found[numbers[choice]]
+        return samples_s
+
     def _started(self) -> Turns:
         if self._turns is None:
-            turns = Turns(self._by.installation, self._ranks, self._by.launcher)
-            turns.__enter__()
-            self._turns, self._variables = turns, turns.variables()
+            self._turns = Turns(self._by.installation, self._ranks, self._by.launcher)
+            self._turns.__enter__()
+            self._variables = self._turns.variables()
         return self._turns
 
     def _said(self, point: Point, choices: Sequence[Choice]) -> dict[Choice, float]:
@@ -187,10 +294,8 @@ class _Job(AbstractContextManager["_Job"]):
             return {}
         return {c: one.median_s for c, one in predicted(point, self._by.model, choices).items()}
 
-    def _without(
-        self, point: Point, hopeless: Mapping[Choice, str], limit_s: float, numbers: Mapping[Choice, int], error: Error
-    ) -> Found:
-        """Measure a point anew without the MPI's own algorithm that ended the program.
+    def _ended_by(self, point: Point, numbers: Mapping[Choice, int], error: Error) -> Choice:
+        """Return the MPI's own algorithm that ended the program, which is left out of it when it starts again.
 
         Raises:
             Error: It was none of the MPI's own.
@@ -203,7 +308,7 @@ class _Job(AbstractContextManager["_Job"]):
         if ending.owner != "mpi":
             raise error
         self._by.ended[point.collective, ending] = f"{point.collective} {ending} ended the program"
-        return self.measure(point, hopeless, limit_s)
+        return ending
 
 
 def _choices(point: Point, by: Measured) -> Mapping[Choice, Sequence[Choice]]:
@@ -211,6 +316,11 @@ def _choices(point: Point, by: Measured) -> Mapping[Choice, Sequence[Choice]]:
     if by.checks:
         return {choice: (choice,) for choice in compositions(point.collective)}
     return candidates([a for a in algorithms(point.collective) if a.topology is None], point).alike
+
+
+def number_of_choices(point: Point, by: Measured) -> int:
+    """Return how many choices are tried at a point, with the default and without the MPI's own algorithms."""
+    return 1 + len(_choices(point, by))
 
 
 def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float) -> None:
@@ -260,7 +370,7 @@ def _told(point: Point, choice: Choice) -> tuple[str, str]:
         return "set", ",".join(f"{name}={value}" for name, value in choice.parameters)
     if choice.owner == "composition":
         return "calls", choice.name
-    return "rule", rule_of(point.collective, choice)
+    return "rule", rule_of(point.collective, DEFAULT if choice == AGAIN else choice)
 
 
 def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Choice]:
@@ -269,7 +379,7 @@ def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Ch
     Those of Open MPI's component "tuned" name their values, and some take segments; those of MPICH are listed in the
     order of their values in the text about the variable.
     """
-    name = _NAMES_OF_MPI.get(point.collective, point.collective)
+    name = function_of(point.collective)
     found: list[Choice] = []
     for variable in variables:
         if variable["name"] == f"coll_tuned_{name}_algorithm":

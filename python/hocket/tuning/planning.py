@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
 from hocket.tuning.candidates import unit_of, whole_sizes
-from hocket.tuning.choice import Owner, Point
-from hocket.tuning.deciding import Times, decide, held_out, merge, regrets
+from hocket.tuning.choice import Decision, Owner, Point
+from hocket.tuning.deciding import decide, held_out, merge, regrets
+from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, times_of
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning
 
-__all__ = ["Plan", "concluded", "plan_of", "refined"]
+__all__ = ["Plan", "concluded", "decided", "plan_of", "refined"]
 
-_BY_RULES: tuple[Owner, ...] = ("default", "catalogue")
 _NEAR = 1.25
 """Neighbours that differ in choice are near if the larger size is no more than this factor above the smaller."""
-_OWN: tuple[Owner, ...] = ("default", "mpi")
 
 
 @dataclass(frozen=True)
@@ -28,21 +27,31 @@ class Plan:
     Attributes:
         training: Those that are decided from.
         held_out: Those that judge the decisions, between the others.
+        confirms: Whether decisions are confirmed, in the middle between neighbours, too: others are held out then.
     """
 
     training: tuple[Point, ...]
     held_out: tuple[Point, ...]
+    confirms: bool = False
+
+    @property
+    def confirming(self) -> tuple[Point, ...]:
+        """Those that decisions are made from in the end."""
+        return tuple(sorted({*self.training, *_between(self.training)})) if self.confirms else self.training
 
     def with_points(self, more: Iterable[Point]) -> Plan:
         """Return the plan with more points for training, and others held out between them."""
         training = tuple(sorted({*self.training, *more}))
-        return Plan(training, tuple(_between(training)))
+        between = _beside_middles if self.confirms else _between
+        return Plan(training, tuple(between(training)), self.confirms)
 
 
-def plan_of(collectives: Iterable[str], ranks: Iterable[int], sizes_bytes: Sequence[int]) -> Plan:
+def plan_of(
+    collectives: Iterable[str], ranks: Iterable[int], sizes_bytes: Sequence[int], *, confirms: bool = False
+) -> Plan:
     """Return the points for collectives at ranks and sizes; sizes are rounded up to what each collective can have."""
     counts = sorted(set(ranks))
-    return Plan((), ()).with_points(
+    return Plan((), (), confirms).with_points(
         Point(collective, count, size)
         for collective in dict.fromkeys(collectives)
         for count in counts
@@ -55,8 +64,7 @@ def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]
     more: list[Point] = []
     for _, row in groupby(plan.training, key=_row_of):
         points = list(row)
-        times = _times((records.found[point] for point in points), _BY_RULES)
-        choices = merge([times[point] for point in points], tolerance)
+        choices = merge([times_of(records.found[point], BY_RULES) for point in points], tolerance)
         for (a, b), (low, high) in zip(pairwise(choices), pairwise(points), strict=True):
             if a != b and high.size_bytes > _NEAR * max(low.size_bytes, 1):
                 more += _between((low, high))
@@ -74,22 +82,47 @@ def _between(points: Iterable[Point]) -> Iterator[Point]:
             yield Point(collective, ranks, size)
 
 
-def concluded(plan: Plan, records: Records, about: Mapping[str, Any], tolerance: float) -> Tuning:
-    """Return what follows from the points that are done."""
-    training = [records.found[point] for point in plan.training if point in records.found]
-    judging = [records.found[point] for point in plan.held_out if point in records.found]
-    decisions = decide(_times(training, _BY_RULES), tolerance)
-    has_own = any(choice.owner == "mpi" for one in training for choice in one.times)
+def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
+    """Give points between neighbours and their middle: below it and above it by turns."""
+    for (collective, ranks), row in groupby(points, key=_row_of):
+        unit = unit_of(collective, ranks)
+        for number, (low, high) in enumerate(pairwise(point.size_bytes for point in row)):
+            for middle in held_out((low, high), unit):
+                for size in held_out((middle, high) if number % 2 else (low, middle), unit):
+                    yield Point(collective, ranks, size)
+
+
+def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner, ...], tuple[Decision, ...]]:
+    """Return decisions among what rules can name, and among the MPI's own: of the default, what was confirmed."""
+    found = _known(plan.confirming, records)
+    noise = noise_of(found)
+    return {
+        owners: tuple(decide({one.point: confirmed(one, owners, noise) for one in found}, max(tolerance, noise)))
+        for owners in (BY_RULES, OWN)
+    }
+
+
+def concluded(plan: Plan, records: Records, about: Mapping[str, Any], tolerance: float, *, left_out: int = 0) -> Tuning:
+    """Return what follows from the points that are done; others may have been left out."""
+    judging = _known(plan.held_out, records)
+    decisions = decided(plan, records, tolerance)
+    noise = noise_of(judging)
+    has_own = any(choice.owner == "mpi" for one in records.found.values() for choice in one.times)
     return Tuning(
         about=about,
         tolerance=tolerance,
-        decisions=tuple(decisions),
-        own=tuple(decide(_times(training, _OWN), tolerance)) if has_own else (),
-        found=tuple(training),
-        regrets=tuple(regrets(decisions, _times(judging, _BY_RULES))),
+        decisions=decisions[BY_RULES],
+        own=decisions[OWN] if has_own else (),
+        found=tuple(_known(plan.training, records)),
+        confirming=tuple(_known(plan.confirming, records)),
+        regrets=tuple(regrets(decisions[BY_RULES], {one.point: compared(one, BY_RULES, noise) for one in judging})),
+        own_regrets=tuple(regrets(decisions[OWN], {one.point: compared(one, OWN, noise) for one in judging}))
+        if has_own
+        else (),
+        judging_noise=noise,
+        left_out=left_out,
     )
 
 
-def _times(found: Iterable[Found], owners: Sequence[Owner]) -> dict[Point, Times]:
-    is_wanted: Callable[[Owner], bool] = owners.__contains__
-    return {one.point: {c: times for c, times in one.times.items() if is_wanted(c.owner)} for one in found}
+def _known(points: Iterable[Point], records: Records) -> list[Found]:
+    return [records.found[point] for point in points if point in records.found]

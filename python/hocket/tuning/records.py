@@ -16,7 +16,7 @@ from hocket.tuning.choice import Choice, Estimate, Point, choice_of
 
 __all__ = ["Found", "Records"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Found:
         samples_s: The samples of what was measured, a call each.
         predicted_s: How long the machine says that choices take.
         skipped: Choices that were not measured, and why.
+        ratios: Of choices that were measured again beside the default: their time over its time, at each moment.
         is_decided: Whether the times are known well enough to decide.
     """
 
@@ -38,6 +39,7 @@ class Found:
     predicted_s: Mapping[Choice, float] = field(default_factory=dict)
     skipped: Mapping[Choice, str] = field(default_factory=dict)
     is_decided: bool = True
+    ratios: Mapping[Choice, tuple[float, ...]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -59,6 +61,7 @@ class Found:
                 {**choice.as_dict(), "predicted_s": self.predicted_s.get(choice), "reason": reason}
                 for choice, reason in self.skipped.items()
             ],
+            "beside_default": [{**choice.as_dict(), "ratios": list(ratios)} for choice, ratios in self.ratios.items()],
         }
 
     @staticmethod
@@ -72,6 +75,7 @@ class Found:
             predicted_s={choice_of(one): one["predicted_s"] for one in (*there, *others) if one["predicted_s"]},
             skipped={choice_of(one): one["reason"] for one in others},
             is_decided=data["is_decided"],
+            ratios={choice_of(one): tuple(one["ratios"]) for one in data["beside_default"]},
         )
 
 

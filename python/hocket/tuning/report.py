@@ -8,10 +8,11 @@ from math import isfinite
 from statistics import median
 from typing import Any
 
-from hocket.tuning.choice import DEFAULT, Choice, Decision, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, chosen, rules_of
 from hocket.tuning.deciding import Regret, Times
+from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
 from hocket.tuning.records import Found
-from hocket.units import format_bytes, format_time
+from hocket.units import format_bytes, format_count, format_time
 
 __all__ = ["Tuning", "markdown", "rules_file"]
 
@@ -25,8 +26,12 @@ class Tuning:
         tolerance: The share by which a choice may be slower than the fastest.
         decisions: What Hocket's rules say.
         own: The same among the algorithms of the MPI alone, which no rule of Hocket can name.
-        found: What is known of the points that were decided from.
+        found: What is known of the points that races were run at.
+        confirming: What is known of the points at which decisions were confirmed.
         regrets: How good the decisions are at the sizes that were held out.
+        own_regrets: The same of those among the algorithms of the MPI alone.
+        judging_noise: By what share the default seems to differ from itself at the sizes that were held out.
+        left_out: How many points were not measured, since the time was over.
     """
 
     about: Mapping[str, Any]
@@ -34,7 +39,27 @@ class Tuning:
     decisions: tuple[Decision, ...]
     own: tuple[Decision, ...]
     found: tuple[Found, ...]
+    confirming: tuple[Found, ...]
     regrets: tuple[Regret, ...]
+    own_regrets: tuple[Regret, ...]
+    judging_noise: float
+    left_out: int
+
+    @property
+    def noise(self) -> float:
+        """By what share the default seems to differ from itself where decisions were confirmed."""
+        return noise_of(self.confirming)
+
+    @property
+    def gains(self) -> list[Outcome]:
+        """What was confirmed, and what was not, by point: of what rules name, and of the MPI's own."""
+        families = ((BY_RULES, self.decisions), (OWN, self.own))
+        outcomes = (
+            _outcome(one, owners[1], chosen(decisions, one.point))
+            for one in self.confirming
+            for owners, decisions in families
+        )
+        return [one for one in outcomes if one is not None]
 
     @property
     def regret(self) -> tuple[float, float] | None:
@@ -53,13 +78,19 @@ class Tuning:
         return {
             **self.about,
             "tolerance": self.tolerance,
+            "noise": self.noise,
+            "noise_held_out": self.judging_noise,
             "decisions": [one.as_dict() for one in self.decisions],
             "own_decisions": [one.as_dict() for one in self.own],
             "points": len(self.found),
             "undecided": self.undecided,
+            "left_out": self.left_out,
+            "beside_default": [one.as_dict() for one in self.gains],
             "held_out": [_regret(one) for one in self.regrets],
+            "own_held_out": [_regret(one) for one in self.own_regrets],
             "median_regret": middle,
             "worst_regret": worst,
+            "beyond_noise": sum(one.is_beyond_noise for one in self.regrets),
             "slower_than_default": sum(one.is_slower_than_default for one in self.regrets),
         }
 
@@ -74,7 +105,58 @@ def _regret(one: Regret) -> dict[str, Any]:
         "default_s": one.default_s,
         "regret": one.share,
         "is_slower_than_default": one.is_slower_than_default,
+        "is_beyond_noise": one.is_beyond_noise,
     }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A choice that was measured beside the default.
+
+    Attributes:
+        found: What is known of the point.
+        choice: The choice that was taken, or the one that seemed the fastest.
+        is_taken: Whether it was taken.
+    """
+
+    found: Found
+    choice: Choice
+    is_taken: bool
+
+    @property
+    def over_default(self) -> Estimate:
+        """Its time over the default's."""
+        return ratio(self.found, self.choice)
+
+    def why_not(self, noise: float) -> str:
+        """Return why it was not taken."""
+        if not isfinite(self.over_default.high_s):
+            return "too few moments"
+        if self.over_default.high_s >= 1 - noise:
+            return "the interval reaches the noise"
+        return "no faster by more than the tolerance, or for too few sizes"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        one = self.over_default
+        return {
+            **vars(self.found.point),
+            "choice": self.choice.as_dict(),
+            "is_taken": self.is_taken,
+            "over_default": one.median_s,
+            "low": one.low_s,
+            "high": one.high_s if isfinite(one.high_s) else None,
+            "moments": len(self.found.ratios[self.choice]),
+        }
+
+
+def _outcome(found: Found, owner: str, choice: Choice) -> Outcome | None:
+    """Return what became of an owner's choices at a point; nothing if none was measured beside the default."""
+    measured = [one for one, ratios in found.ratios.items() if one.owner == owner and ratios]
+    if choice in measured:
+        return Outcome(found, choice, True)
+    fastest = min(measured, key=lambda one: (ratio(found, one).median_s, one), default=None)
+    return None if fastest is None else Outcome(found, fastest, False)
 
 
 def rules_file(tuning: Tuning, version: str) -> str:
@@ -88,13 +170,17 @@ def markdown(tuning: Tuning) -> str:
     source = "\n".join(f"- {name}: {value}" for name, value in tuning.about.items() if value)
     parts = [f"# What hocket tune decided\n\n{source}\n- tolerance: {tuning.tolerance:.1%}\n"]
     parts.append(f"## Rules\n\n```text\n{rules_of(tuning.decisions)}```\n")
+    if any(AGAIN in one.ratios for one in tuning.confirming):
+        parts.append(f"## Beside the default\n\n{_beside_default(tuning)}")
     if any(one.choice != DEFAULT for one in tuning.own):
         rows = [(one.collective, _range(one.ranks), _sizes(one), str(one.choice)) for one in tuning.own]
         table = _table(("collective", "ranks", "size", "choice"), rows)
         parts.append(f"## Among the algorithms of the MPI alone\n\nNo rule of Hocket names these.\n\n{table}")
     for collective, found in _by_collective(tuning.found):
         parts.append(f"## {collective}\n\n{_times(found)}")
-    parts.append(f"## Held-out sizes\n\n{_held_out(tuning)}")
+    parts.append(f"## Held-out sizes\n\n{_held_out(tuning.regrets, tuning.judging_noise)}")
+    if tuning.own_regrets:
+        parts.append(f"## Held-out sizes, the MPI alone\n\n{_held_out(tuning.own_regrets, tuning.judging_noise)}")
     return "\n".join(parts)
 
 
@@ -150,11 +236,40 @@ def _against_machine(found: Found, ordered: Sequence[Choice]) -> list[str]:
     return [f"{best}: {format_time(said)}", over, str(len(found.skipped))]
 
 
-def _held_out(tuning: Tuning) -> str:
-    if tuning.regret is None:
+def _beside_default(tuning: Tuning) -> str:
+    """Return where choices win, by how much, and what was left to the default, and why."""
+    gains, noise = tuning.gains, tuning.noise
+    silent = sum(not (one.ratios.keys() - {AGAIN}) for one in tuning.found)
+    said = (
+        f"The default differs from itself by no more than {noise:.1%} at 95% of the sizes. At "
+        f"{format_count(silent, 'call')} nothing seemed faster than the default."
+    )
+    taken = [[*_call(one), _over_default(one)] for one in gains if one.is_taken]
+    left = [[*_call(one), _over_default(one), one.why_not(noise)] for one in gains if not one.is_taken]
+    columns = ("collective", "ranks", "size", "choice", "time over default")
+    tables = [f"Taken:\n\n{_table(columns, taken)}"] if taken else []
+    tables += [f"Left to the default:\n\n{_table((*columns, 'why'), left)}"] if left else []
+    return "\n".join([f"{said}\n", *tables])
+
+
+def _call(one: Outcome) -> list[str]:
+    point = one.found.point
+    return [point.collective, str(point.ranks), format_bytes(point.size_bytes), str(one.choice)]
+
+
+def _over_default(one: Outcome) -> str:
+    found = one.over_default
+    interval = f"{found.low_s:.3f} to {found.high_s:.3f}" if isfinite(found.high_s) else "too few moments"
+    return f"{found.median_s:.3f} ({interval})"
+
+
+def _held_out(regrets: Sequence[Regret], noise: float) -> str:
+    if not regrets:
         return "None.\n"
-    middle, worst = tuning.regret
-    slower = sum(one.is_slower_than_default for one in tuning.regrets)
+    shares = [one.share for one in regrets]
+    middle, worst = median(shares), max(shares)
+    slower = sum(one.is_slower_than_default for one in regrets)
+    beyond = sum(one.is_beyond_noise for one in regrets)
     rows = [
         (
             one.point.collective,
@@ -165,10 +280,13 @@ def _held_out(tuning: Tuning) -> str:
             f"{one.share:.1%}",
             f"{one.time_s / one.default_s:.2f}" if one.default_s else "-",
         )
-        for one in tuning.regrets
+        for one in regrets
     ]
     columns = ("collective", "ranks", "size", "choice", "fastest", "regret", "time over default")
-    said = f"Regret: median {middle:.1%}, worst {worst:.1%}; slower than the default beyond the noise at {slower}."
+    said = (
+        f"Regret: median {middle:.1%}, worst {worst:.1%}, beyond the noise at {beyond} of {len(regrets)}; slower than "
+        f"the default beyond the noise at {slower}."
+    ) + (f" The default differs from itself by no more than {noise:.1%} at 95% of these sizes." if noise else "")
     return f"{said}\n\n{_table(columns, rows)}"
 
 

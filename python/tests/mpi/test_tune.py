@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,13 +32,14 @@ def line(mpi: Mpi, words: str) -> str:
 
 
 def test_rules_are_decided_from_measurements(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
-    words = line(mpi, "barrier broadcast -n 2 --sizes 8B,2KiB --time-limit 3s")
+    words = line(mpi, "barrier broadcast -n 2 --sizes 8B,2KiB --time-limit 5s")
     found = hocket_command(words, tmp_path, "--json").json
-    assert found["mpi"] == mpi.installation.library and found["points"] >= 3
+    assert found["mpi"] == mpi.installation.library and found["points"] + found["left_out"] >= 3
     header, *points = map(json.loads, (tmp_path / "measurements.jsonl").read_text().splitlines())
     assert header["mpi"] == found["mpi"]
     sizes = [(one["collective"], one["size_bytes"]) for one in points]
-    assert sizes[:4] == [("barrier", 0), ("broadcast", 8), ("broadcast", 2048), ("broadcast", 128)]
+    asked = [("barrier", 0), ("broadcast", 8), ("broadcast", 2048)]
+    assert sizes[: len(asked) - found["left_out"]] == asked[: len(asked) - found["left_out"]]
     for one in points:
         assert DEFAULT.as_dict() in [{key: each[key] for key in DEFAULT.as_dict()} for each in one["choices"]]
         assert all(0 <= each["low_s"] <= each["median_s"] for each in one["choices"])
@@ -43,7 +49,7 @@ def test_rules_are_decided_from_measurements(mpi: Mpi, hocket_command: Callable[
     )
     assert ran.status == 0, ran.errors
     before = (tmp_path / "measurements.jsonl").read_bytes()
-    hocket_command(words.replace("3s", "0s"), tmp_path)
+    hocket_command(words.replace("5s", "0s"), tmp_path)
     assert (tmp_path / "measurements.jsonl").read_bytes().startswith(before)
 
 
@@ -72,10 +78,11 @@ def test_every_way_of_every_collective_runs_and_is_right(mpi: Mpi, collective: s
 def test_defaults_are_checked_against_guidelines(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     words = line(mpi, "allreduce scan -n 2 --sizes 8B,1KiB --time-limit 2s --check")
     found = hocket_command(words, tmp_path, "--json").json
-    assert found["calls"] == 4 and not (tmp_path / "hocket.rules").exists()
+    assert found["calls"] + found["left_out"] == 4 and not (tmp_path / "hocket.rules").exists()
     points = list(map(json.loads, (tmp_path / "guidelines.jsonl").read_text().splitlines()[1:]))
     names = {each["name"] for one in points for each in one["choices"] if each["owner"] == "composition"}
-    assert names == {"reduce + broadcast", "reduce_scatter + allgather", "exscan + reduce_local"}
+    expected = {"reduce + broadcast", "reduce_scatter + allgather", "exscan + reduce_local"}
+    assert names == expected or (found["left_out"] and names < expected)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -84,6 +91,44 @@ def test_compositions_do_what_the_collective_does(mpi: Mpi, collective: str) -> 
     numbers = {choice: number for number, choice in enumerate(compositions(collective))}
     with Turns(mpi.installation, 3) as turns:
         assert turns.begin(collective, point.size_bytes, ways_of(point, numbers)) == {}
+
+
+ORDERS = """
+import sys, time
+from hocket.mpi import Installation
+from hocket.mpi.turns import Turns
+with Turns(Installation.find(sys.argv[1]), 2) as turns:
+    turns.variables()
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def processes_for(orderer: int) -> list[str]:
+    """Return the command lines of a job that measures for a process, and of its launcher."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        if words[-2:-1] == [str(orderer).encode()] and any(word.endswith(b"/hocket-tune") for word in words):
+            lines.append(b" ".join(words).decode())
+    return lines
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_the_program_ends_with_the_process_that_gives_orders(mpi: Mpi, sign: signal.Signals) -> None:
+    line = [sys.executable, "-c", ORDERS, str(mpi.installation.mpicc)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as orderer:
+        assert orderer.stdout is not None and orderer.stdout.readline() == "ready\n"
+        assert len(processes_for(orderer.pid)) >= 3
+        os.kill(orderer.pid, sign)
+        end_s = time.monotonic() + 30
+        while processes_for(orderer.pid) and time.monotonic() < end_s:
+            time.sleep(0.1)  # nobody asks yet how the process ended
+        assert processes_for(orderer.pid) == []
 
 
 def check(installation: Installation, collective: str, ranks: int) -> None:

@@ -17,6 +17,10 @@ import pytest
 
 from hocket.mpi import command
 from hocket.mpi.launch import crowded
+from hocket.mpi.turns import Turns
+from hocket.tuning.choice import Decision, Point
+from hocket.tuning.exporting import exporter_for
+from hocket.tuning.measuring import own_choices
 from hocket.tuning_files import (
     FORMATS,
     LIBRARIES,
@@ -302,6 +306,32 @@ def test_mpich_chooses_what_a_file_says(mpi: Mpi, tmp_path: Path) -> None:
     assert silent <= {"MPIR_Allreduce_intra_recursive_multiplying"}  # whose last exchange has no error for some ranks
     assert {name for name in chosen - named} == {"MPIR_Alltoall_intra_scattered", "MPIR_Allgather_intra_k_brucks"}
     assert {rule.choice.algorithm for rule in made.rules if rule.choice} <= chosen
+
+
+@pytest.mark.real_mpi
+def test_an_mpi_takes_what_a_tuning_among_its_own_algorithms_writes(mpi: Mpi, as_root: None, tmp_path: Path) -> None:
+    exporter = exporter_for(mpi.installation.library)
+    if exporter is None:
+        pytest.skip(f"no format of {mpi.installation.library} is known")
+    with Turns(mpi.installation, 2) as turns:
+        variables = turns.variables()
+    point = Point("broadcast", 2, 2048)
+    names = ("binomial", "scatter_recursive_doubling_allgather", "scatter_allgather")
+    own = [choice for choice in own_choices(variables, point) if exporter.can_name(point, choice)]
+    short, long = (choice for choice in own if choice.name in names)
+    decisions = [
+        Decision("broadcast", (2, 3), sizes, choice) for sizes, choice in [((8, 1024), short), ((1024, 4096), long)]
+    ]
+    text = exporter.text(decisions)
+    assert text is not None
+    file = tmp_path / exporter.file_name
+    file.write_text(text)
+    if mpi.is_open_mpi:
+        assert check_open_mpi(mpi, tmp_path, file, exporter.format.name, ["bcast"]) > 0
+        return
+    for size, name in ((512, short.name), (2048, long.name)):
+        seen = algorithms_of_mpich(mpi, file, 2, "bcast", size)
+        assert {one for one in seen if "Bcast_intra" in one} == {f"MPIR_Bcast_intra_{name}"}
 
 
 @pytest.mark.real_mpi

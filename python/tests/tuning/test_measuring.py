@@ -12,8 +12,9 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.turns import Way
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
-from hocket.tuning.measuring import Measured, measure_points, own_choices
-from hocket.tuning.planning import Plan, concluded, plan_of
+from hocket.tuning.measuring import Measured, measure_points, own_choices, pair_points
+from hocket.tuning.pairing import nominated, rivals
+from hocket.tuning.planning import Plan, concluded, decided, plan_of
 from hocket.tuning.records import Found, Records
 
 RING, LINEAR = Choice("catalogue", "ring"), Choice("catalogue", "linear")
@@ -47,10 +48,19 @@ def test_the_corrected_model_says_what_need_not_be_measured() -> None:
     assert by.corrected_s(RING, 1.0) == 2.0 and by.corrected_s(Choice("catalogue", "swing"), 1.0) == 1.5
 
 
-def measure_all(plan: Plan, records: Records, limit_s: float) -> None:
+def race_all(plan: Plan, records: Records, limit_s: float) -> None:
     by = measured()
     measure_points(plan.training, (), by, records, limit_s=limit_s)
     measure_points(plan.held_out, plan.training, by, records, limit_s=limit_s)
+
+
+def measure_all(plan: Plan, records: Records, limit_s: float) -> None:
+    race_all(plan, records, limit_s)
+    known = [records.found[point] for point in plan.training]
+    pair_points(nominated(known, 0.03, lambda *_: True), measured(), records, limit_s=limit_s)
+    decisions = decided(plan, records, 0.03)
+    judged = {p: rivals(records.found[p], decisions) for p in plan.held_out if p in records.found}
+    pair_points(judged, measured(), records, limit_s=limit_s, keeps_slow=True)
 
 
 class FakeTurns:
@@ -99,11 +109,11 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeTurns]:
 
 
 def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["allreduce"], [2], [64, 256])
+    plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
         tuning = concluded(plan, records, {}, 0.03)
-    assert fake.started == 3  # once more after the end, and once for the held-out point
+    assert fake.started == 5  # once more after the end, once for the held-out point, and to confirm and to judge
     found = records.found[POINT]
     assert found.is_decided and found.times[DEFAULT].median_s == 1e-6
     assert found.skipped[Choice("mpi", "nb", (("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", 1),))].endswith(
@@ -116,7 +126,7 @@ def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], t
 
 
 def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["allreduce"], [2], [64, 256])
+    plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
     assert LINEAR in records.found[POINT].times
@@ -125,21 +135,41 @@ def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: ty
 
 
 def test_measurements_that_are_interrupted_go_on(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["broadcast"], [2], [64, 256, 1024])
+    plan = plan_of(["broadcast"], [2], [64, 256, 1024], confirms=True)
     file = tmp_path / "records"
     fake.interrupts_after = 2
     with pytest.raises(KeyboardInterrupt), Records(file, {}) as records:
-        measure_all(plan, records, limit_s=10)
+        race_all(plan, records, limit_s=10)
     assert len(file.read_text().splitlines()) == 1 + 2
     fake.interrupts_after = 3
     with Records(file, {}) as records:
-        measure_all(plan, records, limit_s=10)
+        race_all(plan, records, limit_s=10)
     with Records(file, {}) as again:
         assert again.found == records.found and len(again.found) == 5
 
 
+def test_what_was_measured_beside_the_default_is_not_measured_again(fake: type[FakeTurns], tmp_path: Path) -> None:
+    plan = plan_of(["broadcast"], [2], [64, 256], confirms=True)
+    with Records(tmp_path / "records", {}) as records:
+        measure_all(plan, records, limit_s=10)
+        confirmed = {point for point, found in records.found.items() if found.ratios}
+        assert confirmed == {*plan.confirming, *plan.held_out}
+        fake.interrupts_after = 0
+        measure_all(plan, records, limit_s=10)
+    with Records(tmp_path / "records", {}) as again:
+        assert again.found == records.found
+
+
+def test_points_but_the_very_first_are_left_out_when_the_time_is_over(fake: type[FakeTurns], tmp_path: Path) -> None:
+    plan = plan_of(["broadcast"], [2], [64, 256], confirms=True)
+    with Records(tmp_path / "records", {}) as records:
+        race_all(plan, records, limit_s=0)
+        pair_points({plan.training[0]: [RING]}, measured(), records, limit_s=0)
+        assert set(records.found) == {plan.training[0]} and not records.found[plan.training[0]].ratios
+
+
 def test_without_time_everything_is_left_to_the_mpi(fake: type[FakeTurns], tmp_path: Path) -> None:
-    plan = plan_of(["broadcast"], [2], [64])
+    plan = plan_of(["broadcast"], [2], [64], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=0)
         tuning = concluded(plan, records, {}, 0.03)

@@ -12,7 +12,7 @@ A, B = Choice("catalogue", "ring"), Choice("catalogue", "swing")
 
 
 def test_where_choices_change_sizes_are_halved_until_they_are_near(tmp_path: Path) -> None:
-    plan = plan_of(["allreduce"], [4], [64, 1024, 65536])
+    plan = plan_of(["allreduce"], [4], [64, 1024, 65536], confirms=True)
     with Records(tmp_path / "records", {}) as records:
 
         def find(points: tuple[Point, ...]) -> None:
@@ -29,4 +29,8 @@ def test_where_choices_change_sizes_are_halved_until_they_are_near(tmp_path: Pat
             found += [point.size_bytes for point in more]
     # 1024 and 65536, then 1024 and 8192, and so on: 4872 and 5552 are near.
     assert found == [8192, 2896, 4872, 6320, 5552]
-    assert [point.size_bytes for point in plan.held_out] == [256, 1720, 3760, 5200, 5920, 7192, 23168]
+    middles = [256, 1720, 3760, 5200, 5920, 7192, 23168]
+    assert [p.size_bytes for p in plan.confirming if p not in plan.training] == middles
+    assert [p.size_bytes for p in plan_of(["allreduce"], [4], [64, 256, 1024]).held_out] == [128, 512]
+    # Between 64 and 256, 1720 and 2896, 2896 and 3760, 5200 and 5552, and so on.
+    assert [point.size_bytes for point in plan.held_out] == [128, 2232, 3296, 5376, 5736, 7672, 13776]

@@ -1,8 +1,9 @@
 /* Times ways to do a collective in turns, as it is told on standard input, a line each; answers are lines of JSON.
  *
- *     tune TOGETHER
+ *     tune TOGETHER PROCESS
  *
- * It runs with the library preloaded. TOGETHER is 1 if ranks begin samples at a time that rank 0 names (see timed.h).
+ * It runs with the library preloaded. TOGETHER is 1 if ranks begin samples at a time that rank 0 names (see timed.h). PROCESS is who
+ * gives orders, if rank 0 runs on the same host, else 0: some launchers live on without it, and do not tell that input has ended.
  *
  *     variables                       variables of the MPI that say how algorithms are chosen, those of MPI's tools interface:
  *                                     {"variables":[{"name":N,"about":TEXT,"values":{NAME:NUMBER,..}},..]}
@@ -15,15 +16,20 @@
  *                                     whether the MPI took the call; the texts are the library's counts
  *     rounds COUNT NUMBER,NUMBER,..   in each of COUNT rounds, a turn for each of these ways, in another order each time. A turn is
  *                                     a call that is not timed, and a sample; for each way a line {"rule":NUMBER,"samples_s":[..]}
- *     end                             ends it, also where the launcher does not tell that its input has ended
+ *     end                             ends it, as does the end of the input, or of PROCESS
  *
  * Variables are set while a way has its turn. Open MPI reads them when a communicator is created, so that
  * each such way has a communicator of its own.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include "timed.h"
 
-enum { MOST_WAYS = 256, MOST_LINE = 4096, MOST_SETTINGS = 4, MOST_TEXT = 4096, MOST_NAME = 256 };
+enum { MOST_WAYS = 256, MOST_LINE = 4096, MOST_SETTINGS = 4, MOST_TEXT = 4096, MOST_NAME = 256, WATCH_MS = 500 };
 
 struct setting {
     MPI_T_cvar_handle variable;
@@ -42,6 +48,7 @@ struct way {
 
 static struct way ways[MOST_WAYS];
 static char *middle;
+static pid_t orderer;
 
 /* Other collectives that do the same. `middle` has room for the blocks of all ranks. */
 
@@ -389,12 +396,53 @@ static void take_rounds(char *text)
     }
 }
 
+/* Whether the process that gives orders is no more, or has ended and nobody has asked how; "Z" is behind its name in brackets. */
+static int is_alone(void)
+{
+    char name[MOST_NAME], text[MOST_TEXT] = "", *state;
+    snprintf(name, sizeof name, "/proc/%d/stat", (int)orderer);
+    FILE *file = fopen(name, "r");
+    if (!file)
+        return kill(orderer, 0) && errno == ESRCH;
+    state = fgets(text, sizeof text, file) ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return state && state[1] == ' ' && state[2] == 'Z';
+}
+
+/* Waits until there is input, or its end; 0 if the process that gives orders is no more. */
+static int has_input(void)
+{
+    struct pollfd waiting = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (poll(&waiting, 1, WATCH_MS) <= 0)
+        if (orderer && is_alone())
+            return 0;
+    return 1;
+}
+
+/* Reads an order, without its end of line; returns its length, 0 at the end. Not by stdio, whose buffer hides input from poll. */
+static int read_order(char *line)
+{
+    static char input_text[MOST_LINE];
+    static int next_place, end_place;
+    for (int length = 0; length < MOST_LINE - 1;) {
+        if (next_place == end_place) {
+            next_place = 0;
+            end_place = has_input() ? (int)read(STDIN_FILENO, input_text, sizeof input_text) : 0;
+            if (end_place <= 0)
+                return end_place = 0;
+        }
+        char letter = input_text[next_place++];
+        if (letter == '\n')
+            return length;
+        line[length++] = letter;
+    }
+    return 0;
+}
+
 /* The next order, for all ranks; 0 at the end. */
 static int next(char *line)
 {
-    int length = 0;
-    if (rank == 0 && fgets(line, MOST_LINE, stdin))
-        length = (int)strcspn(line, "\n");
+    int length = rank == 0 ? read_order(line) : 0;
     PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
     PMPI_Bcast(line, length, MPI_CHAR, 0, MPI_COMM_WORLD);
     line[length] = '\0';
@@ -407,9 +455,10 @@ int main(int argc, char **argv)
     int provided;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
-    if (argc != 2)
-        fail("arguments", "expected TOGETHER");
+    if (argc != 3)
+        fail("arguments", "expected TOGETHER PROCESS");
     begin(atoi(argv[1]));
+    orderer = (pid_t)atoi(argv[2]);
     while (next(line)) {
         char *rest = strchr(line, ' ');
         rest = rest ? rest + 1 : line;

@@ -1,0 +1,110 @@
+"""The tuning file of the MPI itself, from what was decided among its own algorithms: it needs no preloaded library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
+from hocket.tuning_files import FORMATS, LIBRARIES, Format, Rule, Rules, Span
+from hocket.tuning_files import Choice as Named
+from hocket.tuning_files.counterparts import Known
+
+__all__ = ["Exporter", "exporter_for", "function_of"]
+
+_FUNCTIONS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
+"""The functions that are measured, and have another name than the collective."""
+_KINDS = {"Open MPI": "openmpi", "MPICH": "mpich"}
+_SEGMENT_SIZE = "_segmentsize"
+
+
+def exporter_for(library: str) -> Exporter | None:
+    """Return what writes the tuning file of an MPI, by what it calls itself; None if Hocket has no format for it."""
+    version = re.search(r"(\d+\.\d+)\.", library)
+    kind = next((kind for name, kind in _KINDS.items() if library.startswith(name)), None)
+    name = f"{kind}-{version[1]}" if version else ""
+    return Exporter(FORMATS[name]) if name in FORMATS else None
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """Writes the tuning file of an MPI.
+
+    Attributes:
+        format: Its format.
+    """
+
+    format: Format
+
+    @property
+    def file_name(self) -> str:
+        """What the file is called: from this name `hocket rules` knows the format."""
+        return f"own.{self.format.name}.{'json' if self._writes_json else 'conf'}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """How a program is told to take the file, as variables of its environment; FILE stands for the file."""
+        if self.format.name.startswith("mpich"):
+            return ("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE",)
+        return (
+            "OMPI_MCA_coll_tuned_use_dynamic_rules=1",
+            "OMPI_MCA_coll_tuned_dynamic_rules_filename=FILE",
+        )
+
+    @property
+    def _writes_json(self) -> bool:
+        return self.format.name in ("mpich-5.0", "openmpi-6.0")
+
+    def can_name(self, point: Point, choice: Choice) -> bool:
+        """Return whether files have a place for a choice of the MPI's own."""
+        return choice.owner != "mpi" or self._named(point.collective, choice) is not None
+
+    def text(self, decisions: Iterable[Decision]) -> str | None:
+        """Return the file for decisions among the MPI's own algorithms; None if it has nothing to tell.
+
+        Calls beyond what was measured, and those for which nothing was confirmed, are left to the MPI.
+        """
+        rules = tuple(rule for decision in decisions for rule in self._rules(decision))
+        return self.format.write(Rules(self.format.library, rules)) if rules else None
+
+    def _rules(self, decision: Decision) -> Iterator[Rule]:
+        function = function_of(decision.collective)
+        measure = LIBRARIES[self.format.library].measures.get(function, "size")
+        named = self._named(decision.collective, decision.choice)
+        first, end = decision.ranks
+        if decision.choice == DEFAULT or named is None or measure == "type":
+            return
+        if measure == "nothing" and decision.collective != "barrier":
+            return  # sizes cannot be told apart
+        known, choice = named
+        blocks = range(first, end) if measure == "total" else (1,)
+        for ranks in blocks:
+            low, above = (size * ranks for size in decision.sizes_bytes)
+            yield Rule(
+                function,
+                choice,
+                ranks=Span(ranks, ranks) if measure == "total" else Span(first, end - 1),
+                power_of_two=True if known.needs_power_of_two else None,
+                sizes=Span() if measure == "nothing" else Span(low, above - ranks),
+                measure=measure,
+                conditions=known.needs,
+            )
+
+    def _named(self, collective: str, choice: Choice) -> tuple[Known, Named] | None:
+        """Return the library's words for a choice; None where files have no place for what it needs."""
+        function, values = function_of(collective), dict(choice.parameters)
+        algorithms = LIBRARIES[self.format.library].algorithms.get(function, ())
+        begin = f"MPIR_{function.capitalize()}_"
+        names = (f"{begin}intra_{choice.name}", f"{begin}allcomm_{choice.name}")
+        number = values.get(f"coll_tuned_{function}_algorithm")
+        known = next((one for one in algorithms if one.name in names or (number and one.number == number)), None)
+        if known is None or known.asks or (known.named and number is None):
+            return None
+        segment = [("seg_size", value) for name, value in values.items() if name.endswith(_SEGMENT_SIZE)]
+        return known, Named(known.name, (*known.own.items(), *segment))
+
+
+def function_of(collective: str) -> str:
+    """Return the MPI function that is measured for a collective, in small letters."""
+    return _FUNCTIONS.get(collective, collective)
