@@ -16,15 +16,15 @@ from hocket.library import algorithms
 from hocket.mpi.turns import Turns
 from hocket.parallel import ignore
 from hocket.tuning.candidates import candidates
-from hocket.tuning.choice import DEFAULT, Choice, Point, chosen
-from hocket.tuning.deciding import Times, decide
+from hocket.tuning.choice import DEFAULT, Choice, Point
+from hocket.tuning.deciding import Times
 from hocket.tuning.measuring import Measured, measure_points, ways_of
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, predicted
 
 __all__ = ["Judged", "Tried", "try_ways"]
 
-_ROUNDS = 5
+_ROUNDS, _MOST_TURNS = 5, 6
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Judged:
 
     Attributes:
         ways: The ways.
-        times_s: The median at each point of each choice of a way and of the fastest that was measured, anew.
+        times_s: The median at each point of each choice, measured anew.
     """
 
     ways: tuple[Tried, ...]
@@ -56,7 +56,7 @@ class Judged:
 
     def regrets(self, way: Tried) -> list[float]:
         """Return how much longer the choices of a way take than the fastest, as shares of that, the least first."""
-        found = ((times_s[way.choices[point]], min(times_s.values())) for point, times_s in self.times_s.items())
+        found = ((here[way.choices[point]], min(here.values())) for point, here in self.times_s.items())
         return sorted(time_s / best_s - 1 for time_s, best_s in found)
 
     def as_dict(self) -> dict[str, Any]:
@@ -93,6 +93,7 @@ def try_ways(
 ) -> Judged:
     """Tune in three ways, and measure what they chose anew, in turns, so that no way is judged by its own samples.
 
+    A way chooses at each point what its times put first. The fastest of what the ways chose is the measured best.
     All ways choose among the algorithms that are not made for a topology; those that measure, the MPI's default, too.
 
     Args:
@@ -110,15 +111,13 @@ def try_ways(
     for point in points:
         simulated[point] = _simulated(point, model)
         on_done()
-    ways = [Tried("simulation", _decided(simulated, by.tolerance), monotonic() - begun_s)]
+    ways = [Tried("simulation", _fastest_at(simulated), monotonic() - begun_s)]
     measured = _measured(points, by, limit_s, on_done)
-    ways.append(Tried("measurement", _decided(measured[0], by.tolerance), measured[1]))
+    ways.append(Tried("measurement", _fastest_at(measured[0]), measured[1]))
     beside = Measured(by.installation, by.tolerance, by.launcher, model)
     both = _measured(points, beside, limit_s, on_done)
-    ways.append(Tried("both", _decided(both[0], by.tolerance), both[1]))
-    wanted = {
-        point: sorted({*(way.choices[point] for way in ways), _fastest(measured[0][point])}) for point in points
-    }
+    ways.append(Tried("both", _fastest_at(both[0]), both[1]))
+    wanted = {point: sorted({way.choices[point] for way in ways}) for point in points}
     return Judged(tuple(ways), _judged(wanted, by, limit_s, on_done))
 
 
@@ -135,16 +134,15 @@ def _measured(
     begun_s = monotonic()
     with TemporaryDirectory() as folder, Records(Path(folder) / "records", {}) as records:
         measure_points(points, (), by, records, limit_s=limit_s, on_done=on_done)
-        found = {
+        found: dict[Point, Times] = {
             point: {choice: one for choice, one in records.found[point].times.items() if choice.owner != "mpi"}
             for point in points
         }
     return found, monotonic() - begun_s
 
 
-def _decided(times: Mapping[Point, Times], tolerance: float) -> dict[Point, Choice]:
-    decisions = decide(times, tolerance)
-    return {point: chosen(decisions, point) for point in times}
+def _fastest_at(times: Mapping[Point, Times]) -> dict[Point, Choice]:
+    return {point: _fastest(here) for point, here in times.items()}
 
 
 def _fastest(times: Times) -> Choice:
@@ -162,17 +160,18 @@ def _judged(
             for point in points:
                 numbers = {choice: number for number, choice in enumerate(wanted[point])}
                 turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
-                samples_s: dict[Choice, list[float]] = {choice: [] for choice in numbers}
-                end_s = monotonic() + share_s
-                while not samples_s[wanted[point][0]] or (
-                    monotonic() < end_s and len(samples_s[wanted[point][0]]) < _MOST_ROUNDS
-                ):
-                    more = turns.rounds(_ROUNDS, list(numbers.values()))
-                    for choice, number in numbers.items():
-                        samples_s[choice] += more[number]
-                found[point] = {choice: median(samples) for choice, samples in samples_s.items()}
+                found[point] = _medians(turns, numbers, share_s)
                 on_done()
     return found
 
 
-_MOST_ROUNDS = 30
+def _medians(turns: Turns, numbers: Mapping[Choice, int], limit_s: float) -> dict[Choice, float]:
+    end_s = monotonic() + limit_s
+    samples_s: dict[Choice, list[float]] = {choice: [] for choice in numbers}
+    for _ in range(_MOST_TURNS):
+        more = turns.rounds(_ROUNDS, list(numbers.values()))
+        for choice, number in numbers.items():
+            samples_s[choice] += more[number]
+        if monotonic() >= end_s:
+            break
+    return {choice: median(samples) for choice, samples in samples_s.items()}

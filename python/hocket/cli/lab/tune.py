@@ -77,7 +77,9 @@ def tune(
     if as_json:
         print_json({"lab": summary, "mpi": installation.library, **found.as_dict(), "version": version()})
         return
-    click.secho(f"{format_count(len(points), 'call')} on {ranks} ranks, {installation.library}, lab: {summary}", bold=True)
+    click.secho(
+        f"{format_count(len(points), 'call')} on {ranks} ranks, {installation.library}, lab: {summary}", bold=True
+    )
     _print(found)
 
 
