@@ -82,6 +82,14 @@ def test_sizes_are_those_of_rules(function: str, arguments: dict[str, Any], coll
     assert (one.point, one.is_started) == (Point(collective, 2, size_bytes), function == "MPI_Iallgather")
 
 
+def test_the_root_tells_the_size() -> None:
+    found = Program(2)
+    found.call(0, "MPI_Gather", comm=0, root=1, count=3, **DOUBLES)
+    found.call(1, "MPI_Gather", comm=0, root=1, in_place=True, recv_count=6, **INTS)
+    (one,) = traced_calls(trace_of(found))
+    assert (one.point, one.like.element_bytes) == (Point("gather", 2, 24), 4)
+
+
 def test_the_rule_that_matters_is_left() -> None:
     application = Application(trace_of(program(8)), Simulated(MACHINE), "allreduce: reduce_broadcast")
     found = tuned(application)
