@@ -16,9 +16,10 @@ import click
 from hocket import files
 from hocket._native import Error
 from hocket.cli.mpi.options import found_installation
-from hocket.cli.options import Read, as_json_option, jobs_option, seed_option, sizes_option, trials_option
+from hocket.cli.options import Read, as_json_option, jobs_option, required, seed_option, sizes_option, trials_option
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
+from hocket.cli.tune_trace import tune_trace
 from hocket.library import find_collective
 from hocket.machine import Machine
 from hocket.mpi.installation import KINDS
@@ -47,9 +48,7 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
 
 @click.command()
 @click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...")
-@click.option(
-    "--ranks", "-n", type=Read(parse_ranks, name="LIST"), required=True, help="Numbers of ranks, such as 2 or 2,4,8."
-)
+@click.option("--ranks", "-n", type=Read(parse_ranks, name="LIST"), help="Numbers of ranks, such as 2 or 2,4,8.")
 @sizes_option
 @click.option(
     "--machine",
@@ -83,6 +82,19 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
     help="How much slower than the fastest a choice may be.",
 )
 @click.option("--check", is_flag=True, help="Test the defaults of an MPI against guidelines instead of deciding.")
+@click.option("--trace", type=click.Path(), help="Decide for the calls of this traced program, by replaying it.")
+@click.option(
+    "--baseline",
+    type=click.Path(),
+    help="With --trace: rules that it is compared with, a file, or mpich-5 or openmpi-5; otherwise those of a replay.",
+)
+@click.option(
+    "--threshold",
+    type=Read(parse_share, name="SHARE"),
+    default="1%",
+    show_default=True,
+    help="With --trace: the share of the gain that may be lost by leaving out rules.",
+)
 @trials_option
 @seed_option
 @click.option(
@@ -97,7 +109,7 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
 @as_json_option
 def tune(
     collectives: tuple[str, ...],
-    ranks: tuple[int, ...],
+    ranks: tuple[int, ...] | None,
     sizes: tuple[int, ...] | None,
     machine: Machine | None,
     factor: float,
@@ -108,6 +120,9 @@ def tune(
     limit_s: float,
     tolerance: float,
     check: bool,
+    trace: str | None,
+    baseline: str | None,
+    threshold: float,
     trials: int,
     seed: int,
     folder: str,
@@ -115,17 +130,25 @@ def tune(
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
-    tuned = _collectives(collectives)
+    names = _collectives(collectives)
     model = (
         None if machine is None else Simulated(machine, replace(asked_trials(trials, seed, None, machine), threads=1))
     )
+    if trace is not None:
+        _only_simulates(ranks=ranks, sizes=sizes, mpi=mpi, mpicc=mpicc, mpiexec=mpiexec, hosts=hosts, check=check)
+        by = required(model, "--machine", "what the trace is replayed on")
+        tune_trace(trace, names, by, baseline, tolerance, threshold, folder=folder, jobs=jobs, as_json=as_json)
+        return
+    if baseline is not None:
+        raise click.UsageError(f"--baseline: got {baseline}, expected it beside --trace")
+    numbers = required(ranks, "--ranks", "numbers of ranks")
     if model is not None and not (mpi or mpicc or mpiexec or hosts):
         work: _Work = _Simulation(model, jobs)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
         measured = Measured(installation, tolerance, on_hosts(hosts), model, factor, checks=check)
         work = _Measurement(measured, hosts, limit_s)
-    plan = plan_of(tuned, ranks, sizes or usual_sizes(), confirms=work.confirms)
+    plan = plan_of(names, numbers, sizes or usual_sizes(), confirms=work.confirms)
     if check:
         _check(plan, work, folder, as_json)
         return
@@ -142,6 +165,13 @@ def tune(
         if own is not None and work.exporter is not None:
             taken = " ".join(work.exporter.variables).replace("FILE", own)
             click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
+
+
+def _only_simulates(**given: object) -> None:
+    """Refuse options that say what the trace says, or that ask for measurements."""
+    for name, value in given.items():
+        if value:
+            raise click.UsageError(f"--{name}: cannot stand beside --trace, whose calls are tuned by simulation")
 
 
 def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:

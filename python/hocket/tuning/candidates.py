@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hocket._native import Error
 from hocket.call import Call
@@ -69,8 +69,10 @@ def usual_sizes() -> tuple[int, ...]:
     return tuple(8 * 4**i for i in range(10))
 
 
-def call_at(algorithm: Algorithm, choice: Choice, point: Point) -> Call:
-    """Return the call of a choice of the catalogue at a point."""
+def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | None = None) -> Call:
+    """Return the call of a choice of the catalogue at a point, like another if one is given."""
+    if like is not None:
+        return replace(like, parameters=dict(choice.parameters))
     element_bytes = _DOUBLE_BYTES if algorithm.collective in _REDUCTIONS else 1
     return Call(
         ranks=point.ranks,
@@ -95,13 +97,19 @@ class Candidates:
     refused: Mapping[str, str]
 
 
-def candidates(algorithms: Iterable[Algorithm], point: Point) -> Candidates:
-    """Return the choices at a point: every algorithm with its usual parameters, and with each of them changed alone."""
+def candidates(algorithms: Iterable[Algorithm], point: Point, like: Call | None = None) -> Candidates:
+    """Return the choices at a point: every algorithm with its usual parameters, and with each of them changed alone.
+
+    Args:
+        algorithms: The algorithms.
+        point: The point.
+        like: A call there; by default one of doubles, where they are added up, or of bytes.
+    """
     alike: dict[object, list[Choice]] = {}
     refused: dict[str, str] = {}
     for algorithm in algorithms:
         for choice in _varied(algorithm, point):
-            call = call_at(algorithm, choice, point)
+            call = call_at(algorithm, choice, point, like)
             try:
                 accepted(algorithm, call)
             except Error as error:

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from hocket._native import Error
+from hocket.call import Call
 from hocket.comparison import made_for
 from hocket.library import algorithms
 from hocket.machine import Machine
@@ -56,13 +57,16 @@ def simulate_points(
     do_all(lambda point: _found(point, by), missing, executor=executor, on_done=keep)
 
 
-def predicted(point: Point, by: Simulated, choices: Sequence[Choice]) -> dict[Choice, Estimate]:
-    """Return how long choices of the catalogue take; a refused one is left out."""
+def predicted(
+    point: Point, by: Simulated, choices: Sequence[Choice], like: Call | None = None
+) -> dict[Choice, Estimate]:
+    """Return how long choices of the catalogue take, in a call like another if one is given, but refused ones."""
     times = {}
     for choice in choices:
         algorithm = algorithm_of(point, choice)
         try:
-            found = simulate(algorithm, call_at(algorithm, choice, point), machine=by.machine, trials=by.trials)
+            call = call_at(algorithm, choice, point, like)
+            found = simulate(algorithm, call, machine=by.machine, trials=by.trials)
         except Error:
             continue
         times[choice] = Estimate(found.time_s.mean, *found.time_s.interval)

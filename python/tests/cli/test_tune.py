@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import hocket
+from hocket.traces import write
 from tests.conftest import Ran
+from tests.tuning.test_tracing import program, trace_of
 
 LINE = "tune allreduce broadcast -n 8 --sizes 8B..512KiB:16 --machine cluster -o"
 
@@ -103,3 +105,31 @@ def test_measurements_of_something_else_are_refused(
     assert bad_input("tune barrier -n 4 --machine cluster -o", tmp_path).startswith(
         f"{tmp_path}/measurements.jsonl:2: got '{{\"collective\": 3}}', expected a point"
     )
+
+
+def test_a_trace_decides_what_is_tuned(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    trace = tmp_path / "app.hktrace"
+    write(trace, trace_of(program(8)))
+    line = f"tune --trace {trace} --machine cluster --baseline openmpi-5 -o"
+    out = hocket_command(line, tmp_path / "out").out
+    assert "22 calls of 3 kinds" in out
+    decided = json.loads((tmp_path / "out/decisions.json").read_text())
+    kept = [one["rule"] for one in decided["rules"] if one["is_kept"]]
+    assert (tmp_path / "out/hocket.rules").read_text().splitlines()[1:] == kept
+    again = hocket_command(line, tmp_path / "again", "--json").json
+    assert again == {**decided, "folder": f"{tmp_path}/again"}
+    rules = (tmp_path / "out/hocket.rules").read_text()
+    found = hocket.replay(trace, rules={"kept": rules, "baseline": hocket.LIBRARY_RULES["openmpi-5"]})
+    assert found.time_s.mean == decided["kept_s"] < decided["baseline_s"]
+    nothing = tmp_path / "nothing"
+    for words, expected in (
+        (f"alltoall --trace {trace} --machine cluster", f"{trace}: has no collective calls that are tuned"),
+        (f"-n 8 --trace {trace} --machine cluster", "--ranks: cannot stand beside --trace"),
+        (f"--trace {trace}", "--machine is missing"),
+        ("allreduce -n 4 --machine cluster --baseline mpich-5", "--baseline: got mpich-5, expected it beside --trace"),
+        ("allreduce --machine cluster", "--ranks is missing"),
+    ):
+        assert bad_input(f"tune {words} -o", nothing).startswith(expected)
+        assert not nothing.exists()

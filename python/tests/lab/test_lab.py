@@ -182,3 +182,21 @@ def test_bad_input_builds_nothing(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert bad_input(f"lab up {torus} --name {name}") == "hocket lab: needs root, to make network namespaces"
     assert not left()
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
+def test_three_ways_to_tune_are_judged(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+) -> None:
+    machine = tmp_path / "star.toml"
+    machine.write_text(text(STAR))
+    line = (
+        f"lab tune scan -n 3 --sizes 8B,1KiB --time-limit 0.1s --machine {machine} --mpicc {installation.mpicc} --json"
+    )
+    found = hocket_command(line).json
+    assert [way["way"] for way in found["ways"]] == ["simulation", "measurement", "both"]
+    assert all(0 <= way["median_regret"] <= way["ninth_regret"] <= way["worst_regret"] for way in found["ways"])
+    assert all(way["points"] == 2 and way["cost_s"] > 0 for way in found["ways"])
+    for point in found["points"]:
+        assert len(point["times_s"]) == len({str(choice) for choice in point["choices"].values()})

@@ -15,6 +15,7 @@ _SUMMARIES = {
     "down": "Remove labs, and end what runs there: those named, or all that no command uses.",
     "run": "Run PROGRAM under mpiexec, a rank at each node of a lab.",
     "status": "List the labs of this host.",
+    "tune": "Tune each COLLECTIVE by simulation, by measurement and by both: regret and cost of each.",
     "up": "Build the network of MACHINE, a file or a preset, from namespaces and shaped cables.",
 }
 

@@ -1,0 +1,107 @@
+"""`hocket tune --trace`: the few rules that matter to one application."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hocket import files
+from hocket._native import Error
+from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.parallel import workers
+from hocket.rules import rules_text
+from hocket.traces import load
+from hocket.tuning.simulating import Simulated
+from hocket.tuning.tracing import Application, Effect, Gain, Tuned, fewest_rules, propose, traced_calls
+from hocket.units import format_count, format_time
+from hocket.version import version
+
+__all__ = ["tune_trace"]
+
+_RULES, _DECISIONS = "hocket.rules", "decisions.json"
+
+
+def tune_trace(
+    file: str,
+    collectives: Sequence[str],
+    by: Simulated,
+    baseline: str | None,
+    tolerance: float,
+    threshold: float,
+    *,
+    folder: str,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Decide for the calls of a trace, and write the rules.
+
+    Raises:
+        Error: A trace or a baseline that cannot be read, or a trace that cannot be replayed.
+    """
+    rules = "" if baseline is None else rules_text(baseline)
+    application = Application(load(file, compares_ranks=False), by, rules, baseline or "baseline")
+    before = application.replayed([])
+    calls = traced_calls(application.trace, collectives)
+    if not calls:
+        raise Error(f"{file}: has no collective calls that are tuned, expected some of {', '.join(collectives)}")
+    with workers(jobs) as executor, progress("simulating", len(calls)) as on_done:
+        proposed = propose(calls, application, tolerance, executor=executor, on_done=on_done)
+    replays = len(proposed) * (len(proposed) + 1) // 2
+    with workers(jobs) as executor, progress("replaying", replays) as on_done:
+        found = fewest_rules(proposed, application, before, threshold, executor=executor, on_done=on_done)
+    entry = {
+        "trace": file,
+        "machine": by.machine.name,
+        "baseline": baseline or "replay",
+        "tolerance": tolerance,
+        "threshold": threshold,
+        "calls": sum(call.calls for call in calls),
+        "points": len(calls),
+        **found.as_dict(),
+        "version": version(),
+    }
+    _write(entry, found, Path(folder))
+    if as_json:
+        print_json({**entry, "folder": folder})
+    else:
+        _print(entry, found, folder)
+
+
+def _write(entry: dict[str, Any], found: Tuned, folder: Path) -> None:
+    files.make_folder(folder)
+    source = ", ".join(f"{name} {entry[name]}" for name in ("trace", "machine", "baseline"))
+    files.write(folder / _RULES, f"# By hocket tune {version()}: {source}.\n{found.rules}")
+    files.write(folder / _DECISIONS, json.dumps(entry, indent=2) + "\n")
+
+
+def _print(entry: dict[str, Any], found: Tuned, folder: str) -> None:
+    before = found.baseline
+    click.secho(f"{before.program}, {before.ranks} ranks, machine {before.machine}", bold=True)
+    facts = [
+        ("collectives", f"{entry['calls']} calls of {format_count(entry['points'], 'kind')}"),
+        ("baseline", f"{format_time(before.time_s.mean)}, rules: {entry['baseline']}"),
+        ("all rules", f"{format_time(found.all_rules.time_s.mean)}, {format_count(len(found.effects), 'rule')}"),
+        ("the few", f"{format_time(found.kept.time_s.mean)}, {_gained(found.gain, before.time_s.mean)}"),
+    ]
+    if before.trials > 1:
+        facts.append(("trials", f"{before.trials}, seed {before.seed}; intervals are of the mean (95 %)"))
+    print_facts(facts)
+    if found.effects:
+        rows = [_row(one, before.time_s.mean) for one in found.effects]
+        print_table(["rule", "calls", "gain", ""], rows, right=["calls"])
+    click.echo(f"rules and decisions: {folder}/")
+
+
+def _row(one: Effect, whole_s: float) -> list[str]:
+    kept = "kept" if one.is_kept else "left out"
+    return [one.proposed.rule, str(one.proposed.calls), _gained(one.gain, whole_s), kept]
+
+
+def _gained(gain: Gain, whole_s: float) -> str:
+    """Return a gain as a share of the run, with its interval where there is one."""
+    share, low, high = ((time_s / whole_s if whole_s else 0.0) for time_s in (gain.mean_s, gain.low_s, gain.high_s))
+    return f"{share:.2%}" if low == high else f"{share:.2%} ({low:.2%} to {high:.2%})"

@@ -1,0 +1,338 @@
+"""Rules for one application: proposed for the calls of its trace, judged by replaying it, and as few as matter."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+from hocket import checks
+from hocket.call import Call
+from hocket.comparison import made_for
+from hocket.library import algorithms, find_collective
+from hocket.parallel import do_all, ignore
+from hocket.replays import DEFAULT_RULES, Replay, replay
+from hocket.rules import choose
+from hocket.simulation import Statistics, simulate
+from hocket.traces import Trace
+from hocket.traces.functions import FUNCTIONS, Kind
+from hocket.tuning.candidates import COLLECTIVES, candidates
+from hocket.tuning.choice import DEFAULT, Decision, Estimate, Point, rules_of
+from hocket.tuning.deciding import Times, decide
+from hocket.tuning.simulating import Simulated, predicted
+
+__all__ = [
+    "Application",
+    "Effect",
+    "Gain",
+    "Proposed",
+    "TracedCall",
+    "Tuned",
+    "fewest_rules",
+    "propose",
+    "traced_calls",
+]
+
+
+@dataclass(frozen=True)
+class Application:
+    """A trace, and how it is replayed where no rule is proposed.
+
+    Attributes:
+        trace: The trace.
+        by: The machine, and how often on one with noise.
+        baseline: Rules of the calls that no proposed rule decides, before `DEFAULT_RULES`.
+        baseline_name: What errors call these rules.
+    """
+
+    trace: Trace
+    by: Simulated
+    baseline: str = ""
+    baseline_name: str = "baseline"
+
+    def replayed(self, rules: Iterable[str]) -> Replay:
+        """Replay the trace under rules, which come before the baseline."""
+        texts = {"proposed rules": "\n".join(rules), self.baseline_name: self.baseline}
+        return replay(self.trace, self.by.machine, rules=texts, trials=self.by.trials)
+
+
+@dataclass(frozen=True)
+class TracedCall:
+    """Calls of a trace that a rule cannot tell apart.
+
+    Attributes:
+        point: Their collective, number of ranks, and size as rules have it.
+        is_started: Whether they are nonblocking: these have rules of their own.
+        like: The most frequent of them, with its root, its elements, and whether its operator commutes.
+        calls: How often it is called; once for all ranks of a communicator.
+    """
+
+    point: Point
+    is_started: bool
+    like: Call
+    calls: int
+
+
+def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES) -> tuple[TracedCall, ...]:
+    """Return the calls of a trace that are tuned: of some collectives, on two ranks or more, in order."""
+    wanted = frozenset(collectives)
+    counted: dict[tuple[Point, bool], Counter[tuple[int, int, bool]]] = defaultdict(Counter)
+    for number, rank in enumerate(trace.ranks):
+        for called in rank.calls:
+            function = FUNCTIONS[called.function]
+            if function.kind is not Kind.COLLECTIVE:
+                continue
+            collective = _COLLECTIVE_OF.get(function.blocking)
+            members = rank.communicators[called["comm"]].ranks
+            root = called.arguments.get("root", 0)
+            if collective in wanted and len(members) > 1 and members[root] == number:
+                size_bytes, element_bytes = _size(collective, called.arguments, len(members))
+                is_commutative = called.arguments.get("commutative", True)
+                point = Point(collective, len(members), size_bytes)
+                counted[point, function.is_started][root, element_bytes, is_commutative] += 1
+    return tuple(
+        TracedCall(point, is_started, _like(point, *shapes.most_common(1)[0][0]), shapes.total())
+        for (point, is_started), shapes in sorted(counted.items(), key=lambda one: one[0])
+    )
+
+
+_COLLECTIVE_OF = {
+    "MPI_Allgatherv": "allgather",
+    **{
+        name: find_collective(name.removeprefix("MPI_").lower())
+        for name in {function.blocking for function in FUNCTIONS.values() if function.kind is Kind.COLLECTIVE}
+        if name not in ("MPI_Allgatherv", "MPI_Alltoallw")
+    },
+}
+"""The collective of the catalogue that a blocking function is."""
+
+
+def _size(collective: str, arguments: Mapping[str, Any], ranks: int) -> tuple[int, int]:
+    """Return the bytes of a call as rules have them, and those of an element, as its root or rank 0 tells them."""
+    if collective == "barrier":
+        return 0, 1
+    prefix = "recv_" if collective in ("allgather", "alltoall", "gather") else ""
+    counts = arguments.get(f"{prefix}counts")
+    element_bytes = arguments[f"{prefix}type_bytes"]
+    if collective == "reduce_scatter":
+        count = arguments["count"] * ranks if counts is None else sum(counts)
+    else:
+        count = arguments[f"{prefix}count"] if counts is None else counts[0]
+    return count * element_bytes, max(element_bytes, 1)
+
+
+def _like(point: Point, root: int, element_bytes: int, is_commutative: bool) -> Call:
+    return Call(
+        ranks=point.ranks,
+        size_bytes=point.size_bytes,
+        root=root,
+        element_bytes=element_bytes,
+        commutative=is_commutative,
+    )
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A rule that is proposed.
+
+    Attributes:
+        rule: The rule.
+        calls: How many calls of the trace it fits.
+    """
+
+    rule: str
+    calls: int
+
+
+def propose(
+    calls: Sequence[TracedCall],
+    application: Application,
+    tolerance: float,
+    *,
+    executor: Executor | None = None,
+    on_done: Callable[[], object] = ignore,
+) -> tuple[Proposed, ...]:
+    """Return a rule for each range of ranks and sizes where the baseline is not good enough, call by call.
+
+    What the baseline chooses for nonblocking calls is not asked: a rule that gains nothing is dropped later.
+
+    Args:
+        calls: The calls.
+        application: Where they are from.
+        tolerance: The share by which a call may be slower than the fastest.
+        executor: Who simulates.
+        on_done: Called after each call.
+
+    Raises:
+        Error: The machine has no room for the ranks.
+    """
+    found = do_all(lambda call: _times(call, application), calls, executor=executor, on_done=lambda *_: on_done())
+    proposed: list[Proposed] = []
+    for is_started in (False, True):
+        mine = [(call, times) for call, times in zip(calls, found, strict=True) if call.is_started is is_started]
+        for decision in decide({call.point: times for call, times in mine}, tolerance):
+            if decision.choice != DEFAULT:
+                number = sum(call.calls for call, _ in mine if decision.holds(call.point))
+                proposed.append(Proposed(_rule(decision, is_started), number))
+    return tuple(proposed)
+
+
+def _times(call: TracedCall, application: Application) -> Times:
+    """Return how long all choices take in a call, and what the baseline chooses."""
+    by = application.by
+    there = candidates(made_for(by.machine, algorithms(call.point.collective)), call.point, call.like)
+    found = predicted(call.point, by, list(there.alike), call.like)
+    return found if call.is_started else {DEFAULT: _baseline(call, application), **found}
+
+
+def _baseline(call: TracedCall, application: Application) -> Estimate:
+    collective = call.point.collective
+    chosen = choose(application.baseline, collective, call.like) or choose(DEFAULT_RULES, collective, call.like)
+    assert chosen is not None, "the last of the default rules takes any call"
+    time_s = simulate(*chosen, machine=application.by.machine, trials=application.by.trials).time_s
+    return Estimate(time_s.mean, *time_s.interval)
+
+
+def _rule(decision: Decision, is_started: bool) -> str:
+    return f"{'i' if is_started else ''}{rules_of([decision]).rstrip()}"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """By how much a run is shorter, with the 95 % confidence interval of the mean over trials; each trial with itself.
+
+    Attributes:
+        mean_s: The mean.
+        low_s: Where its interval begins.
+        high_s: Where it ends.
+    """
+
+    mean_s: float
+    low_s: float
+    high_s: float
+
+    @classmethod
+    def between(cls, slower: Replay, faster: Replay) -> Gain:
+        """Return what the second gains over the first; both of the same trials."""
+        differences = tuple(a - b for a, b in zip(slower.times_s, faster.times_s, strict=True))
+        found = Statistics.of(differences)
+        return cls(found.mean, *found.interval)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a rule does for the run.
+
+    Attributes:
+        proposed: The rule.
+        gain: What it gained beside the others that were left when it was last looked at.
+        is_kept: Whether it is one of the few.
+    """
+
+    proposed: Proposed
+    gain: Gain
+    is_kept: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**vars(self.proposed), **_told(self.gain), "is_kept": self.is_kept}
+
+
+def _told(gain: Gain) -> dict[str, float]:
+    return {"gain_s": gain.mean_s, "gain_low_s": gain.low_s, "gain_high_s": gain.high_s}
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What rules gain for the whole run.
+
+    Attributes:
+        baseline: The run without them.
+        all_rules: The run under all that were proposed.
+        kept: The run under the few.
+        effects: The rules: those that are kept, in their order, then the others, the last dropped first.
+    """
+
+    baseline: Replay = field(repr=False)
+    all_rules: Replay = field(repr=False)
+    kept: Replay = field(repr=False)
+    effects: tuple[Effect, ...]
+
+    @property
+    def rules(self) -> str:
+        """The few rules, one per line."""
+        return "".join(f"{one.proposed.rule}\n" for one in self.effects if one.is_kept)
+
+    @property
+    def gain(self) -> Gain:
+        """What the few rules gain."""
+        return Gain.between(self.baseline, self.kept)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "program": self.baseline.program,
+            "ranks": self.baseline.ranks,
+            "trials": self.baseline.trials,
+            "seed": self.baseline.seed,
+            "baseline_s": self.baseline.time_s.mean,
+            "all_rules_s": self.all_rules.time_s.mean,
+            "kept_s": self.kept.time_s.mean,
+            **_told(self.gain),
+            "rules": [one.as_dict() for one in self.effects],
+        }
+
+
+def fewest_rules(
+    proposed: Sequence[Proposed],
+    application: Application,
+    baseline: Replay,
+    threshold: float,
+    *,
+    executor: Executor | None = None,
+    on_done: Callable[[], object] = ignore,
+) -> Tuned:
+    """Return the few rules that matter.
+
+    Again and again the rule is dropped without which the run is shortest, as long as no more is lost than a share of
+    the largest gain that was seen.
+
+    Args:
+        proposed: The rules.
+        application: What is replayed.
+        baseline: Its run under none of the rules.
+        threshold: The share, from 0 to 1.
+        executor: Who replays.
+        on_done: Called after each replay, at most (n + 1) n / 2 times for n rules.
+
+    Raises:
+        Error: The trace cannot be replayed, or the threshold is no share.
+    """
+    checks.number("threshold", threshold, "a share from 0 to 1", is_right=lambda share: 0 <= share <= 1)
+
+    def replayed(rules: Sequence[Proposed]) -> Replay:
+        return application.replayed(one.rule for one in rules)
+
+    def without(rule: Proposed) -> Replay:
+        return replayed([one for one in left if one != rule])
+
+    all_rules = kept = replayed(proposed) if proposed else baseline
+    left, dropped, effects = list(proposed), list[Effect](), dict[Proposed, Gain]()
+    best_s = min(baseline.time_s.mean, all_rules.time_s.mean)
+    while left:
+        found = do_all(without, left, executor=executor, on_done=lambda *_: on_done())
+        others = dict(zip(left, found, strict=True))
+        effects = {rule: Gain.between(other, kept) for rule, other in others.items()}
+        least = min(left, key=lambda rule: others[rule].time_s.mean)
+        time_s = others[least].time_s.mean
+        best_s = min(best_s, time_s)
+        if time_s > best_s + threshold * (baseline.time_s.mean - best_s):
+            break
+        dropped.insert(0, Effect(least, effects[least], is_kept=False))
+        left, kept = [one for one in left if one != least], others[least]
+    if kept.time_s.mean >= baseline.time_s.mean:
+        dropped = [*(Effect(one, effects[one], is_kept=False) for one in left), *dropped]
+        left, kept = [], baseline
+    return Tuned(baseline, all_rules, kept, (*(Effect(one, effects[one], is_kept=True) for one in left), *dropped))

@@ -1,0 +1,177 @@
+"""Three ways to tune, by simulation, by measurement, and by both: what each costs, and how good its choices are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import ceil
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+from hocket.library import algorithms
+from hocket.mpi.turns import Turns
+from hocket.parallel import ignore
+from hocket.tuning.candidates import candidates
+from hocket.tuning.choice import DEFAULT, Choice, Point
+from hocket.tuning.deciding import Times
+from hocket.tuning.measuring import Measured, measure_points, ways_of
+from hocket.tuning.records import Records
+from hocket.tuning.simulating import Simulated, predicted
+
+__all__ = ["Judged", "Tried", "try_ways"]
+
+_ROUNDS, _MOST_TURNS = 5, 6
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A way, and what it chose.
+
+    Attributes:
+        name: "simulation", "measurement" or "both".
+        choices: Its choice at each point.
+        cost_s: How long it took.
+    """
+
+    name: str
+    choices: Mapping[Point, Choice]
+    cost_s: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Ways, and how long their choices take.
+
+    Attributes:
+        ways: The ways.
+        times_s: The median at each point of each choice, measured anew.
+    """
+
+    ways: tuple[Tried, ...]
+    times_s: Mapping[Point, Mapping[Choice, float]]
+
+    def regrets(self, way: Tried) -> list[float]:
+        """Return how much longer the choices of a way take than the fastest, as shares of that, the least first."""
+        found = ((here[way.choices[point]], min(here.values())) for point, here in self.times_s.items())
+        return sorted(time_s / best_s - 1 for time_s, best_s in found)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data: by way the cost, the regrets over points, and the points."""
+        return {
+            "ways": [
+                {"way": way.name, "points": len(way.choices), **self.summary(way), "cost_s": way.cost_s}
+                for way in self.ways
+            ],
+            "points": [
+                {
+                    **vars(point),
+                    "choices": {way.name: way.choices[point].as_dict() for way in self.ways},
+                    "times_s": {str(choice): time_s for choice, time_s in times_s.items()},
+                }
+                for point, times_s in self.times_s.items()
+            ],
+        }
+
+    def summary(self, way: Tried) -> dict[str, float]:
+        """Return the median regret of a way, that which nine of ten points do not exceed, and the worst."""
+        regrets = self.regrets(way)
+        ninth = regrets[ceil(0.9 * len(regrets)) - 1]
+        return {"median_regret": median(regrets), "ninth_regret": ninth, "worst_regret": regrets[-1]}
+
+
+def try_ways(
+    points: Sequence[Point],
+    by: Measured,
+    model: Simulated,
+    *,
+    limit_s: float,
+    on_done: Callable[[], object] = ignore,
+) -> Judged:
+    """Tune in three ways, and measure what they chose anew, in turns, so that no way is judged by its own samples.
+
+    A way chooses at each point what its times put first. The fastest of what the ways chose is the measured best.
+    All ways choose among the algorithms that are not made for a topology; those that measure, the MPI's default, too.
+
+    Args:
+        points: The calls.
+        by: How to measure, without a model.
+        model: The machine that is there, for the ways that simulate.
+        limit_s: How long each way may measure, and how long to judge.
+        on_done: Called after each point, four times in all.
+
+    Raises:
+        Error: The program fails, or a result is wrong.
+    """
+    begun_s = monotonic()
+    simulated: dict[Point, Times] = {}
+    for point in points:
+        simulated[point] = _simulated(point, model)
+        on_done()
+    ways = [Tried("simulation", _fastest_at(simulated), monotonic() - begun_s)]
+    measured = _measured(points, by, limit_s, on_done)
+    ways.append(Tried("measurement", _fastest_at(measured[0]), measured[1]))
+    beside = Measured(by.installation, by.tolerance, by.launcher, model)
+    both = _measured(points, beside, limit_s, on_done)
+    ways.append(Tried("both", _fastest_at(both[0]), both[1]))
+    wanted = {point: sorted({way.choices[point] for way in ways}) for point in points}
+    return Judged(tuple(ways), _judged(wanted, by, limit_s, on_done))
+
+
+def _simulated(point: Point, model: Simulated) -> Times:
+    there = candidates([one for one in algorithms(point.collective) if one.topology is None], point).alike
+    times = predicted(point, model, list(there))
+    return {alike: one for choice, one in times.items() for alike in there[choice]}
+
+
+def _measured(
+    points: Sequence[Point], by: Measured, limit_s: float, on_done: Callable[[], object]
+) -> tuple[dict[Point, Times], float]:
+    """Return what is measured at points of what rules can name, and how long that takes."""
+    begun_s = monotonic()
+    with TemporaryDirectory() as folder, Records(Path(folder) / "records", {}) as records:
+        measure_points(points, (), by, records, limit_s=limit_s, on_done=on_done)
+        found: dict[Point, Times] = {
+            point: {choice: one for choice, one in records.found[point].times.items() if choice.owner != "mpi"}
+            for point in points
+        }
+    return found, monotonic() - begun_s
+
+
+def _fastest_at(times: Mapping[Point, Times]) -> dict[Point, Choice]:
+    return {point: _fastest(here) for point, here in times.items()}
+
+
+def _fastest(times: Times) -> Choice:
+    return min(times, key=lambda choice: (times[choice].median_s, choice), default=DEFAULT)
+
+
+def _judged(
+    wanted: Mapping[Point, Sequence[Choice]], by: Measured, limit_s: float, on_done: Callable[[], object]
+) -> dict[Point, dict[Choice, float]]:
+    """Return the medians of choices, measured in turns: five rounds at least."""
+    found = {}
+    share_s = limit_s / len(wanted)
+    for ranks, points in groupby(sorted(wanted, key=lambda point: point.ranks), key=lambda point: point.ranks):
+        with Turns(by.installation, ranks, by.launcher) as turns:
+            for point in points:
+                numbers = {choice: number for number, choice in enumerate(wanted[point])}
+                turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
+                found[point] = _medians(turns, numbers, share_s)
+                on_done()
+    return found
+
+
+def _medians(turns: Turns, numbers: Mapping[Choice, int], limit_s: float) -> dict[Choice, float]:
+    end_s = monotonic() + limit_s
+    samples_s: dict[Choice, list[float]] = {choice: [] for choice in numbers}
+    for _ in range(_MOST_TURNS):
+        more = turns.rounds(_ROUNDS, list(numbers.values()))
+        for choice, number in numbers.items():
+            samples_s[choice] += more[number]
+        if monotonic() >= end_s:
+            break
+    return {choice: median(samples) for choice, samples in samples_s.items()}
