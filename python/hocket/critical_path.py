@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from hocket._native import Error
 from hocket.machine import Machine
 from hocket.schedule import Schedule
-from hocket.simulation import Event, trace_schedule
+from hocket.simulation import Event, Trace, trace_schedule
 from hocket.variants import halved, quiet
 
 __all__ = ["PARTS", "Step", "critical_path", "matched", "total"]
@@ -53,25 +53,52 @@ class Step:
         return self.event.end_s
 
 
-def critical_path(events: Iterable[Event], *, ranks: int, machine: Machine) -> tuple[Step, ...]:
-    """Return the steps of the critical path of a trace, in order of time.
+def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None = None) -> tuple[Step, ...]:
+    """Return the steps of the critical path of a trace, in order of time; their lengths add up to its time.
 
-    Where several paths are equally long, one of them is returned, which changes ranks as seldom as possible. On a
-    machine with noise, what an operation takes longer than it would on the quiet machine is noise as far as it is not
-    waiting; the two are told apart by `quiet_events` of `hocket.explanation`.
+    Where several paths are equally long, one of them is returned.
 
     Args:
-        events: What each rank did when, in order of rank and time.
-        ranks: Number of ranks.
+        traced: The first trial of a simulation.
         machine: The machine of the simulation.
+        quiet_trace: The same simulation without noise, if the machine has noise: what an operation takes longer than
+            there is noise; without it that counts as computation or waiting.
 
     Raises:
         Error: The machine has circuits: a message alone would have none.
     """
     if machine.model == "circuits":
         raise Error(f"machine {machine.name}: got the model circuits, expected hockney, loggp, links or packets")
-    known = tuple(events)
-    return tuple(reversed([*_backwards(known, _Messages(ranks, quiet(machine) or machine))]))
+    messages = _Messages(traced.simulation.ranks, quiet(machine) or machine)
+    steps = [*_backwards(traced, messages)][::-1]
+    if quiet_trace is None:
+        return tuple(steps)
+    numbers, others = _numbers(traced.events), matched(quiet_trace.events)
+    counterparts = {number: event for event, number in _numbers(quiet_trace.events).items()}
+    return tuple(
+        _with_noise(step, undisturbed and _step(undisturbed, others.get(undisturbed), messages))
+        for step in steps
+        for undisturbed in [counterparts.get(numbers.get(step.event))]
+    )
+
+
+def _with_noise(step: Step, undisturbed: Step | None) -> Step:
+    """Return a step with what it computes or waits longer than without noise as noise."""
+    part = "computation" if "computation" in step.parts_s else "waiting"
+    now_s = step.parts_s.get(part, 0.0)
+    then_s = min(now_s, undisturbed.parts_s.get(part, 0.0)) if undisturbed else now_s
+    return replace(step, parts_s={**step.parts_s, part: then_s, "noise": now_s - then_s})
+
+
+def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
+    """Return what each operation is, whenever it happens: its rank, kind, peer and tag, and how many such were before."""
+    counts: dict[tuple[Any, ...], int] = defaultdict(int)
+    numbers = {}
+    for event in events:
+        what = (event.rank, event.kind, event.peer, event.tag)
+        numbers[event] = (*what, counts[what])
+        counts[what] += 1
+    return numbers
 
 
 def total(steps: Iterable[Step]) -> dict[str, float]:
@@ -80,8 +107,8 @@ def total(steps: Iterable[Step]) -> dict[str, float]:
     return {part: math.fsum(step.parts_s.get(part, 0.0) for step in known) for part in PARTS}
 
 
-def matched(events: Iterable[Event]) -> dict[int, Event]:
-    """Return the other end of each send and receive by the `id` of its event.
+def matched(events: Iterable[Event]) -> dict[Event, Event]:
+    """Return the other end of each send and receive.
 
     The k-th send of a source to a destination with a tag belongs to the k-th receive there.
     """
@@ -92,22 +119,22 @@ def matched(events: Iterable[Event]) -> dict[int, Event]:
         elif event.kind == "recv":
             channels[event.peer, event.rank, event.tag][1].append(event)
     pairs = [pair for sends, receives in channels.values() for pair in zip(sends, receives, strict=False)]
-    return {id(one): other for send, recv in pairs for one, other in ((send, recv), (recv, send))}
+    return {one: other for send, recv in pairs for one, other in ((send, recv), (recv, send))}
 
 
-def _backwards(events: tuple[Event, ...], messages: _Messages) -> Iterator[Step]:
-    """Follow the path from the end of the last operation to the common start."""
+def _backwards(traced: Trace, messages: _Messages) -> Iterator[Step]:
+    """Follow the path from the end of the simulation to the common start."""
     ended: dict[tuple[int, float], list[Event]] = defaultdict(list)
-    for event in events:
+    for event in traced.events:
         if event.end_s > event.start_s:
             ended[event.rank, event.end_s].append(event)
-    others = matched(events)
-    last = max(events, key=lambda event: event.end_s, default=None)
-    rank, time_s = (last.rank, last.end_s) if last else (0, 0.0)
+    others = matched(traced.events)
+    until_s = traced.simulation.times_s[0]  # what programs do once results are complete is later
+    rank, time_s = max((place for place in ended if place[1] <= until_s), key=lambda place: place[1], default=(0, 0.0))
     while candidates := ended.get((rank, time_s)):
         # An operation that lasts longest leaves the rank as late as possible.
         event = candidates.pop(min(range(len(candidates)), key=lambda i: candidates[i].start_s))
-        step = _step(event, others.get(id(event)), messages)
+        step = _step(event, others.get(event), messages)
         yield step
         rank, time_s = step.from_rank, step.start_s
     if time_s > 0:
@@ -138,10 +165,12 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     first = send if kind == "send" else recv
     taken = late[kind][event.kind]
     parts_s = {part: taken[part] for part in ("latency", "overhead")}
-    rest_s = event.end_s - first.start_s - math.fsum(parts_s.values())
     waiting_s = event.end_s - ready[kind]
     parts_s["waiting"] = waiting_s if waiting_s > slack_s else 0.0
-    parts_s["bandwidth"] = rest_s - parts_s["waiting"]
+    rest_s = event.end_s - first.start_s - math.fsum(parts_s.values())
+    # What is left of a message without bytes is rounding.
+    part = "bandwidth" if send.bytes > 0 else max(parts_s, key=lambda part: parts_s[part])
+    parts_s[part] = parts_s.get(part, 0.0) + rest_s
     return Step(event, first.rank, first.start_s, parts_s)
 
 

@@ -21,6 +21,7 @@ from hocket.requests import GAP, complete
 from hocket.simulation import Trials
 from hocket.sweeps.cell import Cell, Setting, Source, Variant, digest, known
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
+from hocket.variants import toml
 
 if sys.version_info >= (3, 11):
     import tomllib
