@@ -38,7 +38,7 @@ MODULES = (
     ("requests",),
     ("topology",),
     ("schedule",),
-    ("authoring", "automatic", "memory", "rules", "verification"),
+    ("authoring", "automatic", "dependencies", "memory", "rules", "verification"),
     ("simulation",),
     ("bounds",),
     ("comparison", "critical_path", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline", "tuning_files"),

@@ -141,12 +141,9 @@ def _faster(
     trials: Trials,
     among: Iterable[Algorithm] | None,
 ) -> list[Remedy]:
-    """Return the algorithms that are faster with their parameters as they are by default."""
-    known = algorithms(algorithm.collective) if among is None else among
-    others = [one for one in made_for(machine, known) if one.collective == algorithm.collective and one != algorithm]
-    if not others:
-        return []
-    plain = Call(**{**vars(call), "parameters": {}})
-    found = compare(others, [plain], machine=machine, trials=trials).simulations
+    """Return the algorithms that are faster with the parameters of the call that they declare."""
+    others = made_for(machine, algorithms(algorithm.collective, among=among))
+    tried = list(dict.fromkeys([algorithm, *others]))
+    found = compare(tried, [call], machine=machine, trials=trials).simulations
     times = [Remedy(one.algorithm, one.times_s[0]) for one in found]
     return sorted((one for one in times if one.time_s < traced.simulation.times_s[0]), key=lambda one: one.time_s)
