@@ -1,8 +1,8 @@
 """The critical path of a simulation: the chain of operations and messages that its time is made of, and of what.
 
 The path is followed backwards from the end of the last rank. An operation begins when the one before it on its rank is
-done; a message may have waited for its other end. Which of both ends a message waited for, and what its time is made of,
-the network model itself says: the same message is simulated alone, once with each end late, on the machine and on
+done; a message may have waited for its other end. Which end it waited for, and what its time is made of, the network
+model itself says: the same message is simulated alone, once with each end late, on the machine and on
 variants of it with one kind of cost halved. Alone, a message takes a time that is linear in these costs.
 """
 
@@ -56,7 +56,7 @@ class Step:
 def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None = None) -> tuple[Step, ...]:
     """Return the steps of the critical path of a trace, in order of time; their lengths add up to its time.
 
-    Where several paths are equally long, one of them is returned.
+    Where several paths are equally long, one of them is returned, which follows messages where it can.
 
     Args:
         traced: The first trial of a simulation.
@@ -73,13 +73,14 @@ def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None 
     steps = [*_backwards(traced, messages)][::-1]
     if quiet_trace is None:
         return tuple(steps)
-    numbers, others = _numbers(traced.events), matched(quiet_trace.events)
+    others, on_path = matched(quiet_trace.events), {step.event for step in steps}
     counterparts = {number: event for event, number in _numbers(quiet_trace.events).items()}
-    return tuple(
-        _with_noise(step, undisturbed and _step(undisturbed, others.get(undisturbed), messages))
-        for step in steps
-        for undisturbed in [counterparts.get(numbers.get(step.event))]
-    )
+    undisturbed = {
+        event: _step(counterparts[number], others.get(counterparts[number]), messages)
+        for event, number in _numbers(traced.events).items()
+        if event in on_path and number in counterparts
+    }
+    return tuple(_with_noise(step, undisturbed.get(step.event)) for step in steps)
 
 
 def _with_noise(step: Step, undisturbed: Step | None) -> Step:
@@ -91,7 +92,7 @@ def _with_noise(step: Step, undisturbed: Step | None) -> Step:
 
 
 def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
-    """Return what each operation is, whenever it happens: its rank, kind, peer and tag, and how many such were before."""
+    """Return what each operation is, whenever it happens: rank, kind, peer, tag, and how many such were before."""
     counts: dict[tuple[Any, ...], int] = defaultdict(int)
     numbers = {}
     for event in events:
@@ -130,10 +131,14 @@ def _backwards(traced: Trace, messages: _Messages) -> Iterator[Step]:
             ended[event.rank, event.end_s].append(event)
     others = matched(traced.events)
     until_s = traced.simulation.times_s[0]  # what programs do once results are complete is later
-    rank, time_s = max((place for place in ended if place[1] <= until_s), key=lambda place: place[1], default=(0, 0.0))
+    rank, time_s = max(
+        (place for place in ended if place[1] <= until_s),
+        key=lambda place: (place[1], any(event.kind == "recv" for event in ended[place]), place[0]),
+        default=(0, 0.0),
+    )
     while candidates := ended.get((rank, time_s)):
-        # An operation that lasts longest leaves the rank as late as possible.
-        event = candidates.pop(min(range(len(candidates)), key=lambda i: candidates[i].start_s))
+        event = max(candidates, key=lambda event: (event.kind == "recv", -event.start_s))
+        candidates.remove(event)
         step = _step(event, others.get(event), messages)
         yield step
         rank, time_s = step.from_rank, step.start_s
@@ -161,7 +166,7 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     possible = [kind for kind, ready_s in ready.items() if ready_s <= event.end_s + slack_s]
     if not possible:  # posted: the rank goes on before the message does
         return Step(event, event.rank, event.start_s, {"overhead": event.end_s - event.start_s})
-    kind = max(possible, key=lambda kind: (ready[kind], kind == event.kind))
+    kind = max(possible, key=lambda kind: (ready[kind], kind == "send"))
     first = send if kind == "send" else recv
     taken = late[kind][event.kind]
     parts_s = {part: taken[part] for part in ("latency", "overhead")}
@@ -213,7 +218,9 @@ class _Messages:
         node = source // size
         return (node == destination // size, node == (self.ranks - 1) // size, source == destination)
 
-    def _late(self, source: int, destination: int, size_bytes: int, *, is_send_late: bool) -> dict[str, dict[str, float]]:
+    def _late(
+        self, source: int, destination: int, size_bytes: int, *, is_send_late: bool
+    ) -> dict[str, dict[str, float]]:
         pair = (source, destination, size_bytes)
         wait_s = 2 * max(self._ends(self.machine, *pair, 0.0, is_send_late=False).values())
         done = self._ends(self.machine, *pair, wait_s, is_send_late=is_send_late)

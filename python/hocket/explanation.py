@@ -115,7 +115,8 @@ def explain(
     once = Trials(count=1, seed=trials.seed)
     run = partial(trace, found, call, engine=engine, trials=once)
     traced, without_noise = run(machine=known), quiet(known)
-    steps = critical_path(traced, machine=known, quiet_trace=without_noise and run(machine=without_noise))
+    quiet_trace = None if without_noise is None else run(machine=without_noise)
+    steps = critical_path(traced, machine=known, quiet_trace=quiet_trace)
     return Explanation(
         traced,
         steps,
@@ -125,9 +126,7 @@ def explain(
     )
 
 
-def _remedies(
-    algorithm: Algorithm, call: Call, machine: Machine, engine: Engine, trials: Trials
-) -> Iterator[Remedy]:
+def _remedies(algorithm: Algorithm, call: Call, machine: Machine, engine: Engine, trials: Trials) -> Iterator[Remedy]:
     for change, changed in ((change, make(machine)) for change, make in _REMEDIES):
         if changed is not None:
             yield Remedy(change, simulate(algorithm, call, machine=changed, engine=engine, trials=trials).times_s[0])

@@ -22,6 +22,7 @@ PICTURES = (*FORMATS, ".svg")
 
 _MOST_OPERATIONS = 100_000  # a browser takes seconds to draw more
 _WIDTH = 1000  # pixels
+_MOST_LABELS = 32
 _LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 1200  # pixels
 _PATH_COLOUR = "#d62728"
 _KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect": "#b279a2", "disconnect": "#ff9da6"}
@@ -64,7 +65,9 @@ def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step
     scale, unit = next((pair for pair in _UNITS if end_s >= pair[0]), _UNITS[-1])
     ranks = max(event.rank for event in known) + 1
     x = alt.X("start:Q").title(f"time ({unit})").scale(domain=[0, end_s / scale], nice=False)
-    y = alt.Y("rank:Q").title("rank").scale(domain=[ranks - 0.5, -0.5], nice=False, zero=False).axis(format="d", tickMinStep=1)
+    labels = list(range(0, ranks, -(-ranks // _MOST_LABELS)))
+    scale_y = alt.Scale(domain=[-0.5, ranks - 0.5], nice=False, zero=False, reverse=True)
+    y = alt.Y("rank:Q", title="rank", scale=scale_y, axis=alt.Axis(values=labels, format="d"))
     tooltip = ["what:N", "size:N", "tag:Q", "from:N", "to:N", "time:N"]
 
     def layer(rows: Iterable[dict[str, Any]]) -> alt.Chart:
@@ -74,13 +77,14 @@ def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step
     messages = list(_messages(known, scale))
     tags = sorted({row["tag"] for row in messages})
     colours = alt.Color("tag:O").scale(domain=tags, range=[_TAGS[i % len(_TAGS)] for i in range(len(tags))])
-    kinds = alt.Color("what:N").scale(domain=list(_KINDS), range=list(_KINDS.values())).title("work")
+    kinds = [kind for kind in _KINDS if any(row["what"] == kind for row in works)]
+    kind_colours = alt.Color("what:N").scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]).title("work")
     thick = max(1.5, min(6.0, _RANK_HEIGHT * 6 / max(ranks, 6)))
     layers = [
-        layer(messages).mark_rule(strokeWidth=1, opacity=0.55).encode(
-            y2="to_rank:Q", color=colours if len(tags) <= len(_TAGS) else alt.value(_TAGS[0])
-        ),
-        layer(works).mark_rule(strokeWidth=thick).encode(color=kinds),
+        layer(messages)
+        .mark_rule(strokeWidth=1, opacity=0.55)
+        .encode(y2="to_rank:Q", color=colours if len(tags) <= len(_TAGS) else alt.value(_TAGS[0])),
+        layer(works).mark_rule(strokeWidth=thick).encode(color=kind_colours),
         layer(_path(path, scale)).mark_rule(strokeWidth=2.5, color=_PATH_COLOUR).encode(y2="to_rank:Q"),
     ]
     used = [one for one, rows in zip(layers, (messages, works, path), strict=True) if rows]
@@ -88,9 +92,10 @@ def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step
     if path:
         subtitle.append("red: the critical path")
     height = min(_MOST_HEIGHT, max(_LEAST_HEIGHT, _RANK_HEIGHT * ranks))
-    chart = alt.LayerChart(layer=used).resolve_scale(color="independent").interactive()
     heading = alt.TitleParams(title, subtitle=subtitle, anchor="start")
-    return chart.properties(width=_WIDTH, height=height, title=heading)
+    chart = alt.LayerChart(layer=used).properties(width=_WIDTH, height=height, title=heading)
+    drawing: alt.LayerChart = chart.resolve_scale(color="independent").interactive()
+    return drawing
 
 
 def _row(event: Event, scale: float) -> dict[str, Any]:

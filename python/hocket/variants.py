@@ -38,7 +38,7 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"reduce_bandwidth", "copy_bandwidth"}),
     ),
 }
-"""The keys of a machine file that make each kind of cost: those that are halved with it, and rates, which are doubled."""
+"""The keys of a machine file that make each kind of cost: those to halve, and rates, to double."""
 
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
 

@@ -147,7 +147,9 @@ def _print_steps(steps: Sequence[Step]) -> None:
     rows = [
         [format_time(step.start_s), _what(step), format_bytes(int(step.event.bytes)), _parts(step)] for step in steps
     ]
-    print_table(["start", "critical path", "bytes", "consists of"], _shortened(rows, ["..", "", "", ""]), right=["start"])
+    print_table(
+        ["start", "critical path", "bytes", "consists of"], _shortened(rows, ["..", "", "", ""]), right=["start"]
+    )
 
 
 def _shortened(values: Sequence[T], gap: T) -> list[T]:
