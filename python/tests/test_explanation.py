@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_paths_of_the_whole_catalogue_add_up(model: str, ranks: int) -> None:
         assert math.isclose(math.fsum(parts_s.values()), time_s, rel_tol=1e-9), algorithm.label
         assert min(parts_s.values()) >= -1e-9 * time_s, algorithm.label
         assert not steps or steps[0].start_s == 0
-        for one, other in zip(steps, steps[1:], strict=False):
+        for one, other in pairwise(steps):
             assert (one.end_s, one.event.rank) == (other.start_s, other.from_rank), algorithm.label
         checked += 1
     assert checked > 50

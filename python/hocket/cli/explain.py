@@ -10,10 +10,8 @@ from typing import TypeVar
 import click
 
 from hocket import files
-from hocket._native import Error
 from hocket.cli.options import (
     CallOptions,
-    Read,
     algorithm_argument,
     as_json_option,
     call_options,
@@ -25,6 +23,7 @@ from hocket.cli.options import (
     required,
     seed_option,
     size_option,
+    space_time_option,
 )
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.critical_path import Step
@@ -33,7 +32,7 @@ from hocket.explanation import explain as explain_call
 from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.simulation import Engine, Trials
-from hocket.space_time import PICTURES, space_time_picture
+from hocket.space_time import space_time_picture
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 
@@ -45,12 +44,6 @@ _MOST_STEPS = 16  # printed
 _MOST_FASTER = 5  # printed
 
 
-def _picture_file(path: str) -> str:
-    if Path(path).suffix not in PICTURES:
-        raise Error(f'got "{path}", expected a file that ends in {", ".join(PICTURES)}')
-    return files.writable(path)
-
-
 @click.command()
 @algorithm_argument
 @ranks_option(required=True)
@@ -59,11 +52,7 @@ def _picture_file(path: str) -> str:
 @machine_option
 @engine_option
 @seed_option
-@click.option(
-    "--plot",
-    type=Read(_picture_file, name="FILE"),
-    help="Also draw ranks over time with the critical path marked; the file ends in .png, .svg or .html, to zoom.",
-)
+@space_time_option
 @load_option
 @as_json_option
 def explain(
