@@ -82,7 +82,7 @@ def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step
     thick = max(1.5, min(6.0, _RANK_HEIGHT * 6 / max(ranks, 6)))
     layers = [
         layer(messages)
-        .mark_rule(strokeWidth=1, opacity=0.55)
+        .mark_rule(strokeWidth=1, opacity=max(0.15, min(0.6, 300 / (len(messages) or 1))))
         .encode(y2="to_rank:Q", color=colours if len(tags) <= len(_TAGS) else alt.value(_TAGS[0])),
         layer(works).mark_rule(strokeWidth=thick).encode(color=kind_colours),
         layer(_path(path, scale)).mark_rule(strokeWidth=2.5, color=_PATH_COLOUR).encode(y2="to_rank:Q"),

@@ -18,7 +18,7 @@ def test_a_line_for_each_message_a_bar_for_each_reduction_and_the_path() -> None
     call = hocket.Call(ranks=4, size_bytes=4096)
     found = hocket.explain("allreduce/ring", call)
     chart = space_time_chart(found.traced.events, title="ring", path=found.steps).to_dict()
-    messages, works, path = (layer["data"]["values"] for layer in chart["layer"])
+    messages, works, path = (chart["datasets"][layer["data"]["name"]] for layer in chart["layer"])
     assert len(messages) == found.traced.simulation.messages == 24
     assert len(works) == 12
     assert {row["what"] for row in works} == {"reduce"}

@@ -101,6 +101,9 @@ def _print(found: Explanation) -> None:
         times = f", {found.time_s / found.bound.time_s:.2f} times as long"
         facts.append(("lower bound", f"{format_time(found.bound.time_s)}{times if found.time_s else ''}"))
     print_facts(facts)
+    if not found.steps:
+        click.echo("nothing takes time")
+        return
     bounds_s = {
         "latency": found.bound.latency_s,
         "bandwidth": found.bound.bandwidth_s,
@@ -161,7 +164,5 @@ def _parts(step: Step) -> str:
 
 
 def _print_remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> None:
-    rows = [
-        [one.change, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}" if time_s else ""] for one in remedies
-    ]
+    rows = [[one.change, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}"] for one in remedies]
     print_table([what, "time then", "change"], rows, right=["time then", "change"])
