@@ -142,9 +142,6 @@ def _backwards(traced: Trace, messages: _Messages) -> Iterator[Step]:
         step = _step(event, others.get(event), messages)
         yield step
         rank, time_s = step.from_rank, step.start_s
-    if time_s > 0:
-        called = Event(rank=rank, kind="compute", peer=rank, tag=0, bytes=0, start_s=0.0, end_s=time_s)
-        yield Step(called, rank, 0.0, {"overhead": time_s})
 
 
 def _step(event: Event, other: Event | None, messages: _Messages) -> Step:

@@ -22,7 +22,7 @@ _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
     ("half the latency", partial(halved, kind="latency")),
     ("twice the bandwidth", partial(halved, kind="bandwidth")),
     ("half the overheads", partial(halved, kind="overhead")),
-    ("reductions and copies twice as fast", partial(halved, kind="computation")),
+    ("computation twice as fast", partial(halved, kind="computation")),
     ("twice the ports", with_more_ports),
     ("no noise", quiet),
 )

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.critical_path import Step, matched
-from hocket.plot import FORMATS, encode
+from hocket.plot import PICTURES, encode
 from hocket.simulation import Event
 from hocket.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PICTURES", "space_time_chart", "space_time_picture"]
-
-PICTURES = (*FORMATS, ".svg")
-"""The endings of files of space-time pictures."""
+__all__ = ["space_time_chart", "space_time_picture"]
 
 _MOST_OPERATIONS = 100_000  # a browser takes seconds to draw more
 _WIDTH = 1000  # pixels

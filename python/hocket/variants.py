@@ -29,12 +29,11 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         ),
     ),
     "overhead": (
-        frozenset({"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "send_overhead", "software_latency"})
-        | {"call_overhead"},
+        frozenset({"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "send_overhead", "software_latency"}),
         frozenset(),
     ),
     "computation": (
-        frozenset({"reduce_latency", "copy_latency"}),
+        frozenset({"reduce_latency", "copy_latency", "call_overhead"}),
         frozenset({"reduce_bandwidth", "copy_bandwidth"}),
     ),
 }

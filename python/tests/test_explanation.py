@@ -95,6 +95,17 @@ def test_noise_is_what_a_quiet_machine_saves_on_a_chain() -> None:
     assert {remedy.change for remedy in found.remedies} >= {"no noise", "twice the ports"}
 
 
+def test_the_call_itself_is_computation() -> None:
+    text = hocket.Machine.load("cluster").text + 'call_overhead = "2 us"\n'
+    call = hocket.Call(ranks=4, size_bytes=1000)
+    found = hocket.explain("broadcast/binomial", call, machine=hocket.Machine.parse(text))
+    plain = hocket.explain("broadcast/binomial", call)
+    assert found.parts_s["computation"] == pytest.approx(2e-6)
+    assert found.time_s == pytest.approx(plain.time_s + 2e-6)
+    remedies = {remedy.change: remedy.time_s for remedy in found.remedies}
+    assert remedies["computation twice as fast"] == pytest.approx(found.time_s - 1e-6)
+
+
 def test_faster_algorithms_are_faster() -> None:
     call = hocket.Call(ranks=16, size_bytes=65_536)
     found = hocket.explain("allreduce/ring", call)

@@ -18,9 +18,8 @@ from hocket.call import Call
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
-from hocket.plot import FORMATS
+from hocket.plot import FORMATS, PICTURES
 from hocket.requests import GAP
-from hocket.space_time import PICTURES
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
 __all__ = [
