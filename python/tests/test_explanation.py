@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_messages_that_wait_for_a_port_wait() -> None:
     assert found.parts_s["waiting"] > 2e-6
 
 
-def test_noise_is_what_a_quiet_machine_saves_on_a_chain() -> None:
+def test_noise_is_a_part() -> None:
     call = hocket.Call(ranks=8, size_bytes=100_000)
     found = hocket.explain("broadcast/binomial", call, machine=_MACHINES["noise"])
     assert found.parts_s["noise"] > 0
@@ -114,6 +115,15 @@ def test_faster_algorithms_are_faster() -> None:
         alone = hocket.simulate(f"allreduce/{one.change}", call)
         assert alone.times_s == (one.time_s,)
         assert one.time_s < found.time_s
+
+
+def test_a_grid_keeps_the_lists_and_numbers_of_a_machine_whose_noise_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "torus.toml").write_text(_MACHINES["links"].text)
+    spec = 'ranks = 4\nsizes = "8B"\nmachines = ["torus.toml"]\n[algorithms]\n"allreduce/ring" = {}\n'
+    noise = '[noises.quiet.noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "1 us"\n'
+    (tmp_path / "grid.toml").write_text(spec + noise)
+    (cell,) = hocket.Grid.load(tmp_path / "grid.toml").cells
+    assert cell.setting.machine.quantities["network.dims"] == [4, 4]
 
 
 def test_variants_change_what_they_say() -> None:
