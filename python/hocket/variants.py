@@ -39,6 +39,7 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 """The keys of a machine file that make each kind of cost: those to halve, and rates, to double."""
 
+_MOST_PORTS = 1024  # of a machine file
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
 
 
@@ -54,10 +55,10 @@ def halved(machine: Machine, kind: str) -> Machine | None:
 
 
 def with_more_ports(machine: Machine) -> Machine | None:
-    """Return the machine with twice the ports; None if their number is not limited, or is that of circuits."""
+    """Return the machine with twice the ports; None if that is beyond what a file can say, or ports are circuits."""
     sections = _sections(machine)
     ports = sections.get("node", {}).get("ports", 1)
-    if machine.model not in ("hockney", "links", "packets") or not isinstance(ports, int):
+    if machine.model not in ("hockney", "links", "packets") or not isinstance(ports, int) or ports > _MOST_PORTS // 2:
         return None
     return _machine(machine, {**sections, "node": {**sections.get("node", {}), "ports": 2 * ports}})
 
