@@ -176,6 +176,7 @@ sizes = "8B"
         "show machine k_computer --route 0 1",
         "verify allreduce ring --ranks 2",
         "simulate allreduce ring --ranks 4 --size 8B",
+        "explain allreduce ring --ranks 4 --size 8B",
         "compare allreduce ring --ranks 4 --sizes 8B",
         "sweep spec.toml",
         f"replay {Path(hocket.__file__).parent}/studies/ft-class-a-16-ranks.hktrace",

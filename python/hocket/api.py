@@ -5,6 +5,9 @@ from hocket.authoring import algorithm, load
 from hocket.bounds import Bound, bound
 from hocket.call import Call
 from hocket.comparison import Comparison, compare
+from hocket.critical_path import Step, critical_path
+from hocket.dependencies import dependency_graph
+from hocket.explanation import Explanation, Remedy, explain
 from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.machine import Machine, presets
 from hocket.memory import run
@@ -40,6 +43,7 @@ __all__ = [
     "Comparison",
     "Delivery",
     "Error",
+    "Explanation",
     "FunctionUse",
     "Grid",
     "LinkUse",
@@ -47,11 +51,13 @@ __all__ = [
     "Machine",
     "Parameter",
     "RankUse",
+    "Remedy",
     "Replay",
     "Row",
     "Schedule",
     "Simulation",
     "Statistics",
+    "Step",
     "Table",
     "Topology",
     "Trace",
@@ -63,6 +69,9 @@ __all__ = [
     "catalogue",
     "choose",
     "compare",
+    "critical_path",
+    "dependency_graph",
+    "explain",
     "find",
     "link_uses",
     "load",

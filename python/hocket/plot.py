@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
 
-__all__ = ["FORMATS", "bench_chart", "calibration_chart", "chart", "encode", "render"]
+__all__ = ["FORMATS", "PICTURES", "bench_chart", "calibration_chart", "chart", "encode", "render"]
 
 FORMATS = (".png", ".html")
 """The endings of picture files."""
+
+PICTURES = (*FORMATS, ".svg")
+"""The endings of files of space-time pictures."""
 
 _WIDTH, _HEIGHT = 720, 440  # pixels
 _PNG_SCALE = 2

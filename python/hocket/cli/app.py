@@ -47,6 +47,7 @@ class _Commands(Group):
 
 _SUMMARIES = {
     "compare": "Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.",
+    "explain": "Say why a call of an algorithm takes as long as it does, and what would help.",
     "lab": "Build the network of a machine file on this host, for real MPI programs. Needs Linux and root.",
     "list": "List the algorithms, of one COLLECTIVE or of all.",
     "machines": "List the machines that come with Hocket, or print the file of one, to be copied and changed.",

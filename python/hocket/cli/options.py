@@ -18,7 +18,7 @@ from hocket.call import Call
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
-from hocket.plot import FORMATS
+from hocket.plot import FORMATS, PICTURES
 from hocket.requests import GAP
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
@@ -45,6 +45,7 @@ __all__ = [
     "seed_option",
     "size_option",
     "sizes_option",
+    "space_time_option",
     "timeline_option",
     "trials_option",
     "until_option",
@@ -180,9 +181,9 @@ def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
         raise Error(f"parameter {name}: {error}") from None
 
 
-def _picture_file(path: str) -> str:
-    if Path(path).suffix not in FORMATS:
-        raise Error(f'got "{path}", expected a file that ends in {" or ".join(FORMATS)}')
+def _picture_file(path: str, endings: Sequence[str] = FORMATS) -> str:
+    if Path(path).suffix not in endings:
+        raise Error(f'got "{path}", expected a file that ends in {" or ".join(endings)}')
     return writable(path)
 
 
@@ -221,6 +222,11 @@ plot_option = click.option(
     "--plot",
     type=Read(_picture_file, name="FILE"),
     help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.",
+)
+space_time_option = click.option(
+    "--plot",
+    type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
+    help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
 )
 output_option = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise, or with -."

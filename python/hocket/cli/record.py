@@ -21,6 +21,7 @@ from hocket.cli.options import (
     size_option,
 )
 from hocket.cli.output import print_json
+from hocket.dependencies import dependency_graph
 from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.requests import complete
@@ -43,6 +44,9 @@ __all__ = ["record"]
     type=Read(Machine.load, name="MACHINE"),
     help="The machine whose times of reductions go into a GOAL file; without it they take no time.",
 )
+@click.option(
+    "--graph", type=Read(files.writable, name="FILE"), help="Also write the dependencies of tasks as DOT, for Graphviz."
+)
 @load_option
 @as_json_option
 def record(
@@ -53,6 +57,7 @@ def record(
     form: Form,
     output: str | None,
     machine: Machine | None,
+    graph: str | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
 ) -> None:
@@ -63,6 +68,8 @@ def record(
     if as_json and form == "goal_binary":
         raise click.UsageError("--json: got --format goal_binary, which is no text, expected goal or json")
     schedule = record_call(algorithm, call)
+    if graph is not None:
+        files.write(graph, dependency_graph(schedule))
     if output is not None and files.is_stdout(output):
         output = None
     if output is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from hocket.cli.options import (
     as_json_option,
     machine_option,
     seed_option,
+    space_time_option,
     timeline_option,
     trials_option,
     until_option,
@@ -24,6 +26,7 @@ from hocket.machine import Machine
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
 from hocket.rules import rules_text
+from hocket.space_time import space_time_picture
 from hocket.timeline import events_timeline
 from hocket.units import format_bytes, format_time
 
@@ -58,6 +61,7 @@ def _factor(text: str) -> float:
 @seed_option
 @until_option
 @timeline_option
+@space_time_option
 @as_json_option
 def replay(
     trace: str,
@@ -69,11 +73,14 @@ def replay(
     seed: int,
     until_ci: float | None,
     timeline: str | None,
+    plot: str | None,
     as_json: bool,
 ) -> None:
     """Replay the TRACE of an MPI program on a machine: when is the last rank done?"""
     if timeline is not None and os.path.realpath(timeline) == os.path.realpath(trace):
         raise click.UsageError(f"--timeline: got {timeline}, the trace itself, expected another file")
+    if plot is not None and os.path.realpath(plot) in {os.path.realpath(path) for path in (trace, timeline) if path}:
+        raise click.UsageError(f"--plot: got {plot} twice, expected another file")
     texts = {"--rule": "\n".join(rule)}
     if rules is not None:
         texts[rules] = rules_text(rules)
@@ -82,10 +89,14 @@ def replay(
         "scale_compute": scale_compute,
         "trials": asked_trials(trials, seed, until_ci, machine),
     }
-    if timeline is None:
+    if timeline is None and plot is None:
         found = replay_trace(trace, machine, **options)
     else:
         found, events = replay_events(trace, machine, **options)
+    if plot is not None:
+        title = f"{found.program}, {found.ranks} ranks, machine {found.machine}"
+        files.write(plot, space_time_picture(events, Path(plot).suffix, title=title))
+    if timeline is not None:
         files.write(timeline, events_timeline(events, found.as_dict()))
         if files.is_stdout(timeline):
             return  # nothing goes behind what was asked for
@@ -95,6 +106,8 @@ def replay(
     _print(found)
     if timeline is not None:
         click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
+    if plot is not None:
+        click.echo(f"plot: {plot}")
 
 
 def _print(found: Replay) -> None:

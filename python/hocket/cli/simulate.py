@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +29,7 @@ from hocket.cli.options import (
     required,
     seed_option,
     size_option,
+    space_time_option,
     timeline_option,
     trials_option,
     until_option,
@@ -46,6 +48,7 @@ from hocket.simulation import (
     simulate_schedule,
     trace_schedule,
 )
+from hocket.space_time import space_time_picture
 from hocket.timeline import timeline as timeline_text
 from hocket.units import format_bytes, format_time
 
@@ -64,6 +67,7 @@ __all__ = ["simulate"]
 @until_option
 @timeline_option
 @links_option
+@space_time_option
 @load_option
 @as_json_option
 def simulate(
@@ -78,6 +82,7 @@ def simulate(
     until_ci: float | None,
     timeline: str | None,
     links: str | None,
+    plot: str | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
 ) -> None:
@@ -91,17 +96,22 @@ def simulate(
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
     if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
         raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
+    if plot is not None and os.path.realpath(plot) in {os.path.realpath(path) for path in (timeline, links) if path}:
+        raise click.UsageError(f"--plot: got {plot} twice, expected another file")
     repeated = asked_trials(trials, seed, until_ci, machine)
-    wanted = {"events": timeline is not None, "links": links is not None}
+    wanted = {"events": timeline is not None or plot is not None, "links": links is not None}
     with progress("simulating", repeated.count) if repeated.count > 1 else nullcontext() as bar:
         on_trials = None if bar is None else bar.reach
         observed = subject.observe(machine=machine, engine=engine, trials=repeated, on_trials=on_trials, **wanted)
     found = observed.simulation
-    contents: dict[str, str] = {}  # nothing is written before all is known
+    contents: dict[str, str | bytes] = {}  # nothing is written before all is known
     if links is not None:
         contents[links] = _as_csv(observed.link_uses)
     if timeline is not None:
         contents[timeline] = timeline_text(observed)
+    if plot is not None:
+        title = f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}"
+        contents[plot] = space_time_picture(observed.events, Path(plot).suffix, title=title)
     for path, content in contents.items():
         files.write(path, content)
     if any(map(files.is_stdout, contents)):
@@ -112,6 +122,8 @@ def simulate(
         _print(found, subject.algorithm)
         if links is not None:
             click.echo(f"links: {links}")
+        if plot is not None:
+            click.echo(f"plot: {plot}")
         if timeline is not None:
             click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
 

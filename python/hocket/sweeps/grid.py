@@ -21,6 +21,7 @@ from hocket.requests import GAP, complete
 from hocket.simulation import Trials
 from hocket.sweeps.cell import Cell, Setting, Source, Variant, digest, known
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
+from hocket.variants import toml
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -285,7 +286,7 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
     changes = spec.values.get("noises", {}).get(noise, {})
     changed = machine
     if changes:
-        text = _toml(_changed(tomllib.loads(machine.text), _with_paths(spec, changes)))
+        text = toml(_changed(tomllib.loads(machine.text), _with_paths(spec, changes)))
         key = f"noises.{noise} on machine {machine.name}"
         try:
             changed = Machine.parse(text, machine.file)
@@ -318,16 +319,6 @@ def _changed(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
         else:
             result[key] = _changed({} if "model" in change else section.get(key, {}), change)
     return result
-
-
-def _toml(values: Mapping[str, Any], path: str = "") -> str:
-    texts = [f"{_quoted(key)} = {_quoted(value)}\n" for key, value in values.items() if isinstance(value, str)]
-    tables = [(f"{path}{_quoted(key)}", value) for key, value in values.items() if isinstance(value, dict)]
-    return "".join(texts) + "".join(f"[{name}]\n{_toml(table, name + '.')}" for name, table in tables)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _traces(machine: Machine) -> list[str]:

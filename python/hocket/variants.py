@@ -1,0 +1,105 @@
+"""Variants of a machine: the same machine with one kind of cost halved, with more ports, or without noise."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from hocket.machine import Machine
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["KINDS", "halved", "quiet", "toml", "with_more_ports"]
+
+KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "latency": (
+        frozenset({"latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"}),
+        frozenset(),
+    ),
+    "bandwidth": (
+        frozenset({"G"}),
+        frozenset(
+            {"bandwidth", "link_bandwidth", "injection_bandwidth", "ejection_bandwidth", "memory_bandwidth"},
+        ),
+    ),
+    "overhead": (
+        frozenset({"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "send_overhead", "software_latency"}),
+        frozenset(),
+    ),
+    "computation": (
+        frozenset({"reduce_latency", "copy_latency", "call_overhead"}),
+        frozenset({"reduce_bandwidth", "copy_bandwidth"}),
+    ),
+}
+"""The keys of a machine file that make each kind of cost: those to halve, and rates, to double."""
+
+_MOST_PORTS = 1024  # of a machine file
+_QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
+
+
+def halved(machine: Machine, kind: str) -> Machine | None:
+    """Return the machine with half the costs of one of `KINDS`; None if its file has no such key."""
+    costs, rates = KINDS[kind]
+    factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
+    sections = _sections(machine)
+    changed = {
+        name: _scaled(value, factors) if name in ("network", "node") else value for name, value in sections.items()
+    }
+    return None if changed == sections else _machine(machine, changed)
+
+
+def with_more_ports(machine: Machine) -> Machine | None:
+    """Return the machine with twice the ports; None if that is beyond what a file can say, or ports are circuits."""
+    sections = _sections(machine)
+    ports = sections.get("node", {}).get("ports", 1)
+    if machine.model not in ("hockney", "links", "packets") or not isinstance(ports, int) or ports > _MOST_PORTS // 2:
+        return None
+    return _machine(machine, {**sections, "node": {**sections.get("node", {}), "ports": 2 * ports}})
+
+
+def quiet(machine: Machine) -> Machine | None:
+    """Return the machine without noise; None if it has none."""
+    sections = _sections(machine)
+    return _machine(machine, {k: v for k, v in sections.items() if k != "noise"}) if machine.noise else None
+
+
+def toml(values: Mapping[str, Any], path: str = "") -> str:
+    """Return the sections of a machine file as its text: texts, numbers and lists are written in TOML as in JSON."""
+    keys = [f"{_quoted(key)} = {_quoted(value)}\n" for key, value in values.items() if not isinstance(value, dict)]
+    tables = [(f"{path}{_quoted(key)}", value) for key, value in values.items() if isinstance(value, dict)]
+    return "".join(keys) + "".join(f"[{name}]\n{toml(table, name + '.')}" for name, table in tables)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _sections(machine: Machine) -> dict[str, Any]:
+    return tomllib.loads(machine.text)
+
+
+def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:
+    return Machine.parse(toml(sections), machine.file)
+
+
+def _scaled(values: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
+    """Return a section and those in it, with each quantity of the named keys times its factor."""
+    return {
+        key: _scaled(value, factors) if isinstance(value, dict) else _times(value, factors.get(key))
+        for key, value in values.items()
+    }
+
+
+def _times(value: Any, factor: float | None) -> Any:
+    if factor is None:
+        return value
+    if isinstance(value, list):
+        return [_times(each, factor) for each in value]
+    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    return value if found is None else f"{float(found[1]) * factor!r} {found[2]}"

@@ -1,0 +1,144 @@
+"""Critical paths: they add up, for the whole catalogue; and what explanations say."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import hocket
+from hocket.critical_path import PARTS, critical_path, total
+from hocket.variants import halved, quiet, with_more_ports
+
+_TORUS = """
+name = "torus"
+[network]
+model = "{model}"
+topology = "torus"
+dims = [4, 4]
+link_bandwidth = "4 GB/s"
+link_latency = "100 ns"
+[node]
+ports = 2
+software_latency = "1 us"
+reduce_bandwidth = "10 GB/s"
+"""
+_NOISY = """
+[noise.os]
+model = "periodic"
+period = "100 us"
+duration = "10 us"
+[noise.network]
+model = "poisson"
+interval = "20 us"
+duration = "5 us"
+"""
+_MACHINES = {
+    "hockney": hocket.Machine.load("cluster"),
+    "loggp": hocket.Machine.load("loggp-infiniband"),
+    "links": hocket.Machine.parse(_TORUS.format(model="links")),
+    "packets": hocket.Machine.parse(_TORUS.format(model="packets")),
+    "noise": hocket.Machine.parse(_TORUS.format(model="links") + _NOISY),
+}
+
+
+def _size_bytes(algorithm: hocket.Algorithm, size_bytes: int) -> int:
+    return 0 if algorithm.collective == "barrier" else size_bytes
+
+
+@pytest.mark.parametrize("model", _MACHINES)
+@pytest.mark.parametrize("ranks", [1, 5, 8])
+def test_paths_of_the_whole_catalogue_add_up(model: str, ranks: int) -> None:
+    checked = 0
+    for algorithm in hocket.catalogue():
+        try:
+            call = hocket.Call(ranks=ranks, size_bytes=_size_bytes(algorithm, 10_000))
+            traced = hocket.trace(algorithm, call, machine=_MACHINES[model])
+        except hocket.Error:
+            continue  # a call that it refuses
+        steps = critical_path(traced, machine=_MACHINES[model])
+        (time_s,) = traced.simulation.times_s
+        parts_s = total(steps)
+        assert math.isclose(math.fsum(parts_s.values()), time_s, rel_tol=1e-9), algorithm.label
+        assert min(parts_s.values()) >= -1e-9 * time_s, algorithm.label
+        assert not steps or steps[0].start_s == 0
+        for one, other in pairwise(steps):
+            assert (one.end_s, one.event.rank) == (other.start_s, other.from_rank), algorithm.label
+        checked += 1
+    assert checked > 50
+
+
+def test_parts_of_a_tree_on_a_hockney_machine_are_those_of_its_formula() -> None:
+    found = hocket.explain("broadcast/binomial", hocket.Call(ranks=8, size_bytes=10_000))
+    # 3 messages in turn, each of 1 us and 10 kB at 10 GB/s.
+    expected = {part: 3e-6 if part in ("latency", "bandwidth") else 0.0 for part in PARTS}
+    assert found.parts_s == pytest.approx(expected, abs=1e-15)
+    assert [step.event.rank for step in found.steps] == [4, 6, 7]
+    times_s = {remedy.change: remedy.time_s for remedy in found.remedies}
+    assert times_s["half the latency"] == times_s["twice the bandwidth"] == pytest.approx(4.5e-6)
+
+
+def test_messages_that_wait_for_a_port_wait() -> None:
+    found = hocket.explain("broadcast/linear", hocket.Call(ranks=3, size_bytes=10_000), machine="loggp-infiniband")
+    # The second message of m bytes waits until the interface has sent the first: o + (m - 1) G until it is free, of
+    # which o is the processor's time for the second.
+    assert found.parts_s["latency"] == pytest.approx(1.2e-6)
+    assert found.parts_s["waiting"] > 2e-6
+
+
+def test_noise_is_a_part() -> None:
+    call = hocket.Call(ranks=8, size_bytes=100_000)
+    found = hocket.explain("broadcast/binomial", call, machine=_MACHINES["noise"])
+    assert found.parts_s["noise"] > 0
+    assert math.fsum(found.parts_s.values()) == pytest.approx(found.time_s, rel=1e-9)
+    assert {remedy.change for remedy in found.remedies} >= {"no noise", "twice the ports"}
+
+
+def test_the_call_itself_is_computation() -> None:
+    text = hocket.Machine.load("cluster").text + 'call_overhead = "2 us"\n'
+    call = hocket.Call(ranks=4, size_bytes=1000)
+    found = hocket.explain("broadcast/binomial", call, machine=hocket.Machine.parse(text))
+    plain = hocket.explain("broadcast/binomial", call)
+    assert found.parts_s["computation"] == pytest.approx(2e-6)
+    assert found.time_s == pytest.approx(plain.time_s + 2e-6)
+    remedies = {remedy.change: remedy.time_s for remedy in found.remedies}
+    assert remedies["computation twice as fast"] == pytest.approx(found.time_s - 1e-6)
+
+
+def test_faster_algorithms_are_faster() -> None:
+    call = hocket.Call(ranks=16, size_bytes=65_536)
+    found = hocket.explain("allreduce/ring", call)
+    assert found.faster
+    for one in found.faster:
+        alone = hocket.simulate(f"allreduce/{one.change}", call)
+        assert alone.times_s == (one.time_s,)
+        assert one.time_s < found.time_s
+
+
+def test_a_grid_keeps_the_lists_and_numbers_of_a_machine_whose_noise_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "torus.toml").write_text(_MACHINES["links"].text)
+    spec = 'ranks = 4\nsizes = "8B"\nmachines = ["torus.toml"]\n[algorithms]\n"allreduce/ring" = {}\n'
+    noise = '[noises.quiet.noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "1 us"\n'
+    (tmp_path / "grid.toml").write_text(spec + noise)
+    (cell,) = hocket.Grid.load(tmp_path / "grid.toml").cells
+    assert cell.setting.machine.quantities["network.dims"] == [4, 4]
+
+
+def test_variants_change_what_they_say() -> None:
+    machine = _MACHINES["noise"]
+    assert quiet(machine).quantities == _MACHINES["links"].quantities  # type: ignore[union-attr]
+    assert quiet(_MACHINES["links"]) is None
+    assert with_more_ports(machine).node["ports"] == "4"  # type: ignore[union-attr]
+    less = halved(machine, "bandwidth")
+    assert less is not None
+    assert less.quantities["network.link_bandwidth_bytes_per_s"] == 8e9
+    assert less.quantities["network.dims"] == [4, 4]
+
+
+def test_circuits_are_refused() -> None:
+    text = '[network]\nmodel = "circuits"\ntopology = "crossbar"\nnodes = 4\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
+    machine = hocket.Machine.parse('name = "c"\n' + text + 'ports = 1\nreconfiguration = "1 us"\npolicy = "naive"\n')
+    with pytest.raises(hocket.Error, match="got the model circuits, expected hockney"):
+        hocket.explain("broadcast/linear", hocket.Call(ranks=4, size_bytes=8), machine=machine)

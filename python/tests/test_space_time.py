@@ -1,0 +1,46 @@
+"""Space-time pictures: what is drawn, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import hocket
+from hocket.space_time import space_time_chart, space_time_picture
+
+
+def _traced(label: str, ranks: int) -> hocket.Trace:
+    return hocket.trace(label, hocket.Call(ranks=ranks, size_bytes=4096))
+
+
+def test_a_line_for_each_message_a_bar_for_each_reduction_and_the_path() -> None:
+    call = hocket.Call(ranks=4, size_bytes=4096)
+    found = hocket.explain("allreduce/ring", call)
+    chart = space_time_chart(found.traced.events, title="ring", path=found.steps).to_dict()
+    messages, works, path = (chart["datasets"][layer["data"]["name"]] for layer in chart["layer"])
+    assert len(messages) == found.traced.simulation.messages == 24
+    assert len(works) == 12
+    assert {row["what"] for row in works} == {"reduce"}
+    assert [(row["start"], row["end"]) for row in path] == [
+        (step.start_s / 1e-6, pytest.approx(step.end_s / 1e-6)) for step in found.steps
+    ]
+    assert all(0 <= row["start"] <= row["end"] for row in messages)
+
+
+@pytest.mark.parametrize(("ending", "begins"), [(".png", b"\x89PNG"), (".svg", b"<svg"), (".html", b"<!DOCTYPE html>")])
+def test_files(ending: str, begins: bytes) -> None:
+    picture = space_time_picture(_traced("broadcast/binomial", 4).events, ending, title="binomial")
+    assert picture.lstrip().startswith(begins)
+    if ending == ".html":
+        assert not re.search(rb"<(script|link)[^>]+(src|href)=", picture)
+
+
+def test_nothing_to_draw() -> None:
+    with pytest.raises(hocket.Error, match="nothing to draw"):
+        space_time_picture(_traced("broadcast/binomial", 1).events, ".svg", title="one rank")
+
+
+def test_unknown_ending() -> None:
+    with pytest.raises(hocket.Error, match=r'ends in ".gif", expected one of'):
+        space_time_picture((), ".gif", title="")
