@@ -14,6 +14,7 @@ import click
 
 from hocket import files
 from hocket._native import Error
+from hocket.cli import completion
 from hocket.cli.mpi.options import found_installation
 from hocket.cli.options import Read, as_json_option, jobs_option, seed_option, sizes_option, trials_option
 from hocket.cli.output import print_json, progress
@@ -43,7 +44,7 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
 
 
 @click.command()
-@click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...")
+@click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
 @click.option(
     "--ranks", "-n", type=Read(parse_ranks, name="LIST"), required=True, help="Numbers of ranks, such as 2 or 2,4,8."
 )
