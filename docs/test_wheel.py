@@ -120,7 +120,8 @@ def test_the_tutorial_where_nobody_can_compile(bare: Bare) -> None:
 INSTALL = """
 set -e
 python3 -m venv --without-pip /hocket
-python /wheels/pip-*.whl/pip install --quiet --no-index --find-links /wheels hocket
+set -- /wheels/pip-*.whl
+python "$1/pip" install --quiet --no-index --find-links /wheels hocket
 """
 
 
