@@ -50,21 +50,29 @@ docs: setup
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees \
 		--builder html docs docs/_build/html
 
-# For installation without a compiler, in target/wheels: a wheel for Linux with glibc 2.17 or newer, and the sdist.
+# For installation without a compiler: in target/wheels: a wheel for Linux with glibc 2.17 or newer, and the sdist.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+# What maturin has pip put below the environment.
+DATA := hocket._native.data/data
 wheel: setup .venv-release/installed
-	rm -rf target/wheels hocket.data
-	mkdir -p hocket.data/data/share/man/man1
-	$(BIN)/python tools/man_page.py > hocket.data/data/share/man/man1/hocket.1
+	rm -rf target/wheels
+	mkdir -p $(DATA)/share/man/man1
+	$(BIN)/python tools/man_page.py > $(DATA)/share/man/man1/hocket.1
 	PATH="$$PWD/.venv-release/bin:$$PATH" cargo zigbuild --release --quiet --package hocket-mpi --target $(HOST).2.17
 	install -m 755 $${CARGO_TARGET_DIR:-target}/$(HOST)/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
 	PATH="$$PWD/.venv-release/bin:$$PATH" $(BIN)/maturin build --release --quiet --locked --zig \
-		--compatibility manylinux2014 --target $(HOST) --sdist --out target/wheels
+		--compatibility manylinux2014 --target $(HOST) --out target/wheels
+	$(BIN)/maturin sdist --out target/wheels
 
 .venv-release/installed: tools/release.lock
 	$(PYTHON) -m venv .venv-release
 	.venv-release/bin/python -m pip install --quiet --require-hashes -r $<
 	touch $@
+
+# Whether the Rust parts compile for platforms that are not tested; first: rustup target add $(OTHERS)
+OTHERS := aarch64-apple-darwin x86_64-pc-windows-gnu
+check-platforms:
+	for target in $(OTHERS); do cargo check --workspace --quiet --target $$target || exit; done
 
 # The wheel in a bare Debian, without Rust and C, where it runs the tutorial. Needs root, debootstrap and the network.
 test-wheel: wheel

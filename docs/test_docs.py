@@ -145,6 +145,25 @@ def run_python(page: Path, block: Block, names: dict[str, object]) -> None:
         pytest.fail(report.getvalue(), pytrace=False)
 
 
+def test_every_page_is_reached_in_two_clicks() -> None:
+    """Follow the links and the tables of contents of the first page, and of the pages that they lead to."""
+    first = DOCS / "index.md"
+    near = {first, *targets(first)}
+    near |= {page for one in near for page in targets(one)}
+    generated = {DOCS / "images" / name / f"{name}.md" for name in ("landscape", "validation")}
+    assert set(PAGES) - near - generated == {ROOT / "README.md"}
+
+
+def targets(page: Path) -> set[Path]:
+    """Return the pages of the site that a page links to, in its text or its table of contents."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    links = re.findall(r"\]\(([^)#:]+\.md)", text)
+    entries = [
+        f"{line}.md" for toc in re.findall(r"^```{toctree}\n(.*?)^```", text, re.M | re.S) for line in toc.split()
+    ]
+    return {(page.parent / link).resolve() for link in (*links, *entries)}
+
+
 def section(page: str, title: str) -> str:
     """Return a section of a page, by its title."""
     return (DOCS / page).read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
