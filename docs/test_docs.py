@@ -27,6 +27,7 @@ import hocket
 from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
+from hocket.library import COLLECTIVES
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent
@@ -162,6 +163,11 @@ def targets(page: Path) -> set[Path]:
         f"{line}.md" for toc in re.findall(r"^```{toctree}\n(.*?)^```", text, re.M | re.S) for line in toc.split()
     ]
     return {(page.parent / link).resolve() for link in (*links, *entries)}
+
+
+def test_the_catalogue_says_what_every_collective_means() -> None:
+    """Compare the generator's texts with the collectives."""
+    assert runpy.run_path(str(DOCS / "generate.py"))["MEANINGS"].keys() == set(COLLECTIVES)
 
 
 def section(page: str, title: str) -> str:
