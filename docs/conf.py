@@ -7,7 +7,8 @@ author = "the authors of Hocket"
 version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+# What pages include is no page of its own.
+exclude_patterns = ["_build", "images/**/*.md"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

@@ -25,6 +25,8 @@ MEANINGS = {
     "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",
     "gather": "The root receives a block from every rank.",
     "gatherv": "The root receives a block from every rank, of a size that only the root and that rank know.",
+    "neighbor_allgather": "Every rank contributes a block, and receives the blocks of its neighbours.",
+    "neighbor_alltoall": "Every rank has a block for each of its neighbours, and receives one from each.",
     "reduce": "The root receives the combination of all vectors.",
     "reduce_scatter": "Every rank receives its own block of the combination of all vectors.",
     "scan": "Every rank receives the combination of the vectors of the ranks up to itself.",
@@ -136,7 +138,7 @@ def write(path: str, text: str) -> None:
 def index_page(by_collective: dict[str, list[hocket.Algorithm]]) -> str:
     """Return the page that lists everything."""
     sections = (
-        f"## {collective}\n\n{MEANINGS[collective]}\n\n{algorithm_table(members, f'{collective}/')}"
+        f"## [{collective}]({collective}/index.md)\n\n{MEANINGS[collective]}\n\n{algorithm_table(members, f'{collective}/')}"
         for collective, members in by_collective.items()
     )
     return INDEX_PAGE.format(

@@ -27,6 +27,7 @@ import hocket
 from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
+from hocket.library import COLLECTIVES
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent
@@ -143,6 +144,30 @@ def run_python(page: Path, block: Block, names: dict[str, object]) -> None:
     names.update(found.globs)
     if runner.failures:
         pytest.fail(report.getvalue(), pytrace=False)
+
+
+def test_every_page_is_reached_in_two_clicks() -> None:
+    """Follow the links and the tables of contents of the first page, and of the pages that they lead to."""
+    first = DOCS / "index.md"
+    near = {first, *targets(first)}
+    near |= {page for one in near for page in targets(one)}
+    generated = {DOCS / "images" / name / f"{name}.md" for name in ("landscape", "validation")}
+    assert set(PAGES) - near - generated == {ROOT / "README.md"}
+
+
+def targets(page: Path) -> set[Path]:
+    """Return the pages of the site that a page links to, in its text or its table of contents."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    links = re.findall(r"\]\(([^)#:]+\.md)", text)
+    entries = [
+        f"{line}.md" for toc in re.findall(r"^```{toctree}\n(.*?)^```", text, re.M | re.S) for line in toc.split()
+    ]
+    return {(page.parent / link).resolve() for link in (*links, *entries)}
+
+
+def test_the_catalogue_says_what_every_collective_means() -> None:
+    """Compare the generator's texts with the collectives."""
+    assert runpy.run_path(str(DOCS / "generate.py"))["MEANINGS"].keys() == set(COLLECTIVES)
 
 
 def section(page: str, title: str) -> str:

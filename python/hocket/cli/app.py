@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from hocket.cli.group import Group
-from hocket.version import version
+from hocket.version import commit, version
 
 __all__ = ["ClosedPipeError", "InterruptedByUserError", "hocket"]
 
@@ -71,7 +71,7 @@ _SUMMARIES = {
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(version(), message="%(prog)s %(version)s")
+@click.version_option(f"{version()} (commit {commit()})", message="%(prog)s %(version)s")
 @click.pass_context
 def hocket(ctx: click.Context) -> None:
     """Collective-communication algorithms: written once, then verified, priced, simulated and run."""

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from hocket import files
+from hocket.cli import completion
 from hocket.cli.options import (
     CallOptions,
     as_json_option,
@@ -43,8 +44,8 @@ __all__ = ["compare"]
 
 
 @click.command()
-@click.argument("collective")
-@click.argument("names", nargs=-1, metavar="[ALGORITHM]...")
+@click.argument("collective", shell_complete=completion.collectives)
+@click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
 @ranks_option(required=True)
 @sizes_option
 @call_options

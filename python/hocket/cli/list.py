@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from hocket.cli import completion
 from hocket.cli.options import as_json_option, load_option
 from hocket.cli.output import print_json, print_table
 from hocket.library import Algorithm, find_collective
@@ -14,7 +15,7 @@ __all__ = ["list_algorithms"]
 
 
 @click.command("list")
-@click.argument("collective", required=False)
+@click.argument("collective", required=False, shell_complete=completion.collectives)
 @load_option
 @as_json_option
 def list_algorithms(collective: str | None, algorithms: tuple[Algorithm, ...], as_json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from hocket.cli import completion
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_json, print_table
 from hocket.machine import Machine, presets
@@ -12,7 +13,7 @@ __all__ = ["machines"]
 
 
 @click.command()
-@click.argument("machine", required=False, type=Read(Machine.load, name="NAME"))
+@click.argument("machine", required=False, type=Read(Machine.load, name="NAME"), shell_complete=completion.machines)
 @as_json_option
 def machines(machine: Machine | None, as_json: bool) -> None:
     """List the machines that come with Hocket, or print the file of one, to be copied and changed.

@@ -15,6 +15,7 @@ from hocket._native import Error
 from hocket.authoring import library
 from hocket.automatic import AUTO
 from hocket.call import Call
+from hocket.cli import completion
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
@@ -234,6 +235,7 @@ output_option = click.option(
 machine_option = click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
+    shell_complete=completion.machines,
     default="cluster",
     show_default=True,
     help="A machine file, or a preset: see `hocket machines`.",
@@ -278,7 +280,7 @@ jobs_option = click.option(
     help="How many tasks to run in parallel.",
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM")
+algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", shell_complete=completion.names)
 
 element_option = click.option(
     "--element",

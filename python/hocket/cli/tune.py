@@ -15,6 +15,7 @@ import click
 
 from hocket import files
 from hocket._native import Error
+from hocket.cli import completion
 from hocket.cli.mpi.options import found_installation
 from hocket.cli.options import Read, as_json_option, jobs_option, required, seed_option, sizes_option, trials_option
 from hocket.cli.output import print_json, progress
@@ -47,7 +48,7 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
 
 
 @click.command()
-@click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...")
+@click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
 @click.option("--ranks", "-n", type=Read(parse_ranks, name="LIST"), help="Numbers of ranks, such as 2 or 2,4,8.")
 @sizes_option
 @click.option(

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hocket.cli import completion
 from hocket.cli.options import (
     Read,
     as_json_option,
@@ -35,7 +36,7 @@ _WRONG = 1
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM] | schedule FILE")
+@click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM] | schedule FILE", shell_complete=completion.names)
 @click.option("--all", "is_all", is_flag=True, help="Check every algorithm.")
 @rank_counts_option
 @click.option(

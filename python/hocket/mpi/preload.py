@@ -64,7 +64,7 @@ def kept(installation: Installation, name: str, sources: list[Path], flags: list
         Error: It cannot be compiled, or written.
     """
     if not _LIBHOCKET.exists():
-        raise Error(f"{_LIBHOCKET} is missing, expected what `make setup` puts there")
+        raise Error(f"{_LIBHOCKET} is missing, expected what the wheel or `make setup` puts there")
     folder = cache_folder() / _key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags)
     target = folder / name
     if target.exists():

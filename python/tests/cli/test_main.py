@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket.cli import main
+from hocket.version import commit
 from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket"]
@@ -38,8 +39,9 @@ def test_every_command_explains_itself_and_takes_json(hocket_command: Callable[.
     assert "--json" in ran.out
 
 
-def test_the_version_is_the_packages(hocket_command: Callable[..., Ran]) -> None:
-    assert hocket_command("--version").out == f"hocket {hocket.__version__}\n"
+def test_the_version_is_the_packages_and_tells_the_commit(hocket_command: Callable[..., Ran]) -> None:
+    assert hocket_command("--version").out == f"hocket {hocket.__version__} (commit {commit()})\n"
+    assert re.fullmatch("[0-9a-f]{12,}(-dirty)?|unknown", commit())
 
 
 @pytest.mark.parametrize(

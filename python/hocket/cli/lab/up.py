@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import click
 
+from hocket.cli import completion
 from hocket.cli.lab.options import building, name_option, scale_option
 from hocket.cli.options import Read
 from hocket.lab.laboratory import Lab
@@ -15,7 +16,7 @@ __all__ = ["up"]
 
 
 @click.command()
-@click.argument("machine", type=Read(Machine.load, name="MACHINE"))
+@click.argument("machine", type=Read(Machine.load, name="MACHINE"), shell_complete=completion.machines)
 @name_option
 @scale_option
 def up(machine: Machine, name: str, scale: Fraction) -> None:

@@ -11,6 +11,7 @@ import click
 
 from hocket._native import Error
 from hocket.call import Call
+from hocket.cli import completion
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
     Read,
@@ -70,7 +71,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
     """Add what to measure, with these defaults, and options `by` which the MPI is found; the command gets `asked`."""
 
     def decorate(command: F) -> F:
-        @click.argument("collective")
+        @click.argument("collective", shell_complete=completion.collectives)
         @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
         @click.option(
             "--algorithms",

@@ -1,0 +1,34 @@
+"""What the shell offers behind what is typed: names of collectives, algorithms and machines."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from hocket.library import COLLECTIVES, catalogue
+from hocket.machine import presets
+
+__all__ = ["collectives", "machines", "names"]
+
+
+def collectives(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Return the collectives that begin with what is typed."""
+    return _beginning(typed, COLLECTIVES)
+
+
+def names(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """Return what the arguments `[COLLECTIVE] NAMES` go on with: algorithms of the collective, if there is one yet."""
+    before = (context.params.get("collective"), *(context.params.get("names") or ()))
+    collective = next(filter(None, before), None)
+    if collective is None:
+        return collectives(context, parameter, typed)
+    return _beginning(typed, [each.name for each in catalogue() if each.collective == collective])
+
+
+def machines(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the machines that come with Hocket, and have the shell add files."""
+    return [*map(CompletionItem, _beginning(typed, presets())), CompletionItem(typed, type="file")]
+
+
+def _beginning(typed: str, among: list[str] | tuple[str, ...]) -> list[str]:
+    return [name for name in among if name.startswith(typed)]
