@@ -138,7 +138,8 @@ def write(path: str, text: str) -> None:
 def index_page(by_collective: dict[str, list[hocket.Algorithm]]) -> str:
     """Return the page that lists everything."""
     sections = (
-        f"## [{collective}]({collective}/index.md)\n\n{MEANINGS[collective]}\n\n{algorithm_table(members, f'{collective}/')}"
+        f"## [{collective}]({collective}/index.md)\n\n{MEANINGS[collective]}\n\n"
+        + algorithm_table(members, f"{collective}/")
         for collective, members in by_collective.items()
     )
     return INDEX_PAGE.format(
