@@ -58,7 +58,7 @@ def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:
     """Return decisions for points: by collective, then by ranks, then by size.
 
     Sizes between two that were measured are divided where the times of their choices cross, if these are powers of the
-    size in between. Ranks between two measured counts belong to the nearer, by their ratio. Beyond what was measured
+    size in between; next to the default, all of them are the default's. Ranks between two measured counts belong to the nearer, by their ratio. Beyond what was measured
     nothing is decided. Rank counts whose sizes are decided alike share a decision.
     """
     decisions = []
@@ -86,9 +86,11 @@ def _intervals(points: Sequence[Point], times: Sequence[Times], tolerance: float
 
 
 def _crossing(points: Sequence[Point], times: Sequence[Times], choices: Sequence[Choice], change: int) -> int:
-    """Return where the choice before a change becomes slower than the one after it."""
+    """Return where the choice before a change becomes slower than the one after it; the default has what is between."""
     before, after = choices[change - 1], choices[change]
     low, high = points[change - 1].size_bytes, points[change].size_bytes
+    if DEFAULT in (before, after):
+        return high if before == DEFAULT else low + 1
     ahead, behind = (_ahead(times[i], before, after) for i in (change - 1, change))
     share = ahead / (ahead - behind) if ahead > 0 > behind else 0.5
     crossing = exp(log(max(low, 1)) * (1 - share) + log(high) * share)

@@ -47,6 +47,16 @@ def test_what_overlaps_the_fastest_is_good_enough_and_the_default_then_alone() -
     assert acceptable({}, TOLERANCE) == {DEFAULT}
 
 
+def test_sizes_between_a_choice_and_the_default_are_the_defaults() -> None:
+    times = [exact(native=1.0, a=1.1), exact(native=1.0, a=0.5), exact(native=1.0, a=0.6), exact(native=1.0, a=1.1)]
+    decisions = decide(dict(zip(at(64, 256, 1024, 4096), times, strict=True)), TOLERANCE)
+    assert [(d.sizes_bytes, d.choice) for d in decisions] == [
+        ((64, 256), DEFAULT),
+        ((256, 1025), A),
+        ((1025, 4097), DEFAULT),
+    ]
+
+
 def test_a_choice_stays_as_long_as_it_is_good_enough() -> None:
     points = [exact(a=1.0, b=1.1), exact(a=1.02, b=1.0), exact(a=1.0, b=1.01), exact(a=1.5, b=1.0)]
     assert merge(points, TOLERANCE) == [A, B, B, B]
