@@ -1,4 +1,4 @@
-"""Is an MSCCL schedule right? Its steps run on symbolic chunks; what goes wrong is told by gpu, thread block and step."""
+"""Is an MSCCL schedule right? Its steps run on symbolic chunks; findings name gpu, thread block and step."""
 
 from __future__ import annotations
 

@@ -84,7 +84,8 @@ def simulate(
 ) -> None:
     """Simulate a call of an algorithm on a machine: when does the last rank end?
 
-    `hocket simulate schedule FILE` simulates a schedule: GOAL, the JSON that `hocket record` writes, or MSCCL XML, with --size.
+    `hocket simulate schedule FILE` simulates a schedule: GOAL, the JSON that `hocket record` writes, or MSCCL XML
+    (with --size).
     """
     if names[:1] == ("schedule",):
         subject = _schedule(names, ranks, size, call_options)
