@@ -22,6 +22,8 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_json, progress
 from hocket.library import Algorithm, algorithms_named, is_collective
+from hocket.msccl import Msccl, is_msccl
+from hocket.msccl_checking import verify_msccl
 from hocket.parallel import workers
 from hocket.schedule import Schedule
 from hocket.units import format_count, format_ranks, format_value, parse_count
@@ -66,7 +68,7 @@ def verify(
 ) -> int:
     """Check an algorithm, or all of a collective, at every root, count and operator for each rank count.
 
-    `hocket verify schedule FILE` checks the messages of a schedule instead.
+    `hocket verify schedule FILE` checks the messages of a schedule instead, and of MSCCL XML also its result and races.
 
     A parameter that is not given has its default, and the other values that it says to try.
 
@@ -99,7 +101,8 @@ def verify(
 def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
     if len(files) != 1:
         raise click.UsageError(f"got {len(files)} files, expected schedule FILE")
-    verdict = verify_schedule(Schedule.load(files[0]))
+    (file,) = files
+    verdict = verify_msccl(Msccl.load(file)) if is_msccl(file) else verify_schedule(Schedule.load(file))
     (finding,) = verdict.findings
     if as_json:
         print_json(_entry(verdict))
