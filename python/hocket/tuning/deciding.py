@@ -58,8 +58,9 @@ def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:
     """Return decisions for points: by collective, then by ranks, then by size.
 
     Sizes between two that were measured are divided where the times of their choices cross, if these are powers of the
-    size in between; next to the default, all of them are the default's. Ranks between two measured counts belong to the nearer, by their ratio. Beyond what was measured
-    nothing is decided. Rank counts whose sizes are decided alike share a decision.
+    size in between; next to the default, all of them are the default's. Ranks between two measured counts belong to the
+    nearer, by their ratio. Beyond what was measured nothing is decided. Rank counts whose sizes are decided alike share
+    a decision.
     """
     decisions = []
     for collective, of_collective in groupby(sorted(times), key=lambda point: point.collective):
