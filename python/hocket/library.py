@@ -17,6 +17,7 @@ from hocket.units import format_value
 
 __all__ = [
     "COLLECTIVES",
+    "COLLECTIVES_OF_KNOWN_SIZE",
     "Algorithm",
     "Parameter",
     "algorithms",
@@ -30,6 +31,21 @@ __all__ = [
 
 COLLECTIVES = tuple(_native.collectives())
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
+
+COLLECTIVES_OF_KNOWN_SIZE = (
+    "allgather",
+    "allreduce",
+    "alltoall",
+    "barrier",
+    "broadcast",
+    "exscan",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scan",
+    "scatter",
+)
+"""Those whose ranks all know the size of a call, and that need no neighbours, by name in alphabetical order."""
 
 Refuses = Callable[[Call], "str | None"]
 """A precondition: the sentence to refuse a call with, or nothing."""

@@ -48,6 +48,7 @@ __all__ = [
     "sizes_option",
     "space_time_option",
     "timeline_option",
+    "tolerance_option",
     "trials_option",
     "until_option",
     "values_of",
@@ -262,6 +263,13 @@ until_option = click.option(
     type=Read(parse_share, name="SHARE"),
     help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "
     "--trials then says how often at most.",
+)
+tolerance_option = click.option(
+    "--tolerance",
+    type=Read(parse_share, name="SHARE"),
+    default="3%",
+    show_default=True,
+    help="How much slower than the fastest a choice may be.",
 )
 load_option = click.option(
     "--load",

@@ -14,25 +14,32 @@ from typing import Any, Protocol
 import click
 
 from hocket import files
-from hocket._native import Error
 from hocket.cli import completion
 from hocket.cli.mpi.options import found_installation
-from hocket.cli.options import Read, as_json_option, jobs_option, required, seed_option, sizes_option, trials_option
+from hocket.cli.options import (
+    Read,
+    as_json_option,
+    jobs_option,
+    required,
+    seed_option,
+    sizes_option,
+    tolerance_option,
+    trials_option,
+)
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
-from hocket.library import find_collective
 from hocket.machine import Machine
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.parallel import workers
-from hocket.tuning.candidates import COLLECTIVES, usual_sizes
+from hocket.tuning.candidates import usual_sizes
 from hocket.tuning.choice import Choice, Point, rules_of
 from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.guidelines import violations
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
 from hocket.tuning.pairing import nominated, rivals
-from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined
+from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, tuned_collectives
 from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning, markdown, rules_file
 from hocket.tuning.simulating import Simulated, simulate_points
@@ -75,13 +82,7 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
     show_default=True,
     help="How long to measure, such as 90s, 30m or 2h; calls without a turn in it are left to the MPI.",
 )
-@click.option(
-    "--tolerance",
-    type=Read(parse_share, name="SHARE"),
-    default="3%",
-    show_default=True,
-    help="How much slower than the fastest a choice may be.",
-)
+@tolerance_option
 @click.option("--check", is_flag=True, help="Test the defaults of an MPI against guidelines instead of deciding.")
 @click.option("--trace", type=click.Path(), help="Decide for the calls of this traced program, by replaying it.")
 @click.option(
@@ -131,7 +132,7 @@ def tune(
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
-    names = _collectives(collectives)
+    names = tuned_collectives(collectives)
     model = (
         None if machine is None else Simulated(machine, replace(asked_trials(trials, seed, None, machine), threads=1))
     )
@@ -362,14 +363,6 @@ def _fixed(machine: Machine | None) -> dict[str, Any]:
     """Return what measurements depend on besides: the version, and what the machine's file says."""
     digest = {} if machine is None else {"digest": hashlib.sha256(machine.text.encode()).hexdigest()[:16]}
     return {**digest, "version": version()}
-
-
-def _collectives(names: Sequence[str]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(map(find_collective, names))) or COLLECTIVES
-    for name in found:
-        if name not in COLLECTIVES:
-            raise Error(f"{name} is not tuned, expected some of {', '.join(COLLECTIVES)}")
-    return found
 
 
 def _announced(plan: Plan) -> str:

@@ -18,7 +18,7 @@ from hocket._native import Error
 from hocket.bounds import bound
 from hocket.call import Call
 from hocket.comparison import made_for
-from hocket.library import algorithms
+from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
 from hocket.machine import Machine
 from hocket.parallel import do_all
 from hocket.requests import declared_by
@@ -30,21 +30,8 @@ from hocket.units import format_bytes
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["COLLECTIVES", "MACHINES", "STUDY", "axes"]
+__all__ = ["MACHINES", "STUDY", "axes"]
 
-COLLECTIVES = (
-    "allgather",
-    "allreduce",
-    "alltoall",
-    "barrier",
-    "broadcast",
-    "exscan",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scan",
-    "scatter",
-)
 _LINKS = """link_bandwidth = "12.5 GB/s"
 link_latency = "100 ns"
 sharing = "fair"
@@ -249,7 +236,7 @@ STUDY = Study(
     title="Which algorithm is best where",
     figures=tuple(
         Figure(number, f"The fastest {collective}", collective, _draw)
-        for number, collective in enumerate(COLLECTIVES, start=1)
+        for number, collective in enumerate(COLLECTIVES_OF_KNOWN_SIZE, start=1)
     ),
     scopes={
         "quick": Scope("quick", most_ranks_log2=5, points=2, trials=1),

@@ -14,7 +14,6 @@ from hocket.schedule import record
 from hocket.tuning.choice import Choice, Point
 
 __all__ = [
-    "COLLECTIVES",
     "Candidates",
     "algorithm_of",
     "call_at",
@@ -23,21 +22,6 @@ __all__ = [
     "usual_sizes",
     "whole_sizes",
 ]
-
-COLLECTIVES = (
-    "allgather",
-    "allreduce",
-    "alltoall",
-    "barrier",
-    "broadcast",
-    "exscan",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scan",
-    "scatter",
-)
-"""The collectives that are tuned: those whose ranks all know the size of a call, and need no neighbours."""
 
 _REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
 _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")

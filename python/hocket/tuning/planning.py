@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
+from hocket._native import Error
+from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.tuning.candidates import unit_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point
 from hocket.tuning.deciding import decide, held_out, merge, regrets
@@ -14,10 +16,23 @@ from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, 
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning
 
-__all__ = ["Plan", "concluded", "decided", "plan_of", "refined"]
+__all__ = ["Plan", "concluded", "decided", "plan_of", "refined", "tuned_collectives"]
 
 _NEAR = 1.25
 """Neighbours that differ in choice are near if the larger size is no more than this factor above the smaller."""
+
+
+def tuned_collectives(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the collectives that are asked for, each once, or all that are tuned.
+
+    Raises:
+        Error: One is unknown, or is not tuned.
+    """
+    found = tuple(dict.fromkeys(map(find_collective, names))) or COLLECTIVES_OF_KNOWN_SIZE
+    for name in found:
+        if name not in COLLECTIVES_OF_KNOWN_SIZE:
+            raise Error(f"{name} is not tuned, expected some of {', '.join(COLLECTIVES_OF_KNOWN_SIZE)}")
+    return found
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from typing import Any
 from hocket import checks
 from hocket.call import Call
 from hocket.comparison import made_for
-from hocket.library import algorithms, find_collective
+from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms, find_collective
 from hocket.parallel import do_all, ignore
 from hocket.replays import DEFAULT_RULES, Replay, replay
 from hocket.rules import choose
 from hocket.simulation import Statistics, simulate
 from hocket.traces import Trace
 from hocket.traces.functions import FUNCTIONS, Kind
-from hocket.tuning.candidates import COLLECTIVES, candidates
+from hocket.tuning.candidates import candidates
 from hocket.tuning.choice import DEFAULT, Decision, Estimate, Point, rules_of
 from hocket.tuning.deciding import Times, decide
 from hocket.tuning.simulating import Simulated, predicted
@@ -75,7 +75,7 @@ class TracedCall:
     calls: int
 
 
-def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES) -> tuple[TracedCall, ...]:
+def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN_SIZE) -> tuple[TracedCall, ...]:
     """Return the calls of a trace that are tuned: of some collectives, on two ranks or more, in order."""
     wanted = frozenset(collectives)
     counted: dict[tuple[Point, bool], Counter[tuple[int, int, bool]]] = defaultdict(Counter)

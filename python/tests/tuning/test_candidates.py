@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 import hocket
-from hocket.tuning.candidates import COLLECTIVES, call_at, candidates, whole_sizes
+from hocket.library import COLLECTIVES_OF_KNOWN_SIZE
+from hocket.tuning.candidates import call_at, candidates, whole_sizes
 from hocket.tuning.choice import Choice, Point
 
 
 @pytest.mark.parametrize("ranks", [2, 6, 24])
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("collective", COLLECTIVES_OF_KNOWN_SIZE)
 def test_what_is_alike_takes_the_same_time(collective: str, ranks: int) -> None:
     (size,) = whole_sizes(collective, ranks, [32768])
     point = Point(collective, ranks, size)

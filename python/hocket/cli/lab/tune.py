@@ -6,20 +6,17 @@ from fractions import Fraction
 
 import click
 
-from hocket._native import Error
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.options import installation_options
-from hocket.cli.options import Read, as_json_option, sizes_option
+from hocket.cli.options import Read, as_json_option, sizes_option, tolerance_option
 from hocket.cli.output import print_json, print_table, progress
-from hocket.library import find_collective
 from hocket.machine import Machine
 from hocket.mpi import Installation
-from hocket.tuning.candidates import COLLECTIVES
 from hocket.tuning.measuring import Measured
-from hocket.tuning.planning import plan_of
+from hocket.tuning.planning import plan_of, tuned_collectives
 from hocket.tuning.simulating import Simulated
 from hocket.tuning.ways import Judged, try_ways
-from hocket.units import format_count, format_time, parse_duration, parse_share
+from hocket.units import format_count, format_time, parse_duration
 from hocket.version import version
 
 __all__ = ["tune"]
@@ -41,13 +38,7 @@ _SIZES = (1024, 16384, 262144)
     show_default=True,
     help="How long each of the two ways that measure may take, and then the judgement; longer, if five samples do.",
 )
-@click.option(
-    "--tolerance",
-    type=Read(parse_share, name="SHARE"),
-    default="3%",
-    show_default=True,
-    help="How much slower than the fastest a choice may be.",
-)
+@tolerance_option
 @as_json_option
 def tune(
     collectives: tuple[str, ...],
@@ -65,11 +56,7 @@ def tune(
 
     The regret is how much longer what a way chose takes in the lab than the fastest.
     """
-    names = tuple(dict.fromkeys(map(find_collective, collectives)))
-    for one in names:
-        if one not in COLLECTIVES:
-            raise Error(f"{one} is not tuned, expected some of {', '.join(COLLECTIVES)}")
-    points = plan_of(names, [ranks], sizes or _SIZES).training
+    points = plan_of(tuned_collectives(collectives), [ranks], sizes or _SIZES).training
     with in_lab(name, machine, scale) as lab, progress("tuning", 4 * len(points)) as on_done:
         by = Measured(installation, tolerance, lab.command)
         found = try_ways(points, by, Simulated(lab.built), limit_s=limit_s, on_done=on_done)
