@@ -3,6 +3,7 @@
 use std::mem::take;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -187,17 +188,26 @@ impl Repeated<'_> {
             }
         };
         let threads = (self.trials.threads as u64).min(groups.end - groups.start);
+        let tell = || {
+            let done = found.lock().unwrap_or_else(PoisonError::into_inner).len() as u64 * lanes;
+            (self.options.on_trials)(trials.start - self.trials.first + done.min(trials.end - trials.start));
+        };
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            while !workers.iter().all(|worker| worker.is_finished()) {
-                std::thread::sleep(LOOK);
+            let (at_work, end) = mpsc::channel::<()>();
+            for at_work in vec![at_work; threads as usize] {
+                scope.spawn(move || {
+                    work();
+                    drop(at_work);
+                });
+            }
+            while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 if (self.options.is_interrupted)() {
                     stop.store(true, Ordering::Relaxed);
                 }
-                let done = found.lock().unwrap_or_else(PoisonError::into_inner).len() as u64 * lanes;
-                (self.options.on_trials)(trials.start - self.trials.first + done.min(trials.end - trials.start));
+                tell();
             }
         });
+        tell();
         if stop.load(Ordering::Relaxed) {
             return Err(interrupted());
         }

@@ -43,6 +43,9 @@ fn many(entry: &Entry, call: &Call, platform: &Platform, trials: Trials, engine:
     simulate_trials(entry.program(), call, platform, trials, Options { engine, ..Options::default() })
 }
 
+/// Trials on both sides of the end of a group: dataflow evaluates 32 at once.
+const AROUND_A_GROUP: Trials = Trials { seed: 7, first: 26, count: 12, until_interval: None, threads: 1 };
+
 fn first(count: u64) -> Trials {
     Trials { seed: 7, count, ..Trials::default() }
 }
@@ -72,7 +75,7 @@ fn calls(entry: &Entry, ranks: usize) -> Vec<Call> {
 }
 
 fn all_calls() -> impl Iterator<Item = (&'static Entry, Call)> {
-    let ranks = (1..=9).chain([16, 17]);
+    let ranks = [1, 2, 3, 4, 5, 6, 8, 9, 16].into_iter();
     ranks.flat_map(|ranks| {
         CATALOGUE.iter().flat_map(move |entry| calls(entry, ranks).into_iter().map(move |c| (entry, c)))
     })
@@ -98,9 +101,9 @@ fn engines_agree_to_the_last_bit_and_dataflow_applies_on_hockney() {
     for (entry, call) in all_calls() {
         for platform in &hockneys {
             let what = || format!("{entry} on {:?} with {:?} in {call:?}", platform.network, platform.noise);
-            let dataflow = many(entry, &call, platform, first(40), Engine::Dataflow);
+            let dataflow = many(entry, &call, platform, AROUND_A_GROUP, Engine::Dataflow);
             let dataflow = dataflow.unwrap_or_else(|e| panic!("{e}: {}", what()));
-            let events = many(entry, &call, platform, first(40), Engine::Events).unwrap();
+            let events = many(entry, &call, platform, AROUND_A_GROUP, Engine::Events).unwrap();
             assert_same(&dataflow, &events, what);
         }
     }
@@ -131,8 +134,8 @@ fn engines_agree_on_loggp_where_dataflow_applies() {
     for noise in [ARRIVALS, STALLS, TAILS, ON_PROCESSORS_ONLY] {
         let platform = platform(LOGGP, noise);
         for (entry, call) in all_calls() {
-            let Ok(dataflow) = many(entry, &call, &platform, first(40), Engine::Dataflow) else { continue };
-            let events = many(entry, &call, &platform, first(40), Engine::Events).unwrap();
+            let Ok(dataflow) = many(entry, &call, &platform, AROUND_A_GROUP, Engine::Dataflow) else { continue };
+            let events = many(entry, &call, &platform, AROUND_A_GROUP, Engine::Events).unwrap();
             assert_same(&dataflow, &events, || format!("{entry} with {noise} in {call:?}"));
             compared += usize::from(call.ranks > 1);
         }

@@ -9,6 +9,8 @@ use hocket_record::{Costs, Form, Schedule, record};
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 use hocket_verify::{Exploration, Limits};
 
+use crate::has_root_for_long_sweeps;
+
 /// The schedule of an algorithm; none when its shape depends on timing.
 fn recorded(entry: &Entry, call: &Call) -> Option<Schedule> {
     let schedule = record(entry.program(), call);
@@ -22,10 +24,9 @@ fn platform(reduce_bandwidth: &str) -> Platform {
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
-/// All calls, but beyond 9 ranks only those at the roots 0 and 1: a schedule takes longer than a run.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
     let calls = cases::rank_counts().flat_map(|ranks| cases::calls_also_in_place(entry.collective, ranks));
-    let calls = calls.filter(|call| call.ranks <= 9 || call.root < 2).map(|call| Call { element_bytes: 8, ..call });
+    let calls = calls.filter(has_root_for_long_sweeps).map(|call| Call { element_bytes: 8, ..call });
     calls.flat_map(|call| {
         let accepted = cases::parameters(entry).into_iter().filter_map(|given| entry.accept(&call, &given).ok());
         accepted.collect::<Vec<_>>()
@@ -67,7 +68,7 @@ fn all_forms_give_the_schedule_back() {
     let platform = platform("1 GB/s");
     let options = Options { engine: Engine::Events, ..Options::default() };
     for entry in CATALOGUE {
-        for call in accepted(entry) {
+        for call in accepted(entry).filter(|call| call.ranks <= 17) {
             let Some(schedule) = recorded(entry, &call) else { continue };
             let costs = Costs { reduce_s: &|bytes| platform.node.reduce.time_s(bytes), ..Costs::default() };
             let again = |form, file| {
