@@ -33,6 +33,11 @@ fn roots(collective: Collective, ranks: usize) -> impl Iterator<Item = usize> {
     (0..ranks).filter(is_tried)
 }
 
+/// Whether a call belongs to a sweep that takes longer than a run: at every root of up to 9 ranks, at two of more.
+pub fn is_for_long_sweeps(call: &Call) -> bool {
+    call.ranks <= 9 || call.root < 2
+}
+
 /// Counts, roots and element sizes to try instead of the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {

@@ -9,8 +9,6 @@ use hocket_record::{Costs, Form, Schedule, record};
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 use hocket_verify::{Exploration, Limits};
 
-use crate::has_root_for_long_sweeps;
-
 /// The schedule of an algorithm; none when its shape depends on timing.
 fn recorded(entry: &Entry, call: &Call) -> Option<Schedule> {
     let schedule = record(entry.program(), call);
@@ -26,7 +24,7 @@ fn platform(reduce_bandwidth: &str) -> Platform {
 
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
     let calls = cases::rank_counts().flat_map(|ranks| cases::calls_also_in_place(entry.collective, ranks));
-    let calls = calls.filter(has_root_for_long_sweeps).map(|call| Call { element_bytes: 8, ..call });
+    let calls = calls.filter(cases::is_for_long_sweeps).map(|call| Call { element_bytes: 8, ..call });
     calls.flat_map(|call| {
         let accepted = cases::parameters(entry).into_iter().filter_map(|given| entry.accept(&call, &given).ok());
         accepted.collect::<Vec<_>>()

@@ -18,8 +18,3 @@ mod pacing;
 mod tori;
 mod trinaryx3;
 mod worlds;
-
-/// All roots up to 9 ranks, beyond only the first two: for sweeps that take longer than a run.
-fn has_root_for_long_sweeps(call: &hocket_core::Call) -> bool {
-    call.ranks <= 9 || call.root < 2
-}
