@@ -74,7 +74,8 @@ def check(format: Format, file: Path, content: bytes) -> bool:
             for size in SIZES:
                 call = situation(function, ranks, size)
                 choices = [rule and rule.choice for rule in (decided(rules, call), decided(again, call))]
-                assert choices[0] == choices[1], f"{function}, {ranks} ranks, {size} bytes: {choices}"
+                is_left_open = choices[0] is None and format.name == "mpich-5.0"  # there its own tree is written
+                assert choices[0] == choices[1] or is_left_open, f"{function}, {ranks} ranks, {size} bytes: {choices}"
     return True
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from hocket._native import Error
 from hocket.call import Call
 from hocket.rules import choose
 from hocket.tuning_files.form import Choice, Rule, Rules, Situation, measured
@@ -87,4 +88,7 @@ def accepts(function: str, choice: Choice, ranks: int, size_bytes: int) -> bool:
     """Return whether an algorithm of Hocket takes a call."""
     found = collective_of(function)
     assert found is not None  # it has the algorithm
-    return choose(f"{found[0]}: {choice}", found[0], Call(ranks=ranks, size_bytes=size_bytes)) is not None
+    try:
+        return choose(f"{found[0]}: {choice}", found[0], Call(ranks=ranks, size_bytes=size_bytes)) is not None
+    except Error:  # more ranks or bytes than a call can have
+        return False

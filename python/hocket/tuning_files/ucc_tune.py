@@ -22,7 +22,8 @@ _LIBRARY = "ucc-1"
 _MEMORIES = ("cpu", "host", "cuda", "cuda_managed", "cuda-managed", "rocm", "rocm_managed")
 _OF_HOSTS = ("cpu", "host")
 _SCORE = re.compile(r"\d{1,9}|inf")
-_NUMBER = r"(?:\d{1,15}(?:[kmgt]b?|b)?|inf)"
+_MOST = (1 << 63) - 1
+_NUMBER = r"(?:\d{1,19}(?:[kmgt]b?|b)?|inf)"
 _RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})")
 _FACTORS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -51,7 +52,7 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
         elif all(word in _MEMORIES for word in words):
             memories = [""] if set(words) & set(_OF_HOSTS) else words
         elif all(_RANGE.fullmatch(word) for word in words):
-            found = [_span(word) for word in words]
+            found = [_span(word, file, line) for word in words]
             sizes, teams = (sizes, found) if part.startswith("[") else (found, teams)
         else:
             expected = "functions, sizes as 0-4K, a memory, teams as [2-16], a score, or @ and an algorithm"
@@ -68,8 +69,10 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
     ]  # fmt: skip
 
 
-def _span(text: str) -> Span:
+def _span(text: str, file: str, line: int) -> Span:
     first, last = (_number(word) for word in text.split("-"))
+    if max(first or 0, last or 0) > _MOST:
+        raise at(file, line, f"got {shown(text)}, expected numbers up to {_MOST}")
     return Span(first or 0, last)
 
 
