@@ -44,7 +44,7 @@ MODULES = (
     ("bounds", "tuning_files"),
     ("comparison", "critical_path", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
     ("explanation", "lab", "plot", "studies", "tuning"),
-    ("space_time",),
+    ("link_map", "space_time"),
     ("validation",),
     ("api",),
     ("hocket",),

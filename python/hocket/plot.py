@@ -6,7 +6,7 @@ import io
 import itertools
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
 
-__all__ = ["FORMATS", "PICTURES", "bench_chart", "calibration_chart", "chart", "encode", "render"]
+__all__ = ["FORMATS", "PICTURES", "bench_chart", "calibration_chart", "chart", "encode", "picture_of", "render"]
 
 FORMATS = (".png", ".html")
 """The endings of picture files."""
 
 PICTURES = (*FORMATS, ".svg")
-"""The endings of files of space-time pictures."""
+"""The endings of files of space-time pictures and maps of links."""
 
 _WIDTH, _HEIGHT = 720, 440  # pixels
 _PNG_SCALE = 2
@@ -102,6 +102,22 @@ def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
     page = io.StringIO()
     drawing.save(page, format="html", inline=True)
     return page.getvalue().encode()
+
+
+def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
+    """Return the chart that is drawn as a file of one of the endings of `PICTURES`.
+
+    Raises:
+        Error: Another ending.
+    """
+    if ending not in PICTURES:
+        raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(PICTURES)}')
+    drawing = draw()
+    if ending != ".svg":
+        return encode(drawing, ending)
+    text = io.StringIO()
+    drawing.save(text, format="svg")
+    return text.getvalue().encode()
 
 
 def chart(comparison: Comparison) -> alt.LayerChart:

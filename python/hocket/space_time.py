@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.critical_path import Step, matched
-from hocket.plot import PICTURES, encode
+from hocket.plot import picture_of
 from hocket.simulation import Event
 from hocket.units import format_bytes, format_time
 
@@ -39,14 +38,7 @@ def space_time_picture(events: Iterable[Event], ending: str, *, title: str, path
     Raises:
         Error: An ending that is not one of `PICTURES`, nothing to draw, or too much.
     """
-    if ending not in PICTURES:
-        raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(PICTURES)}')
-    drawing = space_time_chart(events, title=title, path=path)
-    if ending != ".svg":
-        return encode(drawing, ending)
-    text = io.StringIO()
-    drawing.save(text, format="svg")
-    return text.getvalue().encode()
+    return picture_of(lambda: space_time_chart(events, title=title, path=path), ending)
 
 
 def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step] = ()) -> alt.LayerChart:

@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import Any
 
 from hocket import _native
 from hocket.checks import text as checked_text
 from hocket.checks import whole
 from hocket.machine import find_machine
 
-__all__ = ["Hop", "Link", "Topology", "Vertex"]
+__all__ = ["Hop", "Link", "Spot", "Topology", "Vertex"]
 
 AXES = ("X", "Y", "Z", "W", "V", "U")
 """Parameters of algorithms for tori: the sizes along the axes, in order. Algorithms for three take the first three."""
@@ -34,6 +35,23 @@ class Vertex:
 
 
 @dataclass(frozen=True)
+class Spot:
+    """A cell of a map of all links, in which links of one kind share a panel.
+
+    Attributes:
+        panel: The title of the panel, such as "+x, z = 3".
+        column: The cell's number from the left.
+        row: The cell's number from the top.
+        axes: What columns and rows are; empty where there is but one.
+    """
+
+    panel: str
+    column: int
+    row: int
+    axes: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class Link:
     """A directed link.
 
@@ -42,12 +60,14 @@ class Link:
         name: Its name, such as "+x from (3,0,1)".
         source: The number of the vertex that it leads from.
         target: The number of the vertex that it leads to.
+        spot: Where a map of all links shows it.
     """
 
     id: int
     name: str
     source: int
     target: int
+    spot: Spot
 
 
 @dataclass(frozen=True)
@@ -138,7 +158,9 @@ class Topology:
         """
         found = json.loads(_native.topology_parts(self.text, self.file, whole("most", most)))
         vertices = (Vertex(vertex["id"], vertex["name"], tuple(vertex["ranks"])) for vertex in found["vertices"])
-        links = (Link(link["id"], link["name"], link["from"], link["to"]) for link in found["links"])
+        links = (
+            Link(link["id"], link["name"], link["from"], link["to"], _spot(link["spot"])) for link in found["links"]
+        )
         return tuple(vertices), tuple(links)
 
     def route(self, source: int, target: int) -> tuple[Hop, ...]:
@@ -150,3 +172,8 @@ class Topology:
         between = (whole("source", source), whole("target", target))
         found = json.loads(_native.topology_route(self.text, self.file, *between))
         return tuple(Hop(**hop) for hop in found)
+
+
+def _spot(found: Mapping[str, Any]) -> Spot:
+    across, down = found["axes"]
+    return Spot(found["panel"], found["column"], found["row"], (across, down))

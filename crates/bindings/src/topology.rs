@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hocket_machine::{AnyTopology, Machine, Placement, Section, Topology};
+use hocket_machine::{AnyTopology, Machine, Placement, Section, Spot, Topology};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -36,7 +36,9 @@ impl Shape {
 
     fn link(&self, link: usize) -> Value {
         let (from, to) = self.topology.ends(link);
-        json!({"id": link, "name": self.topology.link_name(link), "from": from, "to": to})
+        let Spot { panel, column, row, axes } = self.topology.spot(link);
+        let spot = json!({"panel": panel, "column": column, "row": row, "axes": axes});
+        json!({"id": link, "name": self.topology.link_name(link), "from": from, "to": to, "spot": spot})
     }
 
     /// The node of a rank that there is room for.

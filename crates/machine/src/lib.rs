@@ -11,7 +11,7 @@ pub mod topology;
 pub use node::{Node, Work};
 pub use noise::{Noise, NoiseModel};
 pub use section::{Section, Value, Values};
-pub use topology::{AnyTopology, Hop, Placement, Topology, overlap};
+pub use topology::{AnyTopology, Hop, Placement, Spot, Topology, overlap};
 
 use hocket_core::{Error, Result};
 

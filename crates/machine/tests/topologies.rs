@@ -125,6 +125,17 @@ fn links_and_vertices_have_names_of_their_own() {
 }
 
 #[test]
+fn links_have_spots_of_their_own_on_a_map() {
+    for (what, topology) in all() {
+        let spots: Vec<_> = (0..topology.links()).map(|link| topology.spot(link)).collect();
+        assert_eq!(spots.iter().collect::<HashSet<_>>().len(), topology.links(), "{what}");
+        let panels: HashSet<_> = spots.iter().map(|spot| &spot.panel).collect();
+        let axes: HashSet<_> = spots.iter().map(|spot| (&spot.panel, spot.axes)).collect();
+        assert_eq!(axes.len(), panels.len(), "{what}: the cells of a panel have the same axes");
+    }
+}
+
+#[test]
 fn every_link_has_one_that_leads_back() {
     for (what, topology) in all() {
         let mut ends: Vec<_> = (0..topology.links()).map(|link| topology.ends(link)).collect();

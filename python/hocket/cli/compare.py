@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 from hocket import files
+from hocket.call import Call
 from hocket.cli import completion
 from hocket.cli.options import (
     CallOptions,
@@ -18,6 +20,7 @@ from hocket.cli.options import (
     call_options,
     engine_option,
     jobs_option,
+    link_maps_option,
     load_option,
     machine_option,
     plot_option,
@@ -32,10 +35,12 @@ from hocket.cli.trials import asked_trials
 from hocket.comparison import Best, Comparison, Default, made_for
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
+from hocket.link_map import link_picture
 from hocket.machine import Machine
 from hocket.parallel import workers
 from hocket.plot import render
-from hocket.simulation import Engine
+from hocket.simulation import Engine, LinkUse, Trials, link_uses
+from hocket.topology import Topology
 from hocket.tuning_files import DEFAULTS
 from hocket.units import format_bytes, format_time
 from hocket.version import version
@@ -54,6 +59,7 @@ __all__ = ["compare"]
 @trials_option
 @seed_option
 @plot_option
+@link_maps_option
 @click.option("--defaults", is_flag=True, help=f"Also simulate what {' and '.join(DEFAULTS)} choose by themselves.")
 @load_option
 @jobs_option
@@ -69,6 +75,7 @@ def compare(
     trials: int,
     seed: int,
     plot: str | None,
+    links: str | None,
     defaults: bool,
     algorithms: tuple[Algorithm, ...],
     jobs: int,
@@ -86,6 +93,9 @@ def compare(
     sizes = required(sizes, "--sizes", "sizes such as 8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
+    topology = None if links is None else _topology(machine, sizes)
+    if plot is not None and links is not None and os.path.realpath(plot) == os.path.realpath(links):
+        raise click.UsageError(f"--plot and --links: got {plot} twice, expected two files")
     calls = [call_options.call(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     libraries = DEFAULTS if defaults else ()
     simulations = len(calls) * (len(candidates) + len(libraries))
@@ -102,12 +112,12 @@ def compare(
             with bar.hidden():
                 table.print_next(found)
 
-    def end(found: Comparison, plot: str | None) -> None:
+    def end(found: Comparison, pictures: dict[str, str | None]) -> None:
         if as_json:
-            print_json(_entry(found, plot))
+            print_json({**_entry(found), **pictures})
         else:
             table.print_rest(found)
-            _print_summary(found, plot)
+            _print_summary(found, pictures)
 
     try:
         with workers(jobs) as executor, progress("simulating", simulations) as bar:
@@ -123,11 +133,51 @@ def compare(
             )
         if plot is not None:
             files.write(plot, render(found, Path(plot).suffix))
+        if links is not None and topology is not None:
+            maps = _link_maps(found, candidates, calls[0], engine, repeated)
+            files.write(links, link_picture(maps, topology, Path(links).suffix, title=_title(found)))
     except KeyboardInterrupt:
         if known is not None:
-            end(known, None)
+            end(known, {"plot": None, "links": None})
         raise
-    end(found, plot)
+    end(found, {"plot": plot, "links": links})
+
+
+def _topology(machine: Machine, sizes: Sequence[int]) -> Topology:
+    """Return the network whose links are drawn.
+
+    Raises:
+        UsageError: There is none, or more than one size.
+    """
+    if len(sizes) != 1:
+        raise click.UsageError(f"--links: got {len(sizes)} sizes, expected one")
+    topology = Topology.parse(machine.text, machine.file)
+    if topology is None:
+        raise click.UsageError(f"--links: on machine {machine.name} messages do not meet, expected one with a topology")
+    return topology
+
+
+def _link_maps(
+    found: Comparison,
+    candidates: Sequence[Algorithm],
+    call: Call,
+    engine: Engine,
+    trials: Trials,
+) -> dict[str, tuple[LinkUse, ...]]:
+    """Return what each link carried in the first trial of each algorithm, the fastest algorithm first."""
+    algorithms = {algorithm.name: algorithm for algorithm in candidates}
+    first = replace(trials, count=1)
+    runs = sorted(found.simulations, key=lambda one: one.time_s.mean)
+    return {
+        f"{one.algorithm}, {format_time(one.time_s.mean)}": link_uses(
+            algorithms[one.algorithm], call, machine=found.machine, engine=engine, trials=first
+        )
+        for one in runs
+    }
+
+
+def _title(found: Comparison) -> str:
+    return f"{found.collective} on {found.ranks} ranks, machine {found.machine.name}"
 
 
 class _Table:
@@ -161,7 +211,7 @@ class _Table:
         if size_bytes not in found.sizes_bytes:
             return
         if not self._has_header:
-            click.secho(f"{found.collective} on {found.ranks} ranks, machine {found.machine.name}", bold=True)
+            click.secho(_title(found), bold=True)
             self._table.print_header()
             self._has_header = True
         fastest = found.fastest(size_bytes) if size_bytes in found.finished_bytes else ()
@@ -199,7 +249,7 @@ _WIDEST_DEFAULT = "999.9 us 99.99x"
 _BOUND = "lower bound"
 
 
-def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
+def _entry(found: Comparison) -> dict[str, Any]:
     return {
         "collective": found.collective,
         "ranks": found.ranks,
@@ -215,12 +265,11 @@ def _entry(found: Comparison, plot: str | None) -> dict[str, Any]:
         "results": [simulation.as_dict() for simulation in found.simulations],
         "not_compared": [vars(refused) for refused in found.not_compared],
         "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
-        "plot": plot,
         "version": version(),
     }
 
 
-def _print_summary(found: Comparison, plot: str | None) -> None:
+def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
     for name, values in found.parameters.items():
         click.echo(f" {name}: {values}")
     if found.finished_bytes:
@@ -239,8 +288,11 @@ def _print_summary(found: Comparison, plot: str | None) -> None:
     if found.missing:
         known = len(found.simulations) + len(found.not_compared)
         click.echo(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
-    if plot is not None:
-        click.echo(f"\nplot: {plot}")
+    if any(pictures.values()):
+        click.echo()
+    for what, path in pictures.items():
+        if path is not None:
+            click.echo(f"{what}: {path}")
 
 
 def _times_the_bound(found: Comparison, best: Best) -> str:

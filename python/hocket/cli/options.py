@@ -33,6 +33,7 @@ __all__ = [
     "element_option",
     "engine_option",
     "jobs_option",
+    "link_maps_option",
     "links_option",
     "load_option",
     "machine_option",
@@ -218,7 +219,14 @@ timeline_option = click.option(
 links_option = click.option(
     "--links",
     type=Read(writable, name="FILE"),
-    help="Also write what each link carried, as CSV, on a machine where messages meet.",
+    help="Also write what each link carried, on a machine where messages meet: as CSV, "
+    f"or as a map where the file ends in {', '.join(PICTURES)}.",
+)
+link_maps_option = click.option(
+    "--links",
+    type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
+    help="Also draw what each link carried by each algorithm, for one size on a machine where messages meet; "
+    f"the file ends in {' or '.join(PICTURES)}.",
 )
 plot_option = click.option(
     "--plot",

@@ -37,8 +37,10 @@ from hocket.cli.options import (
 from hocket.cli.output import print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, carried, spread
 from hocket.library import Algorithm
+from hocket.link_map import link_picture
 from hocket.machine import Machine
 from hocket.msccl import Msccl, is_msccl
+from hocket.plot import PICTURES
 from hocket.schedule import Schedule
 from hocket.simulation import (
     Engine,
@@ -51,6 +53,7 @@ from hocket.simulation import (
 )
 from hocket.space_time import space_time_picture
 from hocket.timeline import timeline as timeline_text
+from hocket.topology import Topology
 from hocket.units import format_bytes, format_time
 
 __all__ = ["simulate"]
@@ -108,12 +111,11 @@ def simulate(
     found = observed.simulation
     contents: dict[str, str | bytes] = {}  # nothing is written before all is known
     if links is not None:
-        contents[links] = _as_csv(observed.link_uses)
+        contents[links] = _links(observed, machine, Path(links).suffix)
     if timeline is not None:
         contents[timeline] = timeline_text(observed)
     if plot is not None:
-        title = f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}"
-        contents[plot] = space_time_picture(observed.events, Path(plot).suffix, title=title)
+        contents[plot] = space_time_picture(observed.events, Path(plot).suffix, title=_title(found))
     for path, content in contents.items():
         files.write(path, content)
     if any(map(files.is_stdout, contents)):
@@ -159,6 +161,19 @@ def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, **where:
     if links:
         raise click.UsageError("--links: got a schedule, expected an algorithm")
     return trace_schedule(schedule, **where) if events else Trace(simulate_schedule(schedule, **where), ())
+
+
+def _title(found: Simulation) -> str:
+    return f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}"
+
+
+def _links(observed: Trace, machine: Machine, ending: str) -> str | bytes:
+    topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
+    if topology is None:
+        return _as_csv(observed.link_uses)
+    found = observed.simulation
+    run = f"{format_bytes(found.size_bytes)}, {format_time(found.time_s.mean)}"
+    return link_picture({run: observed.link_uses}, topology, ending, title=_title(found))
 
 
 def _as_csv(uses: tuple[LinkUse, ...]) -> str:

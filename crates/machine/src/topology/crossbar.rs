@@ -10,8 +10,11 @@
 use hocket_core::Result;
 
 use super::picture::items;
-use super::{Hop, Topology, check_size};
+use super::{Hop, Spot, Topology, check_size};
 use crate::Section;
+
+/// Nodes in a row of a map.
+const ROW: usize = 32;
 
 /// The topology's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +54,12 @@ impl Topology for Crossbar {
 
     fn vertex_name(&self, vertex: usize) -> String {
         if vertex < self.nodes { format!("node {vertex}") } else { "switch".to_owned() }
+    }
+
+    fn spot(&self, link: usize) -> Spot {
+        let panel = if link.is_multiple_of(2) { "up from nodes" } else { "down to nodes" };
+        let (node, rows) = (link / 2, if self.nodes > ROW { "32 nodes" } else { "" });
+        Spot { panel: panel.to_owned(), column: node % ROW, row: node / ROW, axes: ["node", rows] }
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use hocket_core::Result;
 
 use super::picture::{items, lines};
-use super::{Half, Hop, Topology, check_size};
+use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -242,6 +242,21 @@ impl Topology for Dragonfly {
             None => format!("node {vertex}"),
             Some(router) => self.router_name(router),
         }
+    }
+
+    /// The links of each group are a row.
+    fn spot(&self, link: usize) -> Spot {
+        let size = self.routers_per_group;
+        let in_group = size * self.nodes_per_router;
+        let (panel, column, row, columns) = match self.place(link) {
+            Place::Up { node } => ("up from nodes", node % in_group, node / in_group, "node of the group"),
+            Place::Down { node } => ("down to nodes", node % in_group, node / in_group, "node of the group"),
+            Place::Local { from, to } => {
+                ("local", from % size * size + to % size, from / size, "pair of routers of the group")
+            }
+            Place::Global { group, port } => ("global", port, group, "global link of the group"),
+        };
+        Spot { panel: panel.to_owned(), column, row, axes: [columns, "group"] }
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

@@ -18,7 +18,7 @@
 use hocket_core::Result;
 
 use super::picture::{items, lines};
-use super::{Half, Hop, Topology, check_size};
+use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -156,6 +156,20 @@ impl Topology for FatTree {
         }
         let level = self.levels.partition_point(|level| level.first_vertex <= vertex) - 1;
         format!("switch {level}.{}", vertex - self.levels[level].first_vertex)
+    }
+
+    /// The links of each subtree are a row.
+    fn spot(&self, link: usize) -> Spot {
+        let (level, vertex, parent) = self.place(link);
+        let in_row = self.levels[level].tops * self.down[level];
+        let direction = if link.is_multiple_of(2) { "up from" } else { "down to" };
+        let lower = if level == 0 { "nodes".to_owned() } else { format!("switches of level {level}") };
+        Spot {
+            panel: format!("{direction} {lower}"),
+            column: vertex % in_row * self.up[level] + parent,
+            row: vertex / in_row,
+            axes: ["link of the subtree", "subtree"],
+        }
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

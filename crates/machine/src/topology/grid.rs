@@ -1,7 +1,7 @@
 //! Grids: the common parts of tori and meshes. Nodes at the crossings, numbered with the first axis fastest.
 
-use super::Half;
 use super::picture::shown;
+use super::{Half, Spot};
 
 /// Nodes along each axis, first axis first.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,20 @@ impl Grid {
         format!("{}{} from {}", if is_plus { '+' } else { '-' }, axis_name(axis), self.node_name(node))
     }
 
+    /// A plane of the first two axes is a panel.
+    pub fn spot(&self, node: usize, axis: usize, is_plus: bool) -> Spot {
+        let sign = if is_plus { '+' } else { '-' };
+        let place = self.place(node);
+        let place = if place.is_empty() { place } else { format!(", {place}") };
+        let width = self.dims[0];
+        Spot {
+            panel: format!("{sign}{}{place}", axis_name(axis)),
+            column: node % width,
+            row: self.dims.get(1).map_or(0, |height| node / width % height),
+            axes: ["x", if self.dims.len() > 1 { "y" } else { "" }],
+        }
+    }
+
     pub fn node_name(&self, node: usize) -> String {
         let coordinates: Vec<_> = self.axes().map(|axis| axis.coordinate(node).to_string()).collect();
         format!("({})", coordinates.join(","))
@@ -103,11 +117,16 @@ impl Grid {
         planes.join("\n")
     }
 
-    /// Where along the further axes a plane is.
-    fn heading(&self, node: usize) -> String {
+    /// Where along the further axes a node is.
+    fn place(&self, node: usize) -> String {
         let place = |(number, axis): (usize, Axis)| format!("{} = {}", axis_name(number), axis.coordinate(node));
-        let places: Vec<_> = self.axes().enumerate().skip(2).map(place).collect();
-        if places.is_empty() { String::new() } else { places.join(", ") + "\n" }
+        self.axes().enumerate().skip(2).map(place).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Where along the further axes a plane is, as a line.
+    fn heading(&self, node: usize) -> String {
+        let place = self.place(node);
+        if place.is_empty() { place } else { place + "\n" }
     }
 
     fn plane(&self, first: usize, is_closed: bool, label: &dyn Fn(usize) -> String) -> String {

@@ -13,7 +13,7 @@
 use hocket_core::Result;
 
 use super::grid::{Axis, Grid};
-use super::{Half, Hop, Topology, check_size};
+use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -78,6 +78,10 @@ impl Topology for Mesh {
 
     fn link_name(&self, link: usize) -> String {
         self.grid.link_name(self.ends(link).0, self.pair(link).axis, link.is_multiple_of(2))
+    }
+
+    fn spot(&self, link: usize) -> Spot {
+        self.grid.spot(self.ends(link).0, self.pair(link).axis, link.is_multiple_of(2))
     }
 
     fn vertex_name(&self, vertex: usize) -> String {

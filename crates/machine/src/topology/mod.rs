@@ -39,6 +39,8 @@ pub trait Topology {
     fn link_name(&self, link: usize) -> String;
     /// The name of a vertex, as "(3,0,1)".
     fn vertex_name(&self, vertex: usize) -> String;
+    /// Where a map of all links shows one; no two links have the same spot.
+    fn spot(&self, link: usize) -> Spot;
     /// Appends the links from one node to another, in order; none from a node to itself. The virtual channels are such
     /// that packets that hold one and wait for the next never wait in a circle.
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>);
@@ -65,6 +67,19 @@ pub trait Topology {
     fn torus(&self) -> Option<&[usize]> {
         None
     }
+}
+
+/// A cell of a map of all links: links of one kind share a panel, and lie in it as their ends lie.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Spot {
+    /// The title of the panel, as "+x, z = 3".
+    pub panel: String,
+    /// The cell's number from the left.
+    pub column: usize,
+    /// The cell's number from the top.
+    pub row: usize,
+    /// What columns and rows are, the same in the whole panel; empty where there is but one.
+    pub axes: [&'static str; 2],
 }
 
 /// A set of vertices.
@@ -155,6 +170,10 @@ impl Topology for AnyTopology {
 
     fn vertex_name(&self, vertex: usize) -> String {
         self.shape().vertex_name(vertex)
+    }
+
+    fn spot(&self, link: usize) -> Spot {
+        self.shape().spot(link)
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use hocket_core::Result;
 
 use super::grid::Grid;
-use super::{Half, Hop, Topology, check_size};
+use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -81,6 +81,11 @@ impl Topology for Torus {
     fn link_name(&self, link: usize) -> String {
         let (node, axis, is_plus) = self.place(link);
         self.grid.link_name(node, axis, is_plus)
+    }
+
+    fn spot(&self, link: usize) -> Spot {
+        let (node, axis, is_plus) = self.place(link);
+        self.grid.spot(node, axis, is_plus)
     }
 
     fn vertex_name(&self, vertex: usize) -> String {
