@@ -93,7 +93,19 @@ impl Condition {
             && self.ranks.contains(&ranks)
             && (!self.needs_power_of_two || ranks.is_power_of_two())
     }
+
+    /// The sizes at which a rule begins or ceases to hold, among those below [`MOST_LEFT`].
+    fn edges(&self, ranks: usize) -> impl Iterator<Item = u64> + '_ {
+        let ends = |range: &Option<Range<u64>>, blocks: u64| {
+            range.clone().into_iter().flat_map(move |range| [range.start.div_ceil(blocks), range.end.div_ceil(blocks)])
+        };
+        let edges = ends(&self.size_bytes, 1).chain(ends(&self.total_bytes, ranks.max(1) as u64));
+        edges.filter(|&bytes| bytes < MOST_LEFT)
+    }
 }
+
+/// No size of more bytes is left to MPI without a look at the call.
+const MOST_LEFT: u64 = 1 << 40;
 
 /// The decision of a rule.
 #[derive(Clone, Debug)]
@@ -141,6 +153,19 @@ impl Rules {
             rule.is_nonblocking == is_nonblocking && collective.is_none_or(|wanted| rule.collective == wanted)
         };
         self.0.iter().any(|rule| fits(rule) && !matches!(rule.choice, Choice::Native))
+    }
+
+    /// The size in bytes below which all calls of a collective on so many ranks are left to MPI, whatever else they are: the
+    /// first rule that fits says so, or none fits. `is_nonblocking` as in [`Rules::decide`]; all blocks are of that size.
+    pub fn left_below(&self, collective: Collective, ranks: usize, is_nonblocking: bool) -> u64 {
+        let rules = || self.0.iter().filter(|rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking));
+        let is_left = |&bytes: &u64| {
+            let call = Call::new(collective, ranks, bytes as usize);
+            let first = rules().find(|rule| rule.condition.holds(&call));
+            first.is_none_or(|rule| matches!(rule.choice, Choice::Native))
+        };
+        let edges = rules().flat_map(|rule| rule.condition.edges(ranks));
+        edges.chain([0]).filter(|bytes| !is_left(bytes)).min().unwrap_or(MOST_LEFT)
     }
 
     /// The algorithm for a call, and the call as it takes it; `is_nonblocking` if it returns before it is complete.
@@ -297,6 +322,35 @@ mod tests {
             let expected = if doubles { "recursive_doubling []" } else { "ring []" };
             assert_eq!(chosen(&rules, Collective::Allgather, bytes, ranks), expected, "{bytes} bytes, {ranks} ranks");
         }
+    }
+
+    #[test]
+    fn short_calls_may_be_left_whatever_else_they_are() {
+        let cases = [
+            ("", MOST_LEFT),
+            ("allgather: native", MOST_LEFT),
+            ("allgather: ring", 0),
+            ("allgather[size=..64]: native\nallgather: ring", 64),
+            ("allgather[size=64..1KiB]: ring", 64),
+            ("allgather[total=64..]: ring", 16),
+            ("allgather[total=63..]: ring", 16),
+            ("allgather[size=8..64]: native\nallgather[size=..16]: native\nallgather: ring", 64),
+            ("allgather[size=8..64]: native\nallgather: ring", 0),
+            ("allgather[ranks=5..]: ring\nallgather[size=2MiB..]: ring", 2 << 20),
+            ("allgather[ranks=power_of_two]: ring", 0),
+            ("iallgather: ring\nalltoall: pairwise_exchange", MOST_LEFT),
+        ];
+        for (text, expected) in cases {
+            let rules = Rules::parse(text, "rules").expect("good rules");
+            let found = rules.left_below(Collective::Allgather, 4, false);
+            assert_eq!(found, expected, "{text}");
+            for bytes in [0, 1, 7, 8, 15, 16, 63, 64, 1023, 1024].into_iter().filter(|&bytes| (bytes as u64) < found) {
+                let is_left = rules.decide(&Call::new(Collective::Allgather, 4, bytes), false).is_err();
+                assert!(is_left, "{text}: {bytes}");
+            }
+        }
+        let rules = Rules::parse("allgather: ring", "rules").expect("good rules");
+        assert_eq!(rules.left_below(Collective::Barrier, 4, false), MOST_LEFT);
     }
 
     #[test]

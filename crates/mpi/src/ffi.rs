@@ -167,6 +167,20 @@ pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_i
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
+pub extern "C" fn hocket_rules() -> *const c_void {
+    std::ptr::from_ref(rules()).cast()
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn hocket_left_below(collective: i32, ranks: i32) -> u64 {
+    let rules = rules();
+    let named = COLLECTIVES.get(collective as usize).filter(|_| !rules.mention(None, true));
+    named.map_or(0, |&collective| rules.left_below(collective, ranks as usize, false))
+}
+
+/// See `hocket.h`.
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_communicator_new(
     rank: i32,
     ranks: i32,

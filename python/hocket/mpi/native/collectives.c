@@ -421,14 +421,17 @@ static int wait_for(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
 }
 
-/* MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>: their parameters, the same as arguments, and the description of the call.
+/* MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>: their parameters, the same as arguments, the bytes
+ * for which a blocking call may be left to MPI without a description, and the description of the call.
  * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them, so it is made in its
  * nonblocking form: on all ranks alike, since MPI does not match blocking calls with nonblocking ones. */
-#define COLLECTIVE(name, initial, large, kind, parameters, arguments, description)                                    \
+#define COLLECTIVE(name, initial, large, kind, parameters, arguments, bytes, description)                              \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
+        if (shim_leaves(comm, kind, bytes))                                                                            \
+            return PMPI_##name##large arguments(comm);                                                                 \
         struct call call;                                                                                              \
-        begin(&call, "MPI_" #name #large, comm, kind, BLOCKING);                                                             \
+        begin(&call, "MPI_" #name #large, comm, kind, BLOCKING);                                                       \
         description;                                                                                                   \
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
@@ -440,7 +443,7 @@ static int wait_for(int code, MPI_Request *request)
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \
         struct call call;                                                                                              \
-        begin(&call, "MPI_I" #initial #large, comm, kind, NONBLOCKING);                                                         \
+        begin(&call, "MPI_I" #initial #large, comm, kind, NONBLOCKING);                                                \
         description;                                                                                                   \
         return shim_start(&call, request) ? call.code : PMPI_I##initial##large arguments(comm COMMA request);          \
     }                                                                                                                  \
@@ -464,6 +467,12 @@ static int wait_for(int code, MPI_Request *request)
 #else
 #define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
 #endif
+
+/* The bytes of a vector, of a block that is sent, and of a block that is received; where blocks differ, unknown. */
+#define VECTOR shim_bytes(count, datatype)
+#define SENT (sendbuf == MPI_IN_PLACE ? shim_bytes(recvcount, recvtype) : shim_bytes(sendcount, sendtype))
+#define RECEIVED (recvbuf == MPI_IN_PLACE ? shim_bytes(sendcount, sendtype) : shim_bytes(recvcount, recvtype))
+#define UNKNOWN -1
 
 #define REDUCTION_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, __VA_ARGS__)
 #define REDUCE_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, root, __VA_ARGS__)
@@ -516,42 +525,42 @@ static int wait_for(int code, MPI_Request *request)
      void *recvbuf, const COUNT recvcounts[], const MPI_Aint recvplaces[], const MPI_Datatype recvtypes[], __VA_ARGS__)
 
 #define COLLECTIVES(large)                                                                                             \
-    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,               \
+    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS, VECTOR,       \
                allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                              \
+    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS, VECTOR,                      \
                allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS,                        \
+    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS, VECTOR,                \
                exscan(&call, sendbuf, recvbuf, count, datatype, op))                                                   \
-    COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, REDUCE_PARAMETERS, REDUCE_ARGUMENTS,                              \
+    COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, REDUCE_PARAMETERS, REDUCE_ARGUMENTS, VECTOR,                      \
                reduce(&call, sendbuf, recvbuf, count, datatype, op, root))                                             \
     COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, REDUCTION_PARAMETERS,         \
-               REDUCTION_ARGUMENTS, reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))                \
+               REDUCTION_ARGUMENTS, VECTOR, reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))        \
     COLLECTIVE(Reduce_scatter, reduce_scatter, large, HOCKET_REDUCE_SCATTER, REDUCE_SCATTER_PARAMETERS,                \
-               REDUCE_SCATTER_ARGUMENTS,                                                                               \
+               REDUCE_SCATTER_ARGUMENTS, UNKNOWN,                                                                      \
                reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
-    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS,                       \
+    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS, VECTOR,               \
                broadcast(&call, buffer, count, datatype, root))                                                        \
-    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                     \
+    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, SENT,               \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                        \
+    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, SENT,                  \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                              \
+    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS, SENT,                        \
                gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \
-    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                           \
-               scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)) \
-    COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, ALLGATHERV_PARAMETERS, ALLGATHERV_ARGUMENTS,           \
+    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS, RECEIVED,                 \
+               scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                       \
+    COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, ALLGATHERV_PARAMETERS, ALLGATHERV_ARGUMENTS, UNKNOWN,  \
                allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                \
-                          BLOCKS_OF_TYPE(recvcounts, places, recvtype)))                             \
-    COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, GATHERV_PARAMETERS, GATHERV_ARGUMENTS,                         \
+                          BLOCKS_OF_TYPE(recvcounts, places, recvtype)))                                               \
+    COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, GATHERV_PARAMETERS, GATHERV_ARGUMENTS, UNKNOWN,                \
                gatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                   \
-                       BLOCKS_OF_TYPE(recvcounts, places, recvtype), root))                          \
-    COLLECTIVE(Scatterv, scatterv, large, HOCKET_SCATTERV, SCATTERV_PARAMETERS, SCATTERV_ARGUMENTS,                    \
-               scatterv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtype), recvbuf,       \
+                       BLOCKS_OF_TYPE(recvcounts, places, recvtype), root))                                            \
+    COLLECTIVE(Scatterv, scatterv, large, HOCKET_SCATTERV, SCATTERV_PARAMETERS, SCATTERV_ARGUMENTS, UNKNOWN,           \
+               scatterv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtype), recvbuf,                         \
                         recvcount, recvtype, root))                                                                    \
-    COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, ALLTOALLV_PARAMETERS, ALLTOALLV_ARGUMENTS,               \
-               alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtypes), recvbuf,     \
-                         BLOCKS_OF_TYPE(recvcounts, recvplaces, recvtypes)))                         \
-    COLLECTIVE(Alltoallw, alltoallw, large, HOCKET_ALLTOALLV, ALLTOALLW_PARAMETERS, ALLTOALLW_ARGUMENTS,               \
+    COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, ALLTOALLV_PARAMETERS, ALLTOALLV_ARGUMENTS, UNKNOWN,      \
+               alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtypes), recvbuf,                       \
+                         BLOCKS_OF_TYPE(recvcounts, recvplaces, recvtypes)))                                           \
+    COLLECTIVE(Alltoallw, alltoallw, large, HOCKET_ALLTOALLV, ALLTOALLW_PARAMETERS, ALLTOALLW_ARGUMENTS, UNKNOWN,      \
                alltoallv(&call, sendbuf, BLOCKS_OF_TYPES(sendcounts, places, sendtypes), recvbuf,                      \
                          BLOCKS_OF_TYPES(recvcounts, recvplaces, recvtypes)))
 #define ARE_LARGE (sizeof(COUNT) != sizeof(int))
@@ -564,21 +573,21 @@ static int wait_for(int code, MPI_Request *request)
 
 #define NEIGHBORHOODS(large)                                                                                           \
     COLLECTIVE(Neighbor_allgather, neighbor_allgather, large, HOCKET_NEIGHBOR_ALLGATHER, BLOCKS_PARAMETERS,            \
-               BLOCKS_ARGUMENTS,                                                                                       \
+               BLOCKS_ARGUMENTS, UNKNOWN,                                                                              \
                neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
     COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, large, HOCKET_NEIGHBOR_ALLGATHER, ALLGATHERV_PARAMETERS,      \
-               ALLGATHERV_ARGUMENTS,                                                                                   \
+               ALLGATHERV_ARGUMENTS, UNKNOWN,                                                                          \
                neighbor_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                       \
                                    BLOCKS_OF_TYPE(recvcounts, places, recvtype)))                                      \
     COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, large, HOCKET_NEIGHBOR_ALLTOALL, BLOCKS_PARAMETERS,               \
-               BLOCKS_ARGUMENTS,                                                                                       \
+               BLOCKS_ARGUMENTS, UNKNOWN,                                                                              \
                neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
     COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, large, HOCKET_NEIGHBOR_ALLTOALL, ALLTOALLV_PARAMETERS,          \
-               ALLTOALLV_ARGUMENTS,                                                                                    \
+               ALLTOALLV_ARGUMENTS, UNKNOWN,                                                                           \
                neighbor_alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtypes), recvbuf,              \
                                   BLOCKS_OF_TYPE(recvcounts, recvplaces, recvtypes)))                                  \
     COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, large, HOCKET_NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLW_PARAMETERS, \
-               NEIGHBOR_ALLTOALLW_ARGUMENTS,                                                                           \
+               NEIGHBOR_ALLTOALLW_ARGUMENTS, UNKNOWN,                                                                  \
                neighbor_alltoallv(&call, sendbuf, NEIGHBOR_BLOCKS(sendcounts, places, sendtypes), recvbuf,             \
                                   NEIGHBOR_BLOCKS(recvcounts, recvplaces, recvtypes)))
 
@@ -586,7 +595,7 @@ static int wait_for(int code, MPI_Request *request)
 #define PLACE int
 COLLECTIVES()
 NEIGHBORHOODS()
-COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, BARRIER_PARAMETERS, BARRIER_ARGUMENTS, (void)0)
+COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, BARRIER_PARAMETERS, BARRIER_ARGUMENTS, 0, (void)0)
 #ifdef HAS_LARGE_COUNTS
 #undef COUNT
 #define COUNT MPI_Count

@@ -45,6 +45,7 @@ typedef enum hocket_collective {
     HOCKET_SCATTER,
     HOCKET_SCATTERV
 } hocket_collective;
+#define HOCKET_COLLECTIVES (HOCKET_SCATTERV + 1)
 
 /* A message that has ended: the slot under which it was started and, of a receive, the sender and the number of elements
  * received. */
@@ -131,6 +132,11 @@ int hocket_add_rules(const char *text, const char *file, char *error, size_t roo
 /* Returns 1 if some rule has an algorithm for such calls of a collective, or of any collective if it is HOCKET_ANY. */
 #define HOCKET_ANY (-1)
 int hocket_has_rule(int32_t collective, int is_nonblocking);
+/* The address of the rules: another one after other rules were set. */
+const void *hocket_rules(void);
+/* The bytes below which all blocking calls of a collective are left to the caller's own algorithm, whatever else they are: its
+ * buffer, or each of its blocks, which are alike. None, if a rule has an algorithm for calls that are nonblocking. */
+uint64_t hocket_left_below(int32_t collective, int32_t ranks);
 
 /* A communicator, as one of its ranks sees it. It may be freed when none of its operations is running. */
 hocket_communicator *hocket_communicator_new(int32_t rank, int32_t ranks, const hocket_transport *transport);

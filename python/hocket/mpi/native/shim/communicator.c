@@ -146,6 +146,30 @@ struct communicator *state_of(MPI_Comm comm)
     return state;
 }
 
+/* Asks libhocket anew where the rules are others than before. */
+static void learn_left(struct communicator *state, const void *rules)
+{
+    lock(&state->lock);
+    if (state->left_by != rules)
+        for (int i = 0; i < HOCKET_COLLECTIVES; i++)
+            state->left_below[i] = hocket_left_below(i, state->ranks);
+    __atomic_store_n(&state->left_by, rules, __ATOMIC_RELEASE);
+    unlock(&state->lock);
+}
+
+int shim_leaves(MPI_Comm comm, hocket_collective collective, MPI_Count bytes)
+{
+    if (bytes < 0 || !shim.is_ready || shim.off || is_counting() || comm == MPI_COMM_NULL)
+        return 0;
+    struct communicator *state = state_of(comm);
+    if (!state || state->reason)
+        return 0;
+    const void *rules = hocket_rules();
+    if (__atomic_load_n(&state->left_by, __ATOMIC_ACQUIRE) != rules)
+        learn_left(state, rules);
+    return (uint64_t)bytes < state->left_below[collective];
+}
+
 struct communicator *known_state_of(MPI_Comm comm)
 {
     struct communicator *state;

@@ -19,11 +19,14 @@ struct communicator {
     struct node_memory *memory;
     /* The numbers of the next operations of each form: ranks may order one form and the other differently. */
     unsigned sequences[FORMS];
+    /* By collective, the bytes below which blocking calls are left to MPI, and the rules that say so; these are atomic. */
+    const void *left_by;
+    uint64_t left_below[HOCKET_COLLECTIVES];
     /* Two counts per rank, for the call that is described. */
     size_t *counts;
     /* Those of this rank; NULL before they are asked for. */
     struct neighbors *neighbors;
-    /* Guards `algorithms` and `sequences`. */
+    /* Guards `algorithms`, `sequences`, and the change of `left_below`. */
     pthread_mutex_t lock;
     /* The communicator itself, and started calls; atomic. */
     int users;

@@ -5,7 +5,8 @@
  * judge_lock or active_lock is held, never while one of the others is.
  *
  *     lock                     it guards                                              taken while it is held
- *     communicator's `lock`    its `algorithms`, and the numbers of its operations         none
+ *     communicator's `lock`    its `algorithms`, the numbers of its operations,       none
+ *                              and the change of `left_below`
  *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
  *     active_lock (started.c)  the list of active calls, these calls while they       requests_lock, and ended_lock,
  *                              advance, and the operators to be freed                 in end_call
@@ -15,7 +16,7 @@
  *     memory_lock              how much memory is shared                              none
  *         (node_memory.c)
  *
- * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`,
+ * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`, `left_by`,
  * `freed_communicators`, `active_count`, the code that a started call ended with, and of persistent calls `planned_count`,
  * `started_count` and `state`.
  */

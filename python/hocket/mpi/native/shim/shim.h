@@ -114,6 +114,11 @@ void hocket_count_calls(int are_counted);
  * still serve other ranks. */
 double hocket_last_complete_for_s(void);
 
+/* Returns 1 if a blocking call with so many bytes, or in blocks of so many, is left to MPI whatever else it is; 0 also if the bytes
+ * are below zero, which stands for unknown, or if calls are counted. */
+int shim_leaves(MPI_Comm comm, hocket_collective collective, MPI_Count bytes);
+/* The bytes of elements, if the type is a named one that this thread met last; else -1. */
+MPI_Count shim_bytes(MPI_Count count, MPI_Datatype type);
 /* Runs a call; returns 0 if it is left to MPI. */
 int shim_run(struct call *call);
 /* Logs a blocking call that was left to MPI, which returned this code; returns the code. */

@@ -22,9 +22,10 @@ void end_types(void)
     PMPI_Comm_free(&judge);
 }
 
+THREAD_CACHE struct shape last;
+
 const struct shape *shape_of(MPI_Datatype type)
 {
-    THREAD_CACHE struct shape last;
     MPI_Count size, lower, extent, true_lower, true_extent;
     if (last.is_named && last.type == type)
         return &last;
@@ -35,6 +36,12 @@ const struct shape *shape_of(MPI_Datatype type)
     last = (struct shape){type, named, is_dense, (size_t)size,
                           {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
     return &last;
+}
+
+MPI_Count shim_bytes(MPI_Count count, MPI_Datatype type)
+{
+    int is_known = last.is_named && last.type == type && count >= 0 && count < MOST_AT_ONCE;
+    return is_known ? count * (MPI_Count)last.bytes : -1;
 }
 
 struct view shim_piece(const struct pieces *pieces, void *address, int number)
