@@ -102,6 +102,17 @@ def test_short_calls_go_by_memory_of_the_node(mpi: Mpi, ranks: int, shared_memor
     assert ran.output.splitlines() == [f"{sharing} of {ranks} share, 0 wrong"], ran.output + ran.errors
 
 
+def test_calls_that_are_left_by_their_size_go_to_mpi_uncounted(mpi: Mpi) -> None:
+    program = [mpi.compiled("left_by_size.c"), "allreduce[size=..40]: linear"]
+    lines = ["allreduce[size=..32]: native", "allreduce[size=64..96]: native", "allreduce: linear"]
+    for given in (lines, [*lines, "iallreduce: ring"]):
+        ran = mpi.run(4, program, given, log=None, variables={"MPIR_CVAR_DEVICE_COLLECTIVES": "none"})
+        long, short = [*range(32, 64, 8), *range(96, 129, 8)], range(8, 40, 8)
+        names = ("byte", "double", "pair")
+        expected = [f"{name}:{''.join(f' {n}' for n in sizes)}" for sizes in (long, short) for name in names]
+        assert ran.output.splitlines() == expected, ran.output + ran.errors
+
+
 @pytest.mark.real_mpi
 @pytest.mark.parametrize("number", range(SETS))
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 6, 7, 8])
