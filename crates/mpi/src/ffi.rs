@@ -12,8 +12,9 @@ use crate::log::{Answer, JOB_LOG_VERSION, Job, Log, Logged};
 use crate::neighbors::NeighborsC;
 use crate::{Communicator, Layout, Operation, Progress, Transport};
 
-/// The rules set last: they are never dropped, because communicators know them by their address.
-static RULES: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
+/// See `hocket.h`. The rules set last: they are never dropped, because communicators know them by their address.
+#[unsafe(no_mangle)]
+pub static hocket_rules: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
 static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
 static LOG: LazyLock<Mutex<Log>> = LazyLock::new(Mutex::default);
 
@@ -86,7 +87,7 @@ pub extern "C" fn hocket_interface() -> c_int {
 
 fn rules() -> &'static Rules {
     // SAFETY: rules stored there are never dropped.
-    unsafe { RULES.load(Ordering::Acquire).as_ref() }.unwrap_or_else(|| LazyLock::force(&NO_RULES))
+    unsafe { hocket_rules.load(Ordering::Acquire).as_ref() }.unwrap_or_else(|| LazyLock::force(&NO_RULES))
 }
 
 /// Writes a text, cut off where there is no room; returns its whole length.
@@ -123,7 +124,7 @@ unsafe fn set_rules(
     match Rules::parse(&rules, &file) {
         Ok(rules) => {
             let all = earlier.clone().followed_by(rules);
-            RULES.store(Box::into_raw(Box::new(all)), Ordering::Release);
+            hocket_rules.store(Box::into_raw(Box::new(all)), Ordering::Release);
             0
         }
         Err(problem) => {
@@ -163,12 +164,6 @@ pub unsafe extern "C" fn hocket_add_rules(
 pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_int {
     let named = COLLECTIVES.get(collective as usize).copied();
     rules().mention(named, is_nonblocking != 0).into()
-}
-
-/// See `hocket.h`.
-#[unsafe(no_mangle)]
-pub extern "C" fn hocket_rules() -> *const c_void {
-    std::ptr::from_ref(rules()).cast()
 }
 
 /// See `hocket.h`.

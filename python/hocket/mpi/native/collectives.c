@@ -1,4 +1,5 @@
 /* The collectives that a program calls. Each function describes its call, and runs it or leaves it to MPI. */
+#include "shim/left.h"
 #include "shim/shim.h"
 
 #include <stddef.h>
@@ -426,10 +427,8 @@ static int wait_for(int code, MPI_Request *request)
  * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them, so it is made in its
  * nonblocking form: on all ranks alike, since MPI does not match blocking calls with nonblocking ones. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, bytes, description)                              \
-    int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
+    static __attribute__((noinline)) int described_##initial##large parameters(MPI_Comm comm)                          \
     {                                                                                                                  \
-        if (shim_leaves(comm, kind, bytes))                                                                            \
-            return PMPI_##name##large arguments(comm);                                                                 \
         struct call call;                                                                                              \
         begin(&call, "MPI_" #name #large, comm, kind, BLOCKING);                                                       \
         description;                                                                                                   \
@@ -439,6 +438,11 @@ static int wait_for(int code, MPI_Request *request)
         return shim_left(&call, !call.is_refused && shim_may_be_active(comm)                                           \
                                     ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)       \
                                     : PMPI_##name##large arguments(comm));                                             \
+    }                                                                                                                  \
+    int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
+    {                                                                                                                  \
+        return is_left_at_once(comm, kind, bytes) ? PMPI_##name##large arguments(comm)                                 \
+                                                  : described_##initial##large arguments(comm);                        \
     }                                                                                                                  \
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \
@@ -469,9 +473,9 @@ static int wait_for(int code, MPI_Request *request)
 #endif
 
 /* The bytes of a vector, of a block that is sent, and of a block that is received; where blocks differ, unknown. */
-#define VECTOR shim_bytes(count, datatype)
-#define SENT (sendbuf == MPI_IN_PLACE ? shim_bytes(recvcount, recvtype) : shim_bytes(sendcount, sendtype))
-#define RECEIVED (recvbuf == MPI_IN_PLACE ? shim_bytes(sendcount, sendtype) : shim_bytes(recvcount, recvtype))
+#define VECTOR bytes_if_known(count, datatype)
+#define SENT (sendbuf == MPI_IN_PLACE ? bytes_if_known(recvcount, recvtype) : bytes_if_known(sendcount, sendtype))
+#define RECEIVED (recvbuf == MPI_IN_PLACE ? bytes_if_known(sendcount, sendtype) : bytes_if_known(recvcount, recvtype))
 #define UNKNOWN -1
 
 #define REDUCTION_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, __VA_ARGS__)

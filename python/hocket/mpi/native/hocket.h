@@ -132,8 +132,8 @@ int hocket_add_rules(const char *text, const char *file, char *error, size_t roo
 /* Returns 1 if some rule has an algorithm for such calls of a collective, or of any collective if it is HOCKET_ANY. */
 #define HOCKET_ANY (-1)
 int hocket_has_rule(int32_t collective, int is_nonblocking);
-/* The address of the rules: another one after other rules were set. */
-const void *hocket_rules(void);
+/* The address of the rules, NULL before any are set: another one for each set; atomic. */
+extern const void *hocket_rules;
 /* The bytes below which all blocking calls of a collective are left to the caller's own algorithm, whatever else they are: its
  * buffer, or each of its blocks, which are alike. None, if a rule has an algorithm for calls that are nonblocking. */
 uint64_t hocket_left_below(int32_t collective, int32_t ranks);

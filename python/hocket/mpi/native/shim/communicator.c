@@ -8,8 +8,8 @@
 #include "transport.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
-/* Number of communicators with a state that have been freed: a state used last is not trusted after it has changed. */
-static unsigned freed_communicators;
+unsigned freed_communicators;
+THREAD_OWNED struct last_used last_used = {.comm = MPI_COMM_NULL};
 
 /* Why all calls of a communicator are left to MPI, or NULL; then `nodes` has the node of each rank, to be freed. */
 static const char *reason_against(MPI_Comm comm, int **nodes)
@@ -123,16 +123,11 @@ static int has_private(MPI_Comm comm, struct communicator *state)
 
 struct communicator *state_of(MPI_Comm comm)
 {
-    THREAD_CACHE struct {
-        MPI_Comm comm;
-        struct communicator *state;
-        unsigned freed;
-    } last;
     struct communicator *state;
     int found = -1;
     unsigned freed = __atomic_load_n(&freed_communicators, __ATOMIC_RELAXED);
-    if (last.state && last.comm == comm && last.freed == freed)
-        return last.state;
+    if (last_used.state && last_used.comm == comm && last_used.freed == freed)
+        return last_used.state;
     PMPI_Comm_get_attr(comm, keyval, &state, &found);
     if (found < 0)
         return NULL;
@@ -140,34 +135,22 @@ struct communicator *state_of(MPI_Comm comm)
         state = new_communicator(comm);
         PMPI_Comm_set_attr(comm, keyval, state);
     }
-    last.comm = comm;
-    last.state = state;
-    last.freed = freed;
+    last_used = (struct last_used){comm, state, freed};
     return state;
 }
 
-/* Asks libhocket anew where the rules are others than before. */
-static void learn_left(struct communicator *state, const void *rules)
+void shim_learn_left(MPI_Comm comm)
 {
+    struct communicator *state = has_rule(HOCKET_ANY, 0) ? state_of(comm) : NULL;
+    const void *rules = __atomic_load_n(&hocket_rules, __ATOMIC_ACQUIRE);
+    if (!state || state->reason || __atomic_load_n(&state->left_by, __ATOMIC_ACQUIRE) == rules)
+        return;
     lock(&state->lock);
     if (state->left_by != rules)
         for (int i = 0; i < HOCKET_COLLECTIVES; i++)
             state->left_below[i] = hocket_left_below(i, state->ranks);
     __atomic_store_n(&state->left_by, rules, __ATOMIC_RELEASE);
     unlock(&state->lock);
-}
-
-int shim_leaves(MPI_Comm comm, hocket_collective collective, MPI_Count bytes)
-{
-    if (bytes < 0 || !shim.is_ready || shim.off || is_counting() || comm == MPI_COMM_NULL)
-        return 0;
-    struct communicator *state = state_of(comm);
-    if (!state || state->reason)
-        return 0;
-    const void *rules = hocket_rules();
-    if (__atomic_load_n(&state->left_by, __ATOMIC_ACQUIRE) != rules)
-        learn_left(state, rules);
-    return (uint64_t)bytes < state->left_below[collective];
 }
 
 struct communicator *known_state_of(MPI_Comm comm)

@@ -38,6 +38,16 @@ struct communicator {
 void begin_communicators(void);
 void end_communicators(void);
 
+/* The communicator that this thread used last, and how many had been freed then. */
+struct last_used {
+    MPI_Comm comm;
+    struct communicator *state;
+    unsigned freed;
+};
+extern THREAD_OWNED struct last_used last_used;
+/* Number of communicators with a state that have been freed: a state used last is not trusted after it has changed; atomic. */
+extern unsigned freed_communicators;
+
 /* The state of a communicator, created if there is none; NULL if this is no communicator. */
 struct communicator *state_of(MPI_Comm comm);
 /* The state of a communicator; NULL if there is none. */

@@ -92,6 +92,8 @@ int shim_left(const struct call *call, int code)
 {
     if (is_counting())
         count_passed(call, PMPI_Wtime() - call->start_s);
+    else if (shim.is_ready && !shim.off && code == MPI_SUCCESS)
+        shim_learn_left(call->comm);
     return code;
 }
 

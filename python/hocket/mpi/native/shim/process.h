@@ -61,7 +61,8 @@ struct shim {
 extern struct shim shim;
 
 /* What each thread keeps of its last call; the library is loaded at the start of the program, which makes that cheap. */
-#define THREAD_CACHE static _Thread_local __attribute__((tls_model("initial-exec")))
+#define THREAD_OWNED _Thread_local __attribute__((tls_model("initial-exec")))
+#define THREAD_CACHE static THREAD_OWNED
 
 /* Bytes and elements that one call of MPI is given at most. */
 enum { MOST_AT_ONCE = 1 << 30 };

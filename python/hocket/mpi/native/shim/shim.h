@@ -6,6 +6,7 @@
  *     communicator.c    the state of each communicator
  *     node_memory.c     memory that the ranks of a node share, by which short blocking calls go
  *     neighbors.c       the neighbours of a rank, where a communicator has a topology
+ *     left.h            blocking calls that are left to MPI at once, by their size
  *     operation.c       one call that an algorithm runs, from its description to its result
  *     started.c         nonblocking calls under way, their requests, and waiting
  *     persistent.c      persistent calls, and their requests
@@ -114,13 +115,10 @@ void hocket_count_calls(int are_counted);
  * still serve other ranks. */
 double hocket_last_complete_for_s(void);
 
-/* Returns 1 if a blocking call with so many bytes, or in blocks of so many, is left to MPI whatever else it is; 0 also if the bytes
- * are below zero, which stands for unknown, or if calls are counted. */
-int shim_leaves(MPI_Comm comm, hocket_collective collective, MPI_Count bytes);
-/* The bytes of elements, if the type is a named one that this thread met last; else -1. */
-MPI_Count shim_bytes(MPI_Count count, MPI_Datatype type);
 /* Runs a call; returns 0 if it is left to MPI. */
 int shim_run(struct call *call);
+/* Learns which calls of a communicator of the program are left to MPI at once. */
+void shim_learn_left(MPI_Comm comm);
 /* Logs a blocking call that was left to MPI, which returned this code; returns the code. */
 int shim_left(const struct call *call, int code);
 /* Starts a call; returns 0 if it is left to MPI. */

@@ -22,26 +22,20 @@ void end_types(void)
     PMPI_Comm_free(&judge);
 }
 
-THREAD_CACHE struct shape last;
+THREAD_OWNED struct shape last_shape = {.type = MPI_DATATYPE_NULL};
 
 const struct shape *shape_of(MPI_Datatype type)
 {
     MPI_Count size, lower, extent, true_lower, true_extent;
-    if (last.is_named && last.type == type)
-        return &last;
+    if (last_shape.is_named && last_shape.type == type)
+        return &last_shape;
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lower, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
     int named = is_named(type), is_dense = named && size == extent && true_lower == 0 && true_extent == size;
-    last = (struct shape){type, named, is_dense, (size_t)size,
+    last_shape = (struct shape){type, named, is_dense, (size_t)size,
                           {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
-    return &last;
-}
-
-MPI_Count shim_bytes(MPI_Count count, MPI_Datatype type)
-{
-    int is_known = last.is_named && last.type == type && count >= 0 && count < MOST_AT_ONCE;
-    return is_known ? count * (MPI_Count)last.bytes : -1;
+    return &last_shape;
 }
 
 struct view shim_piece(const struct pieces *pieces, void *address, int number)

@@ -15,6 +15,8 @@ struct shape {
     hocket_layout layout;
 };
 
+/* The shape of the type for which this thread asked last. */
+extern THREAD_OWNED struct shape last_shape;
 /* The shape of a type, valid until the thread asks for the next one. */
 const struct shape *shape_of(MPI_Datatype type);
 
