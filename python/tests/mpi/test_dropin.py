@@ -205,6 +205,8 @@ def test_persistent_collectives_are_planned_once_and_started_many_times(mpi: Mpi
 
 @pytest.mark.parametrize("lines", [["ialltoallv: pairwise_exchange", "ibarrier: dissemination"], []])
 def test_persistent_collectives_of_mpi_and_of_hocket_are_waited_for_together(mpi: Mpi, lines: list[str]) -> None:
+    if not mpi.is_open_mpi and "4.0" in mpi.installation.library:
+        pytest.skip("MPI_Waitany of MPICH 4.0.2 does not end for its own persistent collectives, also without Hocket")
     ran = run_persistent(mpi, 3, lines, "40", "1", "alike")
     assert ran.passed[("MPI_Allreduce_init", "no rule for it")] == 2, ran.errors
     assert bool(ran.algorithms) == bool(lines), ran.errors
