@@ -105,11 +105,15 @@ def _explained(rows: Iterable[_Row]) -> Iterator[str]:
 
 
 def _left_out(table: Table, simulated: int, drawn: int, x: str) -> Iterator[str]:
-    refused = len(table.rows) - simulated
-    if refused:
-        yield f"left out: {refused} of {len(table.rows)} calls, which were refused"
+    if table.refused:
+        yield f"left out: {table.refused} of {len(table.rows)} calls, which were refused"
     if simulated > drawn:
-        yield f"left out: {simulated - drawn} of {simulated} simulations, whose time or {x} is 0 or missing"
+        why = (
+            f"whose time or {x} is 0"
+            if x in _NUMBERS
+            else f"which have no {x.removeprefix(_PARAMETER)}, or take no time"
+        )
+        yield f"left out: {simulated - drawn} of {simulated} simulations, {why}"
 
 
 def _chart(

@@ -47,8 +47,12 @@ class Table(Result):
     @property
     def title(self) -> str:
         """How many simulations it has, and how many calls were refused."""
-        refused = sum(row.refusal is not None for row in self.rows)
-        return f"{format_count(len(self.rows), 'simulation')}, {refused} refused"
+        return f"{format_count(len(self.rows), 'simulation')}, {self.refused} refused"
+
+    @property
+    def refused(self) -> int:
+        """How many calls were refused."""
+        return sum(row.refusal is not None for row in self.rows)
 
     @cached_property
     def columns(self) -> dict[str, str]:
