@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hocket.packages import optional
-from hocket.units import format_bytes, format_time
+from hocket.units import format_bytes, format_count, format_time
 
 if TYPE_CHECKING:
     import pandas
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Result", "drawn", "parameter_columns"]
 
 _MOST_ROWS = 10  # in a notebook
+_NOTHING = (None, "", [])
+_STYLE = 'style="text-align: left; white-space: pre-wrap"'
 
 
 class Result(ABC):
@@ -60,11 +62,12 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         rows = self._digest()
-        columns = list(dict.fromkeys(name for row in rows[:_MOST_ROWS] for name in row))
-        body = [_line("td", (_shown(name, row.get(name)) for name in columns)) for row in rows[:_MOST_ROWS]]
-        left = f"<small>and {len(rows) - _MOST_ROWS} more rows</small>" if len(rows) > _MOST_ROWS else ""
+        first, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
+        columns = list(dict.fromkeys(name for row in first for name, value in row.items() if value not in _NOTHING))
+        body = [_line("td", (_shown(name, row.get(name)) for name in columns)) for row in first]
+        more = f"<small>and {format_count(left, 'more row')}</small>" if left > 0 else ""
         table = f"<table><thead>{_line('th', map(_heading, columns))}</thead><tbody>{''.join(body)}</tbody></table>"
-        return f"<div><strong>{escape(self.title)}</strong>{table}{left}</div>"
+        return f"<div><strong>{escape(self.title)}</strong>{table}{more}</div>"
 
 
 def drawn(result: Result, **options: Any) -> Any:
@@ -83,11 +86,11 @@ def parameter_columns(parameters: Mapping[str, int | str]) -> dict[str, Any]:
 
 
 def _line(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    return "<tr>" + "".join(f"<{tag} {_STYLE}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _heading(name: str) -> str:
-    return name.removesuffix("_s").removesuffix("_bytes").replace("_", " ")
+    return name.removesuffix("_s").replace("_", " ")
 
 
 def _shown(name: str, value: Any) -> str:

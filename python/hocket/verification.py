@@ -75,11 +75,14 @@ class Verdict(Result):
 
     @property
     def title(self) -> str:
-        """Whether all is right, of which algorithms, at which rank counts, in how many calls."""
+        """Whether all is right or at which rank counts not, of which algorithms, and how many calls were checked."""
         labels = list(dict.fromkeys(finding.label for finding in self.findings))
         what = labels[0] if len(labels) == 1 else f"{len(labels)} algorithms"
-        ranks = format_ranks(finding.ranks for finding in self.findings if not finding.refused)
-        return f"{'ok' if self.ok else 'WRONG'}: {what}, P = {ranks}, {format_count(self.checked, 'call')}"
+        shown = [finding.ranks for finding in self.findings if finding.counterexamples] or [
+            finding.ranks for finding in self.findings if not finding.refused
+        ]
+        result = "ok" if self.ok else "WRONG"
+        return f"{result}: {what}, P = {format_ranks(shown)}, {format_count(self.checked, 'call')} checked"
 
     @property
     def ok(self) -> bool:
