@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -119,8 +120,15 @@ def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
         drawing.save(picture, format="png", scale_factor=_PNG_SCALE)
         return picture.getvalue()
     page = io.StringIO()
-    drawing.save(page, format="html", inline=True)
+    drawing.save(page, format="html", inline=True, json_kwds={"cls": _InPage})
     return page.getvalue().encode()
+
+
+class _InPage(json.JSONEncoder):
+    """Writes JSON that no HTML can be in: names of machines and programs come from files."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")
 
 
 def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:

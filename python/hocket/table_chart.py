@@ -139,7 +139,7 @@ def _chart(
     layers = [
         base.transform_filter("datum.trials > 1")
         .mark_rule(strokeWidth=3, strokeOpacity=0.45)
-        .encode(y="low_s:Q", y2="high_s:Q"),
+        .encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
         base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None)),
         base.mark_point(filled=True, size=45, opacity=1).encode(
             shape=shape.legend(legend(lines)), tooltip=["call:N", f"{name}:N", "time:N"]

@@ -129,7 +129,9 @@ def test_a_notebook_shows_a_title_and_a_few_rows(result: Result) -> None:
 
 
 def test_what_a_notebook_shows_is_escaped() -> None:
-    machine = hocket.Machine.parse(f"name = '{SENTENCES}'\n[network]\nmodel='hockney'\nlatency='1 us'\nbandwidth='1 GB/s'")
+    machine = hocket.Machine.parse(
+        f"name = '{SENTENCES}'\n[network]\nmodel='hockney'\nlatency='1 us'\nbandwidth='1 GB/s'"
+    )
     shown = hocket.simulate("allreduce/ring", CALL, machine=machine)._repr_html_()
     assert "&lt;b&gt;&quot;&amp;" in shown and "<b>" not in shown
 

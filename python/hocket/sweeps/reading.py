@@ -25,7 +25,9 @@ def rows_of(records: Sequence[Mapping[str, Any]], file: str) -> tuple[Row, ...]:
     Raises:
         Error: It is not the table of a sweep: file, row and column.
     """
-    _check_columns(records[0] if records else (), file)
+    if not records:
+        raise Error(f"{file}: no rows, expected the table of a sweep")
+    _check_columns(records[0], file)
     return tuple(_row(record, f"{file}: row {number}") for number, record in enumerate(records, start=1))
 
 
@@ -33,7 +35,7 @@ def _check_columns(columns: Iterable[str], file: str) -> None:
     known = set(columns)
     for name in _REQUIRED:
         if name not in known:
-            raise Error(f"{file}: no column {name}, or no row, expected the table of a sweep")
+            raise Error(f"{file}: no column {name}, expected the table of a sweep")
     for name in sorted(known - {*_COLUMNS, "parameters"}):
         if not name.startswith(_PARAMETER):
             raise Error(f'{file}: got a column "{name}", expected the table of a sweep')

@@ -169,7 +169,7 @@ def _from_csv(file: str) -> list[dict[str, Any]]:
     try:
         return list(reader)
     except csv.Error as error:
-        raise Error(f"{file}:{reader.line_num}: not CSV: {error}") from error
+        raise Error(f"{file}:{reader.reader.line_num}: not CSV: {error}") from error
 
 
 def _from_parquet(file: str) -> list[dict[str, Any]]:

@@ -34,8 +34,6 @@ def plot(table: str, output: str, x: str | None, color: str | None, facet: str |
     """Draw time over size, ranks or a parameter from the TABLE of a sweep, a file that ends in .csv or .parquet."""
     rows = Table.load(table)
     files.write(output, picture_of(partial(rows.plot, x=x, color=color, facet=facet), Path(output).suffix))
-    if files.is_stdout(output):
-        return
     if as_json:
         print_json(
             {"table": table, "rows": len(rows.rows), "refused": rows.refused, "plot": output, "version": version()}
