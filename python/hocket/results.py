@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Result", "drawn", "parameter_columns"]
 
 _MOST_ROWS = 10  # in a notebook
-_NOTHING = (None, "", [])
+_NOTHING: tuple[object, ...] = (None, "", [])
 _STYLE = 'style="text-align: left; white-space: pre-wrap"'
 
 
@@ -63,7 +63,8 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         rows = self._digest()
         first, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
-        columns = list(dict.fromkeys(name for row in first for name, value in row.items() if value not in _NOTHING))
+        names = dict.fromkeys(name for row in first for name in row)
+        columns = [name for name in names if any(row.get(name) not in _NOTHING for row in first)]
         body = [_line("td", (_shown(name, row.get(name)) for name in columns)) for row in first]
         more = f"<small>and {format_count(left, 'more row')}</small>" if left > 0 else ""
         table = f"<table><thead>{_line('th', map(_heading, columns))}</thead><tbody>{''.join(body)}</tbody></table>"
