@@ -6,7 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,7 @@ topology = "torus"
 dims = [2, 2]
 link_bandwidth = "1 GB/s"
 """
-SENTENCES = '<b>"&'
-"""What is markup where it is not escaped."""
+MARKUP = '<b>"&'
 
 
 def parsed() -> hocket.Topology:
@@ -96,11 +95,16 @@ def test_columns_are_named_as_in_json(hocket_command: Callable[..., Any], tmp_pa
     columns = {field.name for field in fields(hocket.Row)}
     for name, rows in told.items():
         for record, row in zip(RESULTS[name]().records(), rows, strict=True):
-            assert {key: value for key, value in record.items() if key in row} | {"parameters": 0} == {
-                key: value for key, value in row.items() if key in record
-            } | {"parameters": 0}
+            same = (record.keys() & row.keys()) - {"parameters"}
+            assert {key: record[key] for key in same} == {key: row[key] for key in same}
             flattened = {key.replace("rank_time_", "time_") for key in record if not key.startswith("param_")}
             assert flattened <= row.keys() | columns
+    (record,), statistics = RESULTS["Simulation"]().records(), told["Simulation"][0]["time_s"]
+    names = ("mean", "min", "max", "stderr")
+    assert {name: record[f"time_{name}_s"] for name in names} == {name: statistics[name] for name in names}
+    assert [record["time_interval_low_s"], record["time_interval_high_s"]] == statistics["interval"]
+    assert record["time_q95_s"] == statistics["quantiles"]["0.95"]
+    assert record["rank_time_min_s"] == told["Simulation"][0]["rank_time_s"]["min"]
     step = hocket_command("explain allreduce ring --ranks 8 --size 4KiB --json").json["steps"][0]
     known = {*step, *step["event"], *(f"{part}_s" for part in step["parts_s"])}
     parts = {f"{part}_s" for part in ("overhead", "waiting", "noise", "computation")}
@@ -129,11 +133,10 @@ def test_a_notebook_shows_a_title_and_a_few_rows(result: Result) -> None:
 
 
 def test_what_a_notebook_shows_is_escaped() -> None:
-    machine = hocket.Machine.parse(
-        f"name = '{SENTENCES}'\n[network]\nmodel='hockney'\nlatency='1 us'\nbandwidth='1 GB/s'"
-    )
-    shown = hocket.simulate("allreduce/ring", CALL, machine=machine)._repr_html_()
-    assert "&lt;b&gt;&quot;&amp;" in shown and "<b>" not in shown
+    row = replace(hocket.sweep(hocket.Grid.parse(GRID)).rows[0], machine=MARKUP)
+    found = replace(hocket.simulate("allreduce/ring", CALL), machine=MARKUP)
+    for shown in (hocket.Table((row,))._repr_html_(), found._repr_html_()):
+        assert "&lt;b&gt;&quot;&amp;" in shown and "<b>" not in shown
 
 
 def test_a_verdict_says_what_it_is() -> None:
