@@ -168,7 +168,7 @@ def check_modules() -> Iterator[str]:
 
 
 def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
-    """Give the line, the module and the name of each import from the package."""
+    """Give the line, the module and the name of each import from the package, also of those by name."""
     for node in ast.walk(ast.parse(file.read_text(), file)):
         if isinstance(node, ast.Import):
             found = [(alias.name, "") for alias in node.names]
@@ -177,7 +177,7 @@ def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
             module = ".".join([*above, *([node.module] if node.module else [])])
             found = [(module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "import_module":
-            found = [(module, "") for module in named_in(node.args)]
+            found = [(str(each.value), "") for each in node.args[:1] if isinstance(each, ast.Constant)]
         else:
             continue
         for module, name in found:
@@ -186,13 +186,6 @@ def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
                 yield node.lineno, name, ""
             elif first == "hocket":
                 yield node.lineno, rest.partition(".")[0] or first, name
-
-
-def named_in(arguments: Sequence[ast.expr]) -> Iterator[str]:
-    """Give the module that `import_module` is called with, if it is written there."""
-    for argument in arguments[:1]:
-        if isinstance(argument, ast.Constant):
-            yield str(argument.value)
 
 
 def is_module(name: str) -> bool:

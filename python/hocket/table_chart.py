@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hocket import checks
 from hocket._native import Error
 from hocket.plot import HEIGHT, WIDTH, Line, dashed, labels_of, legend, size_axis, styled, thinned, time_axis
 from hocket.sweeps import Table
@@ -42,7 +43,7 @@ def table_chart(
     _check("color", color, columns)
     _check("facet", facet, columns)
     simulated = [record for record in table.records() if record["refusal"] is None]
-    x = x or next((name for name in numbers if _varies(simulated, name)), "size_bytes")
+    x = x or next((name for name in numbers if _varies(simulated, name)), "ranks")
     rows = [row for row in simulated if row["time_mean_s"] > 0 and _has_place(row[x], x)]
     if not rows:
         raise Error(f"nothing to draw, expected simulations with a time and {x} above zero")
@@ -60,7 +61,7 @@ def table_chart(
 
 
 def _check(what: str, name: str | None, known: Sequence[str]) -> None:
-    if name is not None and name not in known:
+    if name is not None and checks.text(what, name) not in known:
         raise Error(f'{what}: got "{name}", expected one of {", ".join(known)}')
 
 

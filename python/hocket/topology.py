@@ -9,8 +9,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hocket import _native
+from hocket.checks import mapping, several, whole
 from hocket.checks import text as checked_text
-from hocket.checks import whole
 from hocket.machine import find_machine
 from hocket.results import Result, drawn
 
@@ -203,7 +203,11 @@ class Topology(Result):
         Raises:
             Error: An unknown load, no run, or too many links.
         """
-        chart: alt.VConcatChart = drawn(self, uses=uses, load=load)
+        runs = {
+            name: several(f"uses of {name}", own, LinkUse, "hocket.LinkUse")
+            for name, own in mapping("uses", uses).items()
+        }
+        chart: alt.VConcatChart = drawn(self, uses=runs, load=checked_text("load", load))
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:

@@ -126,9 +126,7 @@ def test_unknown_columns_are_refused(table: hocket.Table, chosen: dict[str, str]
 
 
 def test_nothing_or_too_much_to_draw_is_refused(table: hocket.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        hocket.Error, match="nothing to draw, expected simulations with a time and size_bytes above zero"
-    ):
+    with pytest.raises(hocket.Error, match="nothing to draw, expected simulations with a time and ranks above zero"):
         only(table, lambda row: row.refusal is not None).plot()
     many = tuple(replace(table.rows[1], machine=str(number), size_bytes=8) for number in range(25))
     with pytest.raises(hocket.Error, match="a picture of 25 panels, expected at most 24"):
