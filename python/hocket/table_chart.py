@@ -37,12 +37,13 @@ def table_chart(
         Error: No such column, nothing above zero to draw, or too much.
     """
     parameters = tuple(name for name in table.columns if name.startswith(_PARAMETER))
-    numbers = (*_NUMBERS, *(name for name in parameters if table.columns[name] == "int"))
+    records = table.records()
+    numbers = (*_NUMBERS, *(name for name in parameters if all(isinstance(row[name], int | None) for row in records)))
     columns = ("collective", "algorithm", *parameters, *_WHERE)
     _check("x", x, numbers)
     _check("color", color, columns)
     _check("facet", facet, columns)
-    simulated = [record for record in table.records() if record["refusal"] is None]
+    simulated = [record for record in records if record["refusal"] is None]
     x = x or next((name for name in numbers if _varies(simulated, name)), "ranks")
     rows = [row for row in simulated if row["time_mean_s"] > 0 and _has_place(row[x], x)]
     if not rows:
@@ -55,7 +56,7 @@ def table_chart(
     panel = [facet] if facet else [name for name in others if name not in line]
     named = {"line": line, "panel": panel, "call": varied or ["algorithm"]}
     drawn = [{**_point(row, x), **{key: _label(row, names) for key, names in named.items()}} for row in rows]
-    same = [name for name in ("collective", *_WHERE) if name not in (x, *varied)]
+    same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varied, *line)]
     subtitle = [*_explained(rows), *_left_out(table, len(simulated), len(rows), x)]
     return _chart(drawn, x, _label(rows[0], same), subtitle)
 
@@ -122,37 +123,42 @@ def _chart(
 ) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
-    lines = _lines(drawn)
-    looks = {line.label: line for line in lines}
-    drawn = [{**point, "dash": looks[point["line"]].dash} for point in drawn]
-    drawn.sort(key=lambda point: -looks[point["line"]].drawn_share)  # what is solid lies below
     panels = list(dict.fromkeys(point["panel"] for point in drawn))
     if len(panels) > _MOST_PANELS:
         raise Error(f"a picture of {len(panels)} panels, expected at most {_MOST_PANELS}: choose x, color and facet")
-    name = x.removeprefix(_PARAMETER)
-    times_s = [time_s for point in drawn for time_s in (point["time_s"], point["low_s"])]
-    y = alt.Y("time_s:Q", title="time").scale(type="log").axis(time_axis(times_s))
-    colour = alt.Color("line:N").scale(domain=labels_of(lines), range=[line.colour for line in lines])
-    shape = alt.Shape("line:N").scale(domain=labels_of(lines), range=[line.marker for line in lines])
-    base = alt.Chart().encode(
-        x=_x([point["x"] for point in drawn], x), y=y, color=colour.legend(legend(lines)), detail="call:N"
-    )
-    layers = [
-        base.transform_filter("datum.trials > 1")
-        .mark_rule(strokeWidth=3, strokeOpacity=0.45)
-        .encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
-        base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None)),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            shape=shape.legend(legend(lines)), tooltip=["call:N", f"{name}:N", "time:N"]
-        ),
-    ]
-    layered = alt.LayerChart(layer=layers, data=alt.InlineData(values=list(drawn)))
+    lines = {line.label: line for line in _lines(drawn)}
+    rows = [{**point, "dash": lines[point["line"]].dash} for point in drawn]
+    rows.sort(key=lambda point: -lines[point["line"]].drawn_share)  # what is solid lies below
+    layered = alt.LayerChart(layer=_layers(rows, list(lines.values()), x), data=alt.InlineData(values=rows))
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start")
     if len(panels) == 1:
         return layered.properties(width=WIDTH, height=HEIGHT, title=heading)
     facet = alt.Facet("panel:N", title=None, sort=panels)
     small = layered.properties(width=_PANEL_WIDTH, height=_PANEL_HEIGHT)
     return small.facet(facet, columns=_PANELS_ACROSS).properties(title=heading)
+
+
+def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) -> list[alt.Chart]:
+    """Return the intervals, the lines over them, and the means on these."""
+    import altair as alt
+
+    labels, key = labels_of(lines), legend(lines)
+    times = time_axis(time_s for row in rows for time_s in (row["time_s"], row["low_s"]))
+    base = alt.Chart().encode(
+        x=_x([row["x"] for row in rows], x),
+        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(times),
+        color=alt.Color("line:N").scale(domain=labels, range=[line.colour for line in lines]).legend(key),
+        detail="call:N",
+    )
+    intervals = base.transform_filter("datum.trials > 1").mark_rule(strokeWidth=3, strokeOpacity=0.45)
+    shape = alt.Shape("line:N").scale(domain=labels, range=[line.marker for line in lines]).legend(key)
+    return [
+        intervals.encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
+        base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None)),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            shape=shape, tooltip=["call:N", f"{x.removeprefix(_PARAMETER)}:N", "time:N"]
+        ),
+    ]
 
 
 def _lines(drawn: Sequence[dict[str, Any]]) -> list[Line]:

@@ -111,6 +111,16 @@ def test_an_interval_that_reaches_below_zero_stays_on_the_axis(table: hocket.Tab
     assert all(row["low_s"] > 0 for row in rows_of(hocket.Table(rows).plot()))
 
 
+def test_a_parameter_of_numbers_and_words_is_no_axis(table: hocket.Table) -> None:
+    rows = [row for row in table.rows if row.parameters]
+    mixed = hocket.Table((replace(rows[0], parameters={"T": "auto"}), *rows[1:]))
+    with pytest.raises(hocket.Error, match='x: got "param_T", expected one of size_bytes, ranks, param_hosts'):
+        mixed.plot(x="param_T")
+    chart = mixed.plot(x="ranks")
+    assert {row["line"] for row in rows_of(chart)} == {f"T = {value}" for value in ("auto", 0, 1, 3)}
+    assert chart.to_dict()["title"]["text"] == "allreduce, redundant_butterfly, machine cluster"
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
