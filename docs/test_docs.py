@@ -180,7 +180,8 @@ def test_every_option_is_explained(name: str) -> None:
     """Find the options of a command in its section."""
     text = section("cli.md", f"hocket {name}")
     command = commands.load(name)
-    for each in map(command.load, command.commands) if isinstance(command, Group) else [command]:
+    below = map(command.load, command.commands) if isinstance(command, Group) else ()
+    for each in (command, *below):
         assert name == each.name or f"hocket {name} {each.name}" in text
         for parameter in each.params:
             if parameter.param_type_name == "option":

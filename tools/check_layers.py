@@ -31,9 +31,9 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 
 MODULES = (
     ("_native", "call", "typing"),
-    ("checks", "models", "version"),
+    ("checks", "models", "packages", "version"),
     ("files", "parallel", "units"),
-    ("machine",),
+    ("machine", "results"),
     ("library", "traces", "variants"),
     ("requests",),
     ("topology",),
@@ -44,7 +44,8 @@ MODULES = (
     ("bounds", "tuning_files"),
     ("comparison", "critical_path", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
     ("explanation", "lab", "plot", "studies", "tuning"),
-    ("link_map", "space_time"),
+    ("link_map", "space_time", "table_chart"),
+    ("pictures",),
     ("validation",),
     ("api",),
     ("hocket",),
@@ -76,6 +77,9 @@ CALLS_NATIVE = (
     "version",
 )
 """Who calls the compiled module; its `Error` is everybody's but the applications'."""
+
+BY_NAME = {"results": ("pictures",)}
+"""Who may import what lies above, by name and when it is asked for: results, which are drawn by what knows them all."""
 
 APPLICATIONS = {"examples": ("hocket", "typing")}
 """Written as users would write them: what they may import."""
@@ -164,7 +168,7 @@ def check_modules() -> Iterator[str]:
 
 
 def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
-    """Give the line, the module and the name of each import from the package."""
+    """Give the line, the module and the name of each import from the package, also of those by name."""
     for node in ast.walk(ast.parse(file.read_text(), file)):
         if isinstance(node, ast.Import):
             found = [(alias.name, "") for alias in node.names]
@@ -172,6 +176,8 @@ def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
             above = file.relative_to(PACKAGE.parent).parts[: -node.level] if node.level else ()
             module = ".".join([*above, *([node.module] if node.module else [])])
             found = [(module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "import_module":
+            found = [(str(each.value), "") for each in node.args[:1] if isinstance(each, ast.Constant)]
         else:
             continue
         for module, name in found:
@@ -192,7 +198,7 @@ def why_not(name: str, other: str, imported: str, heights: Mapping[str, int]) ->
         return None if other in APPLICATIONS[name] else f"the public API: {', '.join(APPLICATIONS[name])}"
     if other == "_native" and imported != "Error" and name not in CALLS_NATIVE:
         return f"Error alone: {', '.join(CALLS_NATIVE)} call the compiled module"
-    if heights.get(other, len(MODULES)) >= heights[name]:
+    if heights.get(other, len(MODULES)) >= heights[name] and other not in BY_NAME.get(name, ()):
         return listed([module for module in heights if heights[module] < heights[name]])
     return None
 

@@ -38,7 +38,7 @@ def commands(context: click.Context) -> Iterator[click.Context]:
     assert isinstance(group, Group)
     for name in group.list_commands(context):
         command = group.load(name)
-        below = click.Context(command, parent=context, info_name=name)
+        below = click.Context(command, info_name=f"{context.command_path} {name}", **hocket.context_settings)
         yield below
         if isinstance(command, Group):
             yield from commands(below)

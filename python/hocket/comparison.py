@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
 from hocket.bounds import Bound, bound
@@ -18,9 +18,13 @@ from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
 from hocket.requests import declared_by
+from hocket.results import Result, drawn
 from hocket.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
 from hocket.topology import Topology
 from hocket.tuning_files import Untuned, untuned
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["Best", "Comparison", "Default", "NotCompared", "compare", "made_for"]
 
@@ -65,7 +69,7 @@ class Default:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Result):
     """Algorithms for one collective, simulated at the same sizes.
 
     Attributes:
@@ -89,6 +93,11 @@ class Comparison:
     not_compared: tuple[NotCompared, ...]
     missing: tuple[tuple[int, str], ...] = ()
     defaults: tuple[Default, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The collective, ranks and machine."""
+        return f"{self.collective} on {self.ranks} ranks, machine {self.machine.name}"
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -140,6 +149,30 @@ class Comparison:
         """Return the fastest algorithms, one entry for each range of sizes at which nothing is missing."""
         ranges = (tuple(group) for _, group in groupby(sorted(self.finished_bytes), key=self.fastest))
         return tuple(Best(sizes[0], sizes[-1], self.fastest(sizes[0])) for sizes in ranges)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each simulation, by size and then by algorithm; see `Simulation.records`."""
+        return [row for simulation in self.simulations for row in simulation.records()]
+
+    def plot(self) -> alt.LayerChart:
+        """Return a chart of time over size, a line for each algorithm, and the lower bound.
+
+        Raises:
+            Error: No simulation has a size and a time above zero.
+        """
+        chart: alt.LayerChart = drawn(self)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "size_bytes": size,
+                "fastest": " = ".join(self.fastest(size)),
+                "time_s": self.times_s[size, self.fastest(size)[0]],
+                "times_the_bound": self.times_the_bound(size),
+            }
+            for size in self.finished_bytes
+        ]
 
 
 _Task: TypeAlias = tuple[str, Algorithm, Call]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hocket._native import Error
-from hocket.schedule import Schedule
+from hocket.schedule import Schedule, length_bytes
 
 __all__ = ["dependency_graph"]
 
@@ -56,8 +56,8 @@ def dependency_graph(schedule: Schedule) -> str:
 
 def _label(action: Mapping[str, Any], element_bytes: int) -> str:
     kind, keys = next(iter(action.items()))
-    span = keys.get("data") or keys.get("into") or keys.get("source")
-    size = f" {span['len'] * element_bytes} B" if span else f" {keys['time_s']:g} s"
+    length = length_bytes(keys, element_bytes)
+    size = f" {keys['time_s']:g} s" if length is None else f" {length} B"
     if kind == "send":
         return f"send{size} to {keys['to']}"
     if kind == "recv":

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hocket.bounds import Bound, bound
 from hocket.call import Call
 from hocket.comparison import compare, made_for
-from hocket.critical_path import Step, critical_path, total
+from hocket.critical_path import PARTS, Step, critical_path, total
 from hocket.library import Algorithm, algorithms, as_algorithm
 from hocket.machine import Machine
+from hocket.results import Result, drawn
 from hocket.simulation import ONE_TRIAL, Engine, MachineLike, Trace, Trials, as_machine, simulate, trace
 from hocket.variants import halved, quiet, with_more_ports
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["Explanation", "Remedy", "explain"]
 
@@ -42,7 +46,7 @@ class Remedy:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Result):
     """What the time of a call is made of.
 
     Attributes:
@@ -58,6 +62,11 @@ class Explanation:
     bound: Bound
     remedies: tuple[Remedy, ...]
     faster: tuple[Remedy, ...]
+
+    @property
+    def title(self) -> str:
+        """That of the simulation."""
+        return self.traced.title
 
     @property
     def time_s(self) -> float:
@@ -79,6 +88,34 @@ class Explanation:
             "remedies": [asdict(remedy) for remedy in self.remedies],
             "faster": [asdict(remedy) for remedy in self.faster],
         }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each of `steps`: its operation, where it starts, and what its time is made of."""
+        return [
+            {
+                **vars(step.event),
+                "from_rank": step.from_rank,
+                "start_s": step.start_s,
+                **{f"{part}_s": step.parts_s.get(part, 0.0) for part in PARTS},
+            }
+            for step in self.steps
+        ]
+
+    def plot(self) -> alt.LayerChart:
+        """Return a chart of ranks over time: operations as bars, messages as lines, and the critical path in red.
+
+        Raises:
+            Error: Nothing takes time, or there are too many operations.
+        """
+        chart: alt.LayerChart = drawn(self)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        return [
+            {"on_the_critical_path": part, "time_s": time_s, "share": time_s / self.time_s}
+            for part, time_s in self.parts_s.items()
+            if time_s > 0
+        ]
 
 
 def explain(

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from hocket._native import Error
 from hocket.plot import picture_of
-from hocket.topology import Link, Topology
+from hocket.topology import Link, LinkUse, Load, Topology
 from hocket.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from hocket.simulation import LinkUse
-
 __all__ = ["Load", "link_chart", "link_picture"]
-
-Load: TypeAlias = Literal["bytes", "busy", "waiting"]
-"""What colours a link: bytes that it carried, the time that it was busy, or the time that something waited for it."""
 
 _MOST_LINKS = 30_000  # a browser takes seconds to draw more
 _PANELS_ACROSS = 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,26 @@ if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
 
-__all__ = ["FORMATS", "PICTURES", "bench_chart", "calibration_chart", "chart", "encode", "picture_of", "render"]
+__all__ = [
+    "FORMATS",
+    "HEIGHT",
+    "PICTURES",
+    "WIDTH",
+    "Line",
+    "bench_chart",
+    "calibration_chart",
+    "chart",
+    "dashed",
+    "encode",
+    "labels_of",
+    "legend",
+    "picture_of",
+    "render",
+    "size_axis",
+    "styled",
+    "thinned",
+    "time_axis",
+]
 
 FORMATS = (".png", ".html")
 """The endings of picture files."""
@@ -28,7 +48,7 @@ FORMATS = (".png", ".html")
 PICTURES = (*FORMATS, ".svg")
 """The endings of files of space-time pictures and maps of links."""
 
-_WIDTH, _HEIGHT = 720, 440  # pixels
+WIDTH, HEIGHT = 720, 440  # pixels
 _PNG_SCALE = 2
 _TICKS = 12
 _TITLE_WIDTH = 130  # characters of the small print above the picture
@@ -100,8 +120,15 @@ def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
         drawing.save(picture, format="png", scale_factor=_PNG_SCALE)
         return picture.getvalue()
     page = io.StringIO()
-    drawing.save(page, format="html", inline=True)
+    drawing.save(page, format="html", inline=True, json_kwds={"cls": _InPage})
     return page.getvalue().encode()
+
+
+class _InPage(json.JSONEncoder):
+    """Writes JSON that no HTML can be in: names of machines and programs come from files."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")
 
 
 def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
@@ -143,7 +170,7 @@ def chart(comparison: Comparison) -> alt.LayerChart:
         for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
     ]
     return alt.LayerChart(layer=[*under, drawn, _points(base, named)]).properties(
-        width=_WIDTH, height=_HEIGHT, title=_title(comparison)
+        width=WIDTH, height=HEIGHT, title=_title(comparison)
     )
 
 
@@ -160,9 +187,9 @@ def _lines(comparison: Comparison) -> list[Line]:
             groups.append([name])
         else:
             alike.append(name)
-    lines = _styled(" = ".join(group) for group in groups)
+    lines = styled(" = ".join(group) for group in groups)
     return [
-        *_dashed([replace(line, times_s=curves[group[0]]) for line, group in zip(lines, groups, strict=True)]),
+        *dashed([replace(line, times_s=curves[group[0]]) for line, group in zip(lines, groups, strict=True)]),
         *_bounds(comparison),
     ]
 
@@ -189,7 +216,7 @@ def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
     return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
 
 
-def _styled(labels: Iterable[str]) -> list[Line]:
+def styled(labels: Iterable[str]) -> list[Line]:
     """Return lines that differ in colour, or at least in their markers."""
     return [
         Line(label, colour=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)])
@@ -197,15 +224,15 @@ def _styled(labels: Iterable[str]) -> list[Line]:
     ]
 
 
-def _dashed(lines: Sequence[Line]) -> list[Line]:
+def dashed(lines: Sequence[Line]) -> list[Line]:
     """Return the lines with the first dashes that none has that lies on them, or the last ones."""
     all_s = [time_s for line in lines for time_s in line.times_s.values()]
-    near = (max(all_s) / min(all_s)) ** (_LINE_WIDTH / _HEIGHT) if all_s else 1.0
-    dashed: list[Line] = []
+    near = (max(all_s) / min(all_s)) ** (_LINE_WIDTH / HEIGHT) if all_s else 1.0
+    found: list[Line] = []
     for line in lines:
-        taken = {other.dash for other in dashed if _lie_on_each_other(line, other, near)}
-        dashed.append(replace(line, dash=next((dash for dash in _DASHES if dash not in taken), _DASHES[-1])))
-    return dashed
+        taken = {other.dash for other in found if _lie_on_each_other(line, other, near)}
+        found.append(replace(line, dash=next((dash for dash in _DASHES if dash not in taken), _DASHES[-1])))
+    return found
 
 
 def _lie_on_each_other(one: Line, other: Line, near: float) -> bool:
@@ -249,7 +276,7 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     ]
     if not rows:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    lines = _styled(bench.algorithms)
+    lines = styled(bench.algorithms)
     base = _over_size(rows, lines, [*rows, *said])
     layers = [
         base.mark_area(fillOpacity=0.2).encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
@@ -262,8 +289,8 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     if said:
         subtitle.append(f"dashed: simulated on {machine}")
     return alt.LayerChart(layer=layers).properties(
-        width=_WIDTH,
-        height=_HEIGHT,
+        width=WIDTH,
+        height=HEIGHT,
         title=alt.TitleParams(
             f"{bench.collective} on {bench.ranks} ranks, {' '.join(bench.mpi.partition(',')[0].split())}",
             subtitle=subtitle,
@@ -282,7 +309,7 @@ def calibration_chart(found: Calibration) -> alt.LayerChart:
     lines = [
         replace(line, times_s=dict(zip(sizes, times_s[skipped:], strict=True)))
         for line, times_s in zip(
-            _styled(["one way", "both ways at once"]), (level.trips_s, level.exchanges_s), strict=True
+            styled(["one way", "both ways at once"]), (level.trips_s, level.exchanges_s), strict=True
         )
     ]
     measured = [row for line in lines for row in _rows(line)]
@@ -295,8 +322,8 @@ def calibration_chart(found: Calibration) -> alt.LayerChart:
     ]
     dashed = _over_size(modelled, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
     return alt.LayerChart(layer=[_points(_over_size(measured, lines), lines), dashed]).properties(
-        width=_WIDTH,
-        height=_HEIGHT,
+        width=WIDTH,
+        height=HEIGHT,
         title=alt.TitleParams(
             f"messages, {' '.join(found.mpi.partition(',')[0].split())}",
             subtitle=[f"first quartiles of {found.samples} samples, {found.date}", "dashed: the model"],
@@ -315,33 +342,34 @@ def _over_size(
     return alt.Chart({"values": rows}).encode(
         x=alt.X("size_bytes:Q", title="size of the message")
         .scale(type="log", base=2, nice=False)
-        .axis(values=_size_ticks(ticked), labelExpr=_SIZE_LABEL),
-        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(values=_time_ticks(ticked), labelExpr=_TIME_LABEL),
+        .axis(size_axis(row["size_bytes"] for row in ticked)),
+        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(time_axis(row["time_s"] for row in ticked)),
         color=alt.Color("line:N")
-        .scale(domain=_labels(lines), range=[line.colour for line in lines])
-        .legend(_legend(lines)),
+        .scale(domain=labels_of(lines), range=[line.colour for line in lines])
+        .legend(legend(lines)),
     )
 
 
 def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
     import altair as alt
 
-    shape = alt.Shape("line:N").scale(domain=_labels(lines), range=[line.marker for line in lines])
+    shape = alt.Shape("line:N").scale(domain=labels_of(lines), range=[line.marker for line in lines])
     points: alt.Chart = base.mark_point(filled=True, size=45, opacity=1).encode(
-        shape=shape.legend(_legend(lines)),
+        shape=shape.legend(legend(lines)),
         tooltip=["line:N", "size:N", "time:N"],
     )
     return points
 
 
-def _legend(lines: Sequence[Line]) -> alt.Legend:
+def legend(lines: Sequence[Line]) -> alt.Legend:
     """Return a legend that names all lines in full."""
     import altair as alt
 
     return alt.Legend(title=None, labelLimit=0, symbolLimit=len(lines))
 
 
-def _labels(lines: Iterable[Line]) -> list[str]:
+def labels_of(lines: Iterable[Line]) -> list[str]:
+    """Return what the legend calls lines."""
     return [line.label for line in lines]
 
 
@@ -359,17 +387,27 @@ def _rows(line: Line) -> list[dict[str, Any]]:
     ]
 
 
-def _size_ticks(rows: list[dict[str, Any]]) -> list[int]:
-    """Return the sizes, thinned out evenly so that their labels do not touch."""
-    sizes = sorted({row["size_bytes"] for row in rows})
-    return sizes[:: -(-len(sizes) // _TICKS)]
+def size_axis(sizes_bytes: Iterable[int]) -> alt.Axis:
+    """Return an axis with the sizes, thinned out evenly so that their labels do not touch."""
+    import altair as alt
+
+    return alt.Axis(values=thinned(sizes_bytes), labelExpr=_SIZE_LABEL)
 
 
-def _time_ticks(rows: list[dict[str, Any]]) -> list[float]:
-    """Return 1, 2 and 5 of each power of ten, or the powers only where there are many."""
-    exponents = [math.floor(math.log10(row["time_s"])) for row in rows]
+def thinned(values: Iterable[int]) -> list[int]:
+    """Return different values in order, as many as an axis has room for."""
+    ordered = sorted(set(values))
+    return ordered[:: -(-len(ordered) // _TICKS)]
+
+
+def time_axis(times_s: Iterable[float]) -> alt.Axis:
+    """Return a logarithmic axis with 1, 2 and 5 of each power of ten, or the powers only where there are many."""
+    import altair as alt
+
+    exponents = [math.floor(math.log10(time_s)) for time_s in times_s]
     steps = (1, 2, 5) if max(exponents) - min(exponents) < _TICKS // 3 else (1,)
-    return [step * 10.0**exponent for exponent in range(min(exponents), max(exponents) + 2) for step in steps]
+    values = [step * 10.0**exponent for exponent in range(min(exponents), max(exponents) + 2) for step in steps]
+    return alt.Axis(values=values, labelExpr=_TIME_LABEL)
 
 
 def _title(comparison: Comparison) -> alt.TitleParams:
@@ -378,7 +416,7 @@ def _title(comparison: Comparison) -> alt.TitleParams:
     machine, any_found = comparison.machine, comparison.simulations[0]
     named = [f"{name}: {values}" for name, values in comparison.parameters.items()]
     return alt.TitleParams(
-        f"{comparison.collective} on {comparison.ranks} ranks, machine {machine.name}",
+        comparison.title,
         subtitle=[
             machine.parameters,
             f"seed {any_found.seed}, {_trials(any_found.trials)}",

@@ -7,10 +7,11 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hocket import _native, checks
 from hocket._native import Error
+from hocket.results import Result, drawn
 from hocket.simulation import (
     ONE_TRIAL,
     Circuits,
@@ -26,6 +27,9 @@ from hocket.simulation import (
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["DEFAULT_RULES", "AlgorithmUse", "FunctionUse", "RankUse", "Replay", "replay", "replay_events"]
 
@@ -75,7 +79,7 @@ class AlgorithmUse:
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Result):
     """What a replay found. Functions, ranks, links and circuits are those of the first trial.
 
     It is what the compiled module returns, key by key, and `time_s`; `program`, `calls` and `traced_s` are the trace's.
@@ -121,6 +125,11 @@ class Replay:
     times_s: tuple[float, ...] = field(repr=False)
 
     @property
+    def title(self) -> str:
+        """The program, ranks and machine."""
+        return f"{self.program}, {self.ranks} ranks, machine {self.machine}"
+
+    @property
     def mpi_share(self) -> float:
         """The share of all ranks' time in which they were in MPI calls."""
         total_s = sum(rank.time_s for rank in self.rank_uses)
@@ -136,6 +145,15 @@ class Replay:
         """Return the result as plain data, without the single trials."""
         plain = {name: value for name, value in asdict(self).items() if name != "times_s"}
         return {**plain, "mpi_share": self.mpi_share, "waiting_share": self.waiting_share}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each of `functions`."""
+        return [dict(vars(use)) for use in self.functions]
+
+    def plot(self) -> alt.Chart:
+        """Return a chart of how each rank spent its time: computing, in MPI calls, and waiting for others there."""
+        chart: alt.Chart = drawn(self)
+        return chart
 
 
 def replay(

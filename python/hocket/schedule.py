@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hocket import _native, checks, files
 from hocket._native import Error
@@ -15,15 +15,19 @@ from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import call_request, hand
+from hocket.results import Result, drawn
 
-__all__ = ["Schedule", "record"]
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Schedule", "length_bytes", "record"]
 
 Form = Literal["goal", "goal_binary", "json"]
 """How a schedule is written: GOAL text, GOAL's binary form, or Hocket's own form."""
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Result):
     """What every rank does, as data.
 
     Attributes:
@@ -57,10 +61,35 @@ class Schedule:
         return cls(name, _native.Schedule.from_json(checks.json_text("schedule", data), checks.text("name", name)))
 
     @property
+    def title(self) -> str:
+        """What it was recorded from, and its ranks."""
+        return f"{self.name}, {self.content.ranks} ranks"
+
+    @property
     def data(self) -> dict[str, Any]:
         """The content as plain data, as the JSON form has it."""
         self.content.check_data()
         return dict(json.loads(self.as_json()))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each task: its rank, its number there, its action, and the tasks that it waits for."""
+        data = self.data
+        return [
+            _record(rank, number, task, data["element_bytes"])
+            for rank, tasks in enumerate(data["ranks"])
+            for number, task in enumerate(tasks)
+        ]
+
+    def plot(self, *, machine: Machine | str | PathLike[str] = "cluster") -> alt.LayerChart:
+        """Return a chart of ranks over time, as the schedule runs on a machine: tasks as bars, messages as lines.
+
+        `hocket.dependency_graph` draws what each task waits for.
+
+        Raises:
+            Error: An unknown machine, a deadlock, or nothing or too much to draw.
+        """
+        chart: alt.LayerChart = drawn(self, machine=machine)
+        return chart
 
     def as_json(self) -> str:
         """Return the schedule as JSON text."""
@@ -99,6 +128,28 @@ class Schedule:
         form = by_name.get(Path(file).suffix, "goal") if format is None else format
         request = _request(form, machine)
         files.write_by(file, lambda place: self.content.save(request, place))
+
+
+def _record(rank: int, number: int, task: Mapping[str, Any], element_bytes: int) -> dict[str, Any]:
+    action, keys = next(iter(task["action"].items()))
+    return {
+        "rank": rank,
+        "task": number,
+        "action": action,
+        "to": keys.get("to"),
+        "from": keys.get("from"),
+        "tag": keys.get("tag"),
+        "bytes": length_bytes(keys, element_bytes),
+        "time_s": keys.get("time_s"),
+        "after": task.get("after", []),
+        "after_start": task.get("after_start", []),
+    }
+
+
+def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
+    """Return how long the data of an action is, given its keys; None if it has none."""
+    span = keys.get("data") or keys.get("into") or keys.get("source")
+    return span["len"] * element_bytes if span else None
 
 
 def _request(form: Form, machine: Machine | None) -> str:

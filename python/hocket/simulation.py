@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from os import PathLike
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
@@ -18,7 +18,13 @@ from hocket.checks import function, instance, number, shown, text, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.requests import ask, call_request
+from hocket.results import Result, drawn, parameter_columns
 from hocket.schedule import Schedule
+from hocket.topology import LinkUse
+from hocket.units import format_bytes
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = [
     "Engine",
@@ -169,6 +175,19 @@ class Statistics:
             histogram={"edges_s": [time_s, time_s], "counts": [1]},
         )
 
+    def columns(self) -> dict[str, float]:
+        """Return them by the names of the columns of a table, such as "time_mean_s", without the histogram."""
+        low_s, high_s = self.interval
+        return {
+            "time_mean_s": self.mean,
+            "time_stderr_s": self.stderr,
+            "time_interval_low_s": low_s,
+            "time_interval_high_s": high_s,
+            "time_min_s": self.min,
+            "time_max_s": self.max,
+            **{f"time_q{float(share) * 100:02.0f}_s": time_s for share, time_s in self.quantiles.items()},
+        }
+
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 _NORMAL_95 = 1.96
@@ -197,25 +216,6 @@ class Links:
 
 
 @dataclass(frozen=True)
-class LinkUse:
-    """What one link carried in the first trial.
-
-    Attributes:
-        link: Its number.
-        name: Its name, such as "+x from (3,0,1)".
-        bytes: Bytes that went over it.
-        busy_s: How long it was busy.
-        waiting_s: How long messages or packets waited for it, added up.
-    """
-
-    link: int
-    name: str
-    bytes: float
-    busy_s: float
-    waiting_s: float
-
-
-@dataclass(frozen=True)
 class Circuits:
     """What happened to circuits in the first trial, on a machine that has them.
 
@@ -231,7 +231,7 @@ class Circuits:
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Result):
     """What a simulation found, and what it was given: what the compiled module returns, key by key, and `time_s`.
 
     Attributes:
@@ -296,6 +296,37 @@ class Simulation:
         """Return the result as plain data, without the single trials."""
         return {name: value for name, value in asdict(self).items() if name not in {"times_s", "marks_s"}}
 
+    @property
+    def title(self) -> str:
+        """The algorithm, ranks, size and machine."""
+        size = f", {format_bytes(self.size_bytes)}" if self.size_bytes else ""
+        return f"{self.collective} {self.algorithm}, {self.ranks} ranks{size}, machine {self.machine}"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the result as one row, without what happened to links and circuits, steps, and marks."""
+        plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
+        rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
+        return [{**plain, **self.time_s.columns(), **rank_times_s, **parameter_columns(self.parameters)}]
+
+    def plot(self) -> alt.LayerChart:
+        """Return a chart of the times of all trials: a histogram, the mean, and its confidence interval.
+
+        Raises:
+            Error: There is one trial only, or all trials take the same time.
+        """
+        chart: alt.LayerChart = drawn(self)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        (row,) = self.records()
+        interval = ("time_interval_low_s", "time_interval_high_s") if self.trials > 1 else ()
+        return [{name: row[name] for name in ("time_mean_s", *interval, "formula_s", "messages", "message_bytes")}]
+
+
+_NOT_IN_ROWS = frozenset(
+    ("time_s", "times_s", "rank_time_s", "parameters", "links", "circuits", "steps", "marks", "marks_s")
+)
+
 
 @dataclass(frozen=True)
 class Event:
@@ -321,7 +352,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Result):
     """A simulation with what was observed in its first trial.
 
     Attributes:
@@ -331,8 +362,29 @@ class Trace:
     """
 
     simulation: Simulation
-    events: tuple[Event, ...]
-    link_uses: tuple[LinkUse, ...] = ()
+    events: tuple[Event, ...] = field(repr=False)
+    link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
+
+    @property
+    def title(self) -> str:
+        """That of the simulation."""
+        return self.simulation.title
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each of `events`."""
+        return [dict(vars(event)) for event in self.events]
+
+    def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
+        """Return a chart of ranks over time: operations as bars, messages as lines.
+
+        Args:
+            machine: The machine of the simulation; with it the critical path is marked.
+
+        Raises:
+            Error: Nothing takes time, there are too many operations, or the machine has circuits.
+        """
+        chart: alt.LayerChart = drawn(self, machine=machine)
+        return chart
 
 
 def simulate(

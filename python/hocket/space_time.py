@@ -9,7 +9,7 @@ from hocket._native import Error
 from hocket.critical_path import Step, matched
 from hocket.plot import picture_of
 from hocket.simulation import Event
-from hocket.units import format_bytes, format_time
+from hocket.units import format_bytes, format_time, time_unit
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,7 +23,6 @@ _LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 1200  # pixels
 _PATH_COLOUR = "#d62728"
 _KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect": "#b279a2", "disconnect": "#ff9da6"}
 _TAGS = ("#4c78a8", "#f58518", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#1f3a5f", "#9ccc65")
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
 def space_time_picture(events: Iterable[Event], ending: str, *, title: str, path: Sequence[Step] = ()) -> bytes:
@@ -51,7 +50,7 @@ def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step
         raise Error("nothing to draw, expected operations that take time")
     if len(known) > _MOST_OPERATIONS:
         raise Error(f"a picture of {len(known)} operations, expected at most {_MOST_OPERATIONS}: fewer ranks or bytes")
-    scale, unit = next((pair for pair in _UNITS if end_s >= pair[0]), _UNITS[-1])
+    scale, unit = time_unit(end_s)
     ranks = max(event.rank for event in known) + 1
     x = alt.X("start:Q").title(f"time ({unit})").scale(domain=[0, end_s / scale], nice=False)
     labels = list(range(0, ranks, -(-ranks // _MOST_LABELS)))

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hocket import _native
+from hocket.checks import mapping, several, whole
 from hocket.checks import text as checked_text
-from hocket.checks import whole
 from hocket.machine import find_machine
+from hocket.results import Result, drawn
 
-__all__ = ["Hop", "Link", "Spot", "Topology", "Vertex"]
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Hop", "Link", "LinkUse", "Load", "Spot", "Topology", "Vertex"]
+
+Load: TypeAlias = Literal["bytes", "busy", "waiting"]
+"""What colours a link: bytes that it carried, the time that it was busy, or the time that something waited for it."""
 
 AXES = ("X", "Y", "Z", "W", "V", "U")
 """Parameters of algorithms for tori: the sizes along the axes, in order. Algorithms for three take the first three."""
@@ -69,6 +76,29 @@ class Link:
     target: int
     spot: Spot
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data, without its place on a map."""
+        return {"id": self.id, "name": self.name, "from": self.source, "to": self.target}
+
+
+@dataclass(frozen=True)
+class LinkUse:
+    """What one link carried in the first trial.
+
+    Attributes:
+        link: Its number.
+        name: Its name, such as "+x from (3,0,1)".
+        bytes: Bytes that went over it.
+        busy_s: How long it was busy.
+        waiting_s: How long messages or packets waited for it, added up.
+    """
+
+    link: int
+    name: str
+    bytes: float
+    busy_s: float
+    waiting_s: float
+
 
 @dataclass(frozen=True)
 class Hop:
@@ -88,7 +118,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Topology:
+class Topology(Result):
     """The network of a machine on which messages meet.
 
     Attributes:
@@ -149,6 +179,40 @@ class Topology:
             Error: There is neither, the file is not a machine, or its topology is wrong: file, line and key.
         """
         return cls.parse(*find_machine(name))
+
+    @property
+    def title(self) -> str:
+        """The machine and its topology."""
+        return f"machine {self.machine}, {self.name}"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each link, with the numbers of the nodes or switches that it joins.
+
+        Raises:
+            Error: There are more than there is memory for.
+        """
+        return [link.as_dict() for link in self.parts(self.directed_links)[1]]
+
+    def plot(self, uses: Mapping[str, Iterable[LinkUse]], *, load: Load = "bytes") -> alt.VConcatChart:
+        """Return a map of the links as a chart, coloured by what each carried.
+
+        Args:
+            uses: What each link carried, as `hocket.link_uses` returns it, of each run by its name.
+            load: What colours a link.
+
+        Raises:
+            Error: An unknown load, no run, or too many links.
+        """
+        runs = {
+            name: several(f"uses of {name}", own, LinkUse, "hocket.LinkUse")
+            for name, own in mapping("uses", uses).items()
+        }
+        chart: alt.VConcatChart = drawn(self, uses=runs, load=checked_text("load", load))
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        shown = ("nodes", "switches", "directed_links", "longest_route", "mean_route", "bisection", "ranks")
+        return [{name: getattr(self, name) for name in shown}]
 
     def parts(self, most: int) -> tuple[tuple[Vertex, ...], tuple[Link, ...]]:
         """Return the first nodes and switches, and the first links, at most so many of each.

@@ -21,6 +21,7 @@ __all__ = [
     "parse_share",
     "parse_sizes",
     "parse_time",
+    "time_unit",
 ]
 
 parse_bytes = _native.parse_bytes
@@ -41,6 +42,11 @@ def format_time(time_s: float) -> str:
         if time_s >= _SHOWN * factor:
             return f"{_four_digits(time_s / factor)} {unit}"
     return f"{_four_digits(time_s / 1e-12)} ps" if time_s else "0 s"
+
+
+def time_unit(time_s: float) -> tuple[float, str]:
+    """Return the unit of an axis that reaches so far, in seconds, and its name: the largest that is not longer."""
+    return next((pair for pair in _TIMES if time_s >= pair[0]), _TIMES[-1])
 
 
 def format_bytes(size_bytes: int) -> str:

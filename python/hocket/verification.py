@@ -15,7 +15,9 @@ from hocket.checks import function, instance, mapping, several, shown, whole
 from hocket.library import Algorithm, Parameter, as_algorithm
 from hocket.parallel import do_all, ignore
 from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, worded
+from hocket.results import Result
 from hocket.schedule import Schedule
+from hocket.units import format_count, format_ranks
 
 __all__ = ["Finding", "Refusal", "Verdict", "verify", "verify_all", "verify_schedule"]
 
@@ -62,11 +64,25 @@ class Finding:
         return f"{self.collective}/{self.algorithm}"
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
     """What a verification found, one finding for each algorithm and rank count."""
 
     findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        return f"<Verdict {self.title}>"
+
+    @property
+    def title(self) -> str:
+        """Whether all is right or at which rank counts not, of which algorithms, and how many calls were checked."""
+        labels = list(dict.fromkeys(finding.label for finding in self.findings))
+        what = labels[0] if len(labels) == 1 else f"{len(labels)} algorithms"
+        shown = [finding.ranks for finding in self.findings if finding.counterexamples] or [
+            finding.ranks for finding in self.findings if not finding.refused
+        ]
+        result = "ok" if self.ok else "WRONG"
+        return f"{result}: {what}, P = {format_ranks(shown)}, {format_count(self.checked, 'call')} checked"
 
     @property
     def ok(self) -> bool:
@@ -88,6 +104,15 @@ class Verdict:
     def refusals(self) -> tuple[Refusal, ...]:
         """Rank counts that were not checked, because the algorithm does not take them."""
         return tuple(Refusal(f.collective, f.algorithm, f.ranks, f.refused) for f in self.findings if f.refused)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each finding, with the number of its counterexamples."""
+        return [{**vars(finding), "counterexamples": len(finding.counterexamples)} for finding in self.findings]
+
+    def _digest(self) -> list[dict[str, Any]]:
+        """Return what went wrong if anything did: first of all, what a notebook should show."""
+        wrong = [{"ranks": one["ranks"], "counterexample": one["message"].strip()} for one in self.counterexamples]
+        return wrong or self.records()
 
 
 def verify(

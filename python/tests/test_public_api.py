@@ -112,6 +112,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "fastest": (hocket.compare(["allreduce/ring"], [CALL]).fastest, {"size_bytes": 64}),
     "Table.write": (TABLE.write, {"path": "table.csv"}),
+    "Table.load": (hocket.Table.load, {"path": "nowhere.csv"}),
+    "Table.plot": (TABLE.plot, {"x": None, "color": None, "facet": None}),
+    "Trace.plot": (hocket.trace(**CALLED).plot, {"machine": "cluster"}),
+    "Schedule.plot": (RECORDED.plot, {"machine": "cluster"}),
+    "Topology.plot": (lambda **given: torus().plot(**given), {"uses": {"x": ()}, "load": "bytes"}),
     "Statistics.of": (hocket.Statistics.of, {"times_s": [1.0]}),
 }
 

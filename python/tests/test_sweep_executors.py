@@ -185,5 +185,6 @@ def test_parquet_holds_the_same_table(spec: Path) -> None:
     table = hocket.sweep(spec, output=spec.parent / "table.parquet")
     read = parquet.read_table(spec.parent / "table.parquet")
     assert read.to_pylist() == table.records()
+    assert hocket.Table.load(spec.parent / "table.parquet") == table
     types = {name: str(read.schema.field(name).type) for name in ("algorithm", "ranks", "seed", "time_mean_s")}
     assert types == {"algorithm": "string", "ranks": "int64", "seed": "uint64", "time_mean_s": "double"}

@@ -135,7 +135,7 @@ def compare(
             files.write(plot, render(found, Path(plot).suffix))
         if links is not None and topology is not None:
             maps = _link_maps(found, candidates, calls[0], engine, repeated)
-            files.write(links, link_picture(maps, topology, Path(links).suffix, title=_title(found)))
+            files.write(links, link_picture(maps, topology, Path(links).suffix, title=found.title))
     except KeyboardInterrupt:
         if known is not None:
             end(known, {"plot": None, "links": None})
@@ -176,10 +176,6 @@ def _link_maps(
     }
 
 
-def _title(found: Comparison) -> str:
-    return f"{found.collective} on {found.ranks} ranks, machine {found.machine.name}"
-
-
 class _Table:
     """Time by size and algorithm: its rows are printed in the order of the sizes, each once all of it is known."""
 
@@ -211,7 +207,7 @@ class _Table:
         if size_bytes not in found.sizes_bytes:
             return
         if not self._has_header:
-            click.secho(_title(found), bold=True)
+            click.secho(found.title, bold=True)
             self._table.print_header()
             self._has_header = True
         fastest = found.fastest(size_bytes) if size_bytes in found.finished_bytes else ()

@@ -31,8 +31,8 @@ from hocket.explanation import Explanation, Remedy
 from hocket.explanation import explain as explain_call
 from hocket.library import Algorithm
 from hocket.machine import Machine
+from hocket.plot import picture_of
 from hocket.simulation import Engine, Trials
-from hocket.space_time import space_time_picture
 from hocket.units import format_bytes, format_time
 from hocket.version import version
 
@@ -78,8 +78,7 @@ def explain(
         algorithm, call, machine=machine, engine=engine, trials=Trials(count=1, seed=seed), among=algorithms
     )
     if plot is not None:
-        picture = space_time_picture(found.traced.events, Path(plot).suffix, title=_title(found), path=found.steps)
-        files.write(plot, picture)
+        files.write(plot, picture_of(found.plot, Path(plot).suffix))
     if as_json:
         print_json({**found.as_dict(), "plot": plot, "version": version()})
         return
@@ -88,14 +87,8 @@ def explain(
         click.echo(f"\nplot: {plot}")
 
 
-def _title(found: Explanation) -> str:
-    call = found.traced.simulation
-    size = f", {format_bytes(call.size_bytes)}" if call.size_bytes else ""
-    return f"{call.collective} {call.algorithm}, {call.ranks} ranks{size}, machine {call.machine}"
-
-
 def _print(found: Explanation) -> None:
-    click.secho(_title(found), bold=True)
+    click.secho(found.title, bold=True)
     facts = [("time", f"{format_time(found.time_s)} until the last rank ends")]
     if found.bound.time_s > 0:
         times = f", {found.time_s / found.bound.time_s:.2f} times as long"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Group"]
+__all__ = ["CommandGroup", "Group"]
 
 
 class Group(click.Group):
@@ -34,3 +34,21 @@ class Group(click.Group):
         """Return one of the commands."""
         found = vars(import_module(f"{self._package}.{name}")).values()
         return next(each for each in found if isinstance(each, click.Command) and each.name == name)
+
+
+class CommandGroup(Group):
+    """A group that is a command itself: its own argument comes first, unless one of its commands is named there."""
+
+    allow_extra_args = False
+    allow_interspersed_args = True
+
+    def __init__(self, name: str | None = None, **more: Any) -> None:
+        super().__init__(name, invoke_without_command=True, **more)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the words of one of its commands, or its own."""
+        if args and args[0] in self.commands:
+            return self.load(args[0]).make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)

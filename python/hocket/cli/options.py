@@ -40,6 +40,7 @@ __all__ = [
     "neighbors_option",
     "output_option",
     "parameter_option",
+    "picture_file",
     "plot_option",
     "rank_counts_option",
     "ranks_option",
@@ -152,6 +153,17 @@ def call_options(command: F) -> F:
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
 
 
+def picture_file(path: str, endings: Sequence[str] = FORMATS) -> str:
+    """Return the path of a picture that can be written.
+
+    Raises:
+        Error: Another ending, or a place that cannot be written.
+    """
+    if Path(path).suffix not in endings:
+        raise Error(f'got "{path}", expected a file that ends in {" or ".join(endings)}')
+    return writable(path)
+
+
 def _rank_count(text: str) -> int:
     ranks = parse_count(text) if text.isdecimal() else 0
     if ranks < 1:
@@ -182,12 +194,6 @@ def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
         return parse_bytes(text) if units[name] == "bytes" else parse_count(text)
     except Error as error:
         raise Error(f"parameter {name}: {error}") from None
-
-
-def _picture_file(path: str, endings: Sequence[str] = FORMATS) -> str:
-    if Path(path).suffix not in endings:
-        raise Error(f'got "{path}", expected a file that ends in {" or ".join(endings)}')
-    return writable(path)
 
 
 def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
@@ -224,18 +230,18 @@ links_option = click.option(
 )
 link_maps_option = click.option(
     "--links",
-    type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
+    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
     help="Also draw what each link carried by each algorithm, for one size on a machine where messages meet; "
     f"the file ends in {' or '.join(PICTURES)}.",
 )
 plot_option = click.option(
     "--plot",
-    type=Read(_picture_file, name="FILE"),
+    type=Read(picture_file, name="FILE"),
     help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.",
 )
 space_time_option = click.option(
     "--plot",
-    type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
+    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
     help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
 )
 output_option = click.option(

@@ -94,8 +94,7 @@ def replay(
     else:
         found, events = replay_events(trace, machine, **options)
     if plot is not None:
-        title = f"{found.program}, {found.ranks} ranks, machine {found.machine}"
-        files.write(plot, space_time_picture(events, Path(plot).suffix, title=title))
+        files.write(plot, space_time_picture(events, Path(plot).suffix, title=found.title))
     if timeline is not None:
         files.write(timeline, events_timeline(events, found.as_dict()))
         if files.is_stdout(timeline):

@@ -60,7 +60,7 @@ def _entry(topology: Topology) -> dict[str, Any]:
         "topology": topology.name,
         **{key: value for key, value in vars(topology).items() if key not in ("machine", "name", "text", "file")},
         "vertices": [vars(vertex) for vertex in vertices],
-        "links": [{"id": link.id, "name": link.name, "from": link.source, "to": link.target} for link in links],
+        "links": [link.as_dict() for link in links],
         "is_complete": max(count, topology.directed_links) <= _MOST_LISTED,
     }
 

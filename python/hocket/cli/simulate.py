@@ -40,7 +40,7 @@ from hocket.library import Algorithm
 from hocket.link_map import link_picture
 from hocket.machine import Machine
 from hocket.msccl import Msccl, is_msccl
-from hocket.plot import PICTURES
+from hocket.plot import PICTURES, picture_of
 from hocket.schedule import Schedule
 from hocket.simulation import (
     Engine,
@@ -51,7 +51,6 @@ from hocket.simulation import (
     simulate_schedule,
     trace_schedule,
 )
-from hocket.space_time import space_time_picture
 from hocket.timeline import timeline as timeline_text
 from hocket.topology import Topology
 from hocket.units import format_bytes, format_time
@@ -115,7 +114,7 @@ def simulate(
     if timeline is not None:
         contents[timeline] = timeline_text(observed)
     if plot is not None:
-        contents[plot] = space_time_picture(observed.events, Path(plot).suffix, title=_title(found))
+        contents[plot] = picture_of(observed.plot, Path(plot).suffix)
     for path, content in contents.items():
         files.write(path, content)
     if any(map(files.is_stdout, contents)):
@@ -163,17 +162,13 @@ def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, **where:
     return trace_schedule(schedule, **where) if events else Trace(simulate_schedule(schedule, **where), ())
 
 
-def _title(found: Simulation) -> str:
-    return f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}"
-
-
 def _links(observed: Trace, machine: Machine, ending: str) -> str | bytes:
     topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
     if topology is None:
         return _as_csv(observed.link_uses)
     found = observed.simulation
-    run = f"{format_bytes(found.size_bytes)}, {format_time(found.time_s.mean)}"
-    return link_picture({run: observed.link_uses}, topology, ending, title=_title(found))
+    run = format_time(found.time_s.mean)
+    return link_picture({run: observed.link_uses}, topology, ending, title=found.title)
 
 
 def _as_csv(uses: tuple[LinkUse, ...]) -> str:

@@ -14,7 +14,8 @@ from hocket.sweeps.cell import Cell, simulate_cell
 from hocket.sweeps.executors import ExecutorKind, open_executor
 from hocket.sweeps.grid import Grid
 from hocket.sweeps.journal import Journal
-from hocket.sweeps.table import FORMATS, Row, Table, check_format
+from hocket.sweeps.row import Row
+from hocket.sweeps.table import FORMATS, Table, check_format
 
 __all__ = ["FORMATS", "Cell", "ExecutorKind", "Grid", "Row", "Table", "check_format", "open_executor", "sweep"]
 

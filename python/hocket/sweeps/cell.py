@@ -15,7 +15,7 @@ from hocket.call import Call
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
 from hocket.simulation import Simulation, Trials, simulate
-from hocket.sweeps.table import QUANTILES, Row
+from hocket.sweeps.row import Row
 from hocket.version import version
 
 __all__ = ["Cell", "Setting", "Source", "Variant", "digest", "known", "simulate_cell"]
@@ -130,8 +130,7 @@ def _refused(cell: Cell, algorithm: Algorithm, sentence: str) -> Row:
 
 
 def _simulated(cell: Cell, found: Simulation) -> Row:
-    low_s, high_s = found.time_s.interval
-    quantiles: dict[str, Any] = {column: found.time_s.quantiles[share] for column, share in QUANTILES.items()}
+    times_s: dict[str, Any] = found.time_s.columns()
     return Row(
         algorithm=found.algorithm,
         collective=found.collective,
@@ -142,13 +141,7 @@ def _simulated(cell: Cell, found: Simulation) -> Row:
         noise=cell.setting.noise,
         seed=found.seed,
         trials=found.trials,
-        time_mean_s=found.time_s.mean,
-        time_stderr_s=found.time_s.stderr,
-        time_interval_low_s=low_s,
-        time_interval_high_s=high_s,
-        time_min_s=found.time_s.min,
-        time_max_s=found.time_s.max,
-        **quantiles,
+        **times_s,
         messages=found.messages,
         message_bytes=found.message_bytes,
         engine=found.engine,

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from hocket._native import Error
+from hocket.packages import optional
 from hocket.parallel import workers
 
-__all__ = ["ExecutorKind", "open_executor", "optional"]
+__all__ = ["ExecutorKind", "open_executor"]
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,6 @@ def open_executor(kind: ExecutorKind, *, jobs: int) -> AbstractContextManager[Ex
         Error: A package is missing.
     """
     return _KINDS[kind.name](kind, jobs)
-
-
-def optional(module: str, *, extra: str) -> Any:
-    """Return a module of a package that few people need.
-
-    Raises:
-        Error: It is missing; the message says how to install it.
-    """
-    try:
-        return import_module(module)
-    except (ImportError, RuntimeError) as error:  # mpi4py raises the latter where there is no MPI library
-        package = module.partition(".")[0]
-        raise Error(
-            f"{package} is not usable here ({error}): `pip install {package}`, or Hocket with its extra `{extra}`"
-        ) from error
 
 
 def _local(_kind: ExecutorKind, jobs: int) -> AbstractContextManager[Executor]:

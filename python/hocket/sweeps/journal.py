@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from hocket._native import Error
-from hocket.sweeps.table import Row
+from hocket.sweeps.row import Row
 
 __all__ = ["Journal"]
 

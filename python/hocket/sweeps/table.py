@@ -9,91 +9,50 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hocket import checks, files
 from hocket._native import Error
-from hocket.sweeps.executors import optional
+from hocket.packages import optional
+from hocket.results import Result, drawn, parameter_columns
+from hocket.sweeps.reading import rows_of
+from hocket.sweeps.row import Row
+from hocket.units import format_count
 
-__all__ = ["FORMATS", "QUANTILES", "Row", "Table", "check_format"]
+if TYPE_CHECKING:
+    import altair as alt
 
-QUANTILES = {
-    "time_q05_s": "0.05",
-    "time_q25_s": "0.25",
-    "time_q50_s": "0.5",
-    "time_q75_s": "0.75",
-    "time_q95_s": "0.95",
-    "time_q99_s": "0.99",
-}
-"""Columns of quantiles, and how the statistics name them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One cell: what was asked, and what was found or the refusal.
-
-    Attributes:
-        algorithm: The algorithm.
-        collective: Its collective.
-        parameters: Values of all its parameters.
-        ranks: Number of ranks.
-        size_bytes: The message of the MPI call.
-        machine: The machine's name.
-        noise: The noise's name; "" where it is what the machine file says.
-        seed: Seed of all randomness.
-        trials: Number of trials; 0 if the call was refused.
-        time_mean_s: When the last rank ended, mean over the trials; None, like all that follows, if it was refused.
-        time_stderr_s: Standard error of the mean.
-        time_interval_low_s: Lower end of the confidence interval of the mean, 95 %.
-        time_interval_high_s: Upper end.
-        time_min_s: The smallest time.
-        time_max_s: The largest time.
-        time_q05_s: The quantile 0.05 of the times; the others likewise.
-        time_q25_s: The quantile 0.25.
-        time_q50_s: The median.
-        time_q75_s: The quantile 0.75.
-        time_q95_s: The quantile 0.95.
-        time_q99_s: The quantile 0.99.
-        messages: Messages of all ranks together.
-        message_bytes: Bytes of these messages.
-        engine: The engine that ran.
-        refusal: Why there is no result, in a sentence; None if there is one.
-        version: Version of Hocket.
-    """
-
-    algorithm: str
-    collective: str
-    parameters: dict[str, int | str]
-    ranks: int
-    size_bytes: int
-    machine: str
-    noise: str
-    seed: int
-    trials: int
-    time_mean_s: float | None = None
-    time_stderr_s: float | None = None
-    time_interval_low_s: float | None = None
-    time_interval_high_s: float | None = None
-    time_min_s: float | None = None
-    time_max_s: float | None = None
-    time_q05_s: float | None = None
-    time_q25_s: float | None = None
-    time_q50_s: float | None = None
-    time_q75_s: float | None = None
-    time_q95_s: float | None = None
-    time_q99_s: float | None = None
-    messages: int | None = None
-    message_bytes: int | None = None
-    engine: str | None = None
-    refusal: str | None = None
-    version: str
+__all__ = ["FORMATS", "Table", "check_format"]
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Result):
     """The rows of a sweep, in the order of its grid."""
 
     rows: tuple[Row, ...]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Table:
+        """Read a table from a file that ends in `.csv` or `.parquet`, as `write` writes it.
+
+        Raises:
+            Error: Another ending, a file that cannot be read or is not the table of a sweep: file, row and column; or
+                `pyarrow` is missing.
+        """
+        check_format(path)
+        file = checks.path("table", path)
+        records = _from_csv(file) if Path(file).suffix == ".csv" else _from_parquet(file)
+        return cls(rows_of(records, file))
+
+    @property
+    def title(self) -> str:
+        """How many simulations it has, and how many calls were refused."""
+        return f"{format_count(len(self.rows), 'simulation')}, {self.refused} refused"
+
+    @property
+    def refused(self) -> int:
+        """How many calls were refused."""
+        return sum(row.refusal is not None for row in self.rows)
 
     @cached_property
     def columns(self) -> dict[str, str]:
@@ -113,6 +72,28 @@ class Table:
     def records(self) -> list[dict[str, Any]]:
         """Return the rows by column, the same columns in each."""
         return [{column: record.get(column) for column in self.columns} for record in map(_record, self.rows)]
+
+    def plot(
+        self, *, x: str | None = None, color: str | None = None, facet: str | None = None
+    ) -> alt.LayerChart | alt.FacetChart:
+        """Return a chart of the mean time with its confidence interval; refused calls are left out.
+
+        Args:
+            x: The column along the horizontal axis: numbers. By default the size, the ranks or a parameter, whichever
+                has several values.
+            color: The column that lines differ in; by default the algorithm with its parameters.
+            facet: The column that has a panel for each value; by default there is a panel for each combination of what
+                else has several values.
+
+        Raises:
+            Error: No such column, nothing above zero to draw, or too much.
+        """
+        chart: alt.LayerChart | alt.FacetChart = drawn(self, x=x, color=color, facet=facet)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        shown = ("algorithm", "parameters", "ranks", "size_bytes", "machine", "noise", "time_mean_s", "refusal")
+        return [{name: record[name] for name in shown} for record in self.records()]
 
     def as_csv(self) -> str:
         """Return the table as CSV; what is None is empty, and numbers are written to the last digit."""
@@ -148,11 +129,14 @@ class Table:
 _FORMATS: dict[str, Callable[[Table], str | bytes]] = {".csv": Table.as_csv, ".parquet": Table.as_parquet}
 
 FORMATS = tuple(_FORMATS)
-"""The endings of files that a table can be written to."""
+"""The endings of files that a table can be written to, and read from."""
+
+_MOST_BYTES = 1 << 28
+_ROW_BYTES = 3000.0
 
 
 def check_format(path: str | PathLike[str]) -> None:
-    """Check that a table can be written to a file of this name: before long work, rather than after.
+    """Check that a table can be in a file of this name: before long work, rather than after.
 
     Raises:
         Error: Another ending than those of tables, or a package is missing for it.
@@ -174,6 +158,25 @@ def _type(value: int | str) -> str:
 
 
 def _record(row: Row) -> dict[str, Any]:
-    values = asdict(row)
-    text = " ".join(f"{name}={value}" for name, value in row.parameters.items())
-    return {**values, "parameters": text, **{f"param_{name}": value for name, value in row.parameters.items()}}
+    return {**asdict(row), **parameter_columns(row.parameters)}
+
+
+def _from_csv(file: str) -> list[dict[str, Any]]:
+    """Return the lines of a table, by column."""
+    text = files.read_text(file, most_bytes=_MOST_BYTES)
+    checks.memory(file, text.count("\n") * _ROW_BYTES)
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise Error(f"{file}:{reader.reader.line_num}: not CSV: {error}") from error
+
+
+def _from_parquet(file: str) -> list[dict[str, Any]]:
+    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    try:
+        opened = parquet.ParquetFile(file)
+        checks.memory(file, opened.metadata.num_rows * _ROW_BYTES)
+        return list(opened.read().to_pylist())
+    except (OSError, arrow.ArrowException) as error:
+        raise Error(f"{file}: not a Parquet file that can be read: {error}") from error

@@ -42,7 +42,7 @@ def test_a_command_loads_nothing_that_it_does_without(line: str, unwanted: set[s
     assert unwanted.isdisjoint(done.stderr.split()), sorted(unwanted & set(done.stderr.split()))
 
 
-@pytest.mark.parametrize("group", [commands, commands.load("mpi")], ids=str)
+@pytest.mark.parametrize("group", [commands, commands.load("mpi"), commands.load("sweep")], ids=str)
 def test_the_list_of_commands_says_what_each_says_of_itself(group: click.Command) -> None:
     assert isinstance(group, Group)
     for name, stand_in in group.commands.items():

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
-from hocket.cli.options import Read, as_json_option, jobs_option
+from hocket import files
+from hocket.cli.group import CommandGroup
+from hocket.cli.options import Read, as_json_option, jobs_option, picture_file
 from hocket.cli.output import print_json, print_table, progress
-from hocket.files import writable
+from hocket.plot import PICTURES, picture_of
 from hocket.sweeps import FORMATS, ExecutorKind, Grid, Row, Table, check_format, open_executor
 from hocket.sweeps import sweep as sweep_grid
 from hocket.units import format_bytes, format_time
@@ -20,16 +24,26 @@ __all__ = ["sweep"]
 
 def _table_file(path: str) -> str:
     check_format(path)
-    return writable(path)
+    return files.writable(path)
 
 
-@click.command()
+_SUMMARIES = {
+    "plot": "Draw time over size, ranks or a parameter from the TABLE of a sweep, a file that ends in .csv or .parquet."
+}
+
+
+@click.group(cls=CommandGroup, package="hocket.cli.sweep", summaries=_SUMMARIES, subcommand_metavar="| plot TABLE")
 @click.argument("spec")
 @click.option(
     "--output",
     "-o",
     type=Read(_table_file, name="FILE"),
     help=f"Also write the table; the file ends in {' or '.join(FORMATS)}. An interrupted sweep goes on where it was.",
+)
+@click.option(
+    "--plot",
+    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    help=f"Also draw the times; the file ends in {' or '.join(PICTURES)}. `hocket sweep plot` draws a table anew.",
 )
 @click.option(
     "--executor",
@@ -40,29 +54,36 @@ def _table_file(path: str) -> str:
 )
 @jobs_option
 @as_json_option
-def sweep(spec: str, output: str | None, executor: ExecutorKind, jobs: int, as_json: bool) -> None:
-    """Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes."""
+def sweep(spec: str, output: str | None, plot: str | None, executor: ExecutorKind, jobs: int, as_json: bool) -> None:
+    """Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes.
+
+    `hocket sweep plot TABLE` draws the table of a sweep instead; a SPEC of that name is ./plot.
+    """
     grid = Grid.load(spec)
     with open_executor(executor, jobs=jobs) as pool, progress("simulating", len(grid.cells)) as on_done:
         table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
+    if plot is not None:
+        files.write(plot, picture_of(table.plot, Path(plot).suffix))
     if as_json:
-        print_json(_entry(table, spec, output))
-    else:
-        _print(table, spec, output)
+        print_json(_entry(table, spec, output, plot))
+        return
+    _print(table, spec, output)
+    if plot is not None:
+        click.echo(f"plot: {plot}")
 
 
-def _entry(table: Table, spec: str, output: str | None) -> dict[str, Any]:
+def _entry(table: Table, spec: str, output: str | None, plot: str | None) -> dict[str, Any]:
     return {
         "spec": spec,
         "rows": [asdict(row) for row in table.rows],
         "output": output,
+        "plot": plot,
         "version": version(),
     }
 
 
 def _print(table: Table, spec: str, output: str | None) -> None:
-    refused = sum(row.refusal is not None for row in table.rows)
-    click.secho(f"{spec}: {len(table.rows)} simulations, {refused} refused", bold=True)
+    click.secho(f"{spec}: {table.title}", bold=True)
     if output is None:
         print_table(_COLUMNS, map(_cells, table.rows), right=["ranks", "size", "time"])
     else:

@@ -1,0 +1,42 @@
+"""`hocket sweep plot`: the picture of a table that a sweep wrote."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from hocket import files
+from hocket.cli.options import Read, as_json_option, picture_file
+from hocket.cli.output import print_json
+from hocket.plot import PICTURES, picture_of
+from hocket.sweeps import Table
+from hocket.version import version
+
+__all__ = ["plot"]
+
+
+@click.command()
+@click.argument("table", type=click.Path())
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    help=f"The picture; the file ends in {' or '.join(PICTURES)}.",
+)
+@click.option("--x", help="Column of the horizontal axis: size_bytes, ranks, or a param_NAME of numbers.")
+@click.option("--color", help="Column that lines differ in; the algorithm with its parameters when absent.")
+@click.option("--facet", help="Column with a panel for each value; when absent, whatever else varies.")
+@as_json_option
+def plot(table: str, output: str, x: str | None, color: str | None, facet: str | None, as_json: bool) -> None:
+    """Draw time over size, ranks or a parameter from the TABLE of a sweep, a file that ends in .csv or .parquet."""
+    rows = Table.load(table)
+    files.write(output, picture_of(partial(rows.plot, x=x, color=color, facet=facet), Path(output).suffix))
+    if as_json:
+        print_json(
+            {"table": table, "rows": len(rows.rows), "refused": rows.refused, "plot": output, "version": version()}
+        )
+    else:
+        click.echo(f"{table}: {rows.title}\nplot: {output}")

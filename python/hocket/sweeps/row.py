@@ -1,0 +1,68 @@
+"""One row of a sweep's table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Row"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One cell: what was asked, and what was found or the refusal.
+
+    Attributes:
+        algorithm: The algorithm.
+        collective: Its collective.
+        parameters: Values of all its parameters.
+        ranks: Number of ranks.
+        size_bytes: The message of the MPI call.
+        machine: The machine's name.
+        noise: The noise's name; "" where it is what the machine file says.
+        seed: Seed of all randomness.
+        trials: Number of trials; 0 if the call was refused.
+        time_mean_s: When the last rank ended, mean over the trials; None, like all that follows, if it was refused.
+        time_stderr_s: Standard error of the mean.
+        time_interval_low_s: Lower end of the confidence interval of the mean, 95 %.
+        time_interval_high_s: Upper end.
+        time_min_s: The smallest time.
+        time_max_s: The largest time.
+        time_q05_s: The quantile 0.05 of the times; the others likewise.
+        time_q25_s: The quantile 0.25.
+        time_q50_s: The median.
+        time_q75_s: The quantile 0.75.
+        time_q95_s: The quantile 0.95.
+        time_q99_s: The quantile 0.99.
+        messages: Messages of all ranks together.
+        message_bytes: Bytes of these messages.
+        engine: The engine that ran.
+        refusal: Why there is no result, in a sentence; None if there is one.
+        version: Version of Hocket.
+    """
+
+    algorithm: str
+    collective: str
+    parameters: dict[str, int | str]
+    ranks: int
+    size_bytes: int
+    machine: str
+    noise: str
+    seed: int
+    trials: int
+    time_mean_s: float | None = None
+    time_stderr_s: float | None = None
+    time_interval_low_s: float | None = None
+    time_interval_high_s: float | None = None
+    time_min_s: float | None = None
+    time_max_s: float | None = None
+    time_q05_s: float | None = None
+    time_q25_s: float | None = None
+    time_q50_s: float | None = None
+    time_q75_s: float | None = None
+    time_q95_s: float | None = None
+    time_q99_s: float | None = None
+    messages: int | None = None
+    message_bytes: int | None = None
+    engine: str | None = None
+    refusal: str | None = None
+    version: str

@@ -1,0 +1,101 @@
+"""What `plot` of each result draws, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hocket
+from hocket.critical_path import critical_path
+from hocket.plot import picture_of
+
+CALL = hocket.Call(ranks=4, size_bytes=4096)
+TORUS = """
+name = "torus"
+[network]
+model = "links"
+topology = "torus"
+dims = [2, 2]
+link_bandwidth = "1 GB/s"
+"""
+NOISY = hocket.Machine.load("jitter-paper")
+TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"
+
+
+def rows_of(chart: Any, layer: int) -> list[dict[str, Any]]:
+    """The rows of a layer of a chart."""
+    told = chart.to_dict()
+    rows: list[dict[str, Any]] = told["datasets"][told["layer"][layer]["data"]["name"]]
+    return rows
+
+
+def test_trials_are_a_histogram_with_the_mean_and_its_interval() -> None:
+    found = hocket.simulate("allreduce/ring", CALL, machine=NOISY, trials=hocket.Trials(200))
+    chart = found.plot()
+    assert sum(row["trials"] for row in rows_of(chart, 0)) == 200
+    (mean,) = rows_of(chart, 1)
+    low_s, high_s = found.time_s.interval
+    assert (mean["low"], mean["mean"], mean["high"]) == pytest.approx(
+        [1e6 * low_s, 1e6 * found.time_s.mean, 1e6 * high_s]
+    )
+    assert picture_of(found.plot, ".png").startswith(b"\x89PNG")
+
+
+def test_trials_that_are_one_or_all_alike_are_not_drawn() -> None:
+    with pytest.raises(hocket.Error, match=r"^plot: got one trial, expected several.*$"):
+        hocket.simulate("allreduce/ring", CALL).plot()
+    with pytest.raises(hocket.Error, match=r"^plot: got 3 trials that all take .* us, expected noise$"):
+        hocket.simulate("allreduce/ring", CALL, trials=hocket.Trials(3)).plot()
+
+
+def test_a_trace_has_its_critical_path_where_the_machine_is_known() -> None:
+    traced = hocket.trace("allreduce/ring", CALL)
+    assert traced.plot().to_dict()["title"]["text"] == "allreduce ring, 4 ranks, 4 KiB, machine cluster"
+    assert len(traced.plot().to_dict()["layer"]) == 2
+    path = rows_of(traced.plot(machine="cluster"), 2)
+    assert len(path) == len(critical_path(traced, machine=hocket.Machine.load("cluster")))
+
+
+def test_an_explanation_marks_its_critical_path() -> None:
+    found = hocket.explain("allreduce/ring", CALL)
+    assert len(rows_of(found.plot(), 2)) == len(found.steps)
+
+
+def test_a_schedule_is_drawn_as_it_runs_on_a_machine() -> None:
+    schedule = hocket.record("allreduce/ring", CALL)
+    assert rows_of(schedule.plot(), 0) == rows_of(hocket.trace("allreduce/ring", CALL).plot(), 0)
+    assert schedule.plot(machine=NOISY).to_dict()["title"]["text"] == "allreduce/ring, 4 ranks, machine jitter-paper"
+
+
+def test_a_topology_draws_what_its_links_carried() -> None:
+    topology = hocket.Topology.parse(TORUS)
+    assert topology is not None
+    uses = hocket.link_uses("allreduce/ring", CALL, machine=hocket.Machine.parse(TORUS))
+    told = topology.plot({"ring": uses}, load="busy").to_dict()
+    drawn = [row["busy"] for rows in told["datasets"].values() for row in rows]
+    assert sorted(value for value in drawn if value) == sorted(use.busy_s for use in uses)
+    with pytest.raises(hocket.Error, match=r'load: got "colour", expected one of bytes, busy, waiting'):
+        topology.plot({"ring": uses}, load="colour")  # type: ignore[arg-type]
+
+
+def test_a_replay_draws_how_ranks_spent_their_time() -> None:
+    found = hocket.replay(TRACE)
+    told = found.plot().to_dict()
+    (rows,) = told["datasets"].values()
+    by_rank = [sum(row["time_s"] for row in rows if row["rank"] == rank) for rank in range(found.ranks)]
+    assert by_rank == pytest.approx([use.time_s for use in found.rank_uses])
+    waiting = [row["time_s"] for row in rows if row["what"] == "waiting for others"]
+    assert waiting == [use.waiting_s for use in found.rank_uses]
+
+
+def test_a_comparison_is_time_over_size() -> None:
+    found = hocket.compare(["allreduce/ring"], [CALL])
+    assert found.plot().to_dict()["title"]["text"] == found.title == "allreduce on 4 ranks, machine cluster"
+
+
+def test_a_page_escapes_names() -> None:
+    schedule = hocket.Schedule.of("</script><b>", hocket.record("allreduce/ring", CALL).data)
+    page = picture_of(schedule.plot, ".html").decode()
+    assert "</script><b>" not in page and r"\u003c/script>\u003cb>" in page
