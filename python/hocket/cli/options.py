@@ -32,6 +32,7 @@ __all__ = [
     "chosen",
     "element_option",
     "engine_option",
+    "graph_option",
     "jobs_option",
     "link_maps_option",
     "links_option",
@@ -237,6 +238,9 @@ space_time_option = click.option(
     "--plot",
     type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
     help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
+)
+graph_option = click.option(
+    "--graph", type=Read(writable, name="FILE"), help="Also write the dependencies of tasks as DOT, for Graphviz."
 )
 output_option = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise, or with -."

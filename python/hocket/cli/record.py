@@ -11,6 +11,7 @@ from hocket.cli.options import (
     as_json_option,
     call_options,
     chosen,
+    graph_option,
     load_option,
     output_option,
     ranks_option,
@@ -18,7 +19,7 @@ from hocket.cli.options import (
     size_option,
 )
 from hocket.cli.output import print_json
-from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, graph_option, hand_out
+from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
 from hocket.dependencies import dependency_graph
 from hocket.library import Algorithm
 from hocket.machine import Machine

@@ -10,7 +10,7 @@ from hocket.machine import Machine
 from hocket.schedule import Schedule
 from hocket.schedule_formats import FORMATS, Format, format_of, load
 
-__all__ = ["as_bytes", "calc_machine_option", "format_option", "graph_option", "hand_out", "read_schedule"]
+__all__ = ["as_bytes", "calc_machine_option", "format_option", "hand_out", "read_schedule"]
 
 format_option = click.option(
     "--format",
@@ -23,9 +23,6 @@ calc_machine_option = click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
     help="The machine whose times of reductions and copies go into GOAL and Chakra; without it they take no time.",
-)
-graph_option = click.option(
-    "--graph", type=Read(files.writable, name="FILE"), help="Also write the dependencies of tasks as DOT, for Graphviz."
 )
 
 

@@ -203,7 +203,7 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
 
 
 def encoded(nodes: Sequence[Node]) -> bytes:
-    """Return the content of a file; attributes are numbers, truths or texts.
+    """Return the content of a file; attributes are numbers, truths, lists of truths, or texts.
 
     Raises:
         Error: Protobuf is missing.
@@ -212,6 +212,7 @@ def encoded(nodes: Sequence[Node]) -> bytes:
     messages = [classes["GlobalMetadata"](version=_VERSION)]
     for node in nodes:
         values = [classes["AttributeProto"](name=name, **_value(value)) for name, value in node.attributes.items()]
+        inputs = {"inputs": classes["IOInfo"](values=node.values)} if node.values else {}
         messages.append(
             classes["Node"](
                 id=node.id,
@@ -220,14 +221,16 @@ def encoded(nodes: Sequence[Node]) -> bytes:
                 data_deps=node.after,
                 duration_micros=node.duration_us,
                 attr=values,
+                **inputs,
             )
         )
     return b"".join(_length(len(text)) + text for text in (message.SerializeToString() for message in messages))
 
 
-def _value(value: bool | int | str) -> dict[str, Any]:
-    kind = "bool_val" if isinstance(value, bool) else "uint64_val" if isinstance(value, int) else "string_val"
-    return {kind: value}
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {"bool_list": _classes()["BoolList"](values=value)}
+    return {"bool_val" if isinstance(value, bool) else "uint64_val" if isinstance(value, int) else "string_val": value}
 
 
 def _length(size: int) -> bytes:

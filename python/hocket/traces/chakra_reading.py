@@ -188,7 +188,8 @@ class _Rank:
         """Return the communicator of a collective, and its ranks where it is the first on it."""
         group = _group(self._node)
         if group in self._comms:
-            if self._comms[group] == WORLD and not all(self._node.attributes.get("involved_dim") or [True]):
+            involved = self._node.attributes.get("involved_dim")
+            if self._comms[group] == WORLD and isinstance(involved, list) and not all(involved):
                 raise self._error("involved_dim: got a part of the dimensions, expected a group of ranks as pg_name")
             return {"comm": self._comms[group]}
         ranks = self._groups[group]
