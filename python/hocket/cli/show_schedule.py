@@ -63,9 +63,9 @@ def show_schedule(
         print_json({**entry, "plot": plot, "graph": graph, "version": version()})
     else:
         _print(entry)
-        for name, path in (("plot", plot), ("graph", graph)):
-            if path is not None:
-                click.echo(f"{name}: {path}")
+        for name, written in (("plot", plot), ("graph", graph)):
+            if written is not None:
+                click.echo(f"{name}: {written}")
 
 
 def _entry(schedule: Schedule) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def _read(file: str, _size_bytes: int | None) -> Schedule:
         budget, names = Budget(), files_of(file)
         ranks = [[*_tasks(in_order(nodes_of(name, budget), name), name, len(names))] for name in names]
     longest = [max((_span(task).get("len", 0) for task in tasks), default=0) for tasks in ranks]
-    return Schedule.of(Path(file).name, {"format": 1, "element_bytes": 1, "scratch": longest, "ranks": ranks})
+    read = Schedule.of(file, {"format": 1, "element_bytes": 1, "scratch": longest, "ranks": ranks})
+    return replace(read, name=Path(file).name)
 
 
 def _span(task: Mapping[str, Any]) -> Mapping[str, int]:
