@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -60,7 +60,7 @@ def as_msccl(schedule: Schedule) -> Msccl:
         chunks=chunks.count,
         in_place=chunks.in_place,
         gpus=tuple(gpu.blocks() for gpu in gpus),
-        scratch=tuple(-(-elements // chunks.elements) for elements in data["scratch"]),
+        scratch=tuple(-(-_end(tasks, "scratch") // chunks.elements) for tasks in data["ranks"]),
     )
 
 
@@ -73,11 +73,9 @@ class _Chunks:
 
     def __init__(self, schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> None:
         spans = [span for task in chain(*ranks) for span in _spans(task) if span["len"]]
-        ends = {
-            name: max((s["offset"] + s["len"] for s in spans if s["buffer"] == name), default=0) for name in _LETTERS
-        }
-        self.in_place = ends["input"] == 0
-        larger = max(ends["input"], ends["result"])
+        read, written = (_end(chain(*ranks), buffer) for buffer in ("input", "result"))
+        self.in_place = read == 0
+        larger = max(read, written)
         if larger == 0:
             raise _refused(
                 schedule, "it does not say which data its messages carry, expected parts of input and result"
@@ -87,10 +85,20 @@ class _Chunks:
         parts = 1 if schedule.collective == "allreduce" else len(ranks)
         if larger % parts:
             raise _refused(schedule, f"got {larger} elements, expected blocks of the same size for {parts} ranks")
-        self.elements = math.gcd(larger // parts, *(number for s in spans for number in (s["offset"], s["len"])))
+        block = larger // parts
+        if {"allgather": read, "reduce_scatter": written}.get(schedule.collective or "", 0) > block:
+            why = f"it uses {read} elements of input and {written} of result, which is no {schedule.collective}"
+            raise _refused(schedule, why)
+        self.elements = math.gcd(block, *(number for s in spans for number in (s["offset"], s["len"])))
         self.count = larger // self.elements
         if self.count > _MOST_CHUNKS:
             raise _refused(schedule, f"its spans fit only {self.count} chunks, expected at most {_MOST_CHUNKS}")
+
+
+def _end(tasks: Iterable[_Task], buffer: str) -> int:
+    """Return the end of what tasks use of a buffer, in elements."""
+    spans = (span for task in tasks for span in _spans(task) if span["buffer"] == buffer)
+    return max((span["offset"] + span["len"] for span in spans if span["len"]), default=0)
 
 
 def _spans(task: _Task) -> Iterator[Mapping[str, Any]]:

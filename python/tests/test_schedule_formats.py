@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,10 @@ COPY = {
     [
         (_recorded("broadcast/binomial"), "got a schedule of broadcast, expected allreduce, allgather, reduce_scatter"),
         (hocket.Schedule.of("ring", RING.data), "got a schedule of an unknown collective"),
+        (
+            replace(_recorded("reduce_scatter/ring"), collective="allgather"),
+            "it uses 4096 elements of input and 1024 of result, which is no allgather",
+        ),
         (_recorded("reduce_scatter/ring", in_place=True), "got reduce_scatter in place"),
         (_recorded("reduce_scatter/ring", size_bytes=4097), "got 4097 elements, expected blocks of the same size"),
         (_recorded("allreduce/ring", size_bytes=4097), "a message has 1024, expected at most 71"),
