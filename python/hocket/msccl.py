@@ -24,13 +24,8 @@ Buffer = str
 
 _PARENTS: Mapping[str, str | None] = {"algo": None, "gpu": "algo", "tb": "gpu", "step": "tb"}
 BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
-COLLECTIVES = {
-    "allreduce": "allreduce",
-    "allgather": "allgather",
-    "reduce_scatter": "reduce_scatter",
-    "reducescatter": "reduce_scatter",
-    "alltoall": "alltoall",
-}
+COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
+_NAMES = {**{name: name for name in COLLECTIVES}, "reducescatter": "reduce_scatter"}
 _MOST = 1 << 16  # of GPUs, thread blocks of one, and chunks
 
 
@@ -332,16 +327,15 @@ class _Reader:
 
     def _start_algo(self, attributes: dict[str, str]) -> None:
         collective = self._text(attributes, "coll")
-        if collective not in COLLECTIVES:
-            expected = ", ".join(dict.fromkeys(COLLECTIVES.values()))
-            raise self._error(f"coll: got {checks.shown(collective)}, expected {expected}")
+        if collective not in _NAMES:
+            raise self._error(f"coll: got {checks.shown(collective)}, expected {', '.join(COLLECTIVES)}")
         gpus = self._whole(attributes, "ngpus", least=1)
         chunks = self._whole(attributes, "nchunksperloop", least=1)
         if collective != "allreduce" and chunks % gpus:
             raise self._error(f"nchunksperloop: got {chunks}, expected a multiple of the {gpus} GPUs")
         self._algo = {
             "name": self._text(attributes, "name"),
-            "collective": COLLECTIVES[collective],
+            "collective": _NAMES[collective],
             "ranks": gpus,
             "chunks": chunks,
             "in_place": self._whole(attributes, "inplace", most=1, default=0) == 1,

@@ -47,9 +47,9 @@ def as_msccl(schedule: Schedule) -> Msccl:
         Error: It does not tell its collective or its spans, or is beyond what MSCCL does: what, and what was expected.
     """
     checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
-    if schedule.collective is None or schedule.collective not in COLLECTIVES.values():
-        got, expected = schedule.collective or "an unknown collective", ", ".join(dict.fromkeys(COLLECTIVES.values()))
-        raise _refused(schedule, f"got a schedule of {got}, expected {expected}")
+    if schedule.collective is None or schedule.collective not in COLLECTIVES:
+        got = schedule.collective or "an unknown collective"
+        raise _refused(schedule, f"got a schedule of {got}, expected {', '.join(COLLECTIVES)}")
     data = schedule.data
     chunks = _Chunks(schedule, data["ranks"])
     channels = _channels(schedule, data["ranks"])

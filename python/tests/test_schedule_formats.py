@@ -19,7 +19,7 @@ from hocket.schedule_formats import FORMATS, format_for, format_of, load, save
 CLUSTER = hocket.Machine.load("cluster")
 RING = hocket.record("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))
 
-WRITTEN = [algorithm for algorithm in hocket.catalogue() if algorithm.collective in COLLECTIVES.values()]
+WRITTEN = [algorithm for algorithm in hocket.catalogue() if algorithm.collective in COLLECTIVES]
 REASONS = r"a message has \d+, expected at most 71|has a (send|recv) without data"
 """Why MSCCL XML may refuse an algorithm: spans that fit no chunks, and messages that only synchronise."""
 

@@ -9,8 +9,8 @@ import click
 from hocket.cli.options import Read, size_option
 from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
 from hocket.files import writable
-from hocket.library import COLLECTIVES
 from hocket.machine import Machine
+from hocket.msccl import COLLECTIVES
 from hocket.schedule_formats import format_for
 from hocket.units import format_count
 
@@ -22,9 +22,7 @@ __all__ = ["convert"]
 @click.argument("target", type=Read(writable, name="FILE"))
 @format_option
 @size_option
-@click.option(
-    "--collective", type=click.Choice(list(COLLECTIVES)), help="What SOURCE implements, if it does not say it."
-)
+@click.option("--collective", type=click.Choice(COLLECTIVES), help="What SOURCE implements, if it does not say it.")
 @calc_machine_option
 def convert(
     source: str, target: str, form: str | None, size: int | None, collective: str | None, machine: Machine | None
