@@ -195,7 +195,7 @@ def test_text_is_no_chakra() -> None:
 
 def test_without_protobuf_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _put(tmp_path, _training(0))
-    chakra._classes.cache_clear()
+    chakra.classes.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     with pytest.raises(hocket.Error, match=r"^Chakra's traces need protobuf: pip install 'hocket\[chakra\]'$"):
         traces.load(path)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from hocket.cli.options import Read, size_option
+from hocket.cli.options import Read, schedule_size_option
 from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
 from hocket.files import writable
 from hocket.machine import Machine
@@ -21,7 +21,7 @@ __all__ = ["convert"]
 @click.argument("source", type=click.Path())
 @click.argument("target", type=Read(writable, name="FILE"))
 @format_option
-@size_option
+@schedule_size_option
 @click.option("--collective", type=click.Choice(COLLECTIVES), help="What SOURCE implements, if it does not say it.")
 @calc_machine_option
 def convert(

@@ -45,6 +45,7 @@ __all__ = [
     "rank_counts_option",
     "ranks_option",
     "required",
+    "schedule_size_option",
     "seed_option",
     "size_option",
     "sizes_option",
@@ -204,6 +205,11 @@ size_option = click.option(
     type=Read(parse_bytes, name="SIZE"),
     help="The message of the MPI call, such as 8B or 64KiB: the whole vector; one rank's contribution to an allgather "
     "or gather; one block of an alltoall or scatter.",
+)
+schedule_size_option = click.option(
+    "--size",
+    type=Read(parse_bytes, name="SIZE"),
+    help="Of MSCCL XML, which leaves it open: the larger of a GPU's input and output, such as 64KiB.",
 )
 sizes_option = click.option(
     "--sizes",

@@ -15,7 +15,7 @@ from hocket.cli.options import (
     graph_option,
     load_option,
     ranks_option,
-    size_option,
+    schedule_size_option,
     space_time_option,
 )
 from hocket.cli.output import print_facts, print_json, print_table, width
@@ -37,7 +37,7 @@ _MOST_RANKS = 64  # rows of a picture
 @click.option(
     "--route", nargs=2, type=Read(parse_count, name="A B"), metavar="A B", help="The route of two ranks of a machine."
 )
-@size_option
+@schedule_size_option
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),

@@ -194,7 +194,9 @@ class _Rank:
             return {"comm": self._comms[group]}
         ranks = self._groups[group]
         if self._number not in ranks:
-            raise self._error(f"pg_name: got {group}, which has other ranks, expected a group of rank {self._number}")
+            raise self._error(
+                f"pg_name: got {checks.shown(group)}, which has other ranks, expected a group of rank {self._number}"
+            )
         comm = self._comms[group] = SELF + 1 + len(self.communicators)
         self.communicators[comm] = Communicator(ranks, (), self._seen[ranks])
         self._seen[ranks] += 1
