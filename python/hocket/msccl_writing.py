@@ -109,7 +109,7 @@ def _spans(task: _Task) -> Iterator[Mapping[str, Any]]:
 def _is_idle(task: _Task) -> bool:
     """Return whether a task does nothing: no message, and nothing to compute with."""
     ((kind, action),) = task["action"].items()
-    return not (action["time_s"] if kind == "compute" else action["source"]["len"] if "source" in action else True)
+    return not action["time_s"] if kind == "compute" else "source" in action and not action["source"]["len"]
 
 
 def _channels(schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> dict[int, int]:

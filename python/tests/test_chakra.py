@@ -13,7 +13,7 @@ import pytest
 
 import hocket
 from hocket import schedule_formats, traces
-from hocket.traces import chakra
+from hocket.traces import chakra, chakra_schema
 from hocket.traces.chakra import COLLECTIVE, COMPUTE, METADATA, RECEIVE, SEND, Node
 from hocket.traces.lines import Budget
 
@@ -195,7 +195,7 @@ def test_text_is_no_chakra() -> None:
 
 def test_without_protobuf_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _put(tmp_path, _training(0))
-    chakra.classes.cache_clear()
+    chakra_schema.classes.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     with pytest.raises(hocket.Error, match=r"^Chakra's traces need protobuf: pip install 'hocket\[chakra\]'$"):
         traces.load(path)

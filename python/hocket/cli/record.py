@@ -62,11 +62,12 @@ def record(
     if as_json and not format.is_text:
         raise click.UsageError(f"--json: got --format {format.name}, which is no text, expected another one")
     schedule = record_call(algorithm, call)
-    if graph is not None:
-        files.write(graph, dependency_graph(schedule))
+    drawing = None if graph is None else dependency_graph(schedule)
     if output is not None and files.is_stdout(output):
         output = None
     written = "" if as_json and output is None else hand_out(schedule, format, output, machine)
+    if graph is not None and drawing is not None:
+        files.write(graph, drawing)
     if as_json:
         print_json(
             {

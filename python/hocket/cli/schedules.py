@@ -63,5 +63,7 @@ def as_bytes(schedule: Schedule, format: Format, machine: Machine | None) -> byt
         Error: It cannot be written.
     """
     if format.as_bytes is None:
-        raise click.UsageError(f"a schedule in {format.name} is a file for each rank, expected --output PREFIX")
+        raise click.UsageError(
+            f"a schedule in {format.name} is a file for each rank, expected what their names begin with"
+        )
     return format.as_bytes(schedule, machine)

@@ -52,7 +52,7 @@ def test_what_cannot_be_is_one_line(
     hocket_command(LINE, tmp_path / "a.json")
     assert "got a schedule of an unknown collective" in bad_input("convert", tmp_path / "a.json", tmp_path / "b.xml")
     assert not (tmp_path / "b.xml").exists()
-    assert "is a file for each rank, expected --output" in bad_input(
+    assert "is a file for each rank, expected what their names" in bad_input(
         "convert", tmp_path / "a.json", "-", "--format", "chakra"
     )
     assert "expected neither --ranks nor --size" in bad_input("convert", tmp_path / "a.json", "-", "--size", "8B")
