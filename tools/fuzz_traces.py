@@ -17,13 +17,15 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import hocket
-from hocket import Error, traces
-from hocket.traces import Call, Communicator, RankTrace, Trace
+from hocket import Error, schedule_formats, traces
+from hocket.traces import Call, Communicator, RankTrace, Trace, chakra
+from hocket.traces.chakra import Node
 
 MEMORY_BYTES = 1 << 30
 TIME_S = 10.0
@@ -93,6 +95,32 @@ MPI_Finalize:1100:-
 """
 
 
+def chakra_nodes(rank: int) -> list[Node]:
+    """Return a Chakra trace of one of two ranks, with nodes of every kind that is read."""
+    groups = '[\'[{"pg_name": "0", "ranks": []}, {"pg_name": "1", "ranks": [0, 1]}]\']'
+    message = {"comm_size": 100, "comm_tag": 3}
+    collectives = [
+        Node(10 + kind, "collective", chakra.COLLECTIVE, (4,), 0, {"comm_type": kind, "comm_size": 64, **told})
+        for kind, told in (
+            (0, {"involved_dim": [True, True]}),
+            (2, {"pg_name": "1"}),
+            (5, {}),
+            (6, {"pg_name": "2"}),
+            (7, {"is_cpu_op": False}),
+            (9, {}),
+        )
+    ]
+    return [
+        Node(0, "groups", chakra.METADATA, values=groups),
+        Node(1, "compute", chakra.COMPUTE, (0,), 100),
+        Node(2, "send", chakra.SEND, (1,), 0, {"comm_dst": 1 - rank, "comm_src": rank, **message}),
+        Node(3, "receive", chakra.RECEIVE, (1,), 0, {"comm_src": 1 - rank, **message}),
+        Node(4, "compute", chakra.COMPUTE, (2, 3), 50),
+        *collectives,
+        Node(20, "compute", chakra.COMPUTE, (10, 12, 16), 50),
+    ]
+
+
 def own_trace() -> Trace:
     """Return a trace of two ranks, with calls of nearly every kind."""
     data = {"count": 3, "type": "MPI_INT", "type_bytes": 4}
@@ -134,7 +162,10 @@ def samples() -> dict[str, list[tuple[str, Files]]]:
         f"log-rank-{rank}.txt": ALLPROF.replace(b"RANK", b"%d" % rank).replace(b"PEER", b"%d" % (1 - rank))
         for rank in range(2)
     }
+    nodes = {f"a.{rank}.et": chakra.encoded(chakra_nodes(rank)) for rank in range(2)}
+    alone = {f"a.{rank}.et": chakra.encoded(chakra_nodes(rank)[:5]) for rank in range(2)}
     return {
+        "chakra": [("a.0.et", nodes), ("a.0.et", alone)],
         "own": [("a", {"a": packed}), ("a", {"a": gzip.decompress(packed)})],
         "simgrid": [("a", {"a": SIMGRID}), ("a", {"a": b"r0\nr1\n", **split}), ("a", {"a": b"b\n", "b": SIMGRID})],
         "allprof": [("log-rank-0.txt", logs)],
@@ -145,6 +176,8 @@ def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random
     """Return files of which one was changed, at one place or several; compressed ones mostly inside."""
     name = chance.choice(sorted(files))
     content = files[name]
+    if name.endswith(".et") and chance.random() < 0.8:
+        return {**files, name: chakra.encoded(changed_nodes(chakra_nodes(int(name[2])), chance))}
     is_packed = content.startswith(b"\x1f\x8b") and chance.random() < 0.8
     if is_packed:
         content = gzip.decompress(content)
@@ -152,6 +185,36 @@ def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
         content = chance.choice(CHANGES)(content, other, chance)[:LARGEST_BYTES]
     return {**files, name: gzip.compress(content) if is_packed else content}
+
+
+def changed_nodes(nodes: list[Node], chance: random.Random) -> list[Node]:
+    """Return nodes of which some were changed."""
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+        at = chance.randrange(len(nodes))
+        node, number = nodes[at], chance.choice((0, 1, 2, 3, 7, 20, 1 << 31, 1 << 53, (1 << 64) - 1))
+        value = chance.choice((number, True, "1", "", "x", [True, False], []))
+        name = chance.choice(("comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "pg_name", "involved_dim"))
+        change: dict[str, Any] = chance.choice(
+            (
+                {"id": number},
+                {"kind": number % 12},
+                {"after": (*node.after, chance.choice(nodes).id)},
+                {"after": node.after[1:]},
+                {"duration_us": number},
+                {"attributes": {**node.attributes, name: value}},
+                {"attributes": {key: told for key, told in node.attributes.items() if key != name}},
+                {"values": mutated_text(node.values, chance)},
+            )
+        )
+        nodes[at] = replace(node, **change)
+        if chance.random() < 0.1:
+            del nodes[chance.randrange(len(nodes)) :]
+            return nodes
+    return nodes
+
+
+def mutated_text(text: str, chance: random.Random) -> str:
+    return chance.choice(CHANGES)(text.encode(), SIMGRID, chance)[:1000].decode(errors="replace")
 
 
 def flip(content: bytes, _: bytes, chance: random.Random) -> bytes:
@@ -239,6 +302,8 @@ def check(folder: Path, entry: str, files: Files) -> bool:
         (folder / name).write_bytes(content)
     trace = told(folder, lambda: traces.load(folder / entry))
     told(folder, lambda: hocket.replay(folder / entry, "cluster"))
+    if entry.endswith(".et") and (schedule := told(folder, lambda: schedule_formats.load(folder / entry))):
+        hocket.verify_schedule(schedule)
     if trace is None:
         return False
     traces.write(folder / "again", trace)

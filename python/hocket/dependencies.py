@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from hocket._native import Error
 from hocket.schedule import Schedule, length_bytes
 
-__all__ = ["dependency_graph"]
+__all__ = ["dependency_graph", "ends_awaited"]
 
 _MOST_TASKS = 20_000
 
@@ -52,6 +52,23 @@ def dependency_graph(schedule: Schedule) -> str:
         lines.append("  }")
     lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in _messages(data["ranks"])]
     return "\n".join([*lines, "}\n"])
+
+
+def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, passed: Container[int] = ()) -> list[set[int]]:
+    """Return for each task of a rank those whose end it waits for, where nothing waits for a start.
+
+    A task that waits for the start of another one starts when that one may, and so waits for the same ends.
+
+    Args:
+        tasks: The tasks, each behind those it waits for.
+        passed: Numbers of tasks that do nothing; to wait for the end of one is to wait for what it waits for.
+    """
+    found: list[set[int]] = []
+    for task in tasks:
+        ends = set(task.get("after", ()))
+        through = [number for number in ends if number in passed]
+        found.append((ends.difference(through)).union(*(found[n] for n in (*through, *task.get("after_start", ())))))
+    return found
 
 
 def _label(action: Mapping[str, Any], element_bytes: int) -> str:

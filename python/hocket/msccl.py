@@ -5,32 +5,27 @@ The form: microsoft/msccl-tools, msccl/language/ir.py (writer). What a step does
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any
 from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 from hocket import checks
 from hocket._native import Error
-from hocket.files import read_text, unreadable
+from hocket.files import read_text
 from hocket.schedule import Schedule
 
-__all__ = ["Action", "Block", "Buffer", "Msccl", "Place", "Step", "is_msccl"]
+__all__ = ["BUFFERS", "COLLECTIVES", "Action", "Block", "Buffer", "Msccl", "Place", "Step"]
 
 Buffer = str
 """`i`: input, `o`: output, `s`: scratch."""
 
 _PARENTS: Mapping[str, str | None] = {"algo": None, "gpu": "algo", "tb": "gpu", "step": "tb"}
-_BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
-_COLLECTIVES = {
-    "allreduce": "allreduce",
-    "allgather": "allgather",
-    "reduce_scatter": "reduce_scatter",
-    "reducescatter": "reduce_scatter",
-    "alltoall": "alltoall",
-}
+BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
+COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
+_NAMES = {**{name: name for name in COLLECTIVES}, "reducescatter": "reduce_scatter"}
 _MOST = 1 << 16  # of GPUs, thread blocks of one, and chunks
 
 
@@ -80,12 +75,21 @@ class Step:
     count: int
     after: tuple[int, int] | None
     has_waiters: bool
-    line: int
+    line: int = field(default=0, compare=False)
 
     @property
     def action(self) -> Action | None:
         """What it does; a nop only waits."""
         return _ACTIONS[self.kind]
+
+    def as_xml(self, number: int) -> str:
+        """Return the element of the file, for a step of this number."""
+        depid, deps = self.after or (-1, -1)
+        return (
+            f'<step s="{number}" type="{self.kind}" srcbuf="{self.source.buffer}" srcoff="{self.source.offset}" '
+            f'dstbuf="{self.target.buffer}" dstoff="{self.target.offset}" cnt="{self.count}" '
+            f'depid="{depid}" deps="{deps}" hasdep="{int(self.has_waiters)}"/>'
+        )
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Block:
     send: int
     recv: int
     channel: int
-    line: int
+    line: int = field(default=0, compare=False)
     steps: list[Step] = field(default_factory=list)
 
 
@@ -171,22 +175,26 @@ class Msccl:
         ranks = [_Tasks(self, gpu, chunk_bytes) for gpu in range(self.ranks)]
         scratch = [tasks.scratch_bytes for tasks in ranks]
         content = {"format": 1, "element_bytes": 1, "scratch": scratch, "ranks": [tasks.tasks for tasks in ranks]}
-        return Schedule.of(self.name, content)
+        return Schedule.of(self.name, content, collective=self.collective)
 
-
-def is_msccl(path: str | PathLike[str]) -> bool:
-    """Whether a file begins as XML does. A pipe is not looked into: what is read of it is gone.
-
-    Raises:
-        Error: The file cannot be read.
-    """
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return file.read(256).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
-    except OSError as error:
-        raise unreadable(fspath(path), error) from error
+    def as_xml(self) -> str:
+        """Return the text of a file, as msccl-tools writes it."""
+        channels = 1 + max((block.channel for blocks in self.gpus for block in blocks.values()), default=0)
+        lines = [
+            f'<algo name={quoteattr(self.name)} proto="Simple" nchannels="{channels}" nchunksperloop="{self.chunks}" '
+            f'ngpus="{self.ranks}" coll="{self.collective}" inplace="{int(self.in_place)}">'
+        ]
+        for gpu, blocks in enumerate(self.gpus):
+            lines.append(
+                f'  <gpu id="{gpu}" i_chunks="{self.input_chunks()}" o_chunks="{self.output_chunks()}" '
+                f's_chunks="{self.scratch[gpu]}">'
+            )
+            for number, block in blocks.items():
+                lines.append(f'    <tb id="{number}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">')
+                lines += [f"      {step.as_xml(at)}" for at, step in enumerate(block.steps)]
+                lines.append("    </tb>")
+            lines.append("  </gpu>")
+        return "\n".join([*lines, "</algo>\n"])
 
 
 class _Tasks:
@@ -270,7 +278,7 @@ class _Tasks:
     def _span(self, place: Place, count: int) -> dict[str, Any]:
         place = self._content.located(self._gpu, place)
         size = self._chunk_bytes
-        return {"buffer": _BUFFERS[place.buffer], "offset": max(place.offset, 0) * size, "len": count * size}
+        return {"buffer": BUFFERS[place.buffer], "offset": max(place.offset, 0) * size, "len": count * size}
 
 
 class _Reader:
@@ -319,16 +327,15 @@ class _Reader:
 
     def _start_algo(self, attributes: dict[str, str]) -> None:
         collective = self._text(attributes, "coll")
-        if collective not in _COLLECTIVES:
-            expected = ", ".join(dict.fromkeys(_COLLECTIVES.values()))
-            raise self._error(f"coll: got {checks.shown(collective)}, expected {expected}")
+        if collective not in _NAMES:
+            raise self._error(f"coll: got {checks.shown(collective)}, expected {', '.join(COLLECTIVES)}")
         gpus = self._whole(attributes, "ngpus", least=1)
         chunks = self._whole(attributes, "nchunksperloop", least=1)
         if collective != "allreduce" and chunks % gpus:
             raise self._error(f"nchunksperloop: got {chunks}, expected a multiple of the {gpus} GPUs")
         self._algo = {
             "name": self._text(attributes, "name"),
-            "collective": _COLLECTIVES[collective],
+            "collective": _NAMES[collective],
             "ranks": gpus,
             "chunks": chunks,
             "in_place": self._whole(attributes, "inplace", most=1, default=0) == 1,
@@ -385,7 +392,7 @@ class _Reader:
 
     def _place(self, attributes: dict[str, str], side: str) -> Place:
         buffer = attributes.get(f"{side}buf", "i")
-        if buffer not in _BUFFERS:
+        if buffer not in BUFFERS:
             raise self._error(f"{side}buf: got {checks.shown(buffer)}, expected i, o or s")
         return Place(buffer, self._whole(attributes, f"{side}off", least=-1, default=-1))
 

@@ -9,9 +9,10 @@ from itertools import groupby
 from hocket.call import Call
 from hocket.library import Algorithm
 from hocket.machine import Machine
-from hocket.simulation import Event, trace
+from hocket.schedule import Schedule
+from hocket.simulation import Event, trace, trace_schedule
 
-__all__ = ["picture", "space_time"]
+__all__ = ["messages_in_rounds", "picture", "space_time"]
 
 _UNIT_MACHINE = """
 name = "one round per message"
@@ -41,6 +42,18 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
     call = Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else _SEGMENTS * segment_bytes)
     traced = trace(algorithm, call, machine=Machine.parse(_UNIT_MACHINE))
     return space_time(traced.events, ranks=ranks, width=width)
+
+
+def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
+    """Return what the ranks of a schedule do on a machine where every message takes a second, and nothing else does.
+
+    Raises:
+        Error: The schedule never ends.
+    """
+    data = schedule.data
+    for task in (task for tasks in data["ranks"] for task in tasks if "compute" in task["action"]):
+        task["action"] = {"compute": {"time_s": 0.0}}
+    return trace_schedule(Schedule.of(schedule.name, data), machine=Machine.parse(_UNIT_MACHINE)).events
 
 
 def space_time(events: Iterable[Event], *, ranks: int, width: int) -> str:

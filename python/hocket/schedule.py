@@ -25,6 +25,8 @@ __all__ = ["Schedule", "length_bytes", "record"]
 Form = Literal["goal", "goal_binary", "json"]
 """How a schedule is written: GOAL text, GOAL's binary form, or Hocket's own form."""
 
+_MOST_JSON_BYTES = 1 << 32
+
 
 @dataclass(frozen=True)
 class Schedule(Result):
@@ -33,10 +35,12 @@ class Schedule(Result):
     Attributes:
         name: What it was recorded from, or its file.
         content: The tasks of every rank, which stay in the compiled module; see `data`.
+        collective: What they implement, if that is known; most files do not say it.
     """
 
     name: str
     content: _native.Schedule = field(repr=False)
+    collective: str | None = field(default=None, compare=False)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schedule:
@@ -52,13 +56,25 @@ class Schedule(Result):
             raise files.unreadable(file, error) from error
 
     @classmethod
-    def of(cls, name: str, data: Mapping[str, Any]) -> Schedule:
+    def load_json(cls, path: str | PathLike[str]) -> Schedule:
+        """Read a schedule from a file of JSON, whatever its name.
+
+        Raises:
+            Error: The file cannot be read, or is not a schedule: file and line.
+        """
+        file = checks.path("schedule", path)
+        text = files.read_text(file, most_bytes=_MOST_JSON_BYTES)
+        return cls(Path(file).name, _native.Schedule.from_json(text, file))
+
+    @classmethod
+    def of(cls, name: str, data: Mapping[str, Any], *, collective: str | None = None) -> Schedule:
         """Make a schedule of its content, in the words of `data`.
 
         Raises:
             Error: The content makes no sense: the task, and what was expected.
         """
-        return cls(name, _native.Schedule.from_json(checks.json_text("schedule", data), checks.text("name", name)))
+        content = _native.Schedule.from_json(checks.json_text("schedule", data), checks.text("name", name))
+        return cls(name, content, collective)
 
     @property
     def title(self) -> str:
@@ -166,4 +182,5 @@ def record(algorithm: Algorithm | str, call: Call) -> Schedule:
         Error: An unknown algorithm, a call that it refuses, or a program whose shape depends on timing.
     """
     algorithm = as_algorithm(algorithm)
-    return Schedule(algorithm.label, hand(_native.record, {"call": call_request(algorithm, call)}, algorithm))
+    content = hand(_native.record, {"call": call_request(algorithm, call)}, algorithm)
+    return Schedule(algorithm.label, content, algorithm.collective)

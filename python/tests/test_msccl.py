@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hocket
-from hocket.msccl import Msccl, is_msccl
+from hocket.msccl import Msccl
 from hocket.msccl_checking import verify_msccl
+from hocket.schedule_formats import format_of
 
 
 def _step(number: int, kind: str, source: str, target: str, *, after: str = "-1 -1", waiters: int = 0) -> str:
@@ -183,6 +184,6 @@ def test_any_damage_is_one_line_or_a_verdict(tmp_path_factory: pytest.TempPathFa
 def test_told_apart_by_content(tmp_path: Path) -> None:
     file = tmp_path / "schedule.goal"
     file.write_text(" \n" + _exchange())
-    assert is_msccl(file)
+    assert format_of(file).name == "msccl"
     file.write_text("num_ranks 1\n")
-    assert not is_msccl(file)
+    assert format_of(file).name == "goal"

@@ -47,12 +47,13 @@ class _Commands(Group):
 
 _SUMMARIES = {
     "compare": "Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.",
+    "convert": "Write the schedule of the file SOURCE as the file TARGET, in another format; - is stdout.",
     "explain": "Say why a call of an algorithm takes as long as it does, and what would help.",
     "lab": "Build the network of a machine file on this host, for real MPI programs. Needs Linux and root.",
     "list": "List the algorithms, of one COLLECTIVE or of all.",
     "machines": "List the machines that come with Hocket, or print the file of one, to be copied and changed.",
     "mpi": "Run algorithms of the catalogue inside real MPI programs.",
-    "record": "Record what every rank does in a call, as GOAL for simulators or as JSON.",
+    "record": "Record what every rank does in a call: a schedule, in a format of `hocket convert`.",
     "replay": "Replay the TRACE of an MPI program on a machine: when is the last rank done?",
     "rules": "Read, write, explain, check and compare tuning files of MPI libraries and others.",
     "show": "Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.",

@@ -32,6 +32,7 @@ __all__ = [
     "chosen",
     "element_option",
     "engine_option",
+    "graph_option",
     "jobs_option",
     "link_maps_option",
     "links_option",
@@ -45,6 +46,7 @@ __all__ = [
     "rank_counts_option",
     "ranks_option",
     "required",
+    "schedule_size_option",
     "seed_option",
     "size_option",
     "sizes_option",
@@ -210,6 +212,11 @@ size_option = click.option(
     help="The message of the MPI call, such as 8B or 64KiB: the whole vector; one rank's contribution to an allgather "
     "or gather; one block of an alltoall or scatter.",
 )
+schedule_size_option = click.option(
+    "--size",
+    type=Read(parse_bytes, name="SIZE"),
+    help="Of MSCCL XML, which leaves it open: the larger of a GPU's input and output, such as 64KiB.",
+)
 sizes_option = click.option(
     "--sizes",
     "--size",
@@ -243,6 +250,9 @@ space_time_option = click.option(
     "--plot",
     type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
     help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
+)
+graph_option = click.option(
+    "--graph", type=Read(writable, name="FILE"), help="Also write the dependencies of tasks as DOT, for Graphviz."
 )
 output_option = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise, or with -."

@@ -1,4 +1,4 @@
-"""`hocket show`: one algorithm, with its source, cost, program and picture; or the network of a machine."""
+"""`hocket show`: one algorithm, with its source, cost, program and picture; a machine's network; or a schedule."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from typing import Any
 import click
 
 from hocket._native import Error
-from hocket.cli.options import Read, algorithm_argument, as_json_option, chosen, load_option, ranks_option
+from hocket.cli.options import (
+    Read,
+    algorithm_argument,
+    as_json_option,
+    chosen,
+    graph_option,
+    load_option,
+    ranks_option,
+    schedule_size_option,
+    space_time_option,
+)
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.cli.show_machine import show_machine
 from hocket.library import Algorithm, Parameter
+from hocket.machine import Machine
 from hocket.picture import picture
 from hocket.units import format_value, parse_count
 
@@ -26,12 +37,24 @@ _MOST_RANKS = 64  # rows of a picture
 @click.option(
     "--route", nargs=2, type=Read(parse_count, name="A B"), metavar="A B", help="The route of two ranks of a machine."
 )
+@schedule_size_option
+@click.option(
+    "--machine",
+    type=Read(Machine.load, name="MACHINE"),
+    help="The machine of a schedule's --plot; cluster when absent.",
+)
+@space_time_option
+@graph_option
 @load_option
 @as_json_option
 def show(
     names: tuple[str, ...],
     ranks: int | None,
     route: tuple[int, int] | None,
+    size: int | None,
+    machine: Machine | None,
+    plot: str | None,
+    graph: str | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
 ) -> None:
@@ -41,7 +64,19 @@ def show(
 
     `hocket show machine MACHINE` shows the network of a machine, a preset or a file: nodes, links, lengths of routes,
     and a drawing.
+
+    `hocket show schedule FILE` shows a schedule of any format that `hocket convert` has: messages, what each rank does,
+    and who sends to whom when. MSCCL XML takes --size.
     """
+    if names[:1] == ("schedule",):
+        if ranks is not None or route is not None:
+            raise click.UsageError("a schedule has its own ranks and no routes, expected neither --ranks nor --route")
+        from hocket.cli.show_schedule import show_schedule
+
+        show_schedule(names, size, machine=machine, plot=plot, graph=graph, as_json=as_json)
+        return
+    if (size, machine, plot, graph) != (None, None, None, None):
+        raise click.UsageError("--size, --machine, --plot and --graph: expected them with schedule FILE")
     if names[:1] == ("machine",):
         if len(names) != 2:
             raise click.UsageError(f"got {len(names) - 1} machines, expected one, a preset or a file")

@@ -39,7 +39,6 @@ from hocket.cli.trials import asked_trials, carried, spread
 from hocket.library import Algorithm
 from hocket.link_map import link_picture
 from hocket.machine import Machine
-from hocket.msccl import Msccl, is_msccl
 from hocket.plot import PICTURES, picture_of
 from hocket.schedule import Schedule
 from hocket.simulation import (
@@ -91,8 +90,8 @@ def simulate(
 ) -> None:
     """Simulate a call of an algorithm on a machine: when does the last rank end?
 
-    `hocket simulate schedule FILE` simulates a schedule: GOAL, the JSON that `hocket record` writes, or MSCCL XML
-    (with --size).
+    `hocket simulate schedule FILE` simulates a schedule of any format that `hocket convert` has; MSCCL XML takes
+    --size.
     """
     if names[:1] == ("schedule",):
         subject = _schedule(names, ranks, size, call_options)
@@ -140,18 +139,13 @@ class _Subject:
 
 
 def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
-    if len(names) != 2:
-        raise click.UsageError(f"got {len(names) - 1} files, expected schedule FILE")
-    is_sized = is_msccl(names[1])
-    if ranks is not None or (size is not None and not is_sized):
+    if ranks is not None:
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
     if options != CallOptions(root=0, neighbors=None, element_bytes=1, in_place=False, parameters=()):
         raise click.UsageError("a schedule is a call already, expected none of --root, --element, --in-place, --param")
-    if is_sized:
-        content = Msccl.load(names[1])
-        schedule = content.schedule(required(size, "--size", "the bytes of a GPU's larger buffer, such as 64KiB"))
-    else:
-        schedule = Schedule.load(names[1])
+    from hocket.cli.schedules import read_schedule
+
+    schedule = read_schedule(names, size)
     stand_in = Algorithm("schedule", schedule.name)
     return _Subject(stand_in, partial(_observe_schedule, schedule))
 

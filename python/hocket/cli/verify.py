@@ -22,12 +22,10 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_json, progress
 from hocket.library import Algorithm, algorithms_named, is_collective
-from hocket.msccl import Msccl, is_msccl
-from hocket.msccl_checking import verify_msccl
 from hocket.parallel import workers
-from hocket.schedule import Schedule
+from hocket.schedule_formats import format_of
 from hocket.units import format_count, format_ranks, format_value, parse_count
-from hocket.verification import Finding, Verdict, verify_all, verify_schedule
+from hocket.verification import Finding, Verdict, verify_all
 from hocket.version import version
 
 __all__ = ["verify"]
@@ -102,7 +100,7 @@ def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
     if len(files) != 1:
         raise click.UsageError(f"got {len(files)} files, expected schedule FILE")
     (file,) = files
-    verdict = verify_msccl(Msccl.load(file)) if is_msccl(file) else verify_schedule(Schedule.load(file))
+    verdict = format_of(file).checked(file)
     (finding,) = verdict.findings
     if as_json:
         print_json(_entry(verdict))

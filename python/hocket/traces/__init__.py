@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hocket.traces.allprof import write_allprof
 from hocket.traces.allprof_reading import read_allprof
+from hocket.traces.chakra_reading import read_chakra
 from hocket.traces.file import read, write
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
@@ -30,6 +31,7 @@ __all__ = [
     "load",
     "read",
     "read_allprof",
+    "read_chakra",
     "read_simgrid",
     "write",
     "write_allprof",

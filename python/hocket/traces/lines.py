@@ -60,7 +60,7 @@ class Lines:
     def __init__(self, name: str, file: BinaryIO, budget: Budget) -> None:
         self.name = name
         self.number = 0
-        self._readline = file.readline
+        self._read, self._readline = file.read, file.readline
         self._budget = budget
 
     def __iter__(self) -> Iterator[bytes]:
@@ -74,14 +74,27 @@ class Lines:
         """
         line = self._readline(LONGEST_LINE + 1)
         self.number += 1
-        self._budget.take(len(line), self.name)
+        self._take(line)
         if len(line) > LONGEST_LINE:
             raise Error(f"{self.name}, line {self.number}: expected lines of at most {LONGEST_LINE} bytes")
+        return line
+
+    def read(self, size_bytes: int) -> bytes:
+        """Return the next bytes, of a file that has no lines; fewer at its end.
+
+        Raises:
+            Error: The trace is longer than `MOST_BYTES` or than there is memory for.
+        """
+        data = self._read(size_bytes)
+        self._take(data)
+        return data
+
+    def _take(self, data: bytes) -> None:
+        self._budget.take(len(data), self.name)
         if self._budget.left_bytes < 0:
             raise Error(
                 f"{self.name}, line {self.number}: expected a trace of at most {MOST_BYTES} bytes, decompressed"
             )
-        return line
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from os import PathLike
 
 from hocket import checks
 from hocket.traces.allprof_reading import is_log, read_allprof
+from hocket.traces.chakra import FIRST_BYTES, begins
+from hocket.traces.chakra_reading import read_chakra
 from hocket.traces.file import read
 from hocket.traces.lines import lines_of
 from hocket.traces.simgrid_reading import is_meant, read_simgrid
@@ -18,7 +20,8 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
     """Read a trace of any format that is known, by what the file begins with.
 
     An object of JSON begins one of Hocket's own; `# htor's PMPI Tracer` or a call of `MPI_Init` the first of
-    liballprof's logs; anything else one of SimGrid's time-independent traces: actions, or names of files of actions.
+    liballprof's logs; the length and the metadata of Chakra's execution traces that of rank 0; anything else one of
+    SimGrid's time-independent traces: actions, or names of files of actions.
 
     Args:
         path: The file.
@@ -27,7 +30,11 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
     Raises:
         Error: It cannot be read or is malformed, or its ranks do not agree: file, rank, line, what was expected.
     """
-    with lines_of(checks.path("trace", path)) as lines:
+    file = checks.path("trace", path)
+    with lines_of(file) as lines:
+        if begins(lines.read(FIRST_BYTES)):
+            return read_chakra(file)
+    with lines_of(file) as lines:
         first = lines.next()
         begin = next((line for line in lines if is_meant(line)), b"") if not is_meant(first) else first
     if is_log(first) or is_log(begin):

@@ -1,0 +1,39 @@
+"""`hocket convert`: a schedule in another format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from hocket.cli.options import Read, schedule_size_option
+from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
+from hocket.files import writable
+from hocket.machine import Machine
+from hocket.msccl import COLLECTIVES
+from hocket.schedule_formats import format_for
+from hocket.units import format_count
+
+__all__ = ["convert"]
+
+
+@click.command()
+@click.argument("source", type=click.Path())
+@click.argument("target", type=Read(writable, name="FILE"))
+@format_option
+@schedule_size_option
+@click.option("--collective", type=click.Choice(COLLECTIVES), help="What SOURCE implements, if it does not say it.")
+@calc_machine_option
+def convert(
+    source: str, target: str, form: str | None, size: int | None, collective: str | None, machine: Machine | None
+) -> None:
+    """Write the schedule of the file SOURCE as the file TARGET, in another format; - is stdout.
+
+    The content of SOURCE tells its format. MSCCL XML leaves the size open: reading it takes --size, the larger of a
+    GPU's input and output. Writing it takes --collective where SOURCE does not say it.
+    """
+    schedule = read_schedule(("schedule", source), size)
+    if collective is not None:
+        schedule = replace(schedule, collective=collective)
+    if written := hand_out(schedule, format_for(target, form), target, machine):
+        click.echo(f"{source}, {format_count(schedule.content.ranks, 'rank')}: {written}")

@@ -1,0 +1,120 @@
+"""`hocket show schedule`: what the ranks of a schedule do, as facts and as pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hocket import files
+from hocket._native import Error
+from hocket.cli.output import print_facts, print_json, width
+from hocket.cli.schedules import read_schedule
+from hocket.dependencies import dependency_graph
+from hocket.machine import Machine
+from hocket.picture import messages_in_rounds, space_time
+from hocket.schedule import Schedule
+from hocket.schedule_formats import format_of
+from hocket.simulation import trace_schedule
+from hocket.space_time import space_time_picture
+from hocket.units import format_bytes
+from hocket.version import version
+
+__all__ = ["show_schedule"]
+
+_MOST_RANKS = 64  # rows of a picture
+_MOST_ROUNDS = 1000  # columns
+_KINDS = {"send": "sends", "recv": "receives", "combine": "reductions", "copy": "copies", "compute": "computations"}
+
+
+def show_schedule(
+    names: tuple[str, ...],
+    size_bytes: int | None,
+    *,
+    machine: Machine | None,
+    plot: str | None,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """Show the schedule of a file, and write its pictures where they are asked for.
+
+    Raises:
+        Error: The file cannot be read or is malformed, or what is asked for is too large to be drawn.
+        UsageError: There is no file, or several.
+    """
+    schedule = read_schedule(names, size_bytes)
+    entry = {"name": schedule.name, "format": format_of(names[1]).name, **_entry(schedule)}
+    contents: dict[str, str | bytes] = {}  # nothing is written before all is known
+    if graph is not None:
+        contents[graph] = dependency_graph(schedule)
+    if plot is not None:
+        where = machine or Machine.load("cluster")
+        events = trace_schedule(schedule, machine=where).events
+        title = f"schedule {schedule.name}, {entry['ranks']} ranks, machine {where.name}"
+        contents[plot] = space_time_picture(events, Path(plot).suffix, title=title)
+    for path, content in contents.items():
+        files.write(path, content)
+    if any(map(files.is_stdout, contents)):
+        return
+    if as_json:
+        print_json({**entry, "plot": plot, "graph": graph, "version": version()})
+    else:
+        _print(entry)
+        for name, written in (("plot", plot), ("graph", graph)):
+            if written is not None:
+                click.echo(f"{name}: {written}")
+
+
+def _entry(schedule: Schedule) -> dict[str, Any]:
+    data = schedule.data
+    actions = [[next(iter(task["action"].items())) for task in tasks] for tasks in data["ranks"]]
+    counts = [Counter(kind for kind, _ in own) for own in actions]
+    sent = sum(values["data"]["len"] for own in actions for kind, values in own if kind == "send")
+    return {
+        "ranks": len(actions),
+        "messages": sum(count["send"] for count in counts),
+        "message_bytes": sent * data["element_bytes"],
+        "tasks": {name: [count[kind] for count in counts] for kind, name in _KINDS.items()},
+        **_drawn(schedule),
+    }
+
+
+def _drawn(schedule: Schedule) -> dict[str, Any]:
+    """Return how many messages follow one another, and the picture, or why there is none."""
+    try:
+        events = messages_in_rounds(schedule)
+    except Error as error:
+        return {"depth": None, "picture": None, "why_no_picture": str(error)}
+    ranks, depth = schedule.content.ranks, round(max((event.end_s for event in events), default=0.0))
+    if ranks > _MOST_RANKS or depth > _MOST_ROUNDS:
+        why = f"got {ranks} ranks and {depth} rounds, expected at most {_MOST_RANKS} and {_MOST_ROUNDS}"
+        return {"depth": depth, "picture": None, "why_no_picture": why}
+    return {"depth": depth, "picture": space_time(events, ranks=ranks, width=width()), "why_no_picture": None}
+
+
+def _print(entry: Mapping[str, Any]) -> None:
+    click.secho(f"schedule {entry['name']}", bold=True)
+    depth = "unknown" if entry["depth"] is None else f"{entry['depth']} messages, one after another"
+    tasks = [f"{name} {_spread(counts)}" for name, counts in entry["tasks"].items() if any(counts)]
+    print_facts(
+        [
+            ("format", entry["format"]),
+            ("ranks", str(entry["ranks"])),
+            ("messages", f"{entry['messages']}, {format_bytes(entry['message_bytes'])} in all"),
+            ("depth", depth),
+            ("a rank has", ", ".join(tasks) or "nothing to do"),
+        ]
+    )
+    if entry["picture"] is None:
+        click.echo(f"\nno picture: {entry['why_no_picture']}")
+    elif entry["depth"]:
+        click.echo("\n→ to, ← from, ↔ exchange with, · pause; one column per round")
+        click.echo(entry["picture"])
+
+
+def _spread(counts: Sequence[int]) -> str:
+    least, most = min(counts), max(counts)
+    return str(least) if least == most else f"{least} to {most}"

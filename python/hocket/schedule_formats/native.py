@@ -1,0 +1,36 @@
+"""GOAL and Hocket's own form, which the compiled module reads and writes as streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hocket.machine import Machine
+from hocket.schedule import Form, Schedule
+from hocket.schedule_formats.format import Format
+
+__all__ = ["native"]
+
+
+def native(
+    form: Form,
+    *,
+    ending: str,
+    is_text: bool,
+    begins: Callable[[bytes], bool],
+    load: Callable[[str], Schedule] = Schedule.load,
+) -> Format:
+    """Return one of the formats of the compiled module."""
+
+    def save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
+        schedule.save(file, format=form, machine=machine)
+        return (file,)
+
+    return Format(
+        name=form,
+        ending=ending,
+        is_text=is_text,
+        begins=begins,
+        read=lambda file, _: load(file),
+        save=save,
+        as_bytes=lambda schedule, machine: schedule.as_bytes(form, machine=machine),
+    )

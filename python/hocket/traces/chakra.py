@@ -1,0 +1,248 @@
+"""Chakra's execution traces: nodes of one rank's graph, as messages of protobuf, each behind its length.
+
+Source: src/third_party/utils/protolib.py of mlcommons/chakra for the lengths; chakra_schema.py has the messages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from hocket._native import Error
+from hocket.traces.chakra_schema import classes
+from hocket.traces.lines import LONGEST_LINE, Budget, Lines, lines_of
+
+__all__ = [
+    "COLLECTIVE",
+    "COMPUTE",
+    "FIRST_BYTES",
+    "METADATA",
+    "RECEIVE",
+    "SEND",
+    "Node",
+    "begins",
+    "encoded",
+    "files_of",
+    "in_order",
+    "nodes_of",
+]
+
+METADATA, COMPUTE, SEND, RECEIVE, COLLECTIVE = 1, 4, 5, 6, 7
+"""The NodeTypes that matter here; the others only take time."""
+
+FIRST_BYTES = 1 << 12
+"""How much of a file tells whether it is a trace."""
+
+_VERSION = "0.0.4"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the graph of a rank.
+
+    Attributes:
+        id: Its number in the graph.
+        name: What it is called.
+        kind: Its NodeType.
+        after: The nodes whose end it waits for.
+        duration_us: How long it took, in microseconds.
+        attributes: Its attributes by name.
+        values: The values of its inputs, as text.
+        line: Which message of the file it is, counted from 1.
+    """
+
+    id: int
+    name: str
+    kind: int
+    after: Sequence[int] = ()
+    duration_us: int = 0
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    values: str = ""
+    line: int = 0
+
+    def whole(self, name: str, most: int, file: str, default: int | None = None) -> int:
+        """Return an attribute that is a number.
+
+        Raises:
+            Error: It is missing without a default, or is none from 0 to `most`: the file, and the node.
+        """
+        value = self.attributes.get(name, default)
+        if type(value) is not int or not 0 <= value <= most:
+            got = "nothing" if value is None else repr(value)[:40]
+            raise Error(f"{file}, node {self.id}: {name}: got {got}, expected a whole number from 0 to {most}")
+        return value
+
+
+def begins(first: bytes) -> bool:
+    """Return whether these first bytes begin a trace: a length, and so long a message of version and attributes."""
+    size, at = _varint(first, 0)
+    end = at + size
+    if not 0 < size <= LONGEST_LINE:
+        return False
+    while at < min(end, len(first)):
+        if first[at] not in (0x0A, 0x12):  # fields 1 and 2 of GlobalMetadata
+            return False
+        size, at = _varint(first, at + 1)
+        at += size
+    return at == end or (at < end and len(first) >= FIRST_BYTES)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number of variable length, and where it ends; 0 where it is cut off."""
+    value = 0
+    for shift in range(0, 35, 7):
+        if at >= len(data):
+            break
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return value, at
+    return 0, at
+
+
+def files_of(first: str) -> list[str]:
+    """Return the files of all ranks: PREFIX.0.et, which is given, and those beside it.
+
+    Raises:
+        Error: The file is not named like that.
+    """
+    parts = re.fullmatch(r"(?s)(.*)\.0\.et", first)
+    if not parts:
+        raise Error(
+            f"{first}: got a Chakra trace, expected that of rank 0, named as PREFIX.0.et, and the others beside it"
+        )
+    found = [first]
+    while os.path.exists(name := f"{parts[1]}.{len(found)}.et"):
+        found.append(name)
+    return found
+
+
+def nodes_of(file: str, budget: Budget) -> list[Node]:
+    """Read the nodes of a rank.
+
+    Raises:
+        Error: The file cannot be read, is cut off or is no trace, or protobuf is missing: file, and which message.
+    """
+    with lines_of(file, budget) as lines:
+        _message(lines, "GlobalMetadata")
+        return [_node(message, lines) for message in iter(lambda: _message(lines, "Node"), None)]
+
+
+def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
+    """Return nodes, each behind those it waits for, and else by their ids.
+
+    Raises:
+        Error: Two have the same id, one waits for a node that is not there, or some wait for each other.
+    """
+    by_id = {node.id: node for node in nodes}
+    if len(by_id) != len(nodes):
+        twice = next(node for node in nodes if by_id[node.id] is not node)
+        raise Error(f"{file}, node {twice.id}: another one has this id, expected every id once")
+    waiting = {node.id: len(set(node.after)) for node in nodes}
+    followers: dict[int, list[int]] = {node.id: [] for node in nodes}
+    for node in nodes:
+        for earlier in set(node.after):
+            if earlier not in by_id:
+                raise Error(f"{file}, node {node.id}: waits for node {earlier}, expected one that is there")
+            followers[earlier].append(node.id)
+    ready = [number for number, count in waiting.items() if not count]
+    heapify(ready)
+    found = []
+    while ready:
+        found.append(by_id[heappop(ready)])
+        for follower in followers[found[-1].id]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                heappush(ready, follower)
+    if len(found) < len(nodes):
+        stuck = min(number for number, count in waiting.items() if count)
+        raise Error(f"{file}, node {stuck}: waits for nodes that wait for each other, expected an order")
+    return found
+
+
+def encoded(nodes: Sequence[Node]) -> bytes:
+    """Return the content of a file; attributes are numbers, truths, lists of truths, or texts.
+
+    Raises:
+        Error: Protobuf is missing.
+    """
+    known = classes()
+    messages = [known["GlobalMetadata"](version=_VERSION)]
+    for node in nodes:
+        values = [known["AttributeProto"](name=name, **_value(value)) for name, value in node.attributes.items()]
+        inputs = {"inputs": known["IOInfo"](values=node.values)} if node.values else {}
+        messages.append(
+            known["Node"](
+                id=node.id,
+                name=node.name,
+                type=node.kind,
+                data_deps=node.after,
+                duration_micros=node.duration_us,
+                attr=values,
+                **inputs,
+            )
+        )
+    return b"".join(_length(len(text)) + text for text in (message.SerializeToString() for message in messages))
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {"bool_list": classes()["BoolList"](values=value)}
+    return {"bool_val" if isinstance(value, bool) else "uint64_val" if isinstance(value, int) else "string_val": value}
+
+
+def _length(size: int) -> bytes:
+    found = []
+    while size > 0x7F:
+        found.append(size & 0x7F | 0x80)
+        size >>= 7
+    return bytes([*found, size])
+
+
+def _message(lines: Lines, kind: str) -> Any:
+    """Return the next message of a file; None at its end."""
+    head = lines.read(1)
+    if not head:
+        return None
+    while head[-1] & 0x80 and len(head) < 5:
+        head += lines.read(1) or b"\0"
+    size, _ = _varint(head, 0)
+    lines.number += 1
+    where = f"{lines.name}, message {lines.number}"
+    if size > LONGEST_LINE:
+        raise Error(f"{where}: got {size} bytes, expected messages of at most {LONGEST_LINE} bytes")
+    content = lines.read(size)
+    if len(content) < size:
+        raise Error(f"{where}: cut off, expected {size} bytes")
+    message = classes()[kind]()
+
+    from google.protobuf.message import DecodeError
+
+    try:
+        message.ParseFromString(content)
+    except DecodeError:
+        raise Error(f"{where}: got something else, expected a {kind} of Chakra") from None
+    return message
+
+
+def _node(message: Any, lines: Lines) -> Node:
+    attributes = {}
+    for attribute in message.attr:
+        if value := attribute.WhichOneof("value"):
+            found = getattr(attribute, value)
+            attributes[attribute.name] = list(found.values) if value == "bool_list" else found
+    return Node(
+        id=message.id,
+        name=message.name,
+        kind=message.type,
+        after=(*message.ctrl_deps, *message.data_deps),
+        duration_us=message.duration_micros,
+        attributes=attributes,
+        values=message.inputs.values,
+        line=lines.number,
+    )

@@ -1,0 +1,217 @@
+"""Reading Chakra's execution traces as traces of MPI: what its nodes call, in an order that their dependencies allow.
+
+Source: what nodes and attributes mean is read from astra-sim/workload/Workload.cc of astra-sim, and for groups of ranks
+from its issue_pytorch_pg_metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from hocket import checks
+from hocket._native import Error
+from hocket.traces.agreement import check_agreement
+from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, files_of, in_order, nodes_of
+from hocket.traces.lines import Budget, reading
+from hocket.traces.reconstruction import RankLog, Request, traces_of
+from hocket.traces.trace import SELF, WORLD, Communicator, Trace
+
+__all__ = ["read_chakra"]
+
+_MOST_BYTES = 1 << 53
+_LARGEST_TAG = (1 << 31) - 1
+_MOST_US = 1 << 53
+_WORLD_GROUPS = ("", "0")
+_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
+
+_COLLECTIVES: Mapping[int, tuple[str, str]] = {
+    0: ("Iallreduce", "op send"),
+    1: ("Ireduce", "op root send"),
+    2: ("Iallgather", "send recv"),
+    5: ("Ibcast", "root send"),
+    6: ("Ialltoall", "part send recv"),
+    7: ("Ireduce_scatter_block", "part op send"),
+    8: ("Ireduce_scatter_block", "part op send"),
+    9: ("Ibarrier", ""),
+}
+"""The MPI function of each CollectiveCommType, and its arguments; `part`: comm_size is of the blocks of all ranks."""
+
+
+def read_chakra(first: str | PathLike[str]) -> Trace:
+    """Read Chakra's execution traces.
+
+    A rank does its nodes one after the other: each behind those it waits for, and else by their ids. It starts messages
+    and collectives, and waits for one when the first node comes that waits for it; all other nodes are computing.
+
+    Args:
+        first: The trace of rank 0, named as PREFIX.0.et; the others are beside it.
+
+    Raises:
+        Error: A trace cannot be read or is malformed, has a collective whose root or ranks it does not tell, or the
+            ranks do not agree: file, node, what was expected. Or protobuf is missing.
+    """
+    name = fspath(first)
+    with reading(name):
+        budget, files = Budget(), files_of(name)
+        nodes = [in_order(nodes_of(file, budget), file) for file in files]
+        groups = _groups(files, nodes)
+        ranks = [_Rank(file, rank, groups) for rank, file in enumerate(files)]
+        for rank, own in zip(ranks, nodes, strict=True):
+            rank.take(own)
+        known = traces_of([rank.log for rank in ranks], [("", (0.0, 0.0))] * len(files))
+        found = tuple(
+            replace(trace, communicators={**trace.communicators, **rank.communicators})
+            for trace, rank in zip(known, ranks, strict=True)
+        )
+        trace = Trace(Path(name).name.removesuffix(".0.et"), "Chakra", "", found, name)
+        check_agreement(trace)
+    return trace
+
+
+def _groups(files: Sequence[str], nodes: Sequence[Sequence[Node]]) -> dict[str, tuple[int, ...]]:
+    """Return the ranks of each group: as its metadata tells them, else those in whose traces it is named."""
+    told: dict[str, tuple[int, ...]] = {}
+    naming: dict[str, list[int]] = {}
+    for rank, (file, own) in enumerate(zip(files, nodes, strict=True)):
+        for node in own:
+            if node.kind == METADATA:
+                for group, ranks in _told_groups(node):
+                    if told.setdefault(group, ranks) != ranks or not _are_ranks(ranks, len(files)):
+                        where = f"{file}, node {node.id}: group {checks.shown(group)}"
+                        expected = f"different ranks below {len(files)}, the same in all traces"
+                        raise Error(f"{where}: got {checks.shown(list(ranks))}, expected {expected}")
+            elif node.kind == COLLECTIVE and rank not in naming.setdefault(_group(node), [])[-1:]:
+                naming[_group(node)].append(rank)
+    world = tuple(range(len(files)))
+    found = {name: tuple(ranks) or world for name, ranks in {**naming, **told}.items()}
+    return {**found, **dict.fromkeys(_WORLD_GROUPS, world)}
+
+
+def _group(node: Node) -> str:
+    return str(node.attributes.get("pg_name", node.attributes.get("comm_group", "")))
+
+
+def _told_groups(node: Node) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Give the groups of PyTorch's metadata: JSON in a list of one text, `['[{"pg_name": "1", "ranks": [0, 1]}]']`."""
+    try:
+        listed = json.loads(node.values[2:-2])
+    except (ValueError, RecursionError):
+        return
+    for group in listed if isinstance(listed, list) else ():
+        if isinstance(group, dict) and "pg_name" in group and isinstance(group.get("ranks"), list):
+            yield str(group["pg_name"]), tuple(group["ranks"])
+
+
+def _are_ranks(ranks: Sequence[Any], count: int) -> bool:
+    return len(set(map(str, ranks))) == len(ranks) and all(type(rank) is int and 0 <= rank < count for rank in ranks)
+
+
+class _Rank:
+    """Makes the calls of one rank."""
+
+    def __init__(self, file: str, number: int, groups: Mapping[str, tuple[int, ...]]) -> None:
+        self._file, self._number, self._groups = file, number, groups
+        self._ranks = len(groups[""])
+        self._seen = Counter({groups[""]: 1})
+        self._seen[(number,)] += 1
+        self._now_us = 0
+        self._node = Node(0, "", 0)
+        self._requests: dict[int, Request] = {}
+        self._comms = dict.fromkeys(_WORLD_GROUPS, WORLD)
+        self.log = RankLog(lambda line: f"{file}, message {line}")
+        self.communicators: dict[int, Communicator] = {}
+
+    def take(self, nodes: Sequence[Node]) -> None:
+        """Take all nodes, in this order."""
+        self._call("MPI_Init", {})
+        for self._node in nodes:
+            self._wait([self._requests.pop(number) for number in set(self._node.after) if number in self._requests])
+            if self._node.kind in (SEND, RECEIVE):
+                self._message()
+            elif self._node.kind == COLLECTIVE:
+                self._collective()
+            elif self._node.kind != METADATA:
+                self._now_us += self._node.duration_us
+                if self._now_us > _MOST_US:
+                    raise self._error(f"got computing until {self._now_us} us, expected at most {_MOST_US} us")
+        self._wait(self.log.open())
+        self._call("MPI_Finalize", {})
+
+    def _call(self, function: str, arguments: dict[str, Any]) -> None:
+        now_s = self._now_us / 1e6
+        self.log.call(function, now_s, now_s, self._node.line, arguments)
+
+    def _wait(self, requests: list[Request]) -> None:
+        if requests:
+            arguments: dict[str, Any] = {}
+            self.log.complete(sorted(requests, key=lambda request: request.number), arguments)
+            self._call("MPI_Waitall", arguments)
+
+    def _message(self) -> None:
+        is_send = self._node.kind == SEND
+        own, other = ("comm_src", "comm_dst") if is_send else ("comm_dst", "comm_src")
+        if self._whole(own, self._ranks - 1, self._number) != self._number:
+            raise self._error(
+                f"{own}: got {self._node.attributes[own]}, expected the rank of this trace, {self._number}"
+            )
+        peer, tag = self._whole(other, self._ranks - 1), self._whole("comm_tag", _LARGEST_TAG, 0)
+        arguments = {"comm": WORLD, "peer": peer, "tag": tag, **_data(self._whole("comm_size", _MOST_BYTES))}
+        receive = self.log.post(arguments, self._node.line, is_send)
+        self._start("MPI_Isend" if is_send else "MPI_Irecv", arguments, receive)
+
+    def _collective(self) -> None:
+        kind = self._whole("comm_type", max(_COLLECTIVES))
+        if kind not in _COLLECTIVES:
+            raise self._error(
+                f"comm_type: got {kind}, GATHER or SCATTER, whose root Chakra does not tell, expected others"
+            )
+        function, told = _COLLECTIVES[kind]
+        arguments = self._communicator()
+        ranks = len(self.communicators[arguments["comm"]].ranks) if arguments["comm"] != WORLD else self._ranks
+        size_bytes = self._whole("comm_size", _MOST_BYTES) if told else 0
+        if "part" in told and size_bytes % ranks:
+            raise self._error(f"comm_size: got {size_bytes}, expected a multiple of the {ranks} ranks")
+        data = _data(size_bytes // ranks if "part" in told else size_bytes)
+        arguments |= {"root": 0} if "root" in told else {}
+        arguments |= _OPERATOR if "op" in told else {}
+        arguments |= data if "send" in told else {}
+        arguments |= {f"recv_{key}": value for key, value in data.items()} if "recv" in told else {}
+        self._start(f"MPI_{function}", arguments)
+
+    def _communicator(self) -> dict[str, Any]:
+        """Return the communicator of a collective, and its ranks where it is the first on it."""
+        group = _group(self._node)
+        if group in self._comms:
+            involved = self._node.attributes.get("involved_dim")
+            if self._comms[group] == WORLD and isinstance(involved, list) and not all(involved):
+                raise self._error("involved_dim: got a part of the dimensions, expected a group of ranks as pg_name")
+            return {"comm": self._comms[group]}
+        ranks = self._groups[group]
+        if self._number not in ranks:
+            raise self._error(
+                f"pg_name: got {checks.shown(group)}, which has other ranks, expected a group of rank {self._number}"
+            )
+        comm = self._comms[group] = SELF + 1 + len(self.communicators)
+        self.communicators[comm] = Communicator(ranks, (), self._seen[ranks])
+        self._seen[ranks] += 1
+        return {"comm": comm, "ranks": list(ranks)}
+
+    def _start(self, function: str, arguments: dict[str, Any], receive: Any = None) -> None:
+        request = self._requests[self._node.id] = self.log.request(self._node.id, receive)
+        self._call(function, {**arguments, "request": request.number})
+
+    def _whole(self, name: str, most: int, default: int | None = None) -> int:
+        return self._node.whole(name, most, self._file, default)
+
+    def _error(self, message: str) -> Error:
+        return Error(f"{self._file}, node {self._node.id}: {message}")
+
+
+def _data(size_bytes: int) -> dict[str, Any]:
+    return {"count": size_bytes, "type": "MPI_BYTE", "type_bytes": 1}

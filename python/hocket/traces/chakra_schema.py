@@ -1,0 +1,87 @@
+"""The messages of Chakra's execution traces, made when they are first needed: nothing else needs protobuf.
+
+Source: schema/protobuf/et_def.proto of mlcommons/chakra, version 0.0.4, of which only the fields are declared here that
+are read or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from hocket._native import Error
+
+__all__ = ["classes"]
+
+_VALUES = {
+    "double_val": (3, "double"),
+    "float_val": (5, "float"),
+    "int32_val": (7, "int32"),
+    "int64_val": (9, "int64"),
+    "uint32_val": (11, "uint32"),
+    "uint64_val": (13, "uint64"),
+    "sint32_val": (15, "sint32"),
+    "sint64_val": (17, "sint64"),
+    "fixed32_val": (19, "fixed32"),
+    "fixed64_val": (21, "fixed64"),
+    "sfixed32_val": (23, "sfixed32"),
+    "sfixed64_val": (25, "sfixed64"),
+    "bool_val": (27, "bool"),
+    "bool_list": (28, "BoolList"),
+    "string_val": (29, "string"),
+}
+"""The values of attributes: lists have other numbers, and only those of truths are read."""
+
+_MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
+    "BoolList": {"values": (1, "bool*")},
+    "AttributeProto": {"name": (1, "string"), **_VALUES},
+    "GlobalMetadata": {"version": (1, "string"), "attr": (2, "AttributeProto*")},
+    "IOInfo": {"values": (1, "string")},
+    "Node": {
+        "id": (1, "uint64"),
+        "name": (2, "string"),
+        "type": (3, "int32"),  # an enum there: the same bytes
+        "ctrl_deps": (4, "uint64*"),
+        "data_deps": (5, "uint64*"),
+        "duration_micros": (7, "uint64"),
+        "inputs": (8, "IOInfo"),
+        "attr": (10, "AttributeProto*"),
+    },
+}
+
+
+@cache
+def classes() -> Mapping[str, Any]:
+    """Return the classes of messages.
+
+    Raises:
+        Error: Protobuf is missing.
+    """
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError as error:
+        raise Error("Chakra's traces need protobuf: pip install 'hocket[chakra]'") from error
+    described = descriptor_pb2.FileDescriptorProto(
+        name="hocket/et_def.proto", package="ChakraProtoMsg", syntax="proto3"
+    )
+    kinds = descriptor_pb2.FieldDescriptorProto
+    for name, fields in _MESSAGES.items():
+        message = described.message_type.add(name=name)
+        for key, (number, kind) in fields.items():
+            one = kind.removesuffix("*")
+            added = message.field.add(name=key, number=number)
+            added.label = kinds.LABEL_OPTIONAL if one == kind else kinds.LABEL_REPEATED
+            added.type = kinds.TYPE_MESSAGE if one in _MESSAGES else kinds.Type.Value(f"TYPE_{one.upper()}")
+            if one in _MESSAGES:
+                added.type_name = f".ChakraProtoMsg.{one}"
+            if name == "AttributeProto" and key in _VALUES:
+                added.oneof_index = 0
+        if name == "AttributeProto":
+            message.oneof_decl.add(name="value")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(described)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}"))
+        for name in _MESSAGES
+    }
