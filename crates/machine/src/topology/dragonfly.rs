@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 use hocket_core::Result;
 
-use super::picture::{items, lines};
+use super::picture::{items, lines, on_circle};
 use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
 
@@ -252,11 +252,28 @@ impl Topology for Dragonfly {
             Place::Up { node } => ("up from nodes", node % in_group, node / in_group, "node of the group"),
             Place::Down { node } => ("down to nodes", node % in_group, node / in_group, "node of the group"),
             Place::Local { from, to } => {
-                ("local", from % size * size + to % size, from / size, "pair of routers of the group")
+                let others = from % size * (size - 1) + to % size - usize::from(to > from);
+                ("local", others, from / size, "pair of routers of the group")
             }
             Place::Global { group, port } => ("global", port, group, "global link of the group"),
         };
-        Spot { panel: panel.to_owned(), column, row, axes: [columns, "group"] }
+        Spot { panel: panel.to_owned(), place: String::new(), column, row, axes: [columns, "group"] }
+    }
+
+    /// The groups are on a circle, the nodes of each on a smaller one, and within that the routers.
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        let in_group = self.routers_per_group * self.nodes_per_router;
+        let (group, at) = match vertex.checked_sub(self.nodes()) {
+            None => (vertex / in_group, on_circle(vertex % in_group, in_group)),
+            Some(router) => {
+                let at = on_circle(2 * (router % self.routers_per_group) + 1, 2 * self.routers_per_group);
+                let inner = on_circle(0, in_group)[1] / on_circle(0, 2 * self.routers_per_group)[1] / 2.0;
+                (router / self.routers_per_group, at.map(|place| place * inner))
+            }
+        };
+        let middle = on_circle(group, self.groups);
+        let apart = 3.0 * on_circle(0, in_group)[1].abs();
+        [0, 1].map(|axis| middle[axis] * apart + at[axis])
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
