@@ -97,8 +97,8 @@ def link_chart(
     most = {
         one: max((own[one] for run in runs.values() for own in run.values()), default=0.0) for one in get_args(Load)
     }
-    cells = {name: [(link, _fields(run.get(link.id), most)) for link in links] for name, run in runs.items()}
-    return map_of(cells, _colour(load, most, is_choosable), title=title, subtitle="what each link carried")
+    maps = [(name, [(link, _fields(run.get(link.id), most)) for link in links]) for name, run in runs.items()]
+    return map_of(maps, _colour(load, most, is_choosable), title=title, subtitle="what each link carried")
 
 
 def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
@@ -122,11 +122,13 @@ def scale_labels(most: float, text: Callable[[float], str]) -> list[str]:
     return [text(most * step / _STEPS) if most or not step else "" for step in range(_STEPS + 1)]
 
 
-def map_of(runs: Mapping[str, Cells], colour: Colour, *, title: str, subtitle: str) -> alt.VConcatChart:
+def map_of(
+    runs: Iterable[tuple[str | alt.ExprRef, Cells]], colour: Colour, *, title: str, subtitle: str
+) -> alt.VConcatChart:
     """Return the maps of runs below each other, in the same colours.
 
     Args:
-        runs: The cells of each run, by its name.
+        runs: The name and the cells of each run.
         colour: What colours the cells.
         title: What stands above the maps.
         subtitle: What stands below that.
@@ -147,7 +149,7 @@ def map_of(runs: Mapping[str, Cells], colour: Colour, *, title: str, subtitle: s
         alt.VConcatChart(
             vconcat=list(_lines(cells, colour, encoded)), title=alt.TitleParams(name, anchor="start", fontSize=12)
         )
-        for name, cells in runs.items()
+        for name, cells in runs
     ]
     chosen: list[Any] = [one.param for one in colour.parameters]
     heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, offset=12)

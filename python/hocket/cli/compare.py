@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -18,6 +17,7 @@ from hocket.cli.options import (
     CallOptions,
     as_json_option,
     call_options,
+    check_files,
     engine_option,
     jobs_option,
     link_maps_option,
@@ -94,8 +94,7 @@ def compare(
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     topology = None if links is None else _topology(machine, sizes, len(candidates))
-    if plot is not None and links is not None and os.path.realpath(plot) == os.path.realpath(links):
-        raise click.UsageError(f"--plot and --links: got {plot} twice, expected two files")
+    check_files({"--plot": plot, "--links": links})
     calls = [call_options.call(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     libraries = DEFAULTS if defaults else ()
     simulations = len(calls) * (len(candidates) + len(libraries))

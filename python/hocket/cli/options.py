@@ -29,15 +29,18 @@ __all__ = [
     "algorithm_argument",
     "as_json_option",
     "call_options",
+    "check_files",
     "chosen",
     "element_option",
     "engine_option",
     "jobs_option",
     "link_maps_option",
     "links_option",
+    "links_over_time_option",
     "load_option",
     "machine_option",
     "neighbors_option",
+    "network_plot_option",
     "output_option",
     "parameter_option",
     "plot_option",
@@ -116,6 +119,20 @@ def required(value: T | None, option: str, what: str) -> T:
     if value is None:
         raise click.UsageError(f"{option} is missing, expected {what}")
     return value
+
+
+def check_files(files: Mapping[str, str | None]) -> None:
+    """Check that options name a file each, as far as they are given.
+
+    Raises:
+        UsageError: Two name the same.
+    """
+    options: dict[str, str] = {}
+    for option, path in files.items():
+        if path is not None:
+            other = options.setdefault(os.path.realpath(path), option)
+            if other != option:
+                raise click.UsageError(f"{other} and {option}: got {path} twice, expected two files")
 
 
 def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, float | str]:
@@ -222,6 +239,12 @@ links_option = click.option(
     help="Also write what each link carried, on a machine where messages meet: as CSV, "
     f"or as a map where the file ends in {', '.join(PICTURES)}.",
 )
+links_over_time_option = click.option(
+    "--links-over-time",
+    type=Read(writable, name="FILE"),
+    help="Also write what links carried when: as CSV, or as maps where the file ends in "
+    f"{', '.join(PICTURES)}; HTML has a slider.",
+)
 link_maps_option = click.option(
     "--links",
     type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
@@ -237,6 +260,11 @@ space_time_option = click.option(
     "--plot",
     type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
     help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
+)
+network_plot_option = click.option(
+    "--plot",
+    type=Read(partial(_picture_file, endings=PICTURES), name="FILE"),
+    help=f"Also draw the network of a machine; the file ends in {' or '.join(PICTURES)}.",
 )
 output_option = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise, or with -."

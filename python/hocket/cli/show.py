@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from hocket._native import Error
-from hocket.cli.options import Read, algorithm_argument, as_json_option, chosen, load_option, ranks_option
+from hocket.cli.options import (
+    Read,
+    algorithm_argument,
+    as_json_option,
+    chosen,
+    load_option,
+    network_plot_option,
+    ranks_option,
+)
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.cli.show_machine import show_machine
 from hocket.library import Algorithm, Parameter
@@ -26,12 +34,14 @@ _MOST_RANKS = 64  # rows of a picture
 @click.option(
     "--route", nargs=2, type=Read(parse_count, name="A B"), metavar="A B", help="The route of two ranks of a machine."
 )
+@network_plot_option
 @load_option
 @as_json_option
 def show(
     names: tuple[str, ...],
     ranks: int | None,
     route: tuple[int, int] | None,
+    plot: str | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
 ) -> None:
@@ -47,10 +57,11 @@ def show(
             raise click.UsageError(f"got {len(names) - 1} machines, expected one, a preset or a file")
         if ranks is not None:
             raise click.UsageError("--ranks: a machine has none, expected it with an algorithm")
-        show_machine(names[1], route=route, as_json=as_json)
+        show_machine(names[1], route=route, plot=plot, as_json=as_json)
         return
-    if route is not None:
-        raise click.UsageError("--route: an algorithm has none, expected it with machine MACHINE")
+    for option, value in (("--route", route), ("--plot", plot)):
+        if value is not None:
+            raise click.UsageError(f"{option}: an algorithm has none, expected it with machine MACHINE")
     _show_algorithm(chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
 
 

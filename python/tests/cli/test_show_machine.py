@@ -74,6 +74,7 @@ def test_the_links_and_routes_of_every_topology_fit_together(
         "links",
         "is_complete",
         "route",
+        "plot",
     }
     assert (shown["machine"], shown["topology"], shown["is_complete"]) == (f"my-{topology}", topology, True)
     assert [vertex["id"] for vertex in shown["vertices"]] == list(range(shown["nodes"] + shown["switches"]))
@@ -171,6 +172,11 @@ def test_a_rank_that_has_no_room_is_refused(bad_input: Callable[..., str], machi
             "show machine cluster --route 0 1",
             "--route: machine cluster has no topology, expected one whose messages meet",
         ),
+        (
+            "show machine cluster --plot net.png",
+            "--plot: machine cluster has no topology, expected one whose messages meet",
+        ),
+        ("show allreduce ring --plot net.png", "--plot: an algorithm has none, expected it with machine MACHINE"),
         ("show allreduce ring --route 0 1", "--route: an algorithm has none, expected it with machine MACHINE"),
     ],
 )

@@ -240,7 +240,7 @@ def test_links_that_cannot_be_drawn_are_refused(bad_input: Callable[..., str], t
     assert bad_input(line) == ("links: on machine cluster messages do not meet, expected a machine with a topology")
     assert (
         bad_input(f"{line} --machine {machine} --plot {picture}")
-        == f"--plot: got {picture} twice, expected another file"
+        == f"--links and --plot: got {picture} twice, expected two files"
     )
     machine.write_text(TORUS.replace("[3, 2]", "[100, 100]"))
     assert bad_input(f"{line} --machine {machine}").startswith("a map of 40000 links, expected at most 30000")

@@ -260,20 +260,18 @@ impl Topology for Dragonfly {
         Spot { panel: panel.to_owned(), place: String::new(), column, row, axes: [columns, "group"] }
     }
 
-    /// The groups are on a circle, the nodes of each on a smaller one, and within that the routers.
+    /// The nodes are on a circle, group by group with a gap between groups, and within it the routers, each in front of
+    /// its nodes.
     fn position(&self, vertex: usize) -> [f64; 2] {
-        let in_group = self.routers_per_group * self.nodes_per_router;
-        let (group, at) = match vertex.checked_sub(self.nodes()) {
-            None => (vertex / in_group, on_circle(vertex % in_group, in_group)),
+        let (nodes, in_group) = (self.nodes_per_router, self.routers_per_group * self.nodes_per_router);
+        let (group, within, out) = match vertex.checked_sub(self.nodes()) {
+            None => (vertex / in_group, 2 * (vertex % in_group), 1.0),
             Some(router) => {
-                let at = on_circle(2 * (router % self.routers_per_group) + 1, 2 * self.routers_per_group);
-                let inner = on_circle(0, in_group)[1] / on_circle(0, 2 * self.routers_per_group)[1] / 2.0;
-                (router / self.routers_per_group, at.map(|place| place * inner))
+                (router / self.routers_per_group, 2 * (router % self.routers_per_group) * nodes + nodes - 1, 0.6)
             }
         };
-        let middle = on_circle(group, self.groups);
-        let apart = 3.0 * on_circle(0, in_group)[1].abs();
-        [0, 1].map(|axis| middle[axis] * apart + at[axis])
+        let room = 2 * in_group + 2;
+        on_circle(group * room + within, self.groups * room).map(|place| place * out)
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
