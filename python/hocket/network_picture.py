@@ -21,9 +21,9 @@ _WIDTH, _HEIGHT = 1000, 800  # pixels, at most
 _APART = 60  # pixels between neighbours, at most
 _MOST_SIZE = 480.0  # pixels of a vertex
 _MARGIN = 0.5  # around the picture, where neighbours are 1 apart
-_LEAST_LABELLED, _LONGEST_LABEL = 40, 4  # pixels between neighbours that have labels, and letters of these
+_LEAST_LABELLED, _LONGEST_LABEL = 30, 4  # pixels between neighbours that have labels, and letters of these
 _NEAR = 0.02  # how near to a straight line a vertex lies on it, where neighbours are 1 apart
-_BOW, _PIECES = 0.12, 12  # how far a line bows out, as a share of its length, and the pieces that it is made of
+_BOW, _PIECES = 0.5, 12  # how far a line bows out, where neighbours are 1 apart, and the pieces that it is made of
 _LINK, _ROUTE = "#b0b0b0", "#d62728"
 _COLOURS = {"node": "#4c78a8", "switch": "#9d755d"}
 _SHAPES = {"node": "circle", "switch": "square"}
@@ -122,16 +122,13 @@ def _curves(edges: Iterable[tuple[int, int]], vertices: Sequence[Vertex]) -> Ite
     for start, end in edges:
         way = positions[end] - positions[start]
         length = np.hypot(*way)
-        aside = np.array([-way[1], way[0]])
+        aside = np.array([-way[1], way[0]]) / length
         along = (positions - positions[start]) @ way / length
-        is_on_line = np.abs((positions - positions[start]) @ aside / length) < _NEAR
+        is_on_line = np.abs((positions - positions[start]) @ aside) < _NEAR
         is_straight = not (is_on_line & (along > _NEAR) & (along < length - _NEAR)).any()
-        points = positions[[start, end]] if is_straight else _bow(positions[start], way, aside, shares)
+        bow = positions[start] + shares * way + 4 * _BOW * shares * (1 - shares) * aside
+        points = positions[[start, end]] if is_straight else bow
         yield [(float(x), float(y)) for x, y in points]
-
-
-def _bow(start: Any, way: Any, aside: Any, shares: Any) -> Any:
-    return start + shares * way + 4 * _BOW * shares * (1 - shares) * aside
 
 
 def _corners(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -142,7 +142,7 @@ fn vertices_are_apart_in_a_drawing() {
         for (number, [x, y]) in positions.iter().enumerate() {
             let distance = |other: &[f64; 2]| (x - other[0]).hypot(y - other[1]);
             let least = positions[..number].iter().map(distance).fold(f64::INFINITY, f64::min);
-            assert!(least > 0.3, "{what}: {} is {least} from another", topology.vertex_name(number));
+            assert!(least > 0.25, "{what}: {} is {least} from another", topology.vertex_name(number));
         }
     }
 }

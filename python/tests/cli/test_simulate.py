@@ -245,3 +245,29 @@ def test_links_that_cannot_be_drawn_are_refused(bad_input: Callable[..., str], t
     machine.write_text(TORUS.replace("[3, 2]", "[100, 100]"))
     assert bad_input(f"{line} --machine {machine}").startswith("a map of 40000 links, expected at most 30000")
     assert not picture.exists()
+
+
+def test_links_over_time_are_written_as_their_file_ends(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    machine = tmp_path / "torus.toml"
+    machine.write_text(TORUS)
+    line = f"simulate allreduce ring --ranks 6 --size 8KiB --machine {machine} --links-over-time"
+    ran = hocket_command(f"{line} {tmp_path}/load.csv --json")
+    header, *rows = (tmp_path / "load.csv").read_text().splitlines()
+    assert header == "link,bytes,start_s,end_s"
+    assert len({row.split(",")[0] for row in rows}) == ran.json["links"]["used"]
+    assert hocket_command(f"{line} {tmp_path}/load.svg").out.endswith(f"links over time: {tmp_path}/load.svg\n")
+    content = (tmp_path / "load.svg").read_text()
+    assert "allreduce ring, 6 ranks, machine mine, 8 KiB, " in content and content.count(">+x<") == 6
+    both = f"{tmp_path}/both.html"
+    assert bad_input(f"{line} {both} --links {both}").endswith("twice, expected two files")
+    schedule = tmp_path / "one.goal"
+    schedule.write_text("num_ranks 1\nrank 0 {\nl0: calc 1\n}\n")
+    assert bad_input(f"simulate schedule {schedule} --links-over-time {both}").startswith(
+        "--links-over-time: got a sched"
+    )
+    assert bad_input(line.replace(str(machine), "cluster"), both).startswith("passages: on machine cluster messages")
+    machine.write_text(TORUS.replace("[3, 2]", "[100, 100]"))
+    assert bad_input(f"{line} {both}").startswith("a map of 40000 links, expected at most 30000")
+    assert not Path(both).exists()

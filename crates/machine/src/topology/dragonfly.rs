@@ -265,9 +265,9 @@ impl Topology for Dragonfly {
     fn position(&self, vertex: usize) -> [f64; 2] {
         let (nodes, in_group) = (self.nodes_per_router, self.routers_per_group * self.nodes_per_router);
         let (group, within, out) = match vertex.checked_sub(self.nodes()) {
-            None => (vertex / in_group, 2 * (vertex % in_group), 1.0),
+            None => (vertex / in_group, 2 * (vertex % in_group), 0.6),
             Some(router) => {
-                (router / self.routers_per_group, 2 * (router % self.routers_per_group) * nodes + nodes - 1, 0.6)
+                (router / self.routers_per_group, 2 * (router % self.routers_per_group) * nodes + nodes - 1, 0.3)
             }
         };
         let room = 2 * in_group + 2;
