@@ -111,7 +111,7 @@ fn packets_that_follow_each_other_are_one_passage() {
             traffic.advance(&mut Vec::new());
         }
         let found = traffic.passages().unwrap().take().unwrap();
-        let (first, second): (Vec<_>, Vec<_>) = found.iter().partition(|passage| passage.link == 0);
+        let [first, second] = [0, 2].map(|link| found.iter().filter(|passage| passage.link == link).collect::<Vec<_>>());
         assert_eq!((first.len(), second.len()), (count, count));
         for (passages, start_s) in [(first, 0.0), (second, 100e-9)] {
             assert_close(passages[0].start_s, start_s);
