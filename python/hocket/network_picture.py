@@ -19,7 +19,7 @@ __all__ = ["network_chart", "network_picture"]
 _MOST_LINKS = 6000  # more are a grey area
 _WIDTH, _HEIGHT = 1000, 800  # pixels, at most
 _APART = 60  # pixels between neighbours, at most
-_MOST_SIZE = 480.0  # pixels of a vertex
+_LEAST_SIZE, _MOST_SIZE = 12.0, 480.0  # square pixels of a vertex
 _MARGIN = 0.5  # around the picture, where neighbours are 1 apart
 _LEAST_LABELLED, _LONGEST_LABEL = 30, 4  # pixels between neighbours that have labels, and letters of these
 _NEAR = 0.02  # how near to a straight line a vertex lies on it, where neighbours are 1 apart
@@ -72,17 +72,10 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
     used = {hop.link for hop in hops}
     marked = {ends: between for ends, between in edges.items() if any(link.id in used for link in between)}
     spots = [_spot(vertex) for vertex in vertices]
-    colours = {kind: colour for kind, colour in _COLOURS.items() if any(spot["kind"] == kind for spot in spots)}
-    kinds, legend = list(colours), alt.Legend() if len(colours) > 1 else None
-    size = max(12.0, min(_MOST_SIZE, (scale * 0.5) ** 2))
-    vertex_marks = layer(spots, "name:N", "ranks:N").mark_point(filled=True, size=size, opacity=1)
     layers = [
         lines(edges, _LINK, 1.2),
         lines(marked, _ROUTE, 3),
-        vertex_marks.encode(
-            color=alt.Color("kind:N", title=None, legend=legend).scale(domain=kinds, range=list(colours.values())),
-            shape=alt.Shape("kind:N", title=None, legend=legend).scale(domain=kinds, range=[_SHAPES[k] for k in kinds]),
-        ),
+        _marks(layer(spots, "name:N", "ranks:N"), spots, scale),
     ]
     is_labelled = scale >= _LEAST_LABELLED and max(len(spot["ranks"]) for spot in spots) <= _LONGEST_LABEL
     if is_labelled:
@@ -91,6 +84,20 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
     chart = alt.LayerChart(layer=layers, width=scale * (right - left), height=scale * (bottom - top), title=heading)
     drawing: alt.LayerChart = chart.configure_view(stroke=None).interactive()
     return drawing
+
+
+def _marks(base: alt.Chart, spots: Sequence[Mapping[str, Any]], scale: float) -> alt.Chart:
+    """Return the nodes and switches, with a legend where there are both."""
+    import altair as alt
+
+    kinds = [kind for kind in _COLOURS if any(spot["kind"] == kind for spot in spots)]
+    legend = alt.Legend() if len(kinds) > 1 else None
+    size = max(_LEAST_SIZE, min(_MOST_SIZE, (scale * 0.5) ** 2))
+    marks: alt.Chart = base.mark_point(filled=True, size=size, opacity=1).encode(
+        color=alt.Color("kind:N", title=None, legend=legend).scale(domain=kinds, range=[_COLOURS[k] for k in kinds]),
+        shape=alt.Shape("kind:N", title=None, legend=legend).scale(domain=kinds, range=[_SHAPES[k] for k in kinds]),
+    )
+    return marks
 
 
 def _subtitle(topology: Topology, route: tuple[int, int] | None, hops: Sequence[Hop], is_labelled: bool) -> list[str]:

@@ -66,9 +66,7 @@ impl Passages {
     pub fn take(&mut self) -> Result<Vec<Passage>> {
         let Kept { mut passages, is_full, .. } = self.0.take().unwrap_or_default();
         if is_full {
-            return Err(Error::new(format!(
-                "links carry more than {MOST} times something, expected fewer to keep when: fewer ranks or bytes"
-            )));
+            return Err(Error::new(format!("more than {MOST} passages over links, expected fewer ranks or bytes")));
         }
         passages.sort_by(|a, b| {
             a.link.cmp(&b.link).then(a.start_s.total_cmp(&b.start_s)).then(a.end_s.total_cmp(&b.end_s))
@@ -95,5 +93,44 @@ impl Kept {
                 self.passages.push(passage);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passages_are_kept_once_that_is_asked_for_and_no_more_than_so_many() {
+        let mut passages = Passages::default();
+        passages.note(0, 1.0, 0.0, 1.0);
+        passages.keep();
+        for number in 0..=MOST {
+            passages.note(7, 1.0, 2.0 * number as f64, 2.0 * number as f64 + 1.0);
+            if number == 1 {
+                let found = passages.take().unwrap();
+                assert_eq!(found.iter().map(|one| (one.link, one.start_s)).collect::<Vec<_>>(), [(7, 0.0), (7, 2.0)]);
+                passages.keep();
+            }
+        }
+        passages.note(7, 1.0, 1e9, 2e9);
+        passages.note(7, 1.0, 3e9, 4e9);
+        let refusal = passages.take().unwrap_err().to_string();
+        assert_eq!(refusal, "more than 1000000 passages over links, expected fewer ranks or bytes");
+    }
+
+    #[test]
+    fn a_pause_or_another_rate_begins_a_passage() {
+        let mut passages = Passages::default();
+        passages.keep();
+        passages.note(0, 2.0, 0.0, 1.0);
+        passages.note(0, 4.0, 1.0, 3.0);
+        passages.note(0, 1.0, 3.0, 4.0);
+        passages.note(1, 1.0, 4.0, 5.0);
+        passages.note(0, 0.0, 4.0, 4.0);
+        passages.note(0, 1.0, 5.0, 6.0);
+        let found = passages.take().unwrap();
+        let ends: Vec<_> = found.iter().map(|one| (one.link, one.bytes, one.start_s, one.end_s)).collect();
+        assert_eq!(ends, [(0, 6.0, 0.0, 3.0), (0, 1.0, 3.0, 4.0), (0, 1.0, 5.0, 6.0), (1, 1.0, 4.0, 5.0)]);
     }
 }
