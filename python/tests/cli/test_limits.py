@@ -45,8 +45,9 @@ def test_what_cannot_fit_is_refused_before_it_begins(bad_input: Callable[..., st
 
 def test_ranks_that_end_before_others_begin_need_not_fit_together() -> None:
     # In a process of its own: what other tests have loaded counts, too.
+    line = "hocket simulate broadcast binomial --ranks 1048576 --size 8B"
     ran = subprocess.run(
-        [sys.executable, "-m", *"hocket simulate broadcast binomial --ranks 1048576 --size 8B".split()],
+        [sys.executable, "-m", *line.split()],
         env={**os.environ, "HOCKET_MEMORY": "400MiB"},
         capture_output=True,
         text=True,
