@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from hocket._native import Error
 from hocket.plot import picture_of
@@ -14,34 +15,54 @@ from hocket.units import format_bytes, format_time
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Load", "link_chart", "link_picture"]
+__all__ = ["Cells", "Colour", "Load", "drawn_links", "link_chart", "link_picture", "map_of", "scale_labels"]
+
+Cells: TypeAlias = Sequence[tuple[Link, Mapping[str, Any]]]
+"""A cell for each link: the link, and fields that say what colours it."""
 
 _MOST_LINKS = 30_000  # a browser takes seconds to draw more
-_PANELS_ACROSS = 6
-_WIDTH = 1000  # pixels of the cells of panels beside each other
-_LEAST_CELL, _MOST_CELL = 8, 22  # pixels
+_WIDTH, _HEIGHT = 1000, 700  # pixels, about, of all panels beside each other, and of one panel
+_AXIS = 50  # pixels between panels, for axes
+_LEAST_SIDE, _MOST_SIDE = 8, 22  # pixels of a cell
+_LEAST_FRAMED = 5  # pixels of a cell that has a white frame
 _MOST_LABELS = 8
-_TITLES: Mapping[Load, str] = {"bytes": "bytes", "busy": "busy (s)", "waiting": "waiting (s)"}
-_FORMATS: Mapping[Load, str] = {"bytes": "~s", "busy": "~e", "waiting": "~e"}
+_TOLD: Mapping[Load, str] = {"bytes": "size", "busy": "busy for", "waiting": "waited for"}
+_STEPS = 4  # intervals between the labels of a legend
 
 
-def link_picture(
-    uses: Mapping[str, Iterable[LinkUse]], topology: Topology, ending: str, *, title: str, load: Load = "bytes"
-) -> bytes:
-    """Return the map as a file: PNG, SVG, or HTML that needs no network.
+@dataclass(frozen=True)
+class Colour:
+    """The colours of cells, the same in all panels.
+
+    Attributes:
+        computed: Vega expressions of more fields: "shown", the share of the most that any cell shows, and others.
+        labels: The texts of the legend, as `scale_labels` returns them, as a Vega expression.
+        title: The title of the legend.
+        tooltip: The fields that are told of a cell.
+        parameters: What a page lets its reader choose.
+    """
+
+    computed: Mapping[str, str]
+    labels: str
+    title: str
+    tooltip: tuple[str, ...]
+    parameters: tuple[alt.Parameter, ...] = ()
+
+
+def link_picture(uses: Mapping[str, Iterable[LinkUse]], topology: Topology, ending: str, *, title: str) -> bytes:
+    """Return the map as a file: PNG or SVG by bytes, or HTML that needs no network, with a choice of the load.
 
     Args:
         uses: What each link carried, as `hocket.link_uses` returns it, of each run by its name.
         topology: The network of the machine.
         ending: One of `hocket.plot.PICTURES`.
         title: What stands above it.
-        load: What colours a link. In HTML one of the three is chosen below the map.
 
     Raises:
-        Error: An unknown ending or load, no run, or too many links.
+        Error: An unknown ending, no run, no links, or too many.
     """
     is_choosable = ending == ".html"
-    return picture_of(lambda: link_chart(uses, topology, title=title, load=load, is_choosable=is_choosable), ending)
+    return picture_of(lambda: link_chart(uses, topology, title=title, is_choosable=is_choosable), ending)
 
 
 def link_chart(
@@ -52,100 +73,165 @@ def link_chart(
     load: Load = "bytes",
     is_choosable: bool = False,
 ) -> alt.VConcatChart:
-    """Return the map as a chart, the runs below each other in the same colours; see `link_picture`.
+    """Return the map as a chart, the runs below each other in the same colours.
+
+    Args:
+        uses: What each link carried, of each run by its name.
+        topology: The network of the machine.
+        title: What stands above it.
+        load: What colours a link; at first, where it can be chosen.
+        is_choosable: Whether the load can be chosen below the map.
 
     Raises:
-        Error: An unknown load, no run, or too many links.
+        Error: An unknown load, no run, no links, or too many.
     """
-    import altair as alt
-
     if load not in get_args(Load):
         raise Error(f'load: got "{load}", expected one of {", ".join(get_args(Load))}')
-    if not uses:
-        raise Error("nothing to draw, expected at least one run")
-    count = topology.directed_links * len(uses)
+    links = drawn_links(topology, len(uses))
+    runs = {name: {use.link: _loads(use) for use in own} for name, own in uses.items()}
+    most = {
+        one: max((own[one] for run in runs.values() for own in run.values()), default=0.0) for one in get_args(Load)
+    }
+    maps = [(name, [(link, _fields(run.get(link.id), most)) for link in links]) for name, run in runs.items()]
+    return map_of(maps, _colour(load, most, is_choosable), title=title, subtitle="what each link carried")
+
+
+def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
+    """Return the links that so many maps show: all but those that lead back to where they come from.
+
+    Raises:
+        Error: No map, no links, or too many.
+    """
+    count = topology.directed_links * maps
     if count > _MOST_LINKS:
         raise Error(f"a map of {count} links, expected at most {_MOST_LINKS}: a smaller network, or fewer runs")
     _, links = topology.parts(topology.directed_links)
-    runs = {name: {use.link: use for use in own} for name, own in uses.items()}
-    rows = {
-        name: [_row(link, own.get(link.id)) for link in links if _is_drawn(link, runs)] for name, own in runs.items()
-    }
-    shown, colour, choice = _colour(rows, load, is_choosable)
+    drawn = tuple(link for link in links if link.source != link.target)
+    if not maps or not drawn:
+        raise Error("nothing to draw, expected at least one run, and a network of several nodes")
+    return drawn
+
+
+def scale_labels(most: float, text: Callable[[float], str]) -> list[str]:
+    """Return the texts of a legend, for equal steps from nothing to the most."""
+    return [text(most * step / _STEPS) if most or not step else "" for step in range(_STEPS + 1)]
+
+
+def map_of(
+    runs: Iterable[tuple[str | alt.ExprRef, Cells]], colour: Colour, *, title: str, subtitle: str
+) -> alt.VConcatChart:
+    """Return the maps of runs below each other, in the same colours.
+
+    Args:
+        runs: The name and the cells of each run.
+        colour: What colours the cells.
+        title: What stands above the maps.
+        subtitle: What stands below that.
+    """
+    import altair as alt
+
+    encoded = alt.Color(
+        "shown:Q",
+        title=colour.title,
+        scale=alt.Scale(scheme="viridis", domain=[0, 1]),
+        legend=alt.Legend(
+            values=[step / _STEPS for step in range(_STEPS + 1)],
+            labelExpr=f"({colour.labels})[round(datum.value * {_STEPS})]",
+            gradientLength=100,
+        ),
+    )
     maps = [
-        _map(own, shown, colour).properties(title=alt.TitleParams(name, anchor="start", fontSize=12))
-        for name, own in rows.items()
-    ]
-    heading = alt.TitleParams(title, subtitle=f"what each link carried in the first trial: {load}", anchor="start")
-    chart = alt.VConcatChart(vconcat=maps, title=heading)
-    return chart.add_params(choice) if choice else chart
-
-
-def _is_drawn(link: Link, runs: Mapping[str, Mapping[int, LinkUse]]) -> bool:
-    """Whether its ends differ, or something went over it all the same."""
-    return link.source != link.target or any(link.id in own for own in runs.values())
-
-
-def _row(link: Link, use: LinkUse | None) -> dict[str, Any]:
-    carried, busy_s, waiting_s = (use.bytes, use.busy_s, use.waiting_s) if use else (0.0, 0.0, 0.0)
-    spot = link.spot
-    return {
-        **{"link": link.name, "panel": spot.panel, "column": spot.column, "row": spot.row, "axes": spot.axes},
-        **{"bytes": carried, "busy": busy_s, "waiting": waiting_s, "size": format_bytes(int(carried))},
-        **{"busy for": format_time(busy_s), "waited for": format_time(waiting_s)},
-    }
-
-
-def _colour(
-    runs: Mapping[str, Sequence[dict[str, Any]]], load: Load, is_choosable: bool
-) -> tuple[str, alt.Color, alt.Parameter | None]:
-    """Return the number that a cell shows, its colour, and the choice of the load where it can be chosen."""
-    import altair as alt
-
-    most = {one: max(row[one] for rows in runs.values() for row in rows) or 1.0 for one in get_args(Load)}
-    if not is_choosable:
-        scale, legend = alt.Scale(scheme="viridis", domain=[0, most[load]]), alt.Legend(format=_FORMATS[load])
-        return f"datum.{load}", alt.Color("shown:Q", title=_TITLES[load], scale=scale, legend=legend), None
-    scale, legend = alt.Scale(scheme="viridis", domain=[0, 1]), alt.Legend(format=".0%")
-    choice = alt.param(
-        name="load", value=load, bind=alt.binding_select(options=list(get_args(Load)), name="colour by ")
-    )
-    shown = f"datum[load] / ({json.dumps(most)})[load]"
-    return shown, alt.Color("shown:Q", title="share of the most", scale=scale, legend=legend), choice
-
-
-def _map(rows: Sequence[dict[str, Any]], shown: str, colour: alt.Color) -> alt.VConcatChart:
-    import altair as alt
-
-    panels: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        panels.setdefault(row["panel"], []).append(row)
-    widest = max(row["column"] for row in rows) + 1
-    across = max(1, min(_PANELS_ACROSS, len(panels), _WIDTH // (widest * _LEAST_CELL)))
-    cell = max(_LEAST_CELL, min(_MOST_CELL, _WIDTH // (widest * across)))
-    drawn = [_panel(name, own, shown, cell).encode(color=colour) for name, own in panels.items()]
-    lines = [alt.HConcatChart(hconcat=drawn[i : i + across]) for i in range(0, len(drawn), across)]
-    return alt.VConcatChart(vconcat=lines)
-
-
-def _panel(name: str, rows: Sequence[dict[str, Any]], shown: str, cell: int) -> alt.Chart:
-    import altair as alt
-
-    columns, lines = (max(row[key] for row in rows) + 1 for key in ("column", "row"))
-    across, down = rows[0]["axes"]
-
-    def axis(cells: int) -> alt.Axis:
-        return alt.Axis(values=list(range(0, cells, -(-cells // _MOST_LABELS))), labelAngle=0)
-
-    drawing: alt.Chart = (
-        alt.Chart(alt.InlineData(values=list(rows)))
-        .transform_calculate(shown=shown)
-        .mark_rect(stroke="white", strokeWidth=0.5)
-        .encode(
-            x=alt.X("column:O", title=across or None, axis=axis(columns)),
-            y=alt.Y("row:O", title=down or None, axis=axis(lines)),
-            tooltip=["link:N", "size:N", "busy for:N", "waited for:N"],
+        alt.VConcatChart(
+            vconcat=list(_lines(cells, colour, encoded)), title=alt.TitleParams(name, anchor="start", fontSize=12)
         )
-        .properties(width=cell * columns, height=cell * lines, title=alt.TitleParams(name, fontSize=11))
+        for name, cells in runs
+    ]
+    chosen: list[Any] = [one.param for one in colour.parameters]
+    heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, offset=12)
+    return alt.VConcatChart(vconcat=maps, title=heading, params=chosen)
+
+
+def _loads(use: LinkUse) -> dict[Load, float]:
+    return {"bytes": use.bytes, "busy": use.busy_s, "waiting": use.waiting_s}
+
+
+def _fields(loads: Mapping[Load, float] | None, most: Mapping[Load, float]) -> dict[str, Any]:
+    known = loads or dict.fromkeys(most, 0.0)
+    told = {_TOLD[load]: _text(load)(value) for load, value in known.items()}
+    return {**{load: value / (most[load] or 1.0) for load, value in known.items()}, **told}
+
+
+def _text(load: Load) -> Callable[[float], str]:
+    return (lambda value: format_bytes(round(value))) if load == "bytes" else format_time
+
+
+def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colour:
+    import altair as alt
+
+    labels = {one: scale_labels(value, _text(one)) for one, value in most.items()}
+    if not is_choosable:
+        return Colour({"shown": f"datum.{load}"}, json.dumps(labels[load]), load, ("link", _TOLD[load]))
+    choice = alt.param(name="load", value=load, bind=alt.binding_select(options=list(most), name="colour by "))
+    return Colour({"shown": "datum[load]"}, f"({json.dumps(labels)})[load]", "", ("link", *_TOLD.values()), (choice,))
+
+
+def _lines(cells: Cells, colour: Colour, encoded: alt.Color) -> Iterator[alt.HConcatChart]:
+    """Give the panels of a map, those of a place beside each other as far as there is room."""
+    import altair as alt
+
+    for panels in _places(cells):
+        columns = [_size(panel)[0] for panel in panels]
+        side = (_WIDTH - _AXIS * len(panels)) // sum(columns)
+        side = max(_LEAST_SIDE, min(_MOST_SIDE, side))
+        line: list[alt.Chart] = []
+        left = _WIDTH
+        for panel, across in zip(panels, columns, strict=True):
+            width = min(side * across, _WIDTH) + _AXIS
+            if line and width > left:
+                yield alt.HConcatChart(hconcat=line)
+                line, left = [], _WIDTH
+            line.append(_panel(panel, colour, encoded, side))
+            left -= width
+        yield alt.HConcatChart(hconcat=line)
+
+
+def _places(cells: Cells) -> list[list[Cells]]:
+    """Return the panels of each place."""
+    places: dict[str, dict[str, list[tuple[Link, Mapping[str, Any]]]]] = {}
+    for link, fields in cells:
+        places.setdefault(link.spot.place, {}).setdefault(link.spot.panel, []).append((link, fields))
+    return [list(panels.values()) for panels in places.values()]
+
+
+def _size(panel: Cells) -> tuple[int, int]:
+    """Return how many columns and rows a panel has."""
+    return 1 + max(link.spot.column for link, _ in panel), 1 + max(link.spot.row for link, _ in panel)
+
+
+def _panel(panel: Cells, colour: Colour, encoded: alt.Color, side: int) -> alt.Chart:
+    import altair as alt
+
+    columns, lines = _size(panel)
+    width, height = min(side, _WIDTH / columns), min(side if lines > 1 else _MOST_SIDE, _HEIGHT / lines)
+    rows = [{"link": link.name, "column": link.spot.column, "row": link.spot.row, **own} for link, own in panel]
+    spot = panel[0][0].spot
+
+    def along(name: str, title: str, count: int) -> dict[str, Any]:
+        labels = alt.Axis(values=list(range(0, count, -(-count // _MOST_LABELS))), labelAngle=0) if count > 1 else None
+        return {"shorthand": f"{name}:O", "title": title, "axis": labels, "scale": alt.Scale(domain=list(range(count)))}
+
+    # The rows are one text, and everything is said at once: charts copy and check all that they are made of.
+    return alt.Chart(
+        data=alt.InlineData(values=json.dumps(rows), format=alt.JsonDataFormat(type="json")),
+        transform=[alt.CalculateTransform(**{"as": name, "calculate": told}) for name, told in colour.computed.items()],
+        mark=alt.MarkDef("rect", stroke="white", strokeWidth=0.5 if min(width, height) >= _LEAST_FRAMED else 0.0),
+        encoding=alt.FacetedEncoding(
+            x=alt.X(**along("column", spot.axes[0], columns)),
+            y=alt.Y(**along("row", spot.axes[1], lines)),
+            color=encoded,
+            tooltip=[alt.Tooltip(f"{name}:N") for name in colour.tooltip],
+        ),
+        width=width * columns,
+        height=height * lines,
+        title=alt.TitleParams(", ".join(filter(None, (spot.panel, spot.place))), fontSize=11),
     )
-    return drawing

@@ -33,11 +33,13 @@ __all__ = [
     "Links",
     "MachineLike",
     "OnTrials",
+    "Passage",
     "Simulation",
     "Statistics",
     "Trace",
     "Trials",
     "as_machine",
+    "link_passages",
     "link_uses",
     "machine_request",
     "observe",
@@ -216,6 +218,24 @@ class Links:
 
 
 @dataclass(frozen=True)
+class Passage:
+    """What one link carried without a pause in the first trial.
+
+    Attributes:
+        link: The link's number.
+        bytes: Bytes that went over it. Where messages share links at equal rates they are those of one message, and
+            passages over a link overlap; elsewhere those of all messages or packets that followed without a pause.
+        start_s: When the first byte went over it.
+        end_s: When the last byte had gone over it.
+    """
+
+    link: int
+    bytes: float
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
 class Circuits:
     """What happened to circuits in the first trial, on a machine that has them.
 
@@ -359,11 +379,13 @@ class Trace(Result):
         simulation: The simulation.
         events: What each rank did when, in order of rank and time.
         link_uses: What each link carried, of those that were used, where that was asked for.
+        passages: What links carried when, in the order of links and of starts, where that was asked for.
     """
 
     simulation: Simulation
     events: tuple[Event, ...] = field(repr=False)
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
+    passages: tuple[Passage, ...] = field(default=(), repr=False)
 
     @property
     def title(self) -> str:
@@ -448,6 +470,22 @@ def link_uses(
     return observe(algorithm, call, machine=machine, engine=engine, trials=trials, links=True).link_uses
 
 
+def link_passages(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike,
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+) -> tuple[Passage, ...]:
+    """Simulate a call on a machine where messages meet, and return what links carried when.
+
+    Raises:
+        Error: As `simulate`; messages do not meet on the machine, or meet in circuits; or a million passages or more.
+    """
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, passages=True).passages
+
+
 def observe(
     algorithm: Algorithm | str,
     call: Call,
@@ -458,6 +496,7 @@ def observe(
     on_trials: OnTrials | None = None,
     events: bool = False,
     links: bool = False,
+    passages: bool = False,
 ) -> Trace:
     """Simulate a call on a machine, once, and keep of its first trial what is asked for; otherwise as `simulate`.
 
@@ -470,17 +509,20 @@ def observe(
         on_trials: Called now and then with how many trials are done.
         events: Whether to keep what each rank did when.
         links: Whether to keep what each link carried.
+        passages: Whether to keep what links carried when.
 
     Raises:
-        Error: As `simulate`; or messages do not meet on the machine, but `links` are asked for.
+        Error: As `simulate`; or messages do not meet on the machine, but `links` or `passages` are asked for; or
+            `passages` of circuits, or more than a million.
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**machine_request(known, engine, trials), "trace": events, "links": links}
+    request = {**machine_request(known, engine, trials), "trace": events, "links": links, "passages": passages}
     run = partial(_native.simulate, on_trials=_told(on_trials))
     given = call_request(found, resolved(found, call, known))
     observed = _trace(ask(run, {"call": given, **request}, found))
-    if links and observed.simulation.links is None:
-        raise Error(f"links: on machine {known.name} messages do not meet, expected a machine with a topology")
+    if (links or passages) and observed.simulation.links is None:
+        asked = "links" if links else "passages"
+        raise Error(f"{asked}: on machine {known.name} messages do not meet, expected a machine with a topology")
     return observed
 
 
@@ -562,6 +604,7 @@ def _trace(found: dict[str, Any]) -> Trace:
         Simulation(**{**simulation, **values_of(simulation), **own}),
         tuple(Event(**row) for row in found["events"]),
         tuple(LinkUse(**row) for row in found["link_uses"]),
+        tuple(Passage(**row) for row in found["passages"]),
     )
 
 

@@ -34,11 +34,14 @@ class Vertex:
         id: Its number; nodes come first.
         name: Its name, such as "(3,0,1)".
         ranks: The ranks that it has room for; a switch has none.
+        position: Where a drawing of the network shows it: how far from the left and from the top, neighbours about 1
+            apart.
     """
 
     id: int
     name: str
     ranks: tuple[int, ...]
+    position: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,15 @@ class Spot:
     """A cell of a map of all links, in which links of one kind share a panel.
 
     Attributes:
-        panel: The title of the panel, such as "+x, z = 3".
+        panel: The kind of the panel's links, such as "+x".
+        place: Where these links are, such as "z = 3", if the links of a kind have several panels; else empty.
         column: The cell's number from the left.
         row: The cell's number from the top.
         axes: What columns and rows are; empty where there is but one.
     """
 
     panel: str
+    place: str
     column: int
     row: int
     axes: tuple[str, str]
@@ -221,7 +226,7 @@ class Topology(Result):
             Error: Not a whole number of them.
         """
         found = json.loads(_native.topology_parts(self.text, self.file, whole("most", most)))
-        vertices = (Vertex(vertex["id"], vertex["name"], tuple(vertex["ranks"])) for vertex in found["vertices"])
+        vertices = (_vertex(vertex) for vertex in found["vertices"])
         links = (
             Link(link["id"], link["name"], link["from"], link["to"], _spot(link["spot"])) for link in found["links"]
         )
@@ -238,6 +243,11 @@ class Topology(Result):
         return tuple(Hop(**hop) for hop in found)
 
 
+def _vertex(found: Mapping[str, Any]) -> Vertex:
+    across, down = found["position"]
+    return Vertex(found["id"], found["name"], tuple(found["ranks"]), (across, down))
+
+
 def _spot(found: Mapping[str, Any]) -> Spot:
     across, down = found["axes"]
-    return Spot(found["panel"], found["column"], found["row"], (across, down))
+    return Spot(**{**found, "axes": (across, down)})

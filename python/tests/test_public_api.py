@@ -56,6 +56,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "simulate": (hocket.simulate, {**CALLED, **ON_MACHINE, "on_trials": nothing}),
     "trace": (hocket.trace, {**CALLED, **ON_MACHINE}),
     "link_uses": (hocket.link_uses, {**CALLED, "machine": "cluster", "trials": hocket.Trials()}),
+    "link_passages": (hocket.link_passages, {**CALLED, "machine": "cluster", "trials": hocket.Trials()}),
     "simulate_schedule": (hocket.simulate_schedule, {"schedule": RECORDED, **ON_MACHINE}),
     "trace_schedule": (hocket.trace_schedule, {"schedule": RECORDED, **ON_MACHINE}),
     "record": (hocket.record, CALLED),

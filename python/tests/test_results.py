@@ -12,7 +12,7 @@ import pytest
 import hocket
 from hocket import _native
 from hocket.pacing import Step, StepTime, simulate_step, steps
-from hocket.simulation import Circuits, Event, Links, LinkUse, Simulation
+from hocket.simulation import Circuits, Event, Links, LinkUse, Passage, Simulation
 
 CIRCUITS = """
 name = "circuits"
@@ -68,6 +68,9 @@ def test_a_simulation_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -
     assert found["events"][0].keys() == names(Event)
     found = told(monkeypatch, "simulate", lambda: hocket.link_uses("alltoall/linear", CALL, machine=machine))
     assert found["link_uses"][0].keys() == names(LinkUse)
+    machine = hocket.Machine.parse(PACKETS, "packets.toml")
+    found = told(monkeypatch, "simulate", lambda: hocket.link_passages("alltoall/linear", CALL, machine=machine))
+    assert found["passages"][0].keys() == names(Passage)
 
 
 def test_a_schedule_tells_what_a_call_tells(monkeypatch: pytest.MonkeyPatch) -> None:

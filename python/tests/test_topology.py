@@ -20,8 +20,8 @@ def test_a_topology_has_parts_and_routes() -> None:
     assert topology is not None
     assert (topology.nodes, topology.switches, topology.ranks, topology.directed_links) == (8, 0, 16, 32)
     vertices, links = topology.parts(2)
-    assert vertices == (Vertex(0, "(0,0)", (0, 1)), Vertex(1, "(1,0)", (2, 3)))
-    plus, minus = (Spot(panel, 0, 0, ("x", "y")) for panel in ("+x", "-x"))
+    assert vertices == (Vertex(0, "(0,0)", (0, 1), (0, 0)), Vertex(1, "(1,0)", (2, 3), (1, 0)))
+    plus, minus = (Spot(panel, "", 0, 0, ("x", "y")) for panel in ("+x", "-x"))
     assert links == (Link(0, "+x from (0,0)", 0, 1, plus), Link(1, "-x from (0,0)", 0, 3, minus))
     assert topology.route(1, 2) == (Hop(0, "+x from (0,0)", 0, "(1,0)"),)
     assert topology.route(0, 1) == ()

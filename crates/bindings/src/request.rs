@@ -218,6 +218,9 @@ pub struct SimulateRequest<C> {
     /// Whether to report what each link carried.
     #[serde(default)]
     pub links: bool,
+    /// Whether to report what links carried when.
+    #[serde(default)]
+    pub passages: bool,
     /// Which trials.
     #[serde(default)]
     pub trials: TrialsRequest,
@@ -229,7 +232,8 @@ impl<C> SimulateRequest<C> {
     /// # Errors
     /// As [`TrialsRequest::trials`].
     pub fn how(&self, on_trials: Option<Py<PyAny>>) -> Result<How> {
-        Ok(How { engine: self.engine, is_traced: self.trace, trials: self.trials.trials()?, on_trials })
+        let (is_traced, has_passages) = (self.trace, self.passages);
+        Ok(How { engine: self.engine, is_traced, has_passages, trials: self.trials.trials()?, on_trials })
     }
 }
 

@@ -5,7 +5,7 @@ use std::mem::take;
 use hocket::pacing::Step;
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
-use hocket_simulate::{Ends, Fabric, Many, Outcome, Platform, Record};
+use hocket_simulate::{Ends, Fabric, Many, Outcome, Passage, Platform, Record};
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
@@ -86,6 +86,7 @@ pub struct Trace {
     pub simulation: Simulation,
     pub events: Vec<Record>,
     pub link_uses: Vec<LinkUse>,
+    pub passages: Vec<Passage>,
 }
 
 impl Trace {
@@ -93,7 +94,7 @@ impl Trace {
     pub fn new(call: CallRequest, mut many: Many, platform: &Platform, seed: u64, has_links: bool) -> Self {
         let fabric = platform.network.fabric().filter(|_| has_links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
-        let events = take(&mut many.first.trace);
+        let (events, passages) = (take(&mut many.first.trace), take(&mut many.first.passages));
         let simulation = Simulation {
             call,
             parameters: IndexMap::new(),
@@ -105,7 +106,7 @@ impl Trace {
             steps: Vec::new(),
             found: Found::new(many, platform, seed),
         };
-        Self { simulation, events, link_uses }
+        Self { simulation, events, link_uses, passages }
     }
 }
 

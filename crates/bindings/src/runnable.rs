@@ -30,6 +30,7 @@ pub enum Runnable {
 pub struct How {
     pub engine: Engine,
     pub is_traced: bool,
+    pub has_passages: bool,
     pub trials: Trials,
     /// Called now and then with how many trials are done.
     pub on_trials: Option<Py<PyAny>>,
@@ -81,6 +82,7 @@ impl Runnable {
         let options = Options {
             engine: how.engine,
             trace: how.is_traced,
+            passages: how.has_passages,
             winners_are_alike: matches!(self, Self::Listed(_)),
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,

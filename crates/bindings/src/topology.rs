@@ -31,13 +31,14 @@ impl Shape {
     fn vertex(&self, vertex: usize) -> Value {
         let ranks = if vertex < self.topology.nodes() { self.placement.ranks_on(vertex) } else { 0..0 };
         let ranks: Vec<_> = ranks.collect();
-        json!({"id": vertex, "name": self.topology.vertex_name(vertex), "ranks": ranks})
+        let position = self.topology.position(vertex);
+        json!({"id": vertex, "name": self.topology.vertex_name(vertex), "ranks": ranks, "position": position})
     }
 
     fn link(&self, link: usize) -> Value {
         let (from, to) = self.topology.ends(link);
-        let Spot { panel, column, row, axes } = self.topology.spot(link);
-        let spot = json!({"panel": panel, "column": column, "row": row, "axes": axes});
+        let Spot { panel, place, column, row, axes } = self.topology.spot(link);
+        let spot = json!({"panel": panel, "place": place, "column": column, "row": row, "axes": axes});
         json!({"id": link, "name": self.topology.link_name(link), "from": from, "to": to, "spot": spot})
     }
 

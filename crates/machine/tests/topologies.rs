@@ -129,9 +129,21 @@ fn links_have_spots_of_their_own_on_a_map() {
     for (what, topology) in all() {
         let spots: Vec<_> = (0..topology.links()).map(|link| topology.spot(link)).collect();
         assert_eq!(spots.iter().collect::<HashSet<_>>().len(), topology.links(), "{what}");
-        let panels: HashSet<_> = spots.iter().map(|spot| &spot.panel).collect();
-        let axes: HashSet<_> = spots.iter().map(|spot| (&spot.panel, spot.axes)).collect();
+        let panels: HashSet<_> = spots.iter().map(|spot| (&spot.panel, &spot.place)).collect();
+        let axes: HashSet<_> = spots.iter().map(|spot| (&spot.panel, &spot.place, spot.axes)).collect();
         assert_eq!(axes.len(), panels.len(), "{what}: the cells of a panel have the same axes");
+    }
+}
+
+#[test]
+fn vertices_are_apart_in_a_drawing() {
+    for (what, topology) in all() {
+        let positions: Vec<_> = (0..topology.vertices()).map(|vertex| topology.position(vertex)).collect();
+        for (number, [x, y]) in positions.iter().enumerate() {
+            let distance = |other: &[f64; 2]| (x - other[0]).hypot(y - other[1]);
+            let least = positions[..number].iter().map(distance).fold(f64::INFINITY, f64::min);
+            assert!(least > 0.25, "{what}: {} is {least} from another", topology.vertex_name(number));
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use hocket_core::{
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Sending, kept_bytes};
-use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Parcel, Switching, Traffic};
+use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Parcel, Passages, Switching, Traffic};
 use crate::ports::{Asking, Queues};
 use crate::timetable::{Event, Timetable};
 use crate::{Node, Options, Outcome, bytes, interrupted};
@@ -37,12 +37,18 @@ pub fn run<N: Network>(
     }
     let kept = size_of::<N::Node<Placed>>() + size_of::<Woken>() + kept_bytes::<Placed>();
     check_ranks(program, call, kept)?;
-    let events = Events::new(call, network, trial, options.is_interrupted);
+    let mut events = Events::new(call, network, trial, options.is_interrupted);
+    if options.passages {
+        events.passages()?.keep();
+    }
     let world = InTime::new(call, events, node, network.post_s(), &options);
     let (mut events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");
     match events.failure.take() {
         Some(failure) => Err(failure),
-        None => Ok(Outcome { links: events.links(), circuits: events.circuit_counts(), ..outcome }),
+        None => {
+            let passages = if options.passages { events.passages()?.take()? } else { Vec::new() };
+            Ok(Outcome { links: events.links(), passages, circuits: events.circuit_counts(), ..outcome })
+        }
     }
 }
 
@@ -725,6 +731,14 @@ impl<'a, N: Network> Events<'a, N> {
     /// The use of each link.
     fn links(&self) -> Vec<LinkUse> {
         self.traffic.as_ref().map(|traffic| traffic.links()).unwrap_or_default()
+    }
+
+    /// What links carry when.
+    fn passages(&mut self) -> Result<&mut Passages> {
+        let told = self.traffic.as_mut().and_then(|traffic| traffic.passages());
+        told.ok_or_else(|| {
+            Error::new("this network does not tell when links carry what, expected the model links or packets")
+        })
     }
 
     /// Binds a message to its receive at `now`, when the later of the two became known.

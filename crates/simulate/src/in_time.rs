@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::Node;
 use crate::clock::Clock;
-use crate::network::{CircuitCounts, LinkUse};
+use crate::network::{CircuitCounts, LinkUse, Passage};
 use crate::trace::{Kind, Record};
 
 /// The time at which a step was done, and the step's result.
@@ -96,6 +96,9 @@ pub struct Outcome {
     /// The use of each link of the network; empty where messages do not meet.
     #[serde(skip)]
     pub links: Vec<LinkUse>,
+    /// What links carried when; empty unless asked for.
+    #[serde(skip)]
+    pub passages: Vec<Passage>,
     /// The counts of circuit events; none where the network has no circuits.
     pub circuits: Option<CircuitCounts>,
 }
@@ -203,6 +206,7 @@ impl<C: Clockwork> InTime<C> {
             message_bytes: self.message_bytes,
             trace,
             links: Vec::new(),
+            passages: Vec::new(),
             circuits: None,
         };
         (self.clockwork, ends, outcome)

@@ -21,8 +21,8 @@ pub use bound::{Bound, bound};
 pub use called::as_call;
 pub use in_time::Outcome;
 pub use network::{
-    Ask, CircuitCounts, Fabric, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel, Shared, Switching,
-    Traffic,
+    Ask, CircuitCounts, Fabric, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel, Passage, Passages,
+    Shared, Switching, Traffic,
 };
 pub use plan::Ends;
 pub use trace::{Kind, Record};
@@ -85,6 +85,8 @@ pub struct Options<'a> {
     pub engine: Engine,
     /// Whether to record what each rank did.
     pub trace: bool,
+    /// Whether to record what links carry when, where messages meet.
+    pub passages: bool,
     /// Whether the program is known to send the same messages whichever branch wins a `first`, as the whole catalogue
     /// is (a contract test says so); for other programs that is checked, which takes three times as long.
     pub winners_are_alike: bool,
@@ -99,6 +101,7 @@ impl Default for Options<'_> {
         Self {
             engine: Engine::Auto,
             trace: false,
+            passages: false,
             winners_are_alike: false,
             is_interrupted: &|| false,
             on_trials: &|_| (),

@@ -84,7 +84,7 @@ impl network::Visitor for Repeated<'_> {
 
     fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
         let many = either(self.options.engine, || self.by_dataflow(network), || self.by_events(network))?;
-        self.traced(network, many)
+        self.observed(network, many)
     }
 }
 
@@ -95,19 +95,21 @@ impl Repeated<'_> {
         Ok(Many { ends, first })
     }
 
-    /// Adds the operations of each rank in the first trial, if they are asked for.
-    fn traced<N: Network>(&self, network: &N, mut many: Many) -> Result<Many> {
-        if self.options.trace {
-            many.first.trace = self.event_run(network, self.trials.first, true)?.trace;
+    /// Adds what each rank did and what links carried when in the first trial, if that is asked for.
+    fn observed<N: Network>(&self, network: &N, mut many: Many) -> Result<Many> {
+        if self.options.trace || self.options.passages {
+            let run = self.event_run(network, self.trials.first, self.options)?;
+            (many.first.trace, many.first.passages) = (run.trace, run.passages);
         }
         Ok(many)
     }
 
     fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
         let mut first = None;
+        let options = Options { trace: false, passages: false, ..self.options };
         let ends = self.enough(|trials| {
             let one = |trial| {
-                let mut run = self.event_run(network, trial, false)?;
+                let mut run = self.event_run(network, trial, options)?;
                 let ends = ends_of(&mut run);
                 first.get_or_insert(run);
                 (self.options.on_trials)(trial + 1 - self.trials.first);
@@ -217,9 +219,9 @@ impl Repeated<'_> {
         Ok(all.skip((trials.start % lanes) as usize).take((trials.end - trials.start) as usize).collect())
     }
 
-    fn event_run<N: Network>(&self, network: &N, trial: u64, trace: bool) -> Result<Outcome> {
+    fn event_run<N: Network>(&self, network: &N, trial: u64, options: Options<'_>) -> Result<Outcome> {
         let trial = Trial { noise: self.noise, seed: self.trials.seed, trial, ranks: self.call.ranks };
-        events::run(self.program, self.call, network, &trial, self.node, Options { trace, ..self.options })
+        events::run(self.program, self.call, network, &trial, self.node, options)
     }
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -18,6 +17,7 @@ from hocket.cli.options import (
     CallOptions,
     as_json_option,
     call_options,
+    check_files,
     engine_option,
     jobs_option,
     link_maps_option,
@@ -35,7 +35,7 @@ from hocket.cli.trials import asked_trials
 from hocket.comparison import Best, Comparison, Default, made_for
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
-from hocket.link_map import link_picture
+from hocket.link_map import drawn_links, link_picture
 from hocket.machine import Machine
 from hocket.parallel import workers
 from hocket.plot import render
@@ -93,9 +93,8 @@ def compare(
     sizes = required(sizes, "--sizes", "sizes such as 8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
-    topology = None if links is None else _topology(machine, sizes)
-    if plot is not None and links is not None and os.path.realpath(plot) == os.path.realpath(links):
-        raise click.UsageError(f"--plot and --links: got {plot} twice, expected two files")
+    topology = None if links is None else _topology(machine, sizes, len(candidates))
+    check_files({"--plot": plot, "--links": links})
     calls = [call_options.call(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     libraries = DEFAULTS if defaults else ()
     simulations = len(calls) * (len(candidates) + len(libraries))
@@ -131,11 +130,15 @@ def compare(
                 executor=executor,
                 on_done=note,
             )
+        contents: dict[str, bytes] = {}  # nothing is written before all is known
         if plot is not None:
-            files.write(plot, render(found, Path(plot).suffix))
+            contents[plot] = render(found, Path(plot).suffix)
         if links is not None and topology is not None:
             maps = _link_maps(found, candidates, calls[0], engine, repeated)
-            files.write(links, link_picture(maps, topology, Path(links).suffix, title=found.title))
+            title = f"{found.title}, {format_bytes(sizes[0])}"
+            contents[links] = link_picture(maps, topology, Path(links).suffix, title=title)
+        for path, content in contents.items():
+            files.write(path, content)
     except KeyboardInterrupt:
         if known is not None:
             end(known, {"plot": None, "links": None})
@@ -143,17 +146,19 @@ def compare(
     end(found, {"plot": plot, "links": links})
 
 
-def _topology(machine: Machine, sizes: Sequence[int]) -> Topology:
-    """Return the network whose links are drawn.
+def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
+    """Return the network whose links are drawn, of so many runs.
 
     Raises:
         UsageError: There is none, or more than one size.
+        Error: There are too many links.
     """
     if len(sizes) != 1:
         raise click.UsageError(f"--links: got {len(sizes)} sizes, expected one")
     topology = Topology.parse(machine.text, machine.file)
     if topology is None:
         raise click.UsageError(f"--links: on machine {machine.name} messages do not meet, expected one with a topology")
+    drawn_links(topology, runs)
     return topology
 
 

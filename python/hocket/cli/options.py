@@ -29,6 +29,7 @@ __all__ = [
     "algorithm_argument",
     "as_json_option",
     "call_options",
+    "check_files",
     "chosen",
     "element_option",
     "engine_option",
@@ -36,6 +37,7 @@ __all__ = [
     "jobs_option",
     "link_maps_option",
     "links_option",
+    "links_over_time_option",
     "load_option",
     "machine_option",
     "neighbors_option",
@@ -48,6 +50,7 @@ __all__ = [
     "required",
     "schedule_size_option",
     "seed_option",
+    "shown_plot_option",
     "size_option",
     "sizes_option",
     "space_time_option",
@@ -119,6 +122,20 @@ def required(value: T | None, option: str, what: str) -> T:
     if value is None:
         raise click.UsageError(f"{option} is missing, expected {what}")
     return value
+
+
+def check_files(files: Mapping[str, str | None]) -> None:
+    """Check that options name a file each, as far as they are given.
+
+    Raises:
+        UsageError: Two name the same.
+    """
+    options: dict[str, str] = {}
+    for option, path in files.items():
+        if path is not None:
+            other = options.setdefault(os.path.realpath(path), option)
+            if other != option:
+                raise click.UsageError(f"{other} and {option}: got {path} twice, expected two files")
 
 
 def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, float | str]:
@@ -235,6 +252,12 @@ links_option = click.option(
     help="Also write what each link carried, on a machine where messages meet: as CSV, "
     f"or as a map where the file ends in {', '.join(PICTURES)}.",
 )
+links_over_time_option = click.option(
+    "--links-over-time",
+    type=Read(writable, name="FILE"),
+    help="Also write what links carried when: as CSV, or as maps where the file ends in "
+    f"{', '.join(PICTURES)}; HTML has a slider.",
+)
 link_maps_option = click.option(
     "--links",
     type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
@@ -253,6 +276,12 @@ space_time_option = click.option(
 )
 graph_option = click.option(
     "--graph", type=Read(writable, name="FILE"), help="Also write the dependencies of tasks as DOT, for Graphviz."
+)
+shown_plot_option = click.option(
+    "--plot",
+    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    help="Also draw the network of a machine, or what the ranks of a schedule do over time; "
+    f"the file ends in {' or '.join(PICTURES)}.",
 )
 output_option = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise, or with -."

@@ -16,7 +16,7 @@ from hocket.cli.options import (
     load_option,
     ranks_option,
     schedule_size_option,
-    space_time_option,
+    shown_plot_option,
 )
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.cli.show_machine import show_machine
@@ -43,7 +43,7 @@ _MOST_RANKS = 64  # rows of a picture
     type=Read(Machine.load, name="MACHINE"),
     help="The machine of a schedule's --plot; cluster when absent.",
 )
-@space_time_option
+@shown_plot_option
 @graph_option
 @load_option
 @as_json_option
@@ -75,17 +75,19 @@ def show(
 
         show_schedule(names, size, machine=machine, plot=plot, graph=graph, as_json=as_json)
         return
-    if (size, machine, plot, graph) != (None, None, None, None):
-        raise click.UsageError("--size, --machine, --plot and --graph: expected them with schedule FILE")
+    if (size, machine, graph) != (None, None, None):
+        raise click.UsageError("--size, --machine and --graph: expected them with schedule FILE")
     if names[:1] == ("machine",):
         if len(names) != 2:
             raise click.UsageError(f"got {len(names) - 1} machines, expected one, a preset or a file")
         if ranks is not None:
             raise click.UsageError("--ranks: a machine has none, expected it with an algorithm")
-        show_machine(names[1], route=route, as_json=as_json)
+        show_machine(names[1], route=route, plot=plot, as_json=as_json)
         return
     if route is not None:
         raise click.UsageError("--route: an algorithm has none, expected it with machine MACHINE")
+    if plot is not None:
+        raise click.UsageError("--plot: got an algorithm, expected machine MACHINE or schedule FILE")
     _show_algorithm(chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from hocket import files
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.machine import Machine
+from hocket.network_picture import network_picture
 from hocket.topology import Hop, Topology
 from hocket.units import format_count
 
@@ -17,31 +20,38 @@ __all__ = ["show_machine"]
 _MOST_LISTED = 65536  # nodes and switches, and links, in JSON
 
 
-def show_machine(name: str, *, route: tuple[int, int] | None, as_json: bool) -> None:
+def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, as_json: bool) -> None:
     """Show the network of a preset or of the machine of a file, and the route of two ranks if that is asked for.
 
     Raises:
-        Error: No such machine, a mistake in its file, or a rank that it has no room for.
-        UsageError: A route is asked for where there is none.
+        Error: No such machine, a mistake in its file, a rank that it has no room for, or a network too large to draw.
+        UsageError: A route or a picture is asked for where there is none.
     """
     machine = Machine.load(name)
     topology = Topology.parse(machine.text, machine.file)
     if topology is None:
-        _show_contention_free(machine, route=route, as_json=as_json)
+        if route is not None or plot is not None:
+            option = "--plot" if route is None else "--route"
+            raise click.UsageError(
+                f"{option}: machine {machine.name} has no topology, expected one whose messages meet"
+            )
+        _show_contention_free(machine, as_json=as_json)
         return
     hops = topology.route(*route) if route else None
+    if plot is not None:
+        files.write(plot, network_picture(topology, Path(plot).suffix, route=route))
     if as_json:
         listed = {} if hops is None else {"route": [vars(hop) for hop in hops]}
-        print_json({**_entry(topology), **listed})
+        print_json({**_entry(topology), **listed, "plot": plot})
         return
     _print(topology)
     if route and hops is not None:
         _print_route(route, hops)
+    if plot is not None:
+        click.echo(f"\nplot: {plot}")
 
 
-def _show_contention_free(machine: Machine, *, route: tuple[int, int] | None, as_json: bool) -> None:
-    if route is not None:
-        raise click.UsageError(f"--route: machine {machine.name} has no topology, expected one whose messages meet")
+def _show_contention_free(machine: Machine, *, as_json: bool) -> None:
     if as_json:
         facts = {"network": machine.network, "node": machine.node, "noise": machine.noise}
         print_json({"machine": machine.name, "topology": None, **facts})

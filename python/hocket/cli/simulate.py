@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from functools import partial
@@ -20,9 +19,11 @@ from hocket.cli.options import (
     algorithm_argument,
     as_json_option,
     call_options,
+    check_files,
     chosen,
     engine_option,
     links_option,
+    links_over_time_option,
     load_option,
     machine_option,
     ranks_option,
@@ -37,6 +38,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, carried, spread
 from hocket.library import Algorithm
+from hocket.link_activity import activity_picture
 from hocket.link_map import link_picture
 from hocket.machine import Machine
 from hocket.plot import PICTURES, picture_of
@@ -44,6 +46,7 @@ from hocket.schedule import Schedule
 from hocket.simulation import (
     Engine,
     LinkUse,
+    Passage,
     Simulation,
     Trace,
     observe,
@@ -69,6 +72,7 @@ __all__ = ["simulate"]
 @until_option
 @timeline_option
 @links_option
+@links_over_time_option
 @space_time_option
 @load_option
 @as_json_option
@@ -84,6 +88,7 @@ def simulate(
     until_ci: float | None,
     timeline: str | None,
     links: str | None,
+    links_over_time: str | None,
     plot: str | None,
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
@@ -97,12 +102,15 @@ def simulate(
         subject = _schedule(names, ranks, size, call_options)
     else:
         subject = _call(chosen(names, algorithms), ranks, size, call_options)
-    if None not in (timeline, links) and os.path.realpath(str(timeline)) == os.path.realpath(str(links)):
-        raise click.UsageError(f"--timeline and --links: got {links} twice, expected two files")
-    if plot is not None and os.path.realpath(plot) in {os.path.realpath(path) for path in (timeline, links) if path}:
-        raise click.UsageError(f"--plot: got {plot} twice, expected another file")
+    check_files(
+        {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot},
+    )
     repeated = asked_trials(trials, seed, until_ci, machine)
-    wanted = {"events": timeline is not None or plot is not None, "links": links is not None}
+    wanted = {
+        "events": timeline is not None or plot is not None,
+        "links": links is not None,
+        "passages": links_over_time is not None,
+    }
     with progress("simulating", repeated.count) if repeated.count > 1 else nullcontext() as bar:
         on_trials = None if bar is None else bar.reach
         observed = subject.observe(machine=machine, engine=engine, trials=repeated, on_trials=on_trials, **wanted)
@@ -110,6 +118,8 @@ def simulate(
     contents: dict[str, str | bytes] = {}  # nothing is written before all is known
     if links is not None:
         contents[links] = _links(observed, machine, Path(links).suffix)
+    if links_over_time is not None:
+        contents[links_over_time] = _links_over_time(observed, machine, Path(links_over_time).suffix)
     if timeline is not None:
         contents[timeline] = timeline_text(observed)
     if plot is not None:
@@ -124,6 +134,8 @@ def simulate(
         _print(found, subject.algorithm)
         if links is not None:
             click.echo(f"links: {links}")
+        if links_over_time is not None:
+            click.echo(f"links over time: {links_over_time}")
         if plot is not None:
             click.echo(f"plot: {plot}")
         if timeline is not None:
@@ -150,26 +162,36 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, optio
     return _Subject(stand_in, partial(_observe_schedule, schedule))
 
 
-def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, **where: Any) -> Trace:
-    if links:
-        raise click.UsageError("--links: got a schedule, expected an algorithm")
+def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, passages: bool, **where: Any) -> Trace:
+    if links or passages:
+        option = "--links" if links else "--links-over-time"
+        raise click.UsageError(f"{option}: got a schedule, expected an algorithm")
     return trace_schedule(schedule, **where) if events else Trace(simulate_schedule(schedule, **where), ())
 
 
 def _links(observed: Trace, machine: Machine, ending: str) -> str | bytes:
     topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
     if topology is None:
-        return _as_csv(observed.link_uses)
+        return _as_csv(LinkUse, map(asdict, observed.link_uses))
     found = observed.simulation
     run = format_time(found.time_s.mean)
     return link_picture({run: observed.link_uses}, topology, ending, title=found.title)
 
 
-def _as_csv(uses: tuple[LinkUse, ...]) -> str:
+def _links_over_time(observed: Trace, machine: Machine, ending: str) -> str | bytes:
+    topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
+    if topology is None:
+        return _as_csv(Passage, map(asdict, observed.passages))
+    found = observed.simulation
+    title = f"{found.title}, {format_time(found.time_s.mean)}"
+    return activity_picture(observed.passages, topology, ending, title=title, end_s=found.times_s[0])
+
+
+def _as_csv(kind: type[LinkUse] | type[Passage], rows: Iterable[Mapping[str, Any]]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(LinkUse)], lineterminator="\n")
+    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(use) for use in uses)
+    writer.writerows(rows)
     return text.getvalue()
 
 

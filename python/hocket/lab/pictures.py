@@ -1,12 +1,15 @@
-"""A lab beside the simulator, as a picture: times on a diagonal, and bytes on links as heat maps."""
+"""A lab beside the simulator, as a picture: times on a diagonal, and maps of the bytes on links."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import altair as alt
 
 from hocket.lab.comparing import Compared
+from hocket.link_map import link_chart
+from hocket.simulation import LinkUse
+from hocket.topology import Topology
 from hocket.units import format_bytes, format_time
 
 __all__ = ["compared_chart"]
@@ -14,13 +17,16 @@ __all__ = ["compared_chart"]
 Chart: TypeAlias = "alt.LayerChart | alt.VConcatChart"
 
 _SIDE = 360  # pixels
-_CELL = 26
 _OF_THEIR_OWN = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
 """Colours, and legends beside their pictures."""
 
 
-def compared_chart(what: Compared) -> Chart:
-    """Return measured over simulated times, with intervals, and below the bytes on links."""
+def compared_chart(what: Compared, topology: Topology) -> Chart:
+    """Return measured over simulated times, with intervals, and below that the bytes on the links of the topology.
+
+    Raises:
+        Error: There are too many links.
+    """
     middle, ninth, worst = what.deviation
     subtitle = [
         f"{what.mpi}; lab: {what.lab}",
@@ -32,7 +38,7 @@ def compared_chart(what: Compared) -> Chart:
     if not what.links:
         times.title = title
         return times
-    return alt.VConcatChart(vconcat=[times, _loads(what)], title=title, resolve=_OF_THEIR_OWN)
+    return alt.VConcatChart(vconcat=[times, _loads(what, topology)], title=title, resolve=_OF_THEIR_OWN)
 
 
 def _times(what: Compared) -> alt.LayerChart:
@@ -63,35 +69,9 @@ def _times(what: Compared) -> alt.LayerChart:
     return alt.LayerChart(layer=[line, intervals, points], width=_SIDE, height=_SIDE)
 
 
-def _loads(what: Compared) -> alt.HConcatChart:
-    rows: list[dict[str, Any]] = []
-    for link in what.links:
-        kind, _, vertex = link.name.partition(" from ")
-        row: dict[str, Any] = {"link": link.name, "kind": kind, "vertex": vertex or link.name}
-        row |= {"measured": link.measured_bytes / 1e6, "simulated": link.simulated_bytes / 1e6}
-        row["over"] = link.measured_bytes / link.simulated_bytes if link.simulated_bytes else None
-        rows.append(row)
-    most = max(max(row["measured"], row["simulated"]) for row in rows)
-    vertices = list(dict.fromkeys(row["vertex"] for row in rows))
-    base = alt.Chart({"values": rows}).encode(
-        x=alt.X("kind:O", title=None, sort=None),
-        y=alt.Y("vertex:O", title=None, sort=vertices),
-        tooltip=["link:N", "measured:Q", "simulated:Q", "over:Q"],
-    )
-
-    def map_of(column: str, title: str, scale: alt.Scale) -> alt.Chart:
-        drawing: alt.Chart = (
-            base.mark_rect()
-            .encode(color=alt.Color(f"{column}:Q", title=title, scale=scale))
-            .properties(width=alt.Step(_CELL), height=alt.Step(_CELL * 2 // 3), title=title)
-        )
-        return drawing
-
-    bytes_scale = alt.Scale(scheme="viridis", domain=[0, most])
-    ratio_scale = alt.Scale(scheme="redblue", domain=[0.9, 1.1], clamp=True)
-    maps = [
-        map_of("measured", "measured, MB", bytes_scale),
-        map_of("simulated", "simulated, MB", bytes_scale),
-        map_of("over", "measured / simulated", ratio_scale),
-    ]
-    return alt.HConcatChart(hconcat=maps, resolve=_OF_THEIR_OWN)
+def _loads(what: Compared, topology: Topology) -> alt.VConcatChart:
+    runs = {
+        "measured": [LinkUse(link.link, link.name, link.measured_bytes, 0.0, 0.0) for link in what.links],
+        "simulated": [LinkUse(link.link, link.name, link.simulated_bytes, 0.0, 0.0) for link in what.links],
+    }
+    return link_chart(runs, topology, title="links")

@@ -245,3 +245,32 @@ def test_defaults_stand_beside_the_algorithms_with_their_factor(
         ("openmpi-5.0", 8, "k_nomial"),
     ]
     assert found["defaults"][1]["times_the_fastest"] == pytest.approx(1.5)  # 2 levels of 3 messages, 4 rounds
+
+
+def test_links_of_all_algorithms_are_drawn_the_fastest_first(
+    hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    machine, links, plot = (tmp_path / name for name in ("torus.toml", "links.svg", "plot.png"))
+    machine.write_text(TORUS)
+    line = f"compare allreduce swing_torus ring linear --ranks 8 --sizes 64KiB --machine {machine}"
+    ran = hocket_command(f"{line} --links {links} --plot {plot} --json")
+    assert (ran.json["links"], ran.json["plot"]) == (str(links), str(plot))
+    drawn = re.findall(r">(\w+), [\d.]+ us<", links.read_text())
+    times_s = {result["algorithm"]: result["time_s"]["mean"] for result in ran.json["results"]}
+    assert drawn == sorted(times_s, key=lambda name: times_s[name])
+    assert f"links: {links}\n" in hocket_command(f"{line} --links {links}").out
+
+
+def test_links_that_cannot_be_compared_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    machine, links = tmp_path / "torus.toml", tmp_path / "links.png"
+    machine.write_text(TORUS)
+    line = f"compare allreduce ring linear --ranks 8 --machine {machine} --links"
+    assert bad_input(f"{line} {links} --sizes 8B,1KiB") == "--links: got 2 sizes, expected one"
+    assert bad_input(f"{line} {links} --sizes 8B --plot {tmp_path}/./links.png").endswith("expected two files")
+    assert bad_input(f"{line} {tmp_path}/links.gif --sizes 8B").endswith("ends in .png or .html or .svg")
+    assert bad_input(f"compare allreduce --ranks 8 --sizes 8B --links {links}") == (
+        "--links: on machine cluster messages do not meet, expected one with a topology"
+    )
+    machine.write_text(TORUS.replace("[2, 2, 2]", "[16, 16, 16]"))
+    assert bad_input(f"{line} {links} --sizes 8B").startswith("a map of 49152 links, expected at most 30000")
+    assert not links.exists()

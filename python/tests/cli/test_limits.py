@@ -43,11 +43,17 @@ def test_what_cannot_fit_is_refused_before_it_begins(bad_input: Callable[..., st
     assert message.endswith(" of memory, expected at most the 2.0 GiB that HOCKET_MEMORY allows")
 
 
-def test_ranks_that_end_before_others_begin_need_not_fit_together(
-    hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOCKET_MEMORY", "400MiB")
-    assert hocket_command("simulate broadcast binomial --ranks 1048576 --size 8B").status == 0
+def test_ranks_that_end_before_others_begin_need_not_fit_together() -> None:
+    # In a process of its own: what other tests have loaded counts, too.
+    line = "hocket simulate broadcast binomial --ranks 1048576 --size 8B"
+    ran = subprocess.run(
+        [sys.executable, "-m", *line.split()],
+        env={**os.environ, "HOCKET_MEMORY": "400MiB"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("line", ["simulate {} --size 8B --machine eager.toml", "record {} --size 8B -o out.goal"])

@@ -74,6 +74,7 @@ def test_the_links_and_routes_of_every_topology_fit_together(
         "links",
         "is_complete",
         "route",
+        "plot",
     }
     assert (shown["machine"], shown["topology"], shown["is_complete"]) == (f"my-{topology}", topology, True)
     assert [vertex["id"] for vertex in shown["vertices"]] == list(range(shown["nodes"] + shown["switches"]))
@@ -152,6 +153,22 @@ def test_a_machine_without_a_topology_tells_its_keys(hocket_command: Callable[..
     }
 
 
+def test_a_network_is_drawn(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], machine_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    machine, picture = machine_file("torus"), tmp_path / "network.svg"
+    assert hocket_command("show machine", machine, "--plot", picture).out.endswith(f"\nplot: {picture}\n")
+    assert ">my-torus<" in picture.read_text()
+    picture.unlink()
+    assert hocket_command("show machine", machine, "--plot", picture, "--json").json["plot"] == str(picture)
+    assert picture.exists()
+    assert "ends in .png or .html or .svg" in bad_input("show machine", machine, "--plot", tmp_path / "network.gif")
+    machine.write_text(machine.read_text().replace("[4, 3]", "[200, 200]"))
+    large = tmp_path / "large.svg"
+    assert bad_input("show machine", machine, "--plot", large).startswith("a picture of 160000 links, expected at most")
+    assert not large.exists()
+
+
 def test_a_rank_that_has_no_room_is_refused(bad_input: Callable[..., str], machine_file: Callable[..., Path]) -> None:
     machine = machine_file("torus")
     assert bad_input("show machine", machine, "--route", 0, 12) == "route: got rank 12, expected a rank from 0 to 11"
@@ -171,6 +188,11 @@ def test_a_rank_that_has_no_room_is_refused(bad_input: Callable[..., str], machi
             "show machine cluster --route 0 1",
             "--route: machine cluster has no topology, expected one whose messages meet",
         ),
+        (
+            "show machine cluster --plot net.png",
+            "--plot: machine cluster has no topology, expected one whose messages meet",
+        ),
+        ("show allreduce ring --plot net.png", "--plot: an algorithm has none, expected it with machine MACHINE"),
         ("show allreduce ring --route 0 1", "--route: an algorithm has none, expected it with machine MACHINE"),
     ],
 )

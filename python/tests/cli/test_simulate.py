@@ -1,6 +1,7 @@
 """`hocket simulate`."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -215,3 +216,58 @@ def test_a_torus_of_another_size_is_told(bad_input: Callable[..., str], tmp_path
     path.write_text(TORUS)
     message = bad_input(f"simulate allreduce trinaryx3 --ranks 4 --size 8B --machine {path}")
     assert "the torus of machine mine is 3 x 2, and no X, Y or Z was given (P = 4)" in message
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("html", b"<!DOCTYPE html>")])
+def test_links_are_drawn_where_the_file_is_a_picture(
+    hocket_command: Callable[..., Ran], tmp_path: Path, ending: str, begins: bytes
+) -> None:
+    machine, picture = tmp_path / "torus.toml", tmp_path / f"links.{ending}"
+    machine.write_text(TORUS)
+    ran = hocket_command(f"simulate allreduce ring --ranks 6 --size 8KiB --machine {machine} --links {picture}")
+    assert ran.out.endswith(f"links: {picture}\n")
+    content = picture.read_bytes().lstrip()
+    assert content.startswith(begins)
+    if ending == "svg":
+        assert b">allreduce ring, 6 ranks, machine mine<" in content
+        assert re.search(rb">8 KiB, [\d.]+ us<", content)
+
+
+def test_links_that_cannot_be_drawn_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    machine, picture = tmp_path / "torus.toml", tmp_path / "links.png"
+    machine.write_text(TORUS)
+    line = f"simulate allreduce ring --ranks 6 --size 8B --links {picture}"
+    assert bad_input(line) == ("links: on machine cluster messages do not meet, expected a machine with a topology")
+    assert (
+        bad_input(f"{line} --machine {machine} --plot {picture}")
+        == f"--links and --plot: got {picture} twice, expected two files"
+    )
+    machine.write_text(TORUS.replace("[3, 2]", "[100, 100]"))
+    assert bad_input(f"{line} --machine {machine}").startswith("a map of 40000 links, expected at most 30000")
+    assert not picture.exists()
+
+
+def test_links_over_time_are_written_as_their_file_ends(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    machine = tmp_path / "torus.toml"
+    machine.write_text(TORUS)
+    line = f"simulate allreduce ring --ranks 6 --size 8KiB --machine {machine} --links-over-time"
+    ran = hocket_command(f"{line} {tmp_path}/load.csv --json")
+    header, *rows = (tmp_path / "load.csv").read_text().splitlines()
+    assert header == "link,bytes,start_s,end_s"
+    assert len({row.split(",")[0] for row in rows}) == ran.json["links"]["used"]
+    assert hocket_command(f"{line} {tmp_path}/load.svg").out.endswith(f"links over time: {tmp_path}/load.svg\n")
+    content = (tmp_path / "load.svg").read_text()
+    assert "allreduce ring, 6 ranks, machine mine, 8 KiB, " in content and content.count(">+x<") == 6
+    both = f"{tmp_path}/both.html"
+    assert bad_input(f"{line} {both} --links {both}").endswith("twice, expected two files")
+    schedule = tmp_path / "one.goal"
+    schedule.write_text("num_ranks 1\nrank 0 {\nl0: calc 1\n}\n")
+    assert bad_input(f"simulate schedule {schedule} --links-over-time {both}").startswith(
+        "--links-over-time: got a sched"
+    )
+    assert bad_input(line.replace(str(machine), "cluster"), both).startswith("passages: on machine cluster messages")
+    machine.write_text(TORUS.replace("[3, 2]", "[100, 100]"))
+    assert bad_input(f"{line} {both}").startswith("a map of 40000 links, expected at most 30000")
+    assert not Path(both).exists()

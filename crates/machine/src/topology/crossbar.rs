@@ -9,12 +9,9 @@
 
 use hocket_core::Result;
 
-use super::picture::items;
+use super::picture::{ROW, items, on_circle};
 use super::{Hop, Spot, Topology, check_size};
 use crate::Section;
-
-/// Nodes in a row of a map.
-const ROW: usize = 32;
 
 /// The topology's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +56,13 @@ impl Topology for Crossbar {
     fn spot(&self, link: usize) -> Spot {
         let panel = if link.is_multiple_of(2) { "up from nodes" } else { "down to nodes" };
         let (node, rows) = (link / 2, if self.nodes > ROW { "32 nodes" } else { "" });
-        Spot { panel: panel.to_owned(), column: node % ROW, row: node / ROW, axes: ["node", rows] }
+        let (column, row) = (node % ROW, node / ROW);
+        Spot { panel: panel.to_owned(), place: String::new(), column, row, axes: ["node", rows] }
+    }
+
+    /// A star.
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        if vertex < self.nodes { on_circle(vertex, self.nodes) } else { [0.0, 0.0] }
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 use hocket_core::Result;
 
-use super::picture::{items, lines};
+use super::picture::{items, lines, on_circle};
 use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
 
@@ -252,11 +252,26 @@ impl Topology for Dragonfly {
             Place::Up { node } => ("up from nodes", node % in_group, node / in_group, "node of the group"),
             Place::Down { node } => ("down to nodes", node % in_group, node / in_group, "node of the group"),
             Place::Local { from, to } => {
-                ("local", from % size * size + to % size, from / size, "pair of routers of the group")
+                let others = from % size * (size - 1) + to % size - usize::from(to > from);
+                ("local", others, from / size, "pair of routers of the group")
             }
             Place::Global { group, port } => ("global", port, group, "global link of the group"),
         };
-        Spot { panel: panel.to_owned(), column, row, axes: [columns, "group"] }
+        Spot { panel: panel.to_owned(), place: String::new(), column, row, axes: [columns, "group"] }
+    }
+
+    /// The nodes are on a circle, group by group with a gap between groups, and within it the routers, each in front of
+    /// its nodes.
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        let (nodes, in_group) = (self.nodes_per_router, self.routers_per_group * self.nodes_per_router);
+        let (group, within, out) = match vertex.checked_sub(self.nodes()) {
+            None => (vertex / in_group, 2 * (vertex % in_group), 0.6),
+            Some(router) => {
+                (router / self.routers_per_group, 2 * (router % self.routers_per_group) * nodes + nodes - 1, 0.3)
+            }
+        };
+        let room = 2 * in_group + 2;
+        on_circle(group * room + within, self.groups * room).map(|place| place * out)
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

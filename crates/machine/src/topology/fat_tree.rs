@@ -76,6 +76,10 @@ impl FatTree {
         (level, position / self.up[level], position % self.up[level])
     }
 
+    fn level_of(&self, vertex: usize) -> usize {
+        self.levels.partition_point(|level| level.first_vertex <= vertex) - 1
+    }
+
     /// The link of a route to node `to` between a level and the next, in the subtrees of node `inside`.
     fn hop(&self, level: usize, inside: usize, to: usize, is_down: bool) -> Hop {
         let Level { below, tops, .. } = self.levels[level];
@@ -154,7 +158,7 @@ impl Topology for FatTree {
         if vertex < self.nodes() {
             return format!("node {vertex}");
         }
-        let level = self.levels.partition_point(|level| level.first_vertex <= vertex) - 1;
+        let level = self.level_of(vertex);
         format!("switch {level}.{}", vertex - self.levels[level].first_vertex)
     }
 
@@ -166,10 +170,20 @@ impl Topology for FatTree {
         let lower = if level == 0 { "nodes".to_owned() } else { format!("switches of level {level}") };
         Spot {
             panel: format!("{direction} {lower}"),
+            place: String::new(),
             column: vertex % in_row * self.up[level] + parent,
             row: vertex / in_row,
             axes: ["link of the subtree", "subtree"],
         }
+    }
+
+    /// Each level is a line as long as the longest one.
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        let level = self.level_of(vertex);
+        let Level { vertices, first_vertex, .. } = self.levels[level];
+        let width = self.levels.iter().map(|level| level.vertices).max().unwrap_or(1) as f64;
+        let across = (vertex - first_vertex) as f64 + 0.5;
+        [across * width / vertices as f64, (self.height() - level) as f64 * (1.0 + width / 8.0)]
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

@@ -21,6 +21,9 @@ pub struct Axis {
 /// Names of the first axes; others are numbered.
 const AXES: [&str; 3] = ["x", "y", "z"];
 
+/// Where a step along the third axis leads in a drawing.
+const SLANT: [f64; 2] = [0.45, 0.3];
+
 /// Nodes that a picture shows along an axis.
 const MOST_ALONG: usize = 12;
 /// Planes that a picture shows.
@@ -90,15 +93,33 @@ impl Grid {
     /// A plane of the first two axes is a panel.
     pub fn spot(&self, node: usize, axis: usize, is_plus: bool) -> Spot {
         let sign = if is_plus { '+' } else { '-' };
-        let place = self.place(node);
-        let place = if place.is_empty() { place } else { format!(", {place}") };
         let width = self.dims[0];
         Spot {
-            panel: format!("{sign}{}{place}", axis_name(axis)),
+            panel: format!("{sign}{}", axis_name(axis)),
+            place: self.place(node),
             column: node % width,
             row: self.dims.get(1).map_or(0, |height| node / width % height),
             axes: ["x", if self.dims.len() > 1 { "y" } else { "" }],
         }
+    }
+
+    /// The third axis is drawn aslant, into the picture; further ones lay the grids of three axes beside and below each
+    /// other.
+    pub fn position(&self, node: usize) -> [f64; 2] {
+        let depth = self.dims.get(2).map_or(0, |size| size - 1) as f64;
+        let mut apart = SLANT.map(|step| 1.0 + depth * step);
+        let mut at = [0.0; 2];
+        for (number, axis) in self.axes().enumerate() {
+            let coordinate = axis.coordinate(node) as f64;
+            if number == 2 {
+                at = [at[0] + coordinate * SLANT[0], at[1] - coordinate * SLANT[1]];
+                continue;
+            }
+            let side = if number < 2 { number } else { (number + 1) % 2 };
+            at[side] += coordinate * apart[side];
+            apart[side] = apart[side] * axis.size as f64 + 1.0;
+        }
+        at
     }
 
     pub fn node_name(&self, node: usize) -> String {

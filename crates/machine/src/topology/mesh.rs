@@ -84,6 +84,10 @@ impl Topology for Mesh {
         self.grid.spot(self.ends(link).0, self.pair(link).axis, link.is_multiple_of(2))
     }
 
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        self.grid.position(vertex)
+    }
+
     fn vertex_name(&self, vertex: usize) -> String {
         self.grid.node_name(vertex)
     }

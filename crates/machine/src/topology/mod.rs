@@ -40,7 +40,15 @@ pub trait Topology {
     /// The name of a vertex, as "(3,0,1)".
     fn vertex_name(&self, vertex: usize) -> String;
     /// Where a map of all links shows one; no two links have the same spot.
-    fn spot(&self, link: usize) -> Spot;
+    fn spot(&self, link: usize) -> Spot {
+        let (column, row) = (link % picture::ROW, link / picture::ROW);
+        Spot { panel: "links".to_owned(), place: String::new(), column, row, axes: ["link", "32 links"] }
+    }
+    /// Where a drawing of the network shows a vertex: how far from the left and from the top, with neighbours about 1
+    /// apart. No two vertices are at the same position.
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        picture::on_circle(vertex, self.vertices())
+    }
     /// Appends the links from one node to another, in order; none from a node to itself. The virtual channels are such
     /// that packets that hold one and wait for the next never wait in a circle.
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>);
@@ -72,8 +80,10 @@ pub trait Topology {
 /// A cell of a map of all links: links of one kind share a panel, and lie in it as their ends lie.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spot {
-    /// The title of the panel, as "+x, z = 3".
+    /// The kind of the panel's links, as "+x".
     pub panel: String,
+    /// Where these links are, as "z = 3", if the links of a kind have a panel for each place; else empty.
+    pub place: String,
     /// The cell's number from the left.
     pub column: usize,
     /// The cell's number from the top.
@@ -174,6 +184,10 @@ impl Topology for AnyTopology {
 
     fn spot(&self, link: usize) -> Spot {
         self.shape().spot(link)
+    }
+
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        self.shape().position(vertex)
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {

@@ -1,5 +1,16 @@
 //! Parts that all pictures of topologies share: long repetitions are left out.
 
+use std::f64::consts::TAU;
+
+/// Links in a row of a map, where nothing else decides.
+pub const ROW: usize = 32;
+
+/// The position of one of so many vertices that are 1 apart on a circle around (0, 0), the first at the top.
+pub fn on_circle(number: usize, vertices: usize) -> [f64; 2] {
+    let (turn, radius) = (number as f64 / vertices as f64, (vertices as f64 / TAU).max(1.0));
+    [radius * libm::sin(TAU * turn), -radius * libm::cos(TAU * turn)]
+}
+
 /// So many things to draw: all, or the first ones and the last with a gap between.
 pub fn shown(count: usize, most: usize) -> Vec<Option<usize>> {
     if count <= most {

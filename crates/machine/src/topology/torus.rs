@@ -18,6 +18,7 @@ use std::cmp::Ordering;
 use hocket_core::Result;
 
 use super::grid::Grid;
+use super::picture::on_circle;
 use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
 
@@ -86,6 +87,13 @@ impl Topology for Torus {
     fn spot(&self, link: usize) -> Spot {
         let (node, axis, is_plus) = self.place(link);
         self.grid.spot(node, axis, is_plus)
+    }
+
+    fn position(&self, vertex: usize) -> [f64; 2] {
+        match self.grid.dims[..] {
+            [nodes] => on_circle(vertex, nodes),
+            _ => self.grid.position(vertex),
+        }
     }
 
     fn vertex_name(&self, vertex: usize) -> String {

@@ -7,7 +7,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 use serde::Serialize;
 
 use super::loggp::{Busy, Level};
-use super::{Departure, Network, Parcel, local};
+use super::{Departure, Network, Parcel, Passages, local};
 use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
@@ -225,6 +225,10 @@ pub trait Traffic {
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>);
     /// The use of each link so far.
     fn links(&self) -> Vec<LinkUse>;
+    /// What links carry when, if the network can tell.
+    fn passages(&mut self) -> Option<&mut Passages> {
+        None
+    }
     /// The reason why messages under way will never arrive, if so: a circle of waiting, or [`ENDLESS`].
     fn deadlock(&self) -> Option<String>;
     /// The circuits, where there are any.

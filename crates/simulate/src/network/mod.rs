@@ -2,11 +2,14 @@
 
 mod fabric;
 mod local;
+mod passages;
 
 pub use hockney::Line;
 pub use local::Local;
 
 pub use fabric::{Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Shared, Switching, Traffic};
+
+pub use passages::{Passage, Passages};
 
 use fabric::Meeting;
 

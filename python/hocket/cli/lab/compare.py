@@ -56,7 +56,7 @@ def compare(
     def draw() -> alt.TopLevelMixin:
         from hocket.lab.pictures import compared_chart
 
-        return compared_chart(what)
+        return compared_chart(what, lab.wiring.topology)
 
     hand_out(
         {**asdict(what), "lab": lab.summary},

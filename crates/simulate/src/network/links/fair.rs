@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hocket_machine::{Hop, Topology};
 
 use super::super::fabric::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Traffic};
+use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Links;
 use super::shares::{Share, Shares};
 use crate::timetable::{Event, Timetable};
@@ -22,6 +22,7 @@ pub struct Fair<'a> {
     injected: u64,
     nodes: Vec<Node>,
     links: Vec<Link>,
+    passages: Passages,
     /// Room for the messages whose shares change.
     changed: Vec<u32>,
 }
@@ -53,6 +54,7 @@ struct Message {
     number: u64,
     bytes: f64,
     route: Vec<Hop>,
+    start_s: f64,
     /// The message's share since then, and the time that the rest takes at the full bandwidth.
     share: Share,
     since_s: f64,
@@ -91,6 +93,7 @@ impl<'a> Fair<'a> {
             injected: 0,
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
+            passages: Passages::default(),
             changed: Vec::new(),
         }
     }
@@ -109,6 +112,7 @@ impl<'a> Fair<'a> {
             number: self.injected,
             bytes: flight.bytes,
             route,
+            start_s: 0.0,
             share: Share::FULL,
             since_s: 0.0,
             left_s: self.network.duration_s(flight.bytes),
@@ -155,7 +159,7 @@ impl<'a> Fair<'a> {
     /// The message has all ports that it needs.
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
-        message.since_s = now_s;
+        (message.start_s, message.since_s) = (now_s, now_s);
         let links = message.route.iter().map(|hop| hop.link);
         self.shares.add(index, links.clone());
         for link in links.filter(|link| self.shares.users(*link) == 1) {
@@ -195,6 +199,7 @@ impl<'a> Fair<'a> {
         for hop in &message.route {
             let link = &mut self.links[hop.link as usize];
             link.carried.bytes += message.bytes;
+            self.passages.note(hop.link, message.bytes, message.start_s, now_s);
             if self.shares.users(hop.link) == 0 {
                 link.carried.busy_s += now_s - link.since_s;
             }
@@ -298,6 +303,10 @@ impl Traffic for Fair<'_> {
 
     fn links(&self) -> Vec<LinkUse> {
         self.links.iter().map(|link| link.carried).collect()
+    }
+
+    fn passages(&mut self) -> Option<&mut Passages> {
+        Some(&mut self.passages)
     }
 
     fn deadlock(&self) -> Option<String> {

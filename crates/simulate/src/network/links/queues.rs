@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hocket_machine::{Hop, Topology};
 
 use super::super::fabric::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Traffic};
+use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};
 
@@ -21,6 +21,7 @@ pub struct Queues<'a> {
     injected: u64,
     nodes: Vec<Node>,
     links: Vec<Link>,
+    passages: Passages,
 }
 
 /// The events of messages; at one time and for one message in this order.
@@ -128,6 +129,7 @@ impl<'a> Queues<'a> {
             injected: 0,
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
+            passages: Passages::default(),
         }
     }
 
@@ -187,6 +189,7 @@ impl<'a> Queues<'a> {
             let link = &mut self.links[hop.link as usize];
             let start_s = link.free_s.max(now_s);
             link.carry(message, now_s, start_s);
+            self.passages.note(hop.link, message.bytes, start_s, link.free_s);
             let is_first = message.taken == 0;
             let head_s = message.take(start_s, start_s > now_s, self.network.link_latency_s);
             if is_first {
@@ -228,7 +231,9 @@ impl<'a> Queues<'a> {
             start_s = start_s.max(self.links[hop.link as usize].free_s - after_s(place));
         }
         for (place, hop) in message.route.iter().enumerate() {
-            self.links[hop.link as usize].carry(message, now_s + after_s(place), start_s + after_s(place));
+            let link = &mut self.links[hop.link as usize];
+            link.carry(message, now_s + after_s(place), start_s + after_s(place));
+            self.passages.note(hop.link, message.bytes, start_s + after_s(place), link.free_s);
         }
         *receiver = start_s + last_s + message.duration_s;
         let arrived = message.event(index, *receiver, Kind::Arrived);
@@ -287,6 +292,10 @@ impl Traffic for Queues<'_> {
             LinkUse { bytes, busy_s: self.network.duration_s(bytes), waiting_s }
         };
         self.links.iter().map(carried).collect()
+    }
+
+    fn passages(&mut self) -> Option<&mut Passages> {
+        Some(&mut self.passages)
     }
 
     fn deadlock(&self) -> Option<String> {

@@ -4,7 +4,7 @@
 use hocket_machine::{Hop, Machine, Topology};
 use proptest::prelude::*;
 
-use super::super::{LinkUse, Milestone, Shared};
+use super::super::{LinkUse, Milestone, Shared, Traffic};
 use super::Links;
 
 /// A message: when it is injected, its nodes, and its bytes.
@@ -29,10 +29,25 @@ const WORMHOLE: &str = "switching = \"wormhole\"";
 const FAIR: &str = "sharing = \"fair\"";
 const ALL: [&str; 3] = ["", WORMHOLE, FAIR];
 
-/// The times at which each message was sent and arrived, and the use of links. Checks that time does not go back, and
-/// that every message is sent before it arrives, both once.
+/// The times at which each message was sent and arrived, and the use of links.
 fn run(network: &Links, messages: &[Sent]) -> (Vec<[f64; 2]>, Vec<LinkUse>) {
     let mut traffic = network.traffic();
+    let times = drive(&mut *traffic, messages);
+    (times, traffic.links())
+}
+
+/// What links carried when: link, bytes, start and end.
+fn passages(network: &Links, messages: &[Sent]) -> Vec<(u32, f64, f64, f64)> {
+    let mut traffic = network.traffic();
+    traffic.passages().unwrap().keep();
+    drive(&mut *traffic, messages);
+    let found = traffic.passages().unwrap().take().unwrap();
+    found.iter().map(|passage| (passage.link, passage.bytes, passage.start_s, passage.end_s)).collect()
+}
+
+/// The times at which each message was sent and arrived. Checks that time does not go back, and that every message is
+/// sent before it arrives, both once.
+fn drive(traffic: &mut dyn Traffic, messages: &[Sent]) -> Vec<[f64; 2]> {
     let mut times = vec![[f64::NAN; 2]; messages.len()];
     let (mut progress, mut last_s, mut injected) = (Vec::new(), 0.0, 0);
     loop {
@@ -60,7 +75,7 @@ fn run(network: &Links, messages: &[Sent]) -> (Vec<[f64; 2]>, Vec<LinkUse>) {
     }
     assert!(times.iter().flatten().all(|time_s| time_s.is_finite()));
     assert_eq!(traffic.deadlock(), None);
-    (times, traffic.links())
+    times
 }
 
 fn arrivals(network: &Links, messages: &[Sent]) -> Vec<f64> {
@@ -198,6 +213,19 @@ fn a_transpose_takes_what_it_takes_by_hand() {
         assert_eq!(arrived_s, if is_opposite(message) { 23.0 } else { 12.0 });
     }
     assert_eq!(links.iter().map(|link| link.waiting_s).sum::<f64>(), 4.0 * 9.0);
+}
+
+#[test]
+fn what_a_link_carries_without_a_pause_is_one_passage() {
+    // Both from node 0 to node 1, and the first one on to node 2: heads are at the second link, of node 1, at 1.
+    let messages = [(0.0, 0, 2, 10.0), (0.0, 0, 1, 5.0), (30.0, 0, 1, 5.0)];
+    for keys in ["", WORMHOLE] {
+        let found = passages(&torus(&[8], 2, keys), &messages);
+        assert_eq!(found, [(0, 15.0, 0.0, 15.0), (0, 5.0, 30.0, 35.0), (2, 10.0, 1.0, 11.0)], "{keys}");
+    }
+    // At half the rate the shorter one ends at 10, when the other has 5 B left.
+    let found = passages(&torus(&[8], 2, FAIR), &messages);
+    assert_eq!(found, [(0, 5.0, 0.0, 10.0), (0, 10.0, 0.0, 15.0), (0, 5.0, 30.0, 35.0), (2, 10.0, 0.0, 15.0)]);
 }
 
 #[test]
@@ -425,6 +453,20 @@ proptest! {
         let carried: f64 = run(&network, &messages).1.iter().map(|link| link.bytes).sum();
         let sent = |message: &Sent| message.3 * route(&network, message.1, message.2).len() as f64;
         prop_assert_eq!(carried, messages.iter().map(sent).sum::<f64>());
+    }
+
+    #[test]
+    fn passages_add_up_to_the_use_of_links(messages in messages(), ports in 1..4usize, keys in any_sharing()) {
+        let network = torus(&[4, 3], ports, keys);
+        let found = passages(&network, &messages);
+        for (link, carried) in run(&network, &messages).1.iter().enumerate() {
+            let own: Vec<_> = found.iter().filter(|passage| passage.0 as usize == link).collect();
+            prop_assert_eq!(own.iter().map(|passage| passage.1).sum::<f64>(), carried.bytes);
+            if keys != FAIR {
+                prop_assert_eq!(own.iter().map(|passage| passage.3 - passage.2).sum::<f64>(), carried.busy_s);
+                prop_assert!(own.is_sorted_by(|one, next| one.3 < next.2));
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use hocket_machine::Topology;
 
 use super::super::fabric::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Traffic};
+use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
 use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
@@ -29,6 +29,7 @@ pub(super) struct Routers<'a> {
     /// The places of one input after the other; ports do not use theirs.
     slots: Vec<Slot>,
     outputs: Vec<Output>,
+    passages: Passages,
     /// For each output the words after the first of [`Output::wanting`].
     wanting_more: Vec<u64>,
     /// For each node, the time at which each of its `ports` ejections is free.
@@ -121,6 +122,7 @@ impl<'a> Routers<'a> {
             inputs: wiring.feeders.iter().map(|feeder| Input::new(*feeder)).collect(),
             slots: vec![Slot { time_s: 0.0, packet: 0, at: 0 }; wiring.feeders.len() * network.buffer_packets],
             outputs: Output::all(network, &wiring),
+            passages: Passages::default(),
             wanting_more: vec![0; wiring.outputs() * (wiring.words - 1)],
             ejections_free_s: vec![0.0; ports],
             sending: vec![NOBODY; ports],
@@ -302,6 +304,7 @@ impl<'a> Routers<'a> {
             }
         }
         if is_link {
+            self.passages.note(output as u32, bytes, self.now_s, end_s);
             let buffer = self.outputs[output].buffer + self.wiring.channel(step);
             self.enter_buffer(buffer as usize, packet, at + 1);
         } else {
@@ -552,6 +555,10 @@ impl Traffic for Routers<'_> {
 
     fn links(&self) -> Vec<LinkUse> {
         self.outputs[..self.wiring.links].iter().map(|output| output.used).collect()
+    }
+
+    fn passages(&mut self) -> Option<&mut Passages> {
+        Some(&mut self.passages)
     }
 
     fn deadlock(&self) -> Option<String> {

@@ -101,6 +101,27 @@ fn one_message_alone_takes_its_closed_form() {
 }
 
 #[test]
+fn packets_that_follow_each_other_are_one_passage() {
+    let network = packets("dims = [8]\nlink_latency = \"100 ns\"");
+    for (gap_packets, count) in [(0.0, 1), (1.0, 4)] {
+        let mut traffic = Routers::new(&network);
+        traffic.passages().unwrap().keep();
+        traffic.inject(0.0, Flight { gap_packets, ..flight(0, 0, 2, 3500.0) });
+        while traffic.next_s() < f64::INFINITY {
+            traffic.advance(&mut Vec::new());
+        }
+        let found = traffic.passages().unwrap().take().unwrap();
+        let [first, second] = [0, 2].map(|link| found.iter().filter(|passage| passage.link == link).collect::<Vec<_>>());
+        assert_eq!((first.len(), second.len()), (count, count));
+        for (passages, start_s) in [(first, 0.0), (second, 100e-9)] {
+            assert_close(passages[0].start_s, start_s);
+            assert_close(passages[count - 1].end_s, start_s + (3.0 * (1.0 + gap_packets) + 0.5) * US);
+            assert_close(passages.iter().map(|passage| passage.bytes).sum::<f64>(), 3500.0);
+        }
+    }
+}
+
+#[test]
 fn without_latency_a_message_is_there_when_it_has_left() {
     let log = run_at_once(&packets("dims = [16]"), &[flight(0, 0, 8, 10_000.0)]);
     assert_close(log.sent_s[0], 10.0 * US);

@@ -1,0 +1,136 @@
+//! What links carry when, kept where it is asked for.
+
+use hocket_core::{Error, Result};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+/// Passages that are kept, at most.
+const MOST: usize = 1_000_000;
+
+/// Rates that differ by no more than this share are one: the difference is rounding.
+const ALIKE: f64 = 1e-6;
+
+/// Bytes that a link carries without a pause, and at one rate where it carries one message after another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Passage {
+    /// The link.
+    pub link: u32,
+    /// The bytes.
+    pub bytes: f64,
+    /// When the link begins to carry them, in seconds.
+    pub start_s: f64,
+    /// When it has carried them, in seconds.
+    pub end_s: f64,
+}
+
+impl Passage {
+    fn bytes_per_s(&self) -> f64 {
+        self.bytes / (self.end_s - self.start_s)
+    }
+
+    /// Whether the other goes on where this one ends, at the same rate.
+    fn is_followed_by(&self, other: &Self) -> bool {
+        self.end_s == other.start_s && (self.bytes_per_s() / other.bytes_per_s() - 1.0).abs() < ALIKE
+    }
+}
+
+/// The passages over all links so far, if they are kept.
+#[derive(Default)]
+pub struct Passages(Option<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    passages: Vec<Passage>,
+    /// The number of each link's last passage.
+    last: FxHashMap<u32, usize>,
+    is_full: bool,
+}
+
+impl Passages {
+    /// From now on passages are kept.
+    pub fn keep(&mut self) {
+        self.0 = Some(Kept::default());
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, link: u32, bytes: f64, start_s: f64, end_s: f64) {
+        if let Some(kept) = &mut self.0 {
+            kept.note(Passage { link, bytes, start_s, end_s });
+        }
+    }
+
+    /// The passages, in the order of their links and starts.
+    ///
+    /// # Errors
+    /// There were too many.
+    pub fn take(&mut self) -> Result<Vec<Passage>> {
+        let Kept { mut passages, is_full, .. } = self.0.take().unwrap_or_default();
+        if is_full {
+            return Err(Error::new(format!("more than {MOST} passages over links, expected fewer ranks or bytes")));
+        }
+        passages.sort_by(|a, b| {
+            a.link.cmp(&b.link).then(a.start_s.total_cmp(&b.start_s)).then(a.end_s.total_cmp(&b.end_s))
+        });
+        Ok(passages)
+    }
+}
+
+impl Kept {
+    #[cold]
+    fn note(&mut self, passage: Passage) {
+        if passage.bytes == 0.0 {
+            return;
+        }
+        let last = self.last.get(&passage.link).copied();
+        match last.filter(|last| self.passages[*last].is_followed_by(&passage)) {
+            Some(last) => {
+                self.passages[last].bytes += passage.bytes;
+                self.passages[last].end_s = passage.end_s;
+            }
+            None if self.passages.len() == MOST => self.is_full = true,
+            None => {
+                self.last.insert(passage.link, self.passages.len());
+                self.passages.push(passage);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passages_are_kept_once_that_is_asked_for_and_no_more_than_so_many() {
+        let mut passages = Passages::default();
+        passages.note(0, 1.0, 0.0, 1.0);
+        passages.keep();
+        for number in 0..=MOST {
+            passages.note(7, 1.0, 2.0 * number as f64, 2.0 * number as f64 + 1.0);
+            if number == 1 {
+                let found = passages.take().unwrap();
+                assert_eq!(found.iter().map(|one| (one.link, one.start_s)).collect::<Vec<_>>(), [(7, 0.0), (7, 2.0)]);
+                passages.keep();
+            }
+        }
+        passages.note(7, 1.0, 1e9, 2e9);
+        passages.note(7, 1.0, 3e9, 4e9);
+        let refusal = passages.take().unwrap_err().to_string();
+        assert_eq!(refusal, "more than 1000000 passages over links, expected fewer ranks or bytes");
+    }
+
+    #[test]
+    fn a_pause_or_another_rate_begins_a_passage() {
+        let mut passages = Passages::default();
+        passages.keep();
+        passages.note(0, 2.0, 0.0, 1.0);
+        passages.note(0, 4.0, 1.0, 3.0);
+        passages.note(0, 1.0, 3.0, 4.0);
+        passages.note(1, 1.0, 4.0, 5.0);
+        passages.note(0, 0.0, 4.0, 4.0);
+        passages.note(0, 1.0, 5.0, 6.0);
+        let found = passages.take().unwrap();
+        let ends: Vec<_> = found.iter().map(|one| (one.link, one.bytes, one.start_s, one.end_s)).collect();
+        assert_eq!(ends, [(0, 6.0, 0.0, 3.0), (0, 1.0, 3.0, 4.0), (0, 1.0, 5.0, 6.0), (1, 1.0, 4.0, 5.0)]);
+    }
+}

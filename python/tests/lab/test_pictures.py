@@ -1,0 +1,34 @@
+"""Pictures of labs."""
+
+import json
+
+import hocket
+from hocket.lab.comparing import Compared, LinkLoad, Point
+from hocket.lab.pictures import compared_chart
+
+TORUS = """name = "mine"
+[network]
+model = "links"
+topology = "torus"
+dims = [3]
+link_bandwidth = "1 GB/s"
+"""
+
+
+def test_measured_and_simulated_bytes_of_links_have_the_same_colours() -> None:
+    topology = hocket.Topology.parse(TORUS)
+    assert topology is not None
+    points = (Point("ring", 1024, 2e-3, 1e-3, 3e-3, 5, 2e-3),)
+    loads = (LinkLoad(0, "+x from (0)", 4000, 3000, 0), LinkLoad(2, "+x from (1)", 1000, 1000, 0))
+    what = Compared("a lab", "allreduce", 3, "an MPI", points, loads, ())
+    chart = compared_chart(what, topology).to_dict()
+    times, maps = chart["vconcat"]
+    assert len(times["layer"]) == 3
+    measured, simulated = maps["vconcat"]
+    assert [run["title"]["text"] for run in (measured, simulated)] == ["measured", "simulated"]
+    shares = []
+    for run in (measured, simulated):
+        panel = run["vconcat"][0]["hconcat"][0]
+        assert '"3.906 KiB"]' in panel["encoding"]["color"]["legend"]["labelExpr"]
+        shares.append([cell["bytes"] for cell in json.loads(chart["datasets"][panel["data"]["name"]])])
+    assert shares == [[1.0, 0.25, 0.0], [0.75, 0.25, 0.0]]
