@@ -49,6 +49,7 @@ MODULES = (
     ("validation",),
     ("api",),
     ("hocket",),
+    ("explorer",),
     ("cli", "examples"),
     ("__main__",),
 )

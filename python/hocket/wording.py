@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hocket.comparison import Best, Comparison
 from hocket.critical_path import Step
 from hocket.explanation import Explanation, Remedy
 from hocket.library import Algorithm
+from hocket.simulation import Circuits, Links, Simulation
 from hocket.units import format_bytes, format_count, format_ranks, format_time, format_value
 from hocket.verification import Finding
+
+if TYPE_CHECKING:
+    from hocket.replays import Replay
 
 __all__ = [
     "Words",
     "best_lines",
+    "carried",
     "comparison_title",
     "counterexample_text",
     "explanation_facts",
@@ -172,6 +177,23 @@ def _parts(step: Step) -> str:
 def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
     rows = ((one.change, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
     return Words((what, "time then", "change"), tuple(rows), ("time then", "change"))
+
+
+def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
+    """Return what happened in the network, where messages meet."""
+    facts = [("links", _links(found.links))] if found.links else []
+    return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
+
+
+def _links(links: Links) -> str:
+    """Return what links carried, in words."""
+    share = f"{links.waited / max(links.used, 1):.2%}"
+    most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
+    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
+
+
+def _circuits(circuits: Circuits) -> str:
+    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
 
 
 def finding_text(findings: Sequence[Finding]) -> str:

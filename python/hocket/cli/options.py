@@ -35,6 +35,7 @@ __all__ = [
     "link_maps_option",
     "links_option",
     "load_option",
+    "load_paths_option",
     "machine_option",
     "neighbors_option",
     "output_option",
@@ -244,15 +245,16 @@ tolerance_option = click.option(
     show_default=True,
     help="How much slower than the fastest a choice may be.",
 )
-load_option = click.option(
+_load = partial(
+    click.option,
     "--load",
-    "algorithms",
     type=click.Path(),
     multiple=True,
     envvar="HOCKET_LOAD",
-    callback=lambda _ctx, _param, paths: _library(paths),
     help="A Python file that defines algorithms; may be given several times. Also: HOCKET_LOAD.",
 )
+load_option = _load("algorithms", callback=lambda _ctx, _param, paths: _library(paths))
+load_paths_option = _load("load")
 jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1),

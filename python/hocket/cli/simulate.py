@@ -35,7 +35,7 @@ from hocket.cli.options import (
     until_option,
 )
 from hocket.cli.output import print_facts, print_json, progress
-from hocket.cli.trials import asked_trials, carried, spread
+from hocket.cli.trials import asked_trials, spread
 from hocket.library import Algorithm
 from hocket.link_map import link_picture
 from hocket.machine import Machine
@@ -55,6 +55,7 @@ from hocket.space_time import space_time_picture
 from hocket.timeline import timeline as timeline_text
 from hocket.topology import Topology
 from hocket.units import format_bytes, format_time
+from hocket.wording import carried
 
 __all__ = ["simulate"]
 
