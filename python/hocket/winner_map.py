@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cells", "winner_chart", "winners"]
 
-_CELL_WIDTH, _CELL_HEIGHT = 44, 26  # pixels
+_CELL_WIDTH, _CELL_HEIGHT = 38, 26  # pixels
 
 
 def winners(found: Comparison) -> Iterator[dict[str, Any]]:

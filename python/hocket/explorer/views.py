@@ -240,7 +240,7 @@ def _verdict(question: Question, on_done: OnDone) -> View:
     left = len(found.counterexamples) - len(shown)
     facts = [
         ("verdict", f"{'ok' if found.ok else 'WRONG'}, {finding_text(found.findings)}"),
-        *([("more", format_count(left, "more counterexample"))] if left else []),
+        *([("not shown", format_count(left, "more counterexample"))] if left else []),
         *((f"not for P = {format_ranks([one.ranks])}", one.sentence) for one in found.refusals[:1]),
     ]
     return View(
