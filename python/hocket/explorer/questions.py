@@ -102,7 +102,7 @@ class Question:
         if simulations > _MOST_SIMULATIONS:
             few = "fewer ranks, sizes or algorithms"
             raise Error(f"got {simulations} simulations, expected at most {_MOST_SIMULATIONS}: {few}")
-        values_of(self.parameters, self.candidates)
+        self._values()
 
     @cached_property
     def candidates(self) -> tuple[Algorithm, ...]:
@@ -127,12 +127,15 @@ class Question:
 
     def calls(self, ranks: int, sizes_bytes: Iterable[int]) -> list[Call]:
         """Return the calls of some sizes."""
-        parameters = values_of(self.parameters, self.candidates)
-        return [Call(ranks=ranks, size_bytes=size_bytes, parameters=parameters) for size_bytes in sizes_bytes]
+        return [Call(ranks=ranks, size_bytes=size_bytes, parameters=self._values()) for size_bytes in sizes_bytes]
 
     def values(self, algorithm: Algorithm) -> dict[str, float | str]:
         """Return the values of those parameters that an algorithm declares."""
-        return declared_by(algorithm, values_of(self.parameters, {*self.candidates, algorithm}))
+        return declared_by(algorithm, self._values())
+
+    def _values(self) -> dict[str, float | str]:
+        explained = [] if self.algorithm is None else [self.explained]
+        return values_of(self.parameters, [*self.candidates, *explained])
 
 
 def name_of(machine: Machine) -> str:

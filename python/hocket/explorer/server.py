@@ -54,6 +54,7 @@ def listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()  # who opens the address at once waits until the server has started
     except OSError as error:
         listening.close()
         raise Error(f"--port: got {port}, expected a free port: {error.strerror}") from None

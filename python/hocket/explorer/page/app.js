@@ -42,9 +42,7 @@ function showChosen() {
 }
 
 function startFrom(name) {
-  const machine = offered.machines.find((one) => one.name === name);
-  byId("machine").value = machine.text;
-  byId("machine-description").textContent = machine.description;
+  byId("machine").value = offered.machines.find((one) => one.name === name).text;
   showMachine();
 }
 
@@ -57,6 +55,8 @@ function showMachine() {
 }
 
 function changed() {
+  const start = offered.machines.find((one) => one.name === byId("machine-name").value);
+  byId("machine-description").textContent = byId("machine").value === start.text ? start.description : "changed";
   const now = JSON.stringify(fields());
   for (const panel of byId("panels").children) panel.classList.toggle("stale", panel.dataset.fields !== undefined && panel.dataset.fields !== now);
 }
@@ -179,6 +179,7 @@ async function start() {
   showAlgorithms();
   startFrom(byId("machine-name").value);
   makeTabs();
+  changed();
 
   byId("form").addEventListener("submit", (event) => (event.preventDefault(), run()));
   byId("form").addEventListener("input", changed);
