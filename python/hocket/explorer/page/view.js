@@ -36,6 +36,7 @@ function codeOf(name, text) {
 }
 
 const CHART_OPTIONS = {
+  renderer: "canvas",
   actions: { export: true, source: false, compiled: false, editor: false },
   ast: true, // no code is made of text, which the page's policy forbids
   defaultStyle: false,
