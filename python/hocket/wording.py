@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hocket.comparison import Best, Comparison
-from hocket.critical_path import Step
-from hocket.explanation import Explanation, Remedy
-from hocket.library import Algorithm
-from hocket.simulation import Circuits, Links, Simulation
 from hocket.units import format_bytes, format_count, format_ranks, format_time, format_value
-from hocket.verification import Finding
 
 if TYPE_CHECKING:
+    from hocket.comparison import Best, Comparison
+    from hocket.critical_path import Step
+    from hocket.explanation import Explanation, Remedy
+    from hocket.library import Algorithm
     from hocket.replays import Replay
+    from hocket.simulation import Circuits, Links, Simulation
+    from hocket.verification import Finding
 
 __all__ = [
     "Words",

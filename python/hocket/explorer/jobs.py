@@ -24,6 +24,7 @@ MOST_WAITING = 16
 _UNSEEN_S = 30.0
 _LOOK_S = 1.0
 _MOST_ANSWER_BYTES = 1 << 28
+_DIED = b'{"error": "the process that worked on it died, perhaps for lack of memory"}'
 
 
 class FullError(Exception):
@@ -40,7 +41,7 @@ class Job:
         is_running: Whether a process works on it.
         progress: How many pieces of work are done, and how many there are; both 0 until that is known.
         status: The status of HTTP of its answer; None until it is done.
-        content: Its answer.
+        content: Its answer, as JSON.
     """
 
     id: str
@@ -48,7 +49,7 @@ class Job:
     is_running: bool = False
     progress: tuple[int, int] = (0, 0)
     status: int | None = None
-    content: Mapping[str, Any] = field(default_factory=dict)
+    content: bytes = b""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
     _unseen: asyncio.TimerHandle | None = None
@@ -160,11 +161,11 @@ async def _ask(process: asyncio.subprocess.Process, job: Job) -> None:
         line = await process.stdout.readline()
         if not line:
             await process.wait()
-            job.change(status=500, content={"error": "the process that worked on it died, perhaps for lack of memory"})
+            job.change(status=500, content=_DIED)
             return
         message = json.loads(line)
         if "status" in message:
-            job.change(**message)
+            job.change(status=message["status"], content=await process.stdout.readline())
         else:
             job.change(progress=(message["done"], message["total"]))
 

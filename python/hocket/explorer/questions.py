@@ -221,14 +221,13 @@ def _machine(text: str, named: Named) -> tuple[Machine, str | None]:
     """
     for name, known in named.machine_texts.items():
         if text == known:
-            return Machine.load(name), name
+            return Machine.parse(text, find_machine(name)[1]), name
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Error(f"{_SHOWN_FILE}: {error or 'too deep'}") from None
     if _has_file(values):
-        where = "in the files that `hocket serve --machine FILE` names, unchanged"
-        raise Error(f"{_SHOWN_FILE}: got a key `file`, expected it only {where}")
+        raise Error(f"{_SHOWN_FILE}: got a key `file`, expected it only in an unchanged file that --machine names")
     return Machine.parse(text, _SHOWN_FILE), None
 
 

@@ -92,16 +92,16 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
         yield
         await jobs.stop()
 
-    async def page(_: Request) -> Response:
+    def page(_: Request) -> Response:
         return _text("index.html", page_file("index.html").replace("TOKEN", token))
 
-    async def file(request: Request) -> Response:
+    def file(request: Request) -> Response:
         name = request.path_params["name"]
         if name == "vega.js":
             return _text(name, vega())
         return _text(name, page_file(name)) if name in _FILES else _told(404, f"no file {shown(name)}")
 
-    async def start(_: Request) -> Response:
+    def start(_: Request) -> Response:
         return JSONResponse(_start(named))
 
     async def submit(request: Request) -> Response:
@@ -117,7 +117,7 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
         if job is None:
             return _told(404, "no such job, expected one that was neither fetched nor cancelled")
         if job.status is not None:
-            return JSONResponse(job.content, job.status)
+            return Response(job.content, job.status, media_type="application/json")
         return JSONResponse(_progress(job, jobs), 202)
 
     async def cancel(request: Request) -> Response:

@@ -1,6 +1,7 @@
 """A process that makes views, one after the other: it is ended when its view is no longer wanted.
 
-It reads a line of JSON for each view, and writes lines of JSON: how far it is, and at last the answer.
+It reads a line of JSON for each view, and writes lines of JSON: how far it is, and at last the status of the answer and
+the answer.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def main() -> None:
 
     while True:
         request = json.loads(asked.get())
-        answer = _answer(request, named, _telling(output))
-        output.write(json.dumps(answer) + "\n")
+        status, content = _answer(request, named, _telling(output))
+        output.write(f"{json.dumps({'status': status})}\n{json.dumps(content)}\n")
         output.flush()
 
 
@@ -73,22 +74,18 @@ def _telling(output: Any) -> OnDone:
     return tell
 
 
-def _answer(request: Mapping[str, Any], named: Named, on_done: OnDone) -> dict[str, Any]:
+def _answer(request: Mapping[str, Any], named: Named, on_done: OnDone) -> tuple[int, dict[str, Any]]:
     """Return the status of HTTP, and what was asked for or one line of error."""
     try:
         question = read_question(request["fields"], named)
         name = request["view"]
         if name == REPORT:
-            return {"status": 200, "content": {"html": report(question, VIEWS, on_done=on_done)}}
-        return {"status": 200, "content": view(name, question, on_done).as_dict()}
+            return 200, {"html": report(question, VIEWS, on_done=on_done)}
+        return 200, view(name, question, on_done).as_dict()
     except Error as error:
-        return _refused(400, " ".join(str(error).split()))
+        return 400, {"error": " ".join(str(error).split())}
     except MemoryError:
-        return _refused(400, "there is no memory left, expected less work")
+        return 400, {"error": "there is no memory left, expected less work"}
     except Exception as error:
         traceback.print_exc()
-        return _refused(500, f"{type(error).__name__}: a defect of Hocket, told in the terminal of the server")
-
-
-def _refused(status: int, error: str) -> dict[str, Any]:
-    return {"status": status, "content": {"error": error}}
+        return 500, {"error": f"{type(error).__name__}: a defect of Hocket, told in the terminal of the server"}

@@ -191,7 +191,7 @@ def test_a_process_that_dies_is_told_and_replaced() -> None:
         await until_it_runs(jobs, job)
         started[0].kill()
         assert (await done(jobs, job)).status == 500
-        assert "died" in job.content["error"]
+        assert "died" in json.loads(job.content)["error"]
         assert (await done(jobs, jobs.submit(QUICK))).status == 200
 
     in_jobs(work)

@@ -199,7 +199,7 @@ NOISE = '[noise.os]\nmodel = "trace"\nfile = "events.txt"\n'
 @pytest.mark.parametrize("noise", [NOISE, 'noise.os = {model = "trace", "file" = "/etc/passwd"}\n'])
 def test_a_page_has_no_file_read_that_the_user_did_not_name(noise: str, tmp_path: Path) -> None:
     text = noise + TORUS if noise.startswith("noise") else TORUS + noise
-    with pytest.raises(hocket.Error, match=r"machine: got a key `file`, expected it only in the files"):
+    with pytest.raises(hocket.Error, match=r"machine: got a key `file`, expected it only in an unchanged file"):
         question(machine=text)
     (tmp_path / "events.txt").write_text("0.001 0.00001\n")
     machine = tmp_path / "noisy.toml"
