@@ -40,7 +40,7 @@ FIELDS = {
     "machine": "",
     "verified": "2-4",
 }
-LONG = {"ranks": "64", "sizes": "8B", "algorithms": "ring", "trials": "1000000", "machine": "jitter-paper"}
+LONG = {"ranks": "256", "sizes": "8B", "algorithms": "ring", "trials": "1000000", "machine": "jitter-paper"}
 """Compiled work that takes minutes."""
 
 

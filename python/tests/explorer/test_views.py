@@ -155,11 +155,11 @@ def test_command_and_python_give_the_same(
 
 
 def test_a_changed_machine_comes_with_the_command(tmp_path: Path) -> None:
-    text = TORUS.replace("small-torus", "it's END") + "# END\n"
-    found = seen("times", question(machine=f"{text}\n#\n"))
+    text = TORUS.replace('"small-torus"', '"""\nit\'s\nEND\n"""')
+    found = seen("times", question(machine=text))
     script = f'hocket() {{ {shlex.quote(sys.executable)} -m hocket "$@"; }}\n{found.source.command}\n'
     ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
-    assert ran.stdout.startswith("allreduce on 8 ranks, machine it's END")
+    assert ran.stdout.startswith("allreduce on 8 ranks, machine it's\nEND")
     assert printed(found.source.python)
 
 
