@@ -187,10 +187,10 @@ def ask_for_long(opened: Opened) -> str:
     opened.page.check("#names input[value=ring]")
     opened.fill(ranks=texts["ranks"], sizes=texts["sizes"], trials=texts["trials"])
     opened.page.select_option("#machine-name", LONG["machine"])
-    with opened.page.expect_response(re.compile("/api/jobs/")) as looked:
+    with opened.page.expect_response(lambda found: texts["trials"] in (found.request.post_data or "")) as accepted:
         opened.page.click("#run")
     opened.status("running")
-    return str(looked.value.url.partition("?")[0])
+    return f"{accepted.value.url.partition('?')[0]}/{accepted.value.json()['id']}"
 
 
 @pytest.mark.parametrize("way", ["Escape", "button", "leave"])
