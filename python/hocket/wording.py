@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Words",
     "best_lines",
+    "call_title",
     "carried",
     "comparison_title",
     "counterexample_text",
     "explanation_facts",
     "explanation_tables",
-    "explanation_title",
     "exploration",
     "exploration_parts",
     "finding_text",
@@ -101,9 +101,8 @@ def from_to(first_bytes: int, last_bytes: int) -> str:
     return first if first_bytes == last_bytes else f"{first} to {last}"
 
 
-def explanation_title(found: Explanation) -> str:
-    """Return which call is explained."""
-    call = found.traced.simulation
+def call_title(call: Simulation) -> str:
+    """Return which call was simulated."""
     size = f", {format_bytes(call.size_bytes)}" if call.size_bytes else ""
     return f"{call.collective} {call.algorithm}, {call.ranks} ranks{size}, machine {call.machine}"
 

@@ -30,7 +30,7 @@ from hocket.machine import Machine
 from hocket.simulation import Engine, Trials
 from hocket.space_time import space_time_picture
 from hocket.version import version
-from hocket.wording import Words, explanation_facts, explanation_tables, explanation_title, ranks_of_path
+from hocket.wording import Words, call_title, explanation_facts, explanation_tables, ranks_of_path
 
 __all__ = ["explain"]
 
@@ -70,7 +70,7 @@ def explain(
     )
     if plot is not None:
         picture = space_time_picture(
-            found.traced.events, Path(plot).suffix, title=explanation_title(found), path=found.steps
+            found.traced.events, Path(plot).suffix, title=call_title(found.traced.simulation), path=found.steps
         )
         files.write(plot, picture)
     if as_json:
@@ -82,7 +82,7 @@ def explain(
 
 
 def _print(found: Explanation) -> None:
-    click.secho(explanation_title(found), bold=True)
+    click.secho(call_title(found.traced.simulation), bold=True)
     print_facts(explanation_facts(found))
     if not found.steps:
         click.echo("nothing takes time")

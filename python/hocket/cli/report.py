@@ -25,7 +25,7 @@ from hocket.files import writable
 from hocket.library import find_collective
 from hocket.machine import Machine
 from hocket.simulation import Trials
-from hocket.units import parse_bytes, parse_ranks
+from hocket.units import format_ranks, parse_bytes, parse_ranks
 
 __all__ = ["report"]
 
@@ -48,7 +48,7 @@ __all__ = ["report"]
     "--verify-ranks",
     type=Read(parse_ranks, name="LIST"),
     default=VERIFIED_RANKS,
-    show_default="1-16",
+    show_default=format_ranks(VERIFIED_RANKS),
     help="Rank counts at which it is verified.",
 )
 @click.option(

@@ -18,7 +18,7 @@ from hocket.machine import Machine, find_machine, presets
 from hocket.parameters import parse_parameter, values_of
 from hocket.requests import declared_by
 from hocket.simulation import ONE_TRIAL, Trials
-from hocket.units import parse_ranks, parse_sizes
+from hocket.units import format_ranks, parse_ranks, parse_sizes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -180,7 +180,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         named=named,
         algorithm=texts.get("algorithm", "").strip() or None,
         size_bytes=None if collective == "barrier" else field("size", _one_size_if_any),
-        verified_ranks=field("verified", parse_ranks, "1-16"),
+        verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
         parameters=field("parameters", _parameters),
         trials=Trials(field("trials", _between(1, _MOST_TRIALS), "1"), field("seed", _between(0, _MOST_SEED), "0")),
     )

@@ -5,6 +5,7 @@ The page and the report show views; neither knows where their content comes from
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,12 +27,12 @@ from hocket.winner_map import winner_chart, winners
 from hocket.wording import (
     Words,
     best_lines,
+    call_title,
     carried,
     comparison_title,
     counterexample_text,
     explanation_facts,
     explanation_tables,
-    explanation_title,
     finding_text,
     not_compared_lines,
     ranks_of_path,
@@ -91,7 +92,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
 
 
 def _times(question: Question, on_done: OnDone) -> View:
-    found = _compared(question, question.ranks[-1], on_done)
+    found = _compared(question, question.ranks[-1], lambda done: on_done(done, _simulations(question)))
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in found.simulations)
     return View(
         comparison_title(found),
@@ -102,21 +103,22 @@ def _times(question: Question, on_done: OnDone) -> View:
     )
 
 
-def _compared(question: Question, ranks: int, on_done: OnDone, before: int = 0) -> Comparison:
-    """Compare on some ranks; of all pieces of work so many were done before."""
+def _compared(question: Question, ranks: int, on_done: Callable[[int], object]) -> Comparison:
+    """Compare on some ranks; `on_done` is told how many simulations are done."""
     calls = question.calls(ranks, question.sizes_bytes)
-    total = len(question.candidates) * len(calls) * len(question.ranks)
-
-    def note(found: Comparison) -> None:
-        on_done(before + len(found.simulations) + len(found.not_compared), total)
-
+    threads = max(1, (os.cpu_count() or 1) // _simulations(question))  # others simulate other calls
     return compare(
         question.candidates,
         calls,
         machine=question.machine,
-        trials=question.trials,
-        on_done=note,
+        trials=replace(question.trials, threads=threads),
+        on_done=lambda found: on_done(len(found.simulations) + len(found.not_compared)),
     )
+
+
+def _simulations(question: Question) -> int:
+    """Return how many simulations a rank count takes."""
+    return len(question.candidates) * len(question.sizes_bytes)
 
 
 def _times_table(found: Comparison) -> Words:
@@ -152,14 +154,19 @@ def _trials(question: Question) -> list[tuple[str, str]]:
 def _winner_map(question: Question, on_done: OnDone) -> View:
     rows: list[dict[str, Any]] = []
     refused: list[tuple[str, str]] = []
-    each = len(question.candidates) * len(question.sizes_bytes)
-    for number, ranks in enumerate(question.ranks):
+    before = 0
+
+    def note(done: int) -> None:
+        on_done(before + done, len(question.ranks) * _simulations(question))
+
+    for ranks in question.ranks:
         try:
-            found = _compared(question, ranks, on_done, number * each)
+            found = _compared(question, ranks, note)
         except Error as error:
             refused.append((f"{ranks} ranks", str(error)))
         else:
             rows += winners(found)
+        before += _simulations(question)
     if not rows:
         raise Error(refused[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
@@ -184,7 +191,7 @@ def _space_time(question: Question, on_done: OnDone) -> View:
         trials=_first_trial(question),
         among=question.named.algorithms,
     )
-    title, facts = explanation_title(found), tuple(explanation_facts(found))
+    title, facts = call_title(found.traced.simulation), tuple(explanation_facts(found))
     if not found.steps:
         return View(title, explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
     parts, steps, remedies, faster = explanation_tables(found)
@@ -204,9 +211,7 @@ def _links(question: Question, on_done: OnDone) -> View:
     call = _call(question)
     found = observe(question.explained, call, machine=question.machine, trials=_first_trial(question), links=True)
     one = found.simulation
-    title = (
-        f"{one.collective} {one.algorithm}, {one.ranks} ranks, {format_bytes(one.size_bytes)}, machine {one.machine}"
-    )
+    title = call_title(one)
     drawn = link_chart({format_time(one.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
     return View(
         title,

@@ -85,10 +85,11 @@ def test_a_map_shows_who_is_fastest_and_rank_counts_that_nobody_takes() -> None:
     assert [name for name, _ in refused.facts] == ["6 ranks"]
 
 
-def test_progress_of_a_map_reaches_the_end() -> None:
+@pytest.mark.parametrize(("name", "total"), [("times", 8), ("map", 16), ("verdict", 3)])
+def test_progress_reaches_the_end(name: str, total: int) -> None:
     told: list[tuple[int, int]] = []
-    view("map", question(), lambda done, total: told.append((done, total)))
-    assert told == [(done, 16) for done in range(1, 17)]
+    view(name, question(algorithm="ring"), lambda done, of: told.append((done, of)))
+    assert told == [(done, total) for done in range(1, total + 1)]
 
 
 def test_space_time_tells_what_the_critical_path_is_made_of() -> None:
