@@ -133,18 +133,24 @@ class Jobs:
         job._unseen = asyncio.get_running_loop().call_later(_UNSEEN_S, self.cancel, job.id)
 
     async def _run(self, job: Job) -> None:
-        async with self._free:
-            job.change(is_running=True)
-            alive = [process for process in self._idle if process.returncode is None]
-            process = alive.pop() if alive else await self._process()
-            self._idle = alive
-            try:
-                await _ask(process, job)
-            except BaseException:
-                await _kill(process)
-                raise
-            if process.returncode is None:
-                self._idle.append(process)
+        try:
+            async with self._free:
+                job.change(is_running=True)
+                await self._work(job)
+        except (OSError, ValueError) as error:  # no process can be started, or its answer is too long
+            job.change(status=500, content=json.dumps({"error": f"the view cannot be made: {error}"}).encode())
+
+    async def _work(self, job: Job) -> None:
+        alive = [process for process in self._idle if process.returncode is None]
+        process = alive.pop() if alive else await self._process()
+        self._idle = alive
+        try:
+            await _ask(process, job)
+        except BaseException:
+            await _kill(process)
+            raise
+        if process.returncode is None:
+            self._idle.append(process)
 
     async def _process(self) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE

@@ -197,6 +197,16 @@ def test_a_process_that_dies_is_told_and_replaced() -> None:
     in_jobs(work)
 
 
+def test_an_answer_that_is_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs_module, "_MOST_ANSWER_BYTES", 1000)
+
+    async def work(jobs: Jobs, started: list[Any]) -> None:
+        job = await done(jobs, jobs.submit(QUICK))
+        assert job.status == 500 and b"the view cannot be made" in job.content
+
+    in_jobs(work)
+
+
 def test_the_queue_is_bounded_and_in_order() -> None:
     async def work(jobs: Jobs, started: list[Any]) -> None:
         accepted = [jobs.submit(LONG_JOB) for _ in range(MOST_RUNNING + MOST_WAITING)]
