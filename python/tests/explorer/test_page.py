@@ -214,6 +214,19 @@ def test_long_work_is_cancelled(opened: Opened, address: str, way: str) -> None:
     assert "allreduce on 4 ranks" in opened.shown("times")
 
 
+def test_quick_steps_through_the_tabs_leave_no_work_behind(opened: Opened, address: str) -> None:
+    page = opened.page
+    ask_for_long(opened)
+    names: list[str] = []
+    page.on("response", lambda found: names.append(found.json()["id"]) if found.request.method == "POST" else None)
+    page.evaluate("for (const name of ['map', 'times', 'map', 'times', 'map', 'verdict']) select(name)")
+    opened.shown("verdict")
+    assert len(names) == 6
+    url = httpx.URL(address)
+    left = [httpx.get(url.copy_with(path=f"/api/jobs/{name}"), params=url.params).status_code for name in names]
+    assert left == [404] * 6
+
+
 def test_errors_are_lines_and_text_is_text(opened: Opened) -> None:
     page = opened.page
     opened.fill(ranks="many")

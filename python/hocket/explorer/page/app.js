@@ -65,15 +65,16 @@ function changed() {
 
 // Returns the answer of a job, or null if it was cancelled.
 async function ask(view, texts) {
-  await cancel();
+  cancel();
   const mine = (running = { name: null, abort: new AbortController() });
   const { signal } = mine.abort;
   showRunning(true, "waiting");
   try {
     const body = JSON.stringify({ view, fields: texts });
-    let answer = await api("/api/jobs", { method: "POST", body, signal });
+    let answer = await api("/api/jobs", { method: "POST", body });
     if (answer.status === 202) {
       mine.name = (await answer.json()).id;
+      if (running !== mine) return forget(mine.name); // cancelled before it had a name
       do {
         answer = await api(`/api/jobs/${mine.name}`, { signal });
         if (answer.status === 202) showProgress(await answer.json());
@@ -91,13 +92,18 @@ async function ask(view, texts) {
 }
 
 // Ends the job, if there is one; also when the page goes away.
-async function cancel() {
+function cancel() {
   if (!running) return;
   const { name, abort } = running;
   running = null;
   abort.abort();
   showRunning(false, "cancelled");
-  if (name) await api(`/api/jobs/${name}`, { method: "DELETE", keepalive: true }).catch(() => {});
+  if (name) forget(name);
+}
+
+function forget(name) {
+  api(`/api/jobs/${name}`, { method: "DELETE", keepalive: true }).catch(() => {});
+  return null;
 }
 
 function showRunning(isRunning, text, isError = false) {
