@@ -6,7 +6,7 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -14,7 +14,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.explorer.questions import Question
-from hocket.explorer.views import VIEWS, view
+from hocket.explorer.views import VIEWS, OnDone, view
 from hocket.units import format_ranks
 from hocket.version import commit, version
 
@@ -38,7 +38,7 @@ def vega() -> str:
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version_for_vl_convert()))
 
 
-def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: Callable[[int, int], object]) -> str:
+def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: OnDone) -> str:
     """Return the report as the text of an HTML file.
 
     A view that there is none of says why in its place.

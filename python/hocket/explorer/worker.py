@@ -13,13 +13,13 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hocket._native import Error
 from hocket.explorer.questions import Named, read_question
 from hocket.explorer.report import report
-from hocket.explorer.views import VIEWS, view
+from hocket.explorer.views import VIEWS, OnDone, view
 
 __all__ = ["REPORT", "command", "main"]
 
@@ -28,8 +28,6 @@ REPORT = "report"
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from hocket.explorer.worker import main; main()"
 _BETWEEN_S = 0.2  # messages of how far it is
-
-OnDone = Callable[[int, int], object]
 
 
 def command(named: Named) -> Sequence[str]:
