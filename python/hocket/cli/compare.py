@@ -32,7 +32,7 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import GrowingTable, print_json, progress
 from hocket.cli.trials import asked_trials
-from hocket.comparison import Best, Comparison, Default, made_for
+from hocket.comparison import Comparison, Default, made_for
 from hocket.comparison import compare as compare_algorithms
 from hocket.library import Algorithm, algorithms_named
 from hocket.link_map import drawn_links, link_picture
@@ -44,6 +44,7 @@ from hocket.topology import Topology
 from hocket.tuning_files import DEFAULTS
 from hocket.units import format_bytes, format_time
 from hocket.version import version
+from hocket.wording import best_lines, from_to, not_compared_lines, span
 
 __all__ = ["compare"]
 
@@ -275,17 +276,16 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
         click.echo(f" {name}: {values}")
     if found.finished_bytes:
         click.echo("\nfastest (*)")
-    for best in found.best():
-        sizes = _from_to(best.first_bytes, best.last_bytes)
-        click.echo(f"  {sizes}: {' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
+    for sizes, names in best_lines(found):
+        click.echo(f"  {sizes}: {names}")
     for library in dict.fromkeys(default.library for default in found.defaults):
         click.echo(f"\n{library} without tuning")
         for line in _choices(found, library):
             click.echo(f"  {line}")
     if found.not_compared:
         click.echo("\nnot compared")
-        for line in _not_compared(found):
-            click.echo(f"  {line}")
+        for name, sentence in not_compared_lines(found):
+            click.echo(f"  {name}: {sentence}")
     if found.missing:
         known = len(found.simulations) + len(found.not_compared)
         click.echo(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
@@ -296,14 +296,6 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
             click.echo(f"{what}: {path}")
 
 
-def _times_the_bound(found: Comparison, best: Best) -> str:
-    sizes = [size for size in found.finished_bytes if best.first_bytes <= size <= best.last_bytes]
-    ratios = [ratio for ratio in map(found.times_the_bound, sizes) if ratio is not None]
-    if not ratios:
-        return ""
-    return f", {_range(ratios)} times the lower bound"
-
-
 def _choices(found: Comparison, library: str) -> list[str]:
     """Return one line for neighbouring sizes for which a library chooses the same, with its factor over the fastest."""
     mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
@@ -311,28 +303,6 @@ def _choices(found: Comparison, library: str) -> list[str]:
     for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
         alike = list(group)
         ratios = [ratio for ratio in map(found.times_the_fastest, alike) if ratio is not None]
-        far = f", {_range(ratios)} times the fastest" if ratios else ""
-        lines.append(f"{_from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
-    return lines
-
-
-def _range(ratios: Sequence[float]) -> str:
-    least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
-    return least if least == most else f"{least} to {most}"
-
-
-def _from_to(first_bytes: int, last_bytes: int) -> str:
-    first, last = format_bytes(first_bytes), format_bytes(last_bytes)
-    return first if first_bytes == last_bytes else f"{first} to {last}"
-
-
-def _not_compared(found: Comparison) -> list[str]:
-    """Return one line for each sentence, with the sizes it holds for unless it holds for all."""
-    lines = []
-    for (name, sentence), group in groupby(
-        sorted(found.not_compared, key=lambda m: (m.algorithm, m.sentence)), key=lambda m: (m.algorithm, m.sentence)
-    ):
-        sizes = [missing.size_bytes for missing in group]
-        where = "" if name not in found.algorithms else f" at {', '.join(map(format_bytes, sizes))}"
-        lines.append(f"{name}{where}: {sentence}")
+        far = f", {span(ratios)} times the fastest" if ratios else ""
+        lines.append(f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
     return lines

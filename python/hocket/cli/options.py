@@ -13,14 +13,13 @@ import click
 
 from hocket._native import Error
 from hocket.authoring import library
-from hocket.automatic import AUTO
 from hocket.call import Call
 from hocket.cli import completion
 from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
+from hocket.parameters import parse_parameter, values_of
 from hocket.plot import FORMATS, PICTURES
-from hocket.requests import GAP
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
 __all__ = [
@@ -39,6 +38,7 @@ __all__ = [
     "links_option",
     "links_over_time_option",
     "load_option",
+    "load_paths_option",
     "machine_option",
     "neighbors_option",
     "output_option",
@@ -58,7 +58,6 @@ __all__ = [
     "tolerance_option",
     "trials_option",
     "until_option",
-    "values_of",
 ]
 
 T = TypeVar("T")
@@ -138,21 +137,6 @@ def check_files(files: Mapping[str, str | None]) -> None:
                 raise click.UsageError(f"{other} and {option}: got {path} twice, expected two files")
 
 
-def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, float | str]:
-    """Return the values of parameters, each read by the unit that one of the algorithms declares.
-
-    Raises:
-        Error: A parameter that none of the algorithms declares, or that is given twice, or a value that is not of its
-            unit.
-    """
-    units = {parameter.name: parameter.unit for algorithm in algorithms for parameter in algorithm.parameters}
-    parameters = list(parameters)
-    for number, (name, _) in enumerate(parameters):
-        if name in dict(parameters[:number]):
-            raise Error(f"--param: got {name} twice, expected each parameter once")
-    return {name: _value(name, text, units) for name, text in parameters}
-
-
 def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
     """Return the algorithm named as COLLECTIVE NAME, COLLECTIVE/NAME, or by a NAME that only one collective has."""
     if not 1 <= len(names) <= 2:
@@ -195,24 +179,6 @@ def _element_bytes(text: str) -> int:
     if size_bytes < 1:
         raise Error("got 0 B, expected at least 1 B")
     return size_bytes
-
-
-def _parameter(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise Error(f'got "{text}", expected NAME=VALUE')
-    return name, value
-
-
-def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
-    if name not in units:
-        raise Error(f'unknown parameter "{name}", expected {", ".join(sorted(units)) or "no parameters"}')
-    if text == AUTO or units[name] in (GAP, "choice"):
-        return text
-    try:
-        return parse_bytes(text) if units[name] == "bytes" else parse_count(text)
-    except Error as error:
-        raise Error(f"parameter {name}: {error}") from None
 
 
 def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
@@ -324,15 +290,16 @@ tolerance_option = click.option(
     show_default=True,
     help="How much slower than the fastest a choice may be.",
 )
-load_option = click.option(
+_load = partial(
+    click.option,
     "--load",
-    "algorithms",
     type=click.Path(),
     multiple=True,
     envvar="HOCKET_LOAD",
-    callback=lambda _ctx, _param, paths: _library(paths),
     help="A Python file that defines algorithms; may be given several times. Also: HOCKET_LOAD.",
 )
+load_option = _load("algorithms", callback=lambda _ctx, _param, paths: _library(paths))
+load_paths_option = _load("load")
 jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -352,7 +319,7 @@ element_option = click.option(
 )
 parameter_option = click.option(
     "--param",
-    type=Read(_parameter, name="NAME=VALUE"),
+    type=Read(parse_parameter, name="NAME=VALUE"),
     multiple=True,
     help="A parameter of the algorithm; may be given several times.",
 )

@@ -21,7 +21,7 @@ from hocket.cli.options import (
     until_option,
 )
 from hocket.cli.output import print_facts, print_json, print_table
-from hocket.cli.trials import asked_trials, carried, spread
+from hocket.cli.trials import asked_trials, spread
 from hocket.machine import Machine
 from hocket.replays import Replay, replay_events
 from hocket.replays import replay as replay_trace
@@ -29,6 +29,7 @@ from hocket.rules import rules_text
 from hocket.space_time import space_time_picture
 from hocket.timeline import events_timeline
 from hocket.units import format_bytes, format_time
+from hocket.wording import carried
 
 __all__ = ["replay"]
 

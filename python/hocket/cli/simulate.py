@@ -36,7 +36,7 @@ from hocket.cli.options import (
     until_option,
 )
 from hocket.cli.output import print_facts, print_json, progress
-from hocket.cli.trials import asked_trials, carried, spread
+from hocket.cli.trials import asked_trials, spread
 from hocket.library import Algorithm
 from hocket.link_activity import activity_picture
 from hocket.link_map import link_picture
@@ -56,6 +56,7 @@ from hocket.simulation import (
 from hocket.timeline import timeline as timeline_text
 from hocket.topology import Topology
 from hocket.units import format_bytes, format_time
+from hocket.wording import carried
 
 __all__ = ["simulate"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hocket.machine import Machine
-from hocket.simulation import Circuits, Links, Simulation, Trials
-from hocket.units import format_bytes, format_time
+from hocket.simulation import Simulation, Trials
+from hocket.units import format_time
 
 if TYPE_CHECKING:
     from hocket.replays import Replay
 
-__all__ = ["asked_trials", "carried", "spread"]
+__all__ = ["asked_trials", "spread"]
 
 _MOST_TRIALS = 1_000_000
 """With --until-ci, unless --trials says otherwise."""
@@ -29,23 +29,6 @@ def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machin
         option = f"--trials: got {trials}" if trials > 1 else f"--until-ci: got {until_ci:g}"
         raise click.UsageError(f"{option}, but machine {machine.name} has no noise, so that all trials are alike")
     return Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
-
-
-def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
-    """Return what happened in the network, where messages meet."""
-    facts = [("links", _links(found.links))] if found.links else []
-    return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
-
-
-def _links(links: Links) -> str:
-    """Return what links carried, in words."""
-    share = f"{links.waited / max(links.used, 1):.2%}"
-    most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
-    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
-
-
-def _circuits(circuits: Circuits) -> str:
-    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
 
 
 def spread(found: Simulation | Replay) -> list[tuple[str, str]]:

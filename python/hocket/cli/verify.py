@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -18,15 +18,16 @@ from hocket.cli.options import (
     load_option,
     parameter_option,
     rank_counts_option,
-    values_of,
 )
 from hocket.cli.output import print_json, progress
 from hocket.library import Algorithm, algorithms_named, is_collective
 from hocket.parallel import workers
+from hocket.parameters import values_of
 from hocket.schedule_formats import format_of
-from hocket.units import format_count, format_ranks, format_value, parse_count
+from hocket.units import format_count, parse_count
 from hocket.verification import Finding, Verdict, verify_all
 from hocket.version import version
+from hocket.wording import counterexample_text, exploration, exploration_parts, finding_text
 
 __all__ = ["verify"]
 
@@ -105,7 +106,8 @@ def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         print_json(_entry(verdict))
     else:
-        click.echo(_line(f"schedule {finding.algorithm}", verdict.findings, format_count(finding.ranks, "rank")))
+        parts = [_result(verdict.findings), format_count(finding.ranks, "rank"), *exploration_parts(verdict.findings)]
+        click.echo(f"schedule {finding.algorithm}: {', '.join(parts)}")
         for counterexample in verdict.counterexamples:
             click.echo(f"\n{counterexample['message'].rstrip()}")
     return 0 if verdict.ok else _WRONG
@@ -129,7 +131,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "checked": verdict.checked,
         "counterexamples": verdict.counterexamples,
         "refused": [vars(refusal) for refusal in verdict.refusals],
-        "exploration": _exploration(verdict.findings),
+        "exploration": exploration(verdict.findings),
         "orders": sum(finding.orders for finding in verdict.findings),
         "overtaking": max((finding.overtaking for finding in verdict.findings), default=0),
         "version": version(),
@@ -141,7 +143,7 @@ def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
         _print_algorithm(tuple(group))
     for counterexample in verdict.counterexamples[:_SHOWN]:
         label = f"{counterexample['collective']}/{counterexample['algorithm']}"
-        click.echo(f"\n{_describe(counterexample, algorithms[label])}")
+        click.echo(f"\n{counterexample_text(counterexample, algorithms[label])}")
     if len(verdict.counterexamples) > _SHOWN:
         left = format_count(len(verdict.counterexamples) - _SHOWN, "more counterexample")
         click.echo(f"\nand {left}; --json prints all")
@@ -149,49 +151,9 @@ def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
 
 
 def _print_algorithm(findings: tuple[Finding, ...]) -> None:
-    wrong = [finding.ranks for finding in findings if finding.counterexamples]
-    refused = [finding.ranks for finding in findings if finding.refused]
-    checked = [finding.ranks for finding in findings if not finding.refused]
-    calls = sum(finding.checked for finding in findings)
-    where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
-    line = _line(findings[0].label, findings, f"{where}, {format_count(calls, 'call')}")
-    click.echo(line + (f"; not for P = {format_ranks(refused)}" if refused else ""))
+    click.echo(f"{findings[0].label}: {_result(findings)}, {finding_text(findings)}")
 
 
-def _line(label: str, findings: tuple[Finding, ...], where: str) -> str:
+def _result(findings: tuple[Finding, ...]) -> str:
     is_wrong = any(finding.counterexamples for finding in findings)
-    result = click.style("WRONG", fg="red", bold=True) if is_wrong else click.style("ok", fg="green")
-    overtaking = max(finding.overtaking for finding in findings)
-    exploration = _exploration(findings)
-    line = f"{label}: {result}, {where}, {exploration}"
-    if exploration != "deterministic":
-        line += f", {format_count(sum(finding.orders for finding in findings), 'order')} of messages"
-    return line + (f", {format_count(overtaking, 'overtaking message')}" if overtaking else "")
-
-
-def _describe(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
-    call = counterexample["call"]
-    facts = [
-        algorithm.label,
-        f"P = {counterexample['ranks']}",
-        format_count(call["count"], "element"),
-        f"root {call['root']}",
-        *([] if call["neighbors"] is None else [f"ranks send to {_neighbors(call['neighbors'])}"]),
-        *([] if call["element_bytes"] == 1 else [f"elements of {format_value(call['element_bytes'], 'bytes')}"]),
-        *(["in place"] if call["in_place"] else []),
-        *([] if call["commutative"] else ["operator not commutative"]),
-        *([algorithm.format(call["parameters"])] if call["parameters"] else []),
-    ]
-    return f"{', '.join(facts)}\n{counterexample['message'].rstrip()}"
-
-
-def _neighbors(destinations: Sequence[Sequence[int]]) -> str:
-    """Return who sends to whom, of the first few ranks."""
-    shown = "; ".join(f"{rank}: {', '.join(map(str, of)) or 'none'}" for rank, of in enumerate(destinations[:_SHOWN]))
-    return shown if len(destinations) <= _SHOWN else f"{shown}; .."
-
-
-def _exploration(findings: Iterable[Finding]) -> str:
-    """Return the weakest of the explorations."""
-    found = {finding.exploration for finding in findings}
-    return next((name for name in ("sampled", "exhaustive", "deterministic") if name in found), "deterministic")
+    return click.style("WRONG", fg="red", bold=True) if is_wrong else click.style("ok", fg="green")

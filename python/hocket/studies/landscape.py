@@ -26,6 +26,7 @@ from hocket.rules import LIBRARY_RULES, choose
 from hocket.simulation import simulate
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.units import format_bytes
+from hocket.winner_map import cells
 
 if TYPE_CHECKING:
     import altair as alt
@@ -173,11 +174,7 @@ def _draw(rows: Rows, title: str) -> alt.VConcatChart:
     ]
 
     def maps(values: list[dict[str, Any]], color: alt.Color, tooltip: list[str], columns: int) -> alt.FacetChart:
-        base = alt.Chart({"values": values}).encode(
-            x=alt.X("size:O", sort=order, title="size"), y=alt.Y("ranks:O", sort="descending", title="ranks")
-        )
-        cells = base.mark_rect().encode(color=color, tooltip=tooltip)
-        layers = alt.LayerChart(layer=[cells, base.mark_text(fontSize=11).encode(text="factor:N")])
+        layers = cells(values, order, color=color, tooltip=tooltip)
         names = list(dict.fromkeys(value["map"] for value in values))
         facet: alt.FacetChart = layers.properties(width=300, height=120).facet(
             alt.Facet("map:N", title=None, sort=names), columns=columns

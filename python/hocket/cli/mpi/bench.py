@@ -22,7 +22,6 @@ from hocket.cli.options import (
     plot_option,
     required,
     sizes_option,
-    values_of,
 )
 from hocket.cli.output import hand_out, print_table, progress
 from hocket.library import Algorithm, algorithms_named
@@ -31,6 +30,7 @@ from hocket.mpi import Installation
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation, predict
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
+from hocket.parameters import values_of
 from hocket.plot import bench_chart
 from hocket.units import format_bytes, format_time, parse_count, parse_share
 

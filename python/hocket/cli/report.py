@@ -1,0 +1,100 @@
+"""`hocket report`: all views of algorithms on a machine, in one file."""
+
+from __future__ import annotations
+
+import click
+
+from hocket import files
+from hocket.cli import completion
+from hocket.cli.options import (
+    Read,
+    load_paths_option,
+    machine_option,
+    parameter_option,
+    rank_counts_option,
+    required,
+    seed_option,
+    sizes_option,
+    trials_option,
+)
+from hocket.cli.output import progress
+from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
+from hocket.explorer.report import report as report_of
+from hocket.explorer.views import VIEWS
+from hocket.files import writable
+from hocket.library import find_collective
+from hocket.machine import Machine
+from hocket.simulation import Trials
+from hocket.units import format_ranks, parse_bytes, parse_ranks
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("file", type=Read(writable, name="FILE"))
+@click.argument("collective", shell_complete=completion.collectives)
+@click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
+@rank_counts_option
+@sizes_option
+@parameter_option
+@machine_option
+@trials_option
+@seed_option
+@click.option(
+    "--explain", "algorithm", metavar="ALGORITHM", help="What is drawn over time and verified; otherwise the fastest."
+)
+@click.option("--at", type=Read(parse_bytes, name="SIZE"), help="The size at which it is drawn; otherwise the largest.")
+@click.option(
+    "--verify-ranks",
+    type=Read(parse_ranks, name="LIST"),
+    default=VERIFIED_RANKS,
+    show_default=format_ranks(VERIFIED_RANKS),
+    help="Rank counts at which it is verified.",
+)
+@click.option(
+    "--view", "views", type=click.Choice(list(VIEWS)), multiple=True, help="Only this view; several may be given."
+)
+@load_paths_option
+def report(
+    file: str,
+    collective: str,
+    names: tuple[str, ...],
+    ranks: tuple[int, ...] | None,
+    sizes: tuple[int, ...] | None,
+    param: tuple[tuple[str, str], ...],
+    machine: Machine,
+    trials: int,
+    seed: int,
+    algorithm: str | None,
+    at: int | None,
+    verify_ranks: tuple[int, ...],
+    views: tuple[str, ...],
+    load: tuple[str, ...],
+) -> None:
+    """Save what the explorer shows of algorithms for a COLLECTIVE, as one HTML FILE that needs nothing else.
+
+    A view that there is none of, such as loads of links where messages do not meet, says why in its place.
+    """
+    collective = find_collective(collective)
+    if collective == "barrier":
+        sizes = (0,)
+    question = Question(
+        collective=collective,
+        names=names,
+        ranks=required(ranks, "--ranks", "rank counts such as 64 or 4,16,64"),
+        sizes_bytes=required(sizes, "--sizes", "sizes such as 8B..64MiB"),
+        machine=machine,
+        machine_name=name_of(machine),
+        named=Named(load=load),
+        algorithm=algorithm,
+        size_bytes=at,
+        verified_ranks=verify_ranks,
+        parameters=param,
+        trials=Trials(trials, seed),
+    )
+    wanted = views or tuple(VIEWS)
+    with progress("reporting", len(wanted)) as bar:
+        text = report_of(question, wanted, on_done=lambda done, _: bar.reach(done))
+    files.write(file, text)
+    if not files.is_stdout(file):
+        click.echo(f"report: {file}")

@@ -1,0 +1,48 @@
+"""`hocket serve`: the explorer in the browser."""
+
+from __future__ import annotations
+
+import secrets
+
+import click
+
+from hocket.cli import completion
+from hocket.cli.options import load_paths_option
+from hocket.explorer.questions import Named
+from hocket.machine import Machine
+from hocket.packages import optional
+
+__all__ = ["serve"]
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="The port to listen on."
+)
+@click.option(
+    "--machine",
+    "machines",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=completion.machines,
+    help="A machine file that the page offers beside the presets; may be given several times.",
+)
+@load_paths_option
+def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...]) -> None:
+    """Explore algorithms and machines in the browser: a server for this computer only, until Ctrl-C.
+
+    The address that it prints has a token, without which it answers nothing.
+    """
+    for package in ("starlette", "uvicorn"):
+        optional(package, extra="serve")
+    from hocket.explorer import server
+
+    named = Named(load, machines)
+    for machine in machines:
+        Machine.load(machine)
+    _ = named.algorithms  # what is wrong with files is said now
+    token = secrets.token_urlsafe(24)
+    listening = server.listen(port)
+    address = f"http://{server.HOST}:{listening.getsockname()[1]}/?token={token}"
+    click.echo(f"explorer: {address}\nCtrl-C ends it")
+    server.serve(listening, named, token)

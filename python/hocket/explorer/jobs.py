@@ -1,0 +1,182 @@
+"""Jobs: views that are being made, a few at a time, each by a process that is killed when the job is cancelled.
+
+A job waits, runs, and is done; it is forgotten once its answer was fetched. One that nobody has looked at for a while
+is cancelled: its page has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from hocket.explorer.questions import Named
+from hocket.explorer.worker import command
+
+__all__ = ["MOST_RUNNING", "MOST_WAITING", "FullError", "Job", "Jobs"]
+
+MOST_RUNNING = 2
+MOST_WAITING = 16
+_UNSEEN_S = 30.0
+_LOOK_S = 1.0
+_MOST_ANSWER_BYTES = 1 << 28
+_DIED = b'{"error": "the process that worked on it died, perhaps for lack of memory"}'
+
+
+class FullError(Exception):
+    """As many jobs wait as may."""
+
+
+@dataclass
+class Job:
+    """A job.
+
+    Attributes:
+        id: Its name.
+        request: What is asked.
+        is_running: Whether a process works on it.
+        progress: How many pieces of work are done, and how many there are; both 0 until that is known.
+        status: The status of HTTP of its answer; None until it is done.
+        content: Its answer, as JSON.
+    """
+
+    id: str
+    request: Mapping[str, Any]
+    is_running: bool = False
+    progress: tuple[int, int] = (0, 0)
+    status: int | None = None
+    content: bytes = b""
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[None] | None = None
+    _unseen: asyncio.TimerHandle | None = None
+
+    def change(self, **values: Any) -> None:
+        """Set some of its values, and wake who looks."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        self._changed.set()
+
+
+class Jobs:
+    """The jobs of a server, and the processes that work on them."""
+
+    def __init__(self, named: Named) -> None:
+        self._named = named
+        self._jobs: dict[str, Job] = {}
+        self._free = asyncio.Semaphore(MOST_RUNNING)
+        self._idle: list[asyncio.subprocess.Process] = []
+
+    async def start(self) -> None:
+        """Start a process, so that the first job need not wait for it."""
+        self._idle.append(await self._process())
+
+    async def stop(self) -> None:
+        """Cancel all jobs and end all processes."""
+        tasks = [job._task for job in self._jobs.values() if job._task is not None]
+        for name in list(self._jobs):
+            self.cancel(name)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        while self._idle:
+            await _kill(self._idle.pop())
+
+    def submit(self, request: Mapping[str, Any]) -> Job:
+        """Accept a job.
+
+        Raises:
+            FullError: Too many wait.
+        """
+        if len(self._jobs) >= MOST_RUNNING + MOST_WAITING:
+            raise FullError
+        job = Job(secrets.token_hex(8), request)
+        self._jobs[job.id] = job
+        job._task = asyncio.get_running_loop().create_task(self._run(job))
+        self._see(job)
+        return job
+
+    async def look(self, name: str) -> Job | None:
+        """Return a job as soon as something about it changes, or after a second; None if there is none of that name.
+
+        A job that is done is forgotten with that.
+        """
+        job = self._jobs.get(name)
+        if job is None:
+            return None
+        self._see(job)
+        if job.status is None:
+            job._changed.clear()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(job._changed.wait(), _LOOK_S)
+        if job.status is not None:
+            self.cancel(name)
+        return job
+
+    def before(self, job: Job) -> int:
+        """Return how many jobs wait before one."""
+        names = [other.id for other in self._jobs.values() if not other.is_running and other.status is None]
+        return names.index(job.id) if job.id in names else 0
+
+    def cancel(self, name: str) -> None:
+        """Forget a job, if there is one of that name, and kill the process that works on it."""
+        job = self._jobs.pop(name, None)
+        if job is not None and job._task is not None and job._unseen is not None:
+            job._unseen.cancel()
+            job._task.cancel()
+
+    def _see(self, job: Job) -> None:
+        """Note that somebody looks at a job."""
+        if job._unseen is not None:
+            job._unseen.cancel()
+        job._unseen = asyncio.get_running_loop().call_later(_UNSEEN_S, self.cancel, job.id)
+
+    async def _run(self, job: Job) -> None:
+        try:
+            async with self._free:
+                job.change(is_running=True)
+                await self._work(job)
+        except (OSError, ValueError) as error:  # no process can be started, or its answer is too long
+            job.change(status=500, content=json.dumps({"error": f"the view cannot be made: {error}"}).encode())
+
+    async def _work(self, job: Job) -> None:
+        alive = [process for process in self._idle if process.returncode is None]
+        process = alive.pop() if alive else await self._process()
+        self._idle = alive
+        try:
+            await _ask(process, job)
+        except BaseException:
+            await _kill(process)
+            raise
+        if process.returncode is None:
+            self._idle.append(process)
+
+    async def _process(self) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            *command(self._named), stdin=pipe, stdout=pipe, limit=_MOST_ANSWER_BYTES, start_new_session=True
+        )
+
+
+async def _ask(process: asyncio.subprocess.Process, job: Job) -> None:
+    """Have a process work on a job until that is done."""
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps(job.request).encode() + b"\n")
+    while job.status is None:
+        line = await process.stdout.readline()
+        if not line:
+            await process.wait()
+            job.change(status=500, content=_DIED)
+            return
+        message = json.loads(line)
+        if "status" in message:
+            job.change(status=message["status"], content=await process.stdout.readline())
+        else:
+            job.change(progress=(message["done"], message["total"]))
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+        await process.wait()

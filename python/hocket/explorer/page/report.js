@@ -1,0 +1,16 @@
+// Shows a report: what was asked, and each view, or why there is none.
+"use strict";
+
+async function showReport({ title, facts, machine, sections }) {
+  const main = document.querySelector("main");
+  main.append(element("h1", {}, title), factsOf(facts));
+  for (const { view, error } of sections) {
+    const section = element("section");
+    main.append(section);
+    if (view) await showView(view, section);
+    else section.append(element("p", { className: "error" }, error));
+  }
+  main.append(element("section", {}, codeOf("Machine", machine)));
+}
+
+showReport(JSON.parse(document.getElementById("report").textContent));

@@ -1,0 +1,57 @@
+// Shows a view: its title, facts, picture, texts, tables, and what gives the same elsewhere. Pages and reports use it.
+"use strict";
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function factsOf(facts) {
+  const list = element("dl", { className: "facts" });
+  for (const [name, value] of facts) list.append(element("dt", {}, name), element("dd", {}, value));
+  return list;
+}
+
+function tableOf({ columns, rows, right }) {
+  const isRight = columns.map((column) => right.includes(column));
+  const row = (tag, cells) =>
+    element("tr", {}, ...cells.map((cell, i) => element(tag, { className: isRight[i] ? "number" : "" }, cell)));
+  const head = row("th", columns);
+  for (const cell of head.children) cell.scope = "col";
+  const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows.map((r) => row("td", r))));
+  return element("div", { className: "scrolled", tabIndex: 0, role: "region", ariaLabel: columns[0] }, table);
+}
+
+function codeOf(name, text) {
+  const button = element("button", { type: "button", className: "small" }, "Copy");
+  button.setAttribute("aria-label", `Copy ${name}`);
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  });
+  const heading = element("div", { className: "code-heading" }, element("h3", {}, name), button);
+  return element("div", { className: "code" }, heading, element("pre", { tabIndex: 0 }, text));
+}
+
+const CHART_OPTIONS = {
+  renderer: "canvas",
+  actions: { export: true, source: false, compiled: false, editor: false },
+  ast: true, // no code is made of text, which the page's policy forbids
+  defaultStyle: false,
+  tooltip: { disableDefaultStyle: true, theme: "own" },
+};
+
+async function showView(view, place) {
+  place.replaceChildren(element("h2", {}, view.title));
+  if (view.facts.length) place.append(factsOf(view.facts));
+  for (const text of view.texts) place.append(element("pre", { className: "text", tabIndex: 0 }, text));
+  const chart = element("div", { className: "chart" });
+  if (view.chart) {
+    place.append(element("div", { className: "paper scrolled", tabIndex: 0, role: "img", ariaLabel: `Picture: ${view.title}` }, chart));
+  }
+  view.tables.forEach((table) => place.append(tableOf(table)));
+  place.append(codeOf("Command line", view.source.command), codeOf("Python", view.source.python));
+  if (view.chart) await vegaEmbed(chart, view.chart, CHART_OPTIONS);
+}

@@ -1,0 +1,245 @@
+"""What views are asked: one collective, some algorithms, ranks, sizes and a machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from hocket._native import Error
+from hocket.authoring import library
+from hocket.call import Call
+from hocket.checks import shown
+from hocket.comparison import compare, made_for
+from hocket.library import Algorithm, algorithms_named, catalogue, find, find_collective
+from hocket.machine import Machine, find_machine, presets
+from hocket.parameters import parse_parameter, values_of
+from hocket.requests import declared_by
+from hocket.simulation import ONE_TRIAL, Trials
+from hocket.units import format_ranks, parse_ranks, parse_sizes
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["VERIFIED_RANKS", "Named", "Question", "name_of", "read_question"]
+
+T = TypeVar("T")
+
+VERIFIED_RANKS = tuple(range(1, 17))
+"""The rank counts at which an algorithm is verified unless others are named."""
+
+_MOST_SIMULATIONS = 10_000
+_MOST_TRIALS = 1_000_000
+_MOST_SEED = 2**64 - 1
+_SHOWN_FILE = "machine"
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the user named on the command line, and a page may use.
+
+    Attributes:
+        load: The Python files that define algorithms.
+        machines: The machine files; presets need not be named.
+    """
+
+    load: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+
+    @cached_property
+    def algorithms(self) -> tuple[Algorithm, ...]:
+        """The catalogue, and the algorithms that the files define."""
+        return library(self.load, base=catalogue())
+
+    @cached_property
+    def machine_texts(self) -> dict[str, str]:
+        """The text of each machine by its name or path: those of files first."""
+        return {name: find_machine(name)[0] for name in (*self.machines, *presets())}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What views are asked.
+
+    Attributes:
+        collective: The collective.
+        names: The algorithms to compare; empty for all.
+        ranks: Rank counts in order. A map shows all of them, other views the last.
+        sizes_bytes: Sizes in order.
+        machine: The machine.
+        machine_name: The name of its preset or the path of its file; None if its text is that of neither.
+        named: What the user named.
+        algorithm: The name of the algorithm that is explained and verified; None for the fastest at the last size.
+        size_bytes: The size at which it is explained; None for the last.
+        verified_ranks: Rank counts at which it is verified.
+        parameters: Names and texts of values of parameters.
+        trials: How often to simulate on a machine with noise, and the seed.
+    """
+
+    collective: str
+    names: tuple[str, ...]
+    ranks: tuple[int, ...]
+    sizes_bytes: tuple[int, ...]
+    machine: Machine
+    machine_name: str | None
+    named: Named
+    algorithm: str | None = None
+    size_bytes: int | None = None
+    verified_ranks: tuple[int, ...] = VERIFIED_RANKS
+    parameters: tuple[tuple[str, str], ...] = ()
+    trials: Trials = ONE_TRIAL
+
+    def __post_init__(self) -> None:
+        """Refuse what no view can answer."""
+        if self.trials.count > 1 and not self.machine.noise:
+            why = f"but machine {self.machine.name} has no noise, so that all trials are alike"
+            raise Error(f"trials: got {self.trials.count}, {why}")
+        simulations = len(self.candidates) * len(self.ranks) * len(self.sizes_bytes)
+        if simulations > _MOST_SIMULATIONS:
+            few = "fewer ranks, sizes or algorithms"
+            raise Error(f"got {simulations} simulations, expected at most {_MOST_SIMULATIONS}: {few}")
+        self._values()
+
+    @cached_property
+    def candidates(self) -> tuple[Algorithm, ...]:
+        """The algorithms to compare: those named, or all but those made for another topology."""
+        found = algorithms_named(self.collective, self.names, among=self.named.algorithms)
+        return found if self.names else made_for(self.machine, found)
+
+    @property
+    def size_explained_bytes(self) -> int:
+        """The size at which an algorithm is explained."""
+        return self.sizes_bytes[-1] if self.size_bytes is None else self.size_bytes
+
+    @cached_property
+    def explained(self) -> Algorithm:
+        """The algorithm that is explained and verified: the fastest, unless one is named."""
+        if self.algorithm is not None:
+            return find(f"{self.collective}/{self.algorithm}", among=self.named.algorithms)
+        (call,) = self.calls(self.ranks[-1], [self.size_explained_bytes])
+        found = compare(self.candidates, [call], machine=self.machine, trials=self.trials)
+        (fastest, *_) = found.fastest(call.size_bytes)
+        return find(f"{self.collective}/{fastest}", among=self.named.algorithms)
+
+    def calls(self, ranks: int, sizes_bytes: Iterable[int]) -> list[Call]:
+        """Return the calls of some sizes."""
+        return [Call(ranks=ranks, size_bytes=size_bytes, parameters=self._values()) for size_bytes in sizes_bytes]
+
+    def values(self, algorithm: Algorithm) -> dict[str, float | str]:
+        """Return the values of those parameters that an algorithm declares."""
+        return declared_by(algorithm, self._values())
+
+    def _values(self) -> dict[str, float | str]:
+        explained = [] if self.algorithm is None else [self.explained]
+        return values_of(self.parameters, [*self.candidates, *explained])
+
+
+def name_of(machine: Machine) -> str:
+    """Return the name of the preset, or the path of the file, that a machine was loaded by."""
+    preset = machine.file.removesuffix(".toml")
+    return preset if preset in presets() and find_machine(preset)[0] == machine.text else machine.file
+
+
+def read_question(texts: Mapping[str, Any], named: Named) -> Question:
+    """Return the question that the fields of a form ask.
+
+    Args:
+        texts: The text of each field by its name.
+        named: What the user named.
+
+    Raises:
+        Error: A field that is missing, unknown, or not what it should be: its name and what was expected.
+    """
+    unknown = sorted(texts.keys() - _FIELDS)
+    if unknown:
+        raise Error(f"got a field {shown(unknown[0])}, expected {', '.join(_FIELDS)}")
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise Error(f"{name}: got {shown(text)}, expected a text")
+
+    def field(name: str, read: Callable[[str], T], default: str = "") -> T:
+        try:
+            return read(texts.get(name, "").strip() or default)
+        except Error as error:
+            message = str(error)
+            raise Error(message if message.startswith(name) else f"{name}: {message}") from None
+
+    collective = field("collective", find_collective)
+    machine, machine_name = _machine(texts.get("machine", ""), named)
+    return Question(
+        collective=collective,
+        names=tuple(texts.get("algorithms", "").replace(",", " ").split()),
+        ranks=field("ranks", parse_ranks),
+        sizes_bytes=(0,) if collective == "barrier" else field("sizes", parse_sizes),
+        machine=machine,
+        machine_name=machine_name,
+        named=named,
+        algorithm=texts.get("algorithm", "").strip() or None,
+        size_bytes=None if collective == "barrier" else field("size", _one_size_if_any),
+        verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
+        parameters=field("parameters", _parameters),
+        trials=Trials(field("trials", _between(1, _MOST_TRIALS), "1"), field("seed", _between(0, _MOST_SEED), "0")),
+    )
+
+
+_FIELDS = (
+    *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
+    *("parameters", "trials", "seed"),
+)
+
+
+def _one_size_if_any(text: str) -> int | None:
+    sizes_bytes = parse_sizes(text) if text else ()
+    if len(sizes_bytes) > 1:
+        raise Error(f'got "{text}", expected one size such as 64KiB')
+    return sizes_bytes[0] if sizes_bytes else None
+
+
+def _parameters(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(map(parse_parameter, text.replace(",", " ").split()))
+
+
+def _between(least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        number = int(text) if text.isdecimal() and len(text) <= len(str(most)) else -1
+        if not least <= number <= most:
+            raise Error(f'got "{text:.40}", expected a whole number from {least} to {most}')
+        return number
+
+    return read
+
+
+def _machine(text: str, named: Named) -> tuple[Machine, str | None]:
+    """Return the machine of a text, and its name if it is one that the user named or a preset.
+
+    Raises:
+        Error: The text is no machine, or names a file: the page must not have any file read.
+    """
+    for name, known in named.machine_texts.items():
+        if text == known:
+            return Machine.parse(text, find_machine(name)[1]), name
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise Error(f"{_SHOWN_FILE}: {error or 'too deep'}") from None
+    if _has_file(values):
+        raise Error(f"{_SHOWN_FILE}: got a key `file`, expected it only in an unchanged file that --machine names")
+    return Machine.parse(text, _SHOWN_FILE), None
+
+
+def _has_file(values: Any) -> bool:
+    """Whether some key says that a file is to be read."""
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if "file" in value:
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False

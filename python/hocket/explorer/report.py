@@ -1,0 +1,98 @@
+"""A report: all views of a question, as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from hocket._native import Error
+from hocket.explorer.questions import Question
+from hocket.explorer.views import VIEWS, OnDone, view
+from hocket.units import format_ranks
+from hocket.version import commit, version
+
+__all__ = ["page_file", "report", "vega"]
+
+_PAGE = Path(__file__).parent / "page"
+
+
+def page_file(name: str) -> str:
+    """Return the text of a file of the page."""
+    return (_PAGE / name).read_text(encoding="utf-8")
+
+
+@cache
+def vega() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script."""
+    import vl_convert
+    from altair.utils._importers import vl_version_for_vl_convert
+
+    # As Altair's own pages: the version of the language in which it writes charts.
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version_for_vl_convert()))
+
+
+def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: OnDone) -> str:
+    """Return the report as the text of an HTML file.
+
+    A view that there is none of says why in its place.
+
+    Args:
+        question: What is asked.
+        names: The views, of `VIEWS`.
+        on_done: Told how many views are done.
+
+    Raises:
+        Error: There is none of the views; the first one says why.
+    """
+    wanted = list(names)
+    sections: list[dict[str, Any]] = []
+    for number, name in enumerate(wanted):
+        on_done(number, len(wanted))
+        try:
+            sections.append({"view": view(name, question, lambda *_: None).as_dict()})
+        except Error as error:
+            sections.append({"error": f"{name}: {error}"})
+    if not any("view" in section for section in sections):
+        raise Error(sections[0]["error"])
+    return _filled(_title(question), {**_asked(question), "sections": sections})
+
+
+def _title(question: Question) -> str:
+    return f"{question.collective} on machine {question.machine.name}"
+
+
+def _asked(question: Question) -> dict[str, Any]:
+    machine = question.machine
+    facts = [
+        ("ranks", format_ranks(question.ranks)),
+        ("machine", machine.parameters),
+        *([("trials", f"{question.trials.count}, seed {question.trials.seed}")] if machine.noise else []),
+        *([("parameters", ", ".join(map("=".join, question.parameters)))] if question.parameters else []),
+        ("made by", f"Hocket {version()} (commit {commit()})"),
+    ]
+    return {"title": _title(question), "facts": facts, "machine": machine.text}
+
+
+def _filled(title: str, data: dict[str, Any]) -> str:
+    """Return the page with its scripts, and a policy that allows these and nothing else."""
+    script = "\n".join([vega(), page_file("view.js"), page_file("report.js")])
+    style = page_file("style.css")
+    policy = f"default-src 'none'; img-src data: blob:; script-src {_hash(script)}; style-src {_hash(style)}"
+    return Template(page_file("report.html")).substitute(
+        policy=policy,
+        title=html.escape(title),
+        style=style,
+        data=json.dumps(data).replace("<", "\\u003c"),
+        script=script,
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

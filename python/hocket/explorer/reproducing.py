@@ -1,0 +1,221 @@
+"""The command line and the lines of Python that give what a view shows."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hocket.explorer.questions import Question
+from hocket.library import Algorithm
+from hocket.simulation import ONE_TRIAL
+from hocket.units import format_ranks
+
+__all__ = ["Source", "comparing", "explaining", "linking", "mapping", "verifying"]
+
+_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+_WIDTH = 100  # characters of a line of names
+
+
+@dataclass(frozen=True)
+class Source:
+    """What gives the content of a view.
+
+    Attributes:
+        command: The command line; a machine text that is no file comes with it.
+        python: Lines of Python that print the same.
+    """
+
+    command: str
+    python: str
+
+
+def comparing(question: Question) -> Source:
+    """Return what compares the algorithms."""
+    words = ["compare", question.collective, *question.names, "--ranks", str(question.ranks[-1])]
+    body = f"""\
+calls = [{_call(question, question.ranks[-1])} for size_bytes in {_sizes(question)}]
+found = hocket.compare(algorithms, calls, machine=machine{_trials(question)})
+for best in found.best():
+    print(best)"""
+    return Source(
+        _command(question, [*words, *_size_words(question), *_trial_words(question)]),
+        _python(question, _candidates(question), body),
+    )
+
+
+def mapping(question: Question) -> Source:
+    """Return what compares the algorithms on all rank counts."""
+    words = ["report", "map.html", question.collective, *question.names, "--ranks", _ranks(question.ranks)]
+    body = f"""\
+for ranks in {list(question.ranks)}:
+    calls = [{_call(question, "ranks")} for size_bytes in {_sizes(question)}]
+    print(ranks, *hocket.compare(algorithms, calls, machine=machine{_trials(question)}).best())"""
+    return Source(
+        _command(question, [*words, *_size_words(question), *_trial_words(question), "--view", "map"]),
+        _python(question, _candidates(question), body),
+    )
+
+
+def explaining(question: Question) -> Source:
+    """Return what explains the algorithm."""
+    words = ["explain", *_explained_words(question), "--plot", "space-time.html"]
+    seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
+    among = ", among=library" if question.named.load else ""
+    body = f"""\
+call = {_explained_call(question)}
+found = hocket.explain(algorithm, call, machine=machine{seed}{among})
+print(found.time_s, found.parts_s)
+for step in found.steps:
+    print(step)"""
+    return Source(_command(question, words), _python(question, _explained(question), body))
+
+
+def linking(question: Question) -> Source:
+    """Return what tells what each link carried."""
+    words = ["simulate", *_explained_words(question), "--links", "links.html"]
+    seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
+    body = f"""\
+call = {_explained_call(question)}
+for use in hocket.link_uses(algorithm, call, machine=machine{seed}):
+    print(use)"""
+    return Source(_command(question, words), _python(question, _explained(question), body))
+
+
+def verifying(question: Question) -> Source:
+    """Return what verifies the algorithm."""
+    algorithm, ranks = question.explained, list(question.verified_ranks)
+    values = question.values(algorithm)
+    parameters = f", parameters={values}" if values else ""
+    body = f"""\
+verdict = hocket.verify(algorithm, {_compact(ranks)}{parameters})
+print(verdict.ok, verdict.checked)
+for counterexample in verdict.counterexamples:
+    print(counterexample["message"])"""
+    words = ["verify", algorithm.collective, algorithm.name, "--ranks", _ranks(question.verified_ranks)]
+    return Source(
+        shlex.join(["hocket", *words, *_parameter_words(question, algorithm), *_load_words(question)]),
+        _python(question, _explained(question), body, needs_machine=False),
+    )
+
+
+def _command(question: Question, words: Sequence[str]) -> str:
+    """Return a command line with the machine and what is loaded."""
+    given = ["--machine", question.machine_name or "/dev/stdin", *_load_words(question)]
+    line = shlex.join(["hocket", *words, *given])
+    if question.machine_name:
+        return line
+    text, end = question.machine.text.rstrip(), "END"
+    while end in text.splitlines():
+        end += "_"
+    return f"{line} <<'{end}'\n{text}\n{end}"
+
+
+def _size_words(question: Question) -> list[str]:
+    sizes = question.sizes_bytes
+    if question.collective == "barrier":
+        return []
+    text = f"{_size(sizes[0])}..{_size(sizes[-1])}" if _is_doubling(sizes) else ",".join(map(_size, sizes))
+    return ["--sizes", text]
+
+
+def _trial_words(question: Question) -> list[str]:
+    words = [word for name, value in question.parameters for word in ("--param", f"{name}={value}")]
+    trials = ["--trials", str(question.trials.count)] if question.trials.count > 1 else []
+    return [*words, *trials, *_seed_words(question)]
+
+
+def _explained_words(question: Question) -> list[str]:
+    algorithm = question.explained
+    size = [] if question.collective == "barrier" else ["--size", _size(question.size_explained_bytes)]
+    ranks = ["--ranks", str(question.ranks[-1])]
+    names = [algorithm.collective, algorithm.name]
+    return [*names, *ranks, *size, *_parameter_words(question, algorithm), *_seed_words(question)]
+
+
+def _parameter_words(question: Question, algorithm: Algorithm) -> list[str]:
+    declared = {parameter.name for parameter in algorithm.parameters}
+    return [word for name, value in question.parameters if name in declared for word in ("--param", f"{name}={value}")]
+
+
+def _seed_words(question: Question) -> list[str]:
+    return ["--seed", str(question.trials.seed)] if question.trials.seed else []
+
+
+def _load_words(question: Question) -> list[str]:
+    return [word for path in question.named.load for word in ("--load", path)]
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    return format_ranks(ranks).replace(" ", "")
+
+
+def _size(size_bytes: int) -> str:
+    """Return a size exactly, as the command line reads it."""
+    factor, unit = next((pair for pair in _UNITS if size_bytes and size_bytes % pair[0] == 0), _UNITS[-1])
+    return f"{size_bytes // factor}{unit}"
+
+
+def _is_doubling(sizes_bytes: Sequence[int]) -> bool:
+    return len(sizes_bytes) > 2 and all(low > 0 and high == 2 * low for low, high in pairwise(sizes_bytes))
+
+
+def _python(question: Question, *parts: str, needs_machine: bool = True) -> str:
+    load = "".join(f", *hocket.load({json.dumps(path)})" for path in question.named.load)
+    library = [f"library = [*hocket.catalogue(){load}]"] if load else []
+    machine = [_machine(question)] if needs_machine else []
+    return "\n".join(["import hocket", "", *machine, *library, *parts])
+
+
+def _machine(question: Question) -> str:
+    if question.machine_name:
+        return f"machine = hocket.Machine.load({json.dumps(question.machine_name)})"
+    text = question.machine.text
+    is_plain = "\\" not in text and '"""' not in text and text.endswith("\n")
+    quoted = '"""' + text + '"""' if is_plain else repr(text)
+    return f"machine = hocket.Machine.parse({quoted})"
+
+
+def _candidates(question: Question) -> str:
+    names = " ".join(algorithm.name for algorithm in question.candidates)
+    lines = "\n".join(f"    {line}" for line in textwrap.wrap(names, _WIDTH, break_on_hyphens=False))
+    label = f'f"{question.collective}/{{name}}"'
+    return f'names = """\n{lines}\n"""\nalgorithms = [hocket.find({label}{_among(question)}) for name in names.split()]'
+
+
+def _explained(question: Question) -> str:
+    return f"algorithm = hocket.find({json.dumps(question.explained.label)}{_among(question)})"
+
+
+def _among(question: Question) -> str:
+    return ", among=library" if question.named.load else ""
+
+
+def _call(question: Question, ranks: object) -> str:
+    (call,) = question.calls(1, [0])
+    parameters = f", parameters={call.parameters}" if call.parameters else ""
+    return f"hocket.Call(ranks={ranks}, size_bytes=size_bytes{parameters})"
+
+
+def _explained_call(question: Question) -> str:
+    values = question.values(question.explained)
+    parameters = f", parameters={values}" if values else ""
+    return f"hocket.Call(ranks={question.ranks[-1]}, size_bytes={question.size_explained_bytes}{parameters})"
+
+
+def _trials(question: Question) -> str:
+    count, seed = question.trials.count, question.trials.seed
+    return "" if question.trials == ONE_TRIAL else f", trials=hocket.Trials(count={count}, seed={seed})"
+
+
+def _sizes(question: Question) -> str:
+    sizes = question.sizes_bytes
+    return f"[{sizes[0]} << i for i in range({len(sizes)})]" if _is_doubling(sizes) else str(list(sizes))
+
+
+def _compact(ranks: Sequence[int]) -> str:
+    first, last = ranks[0], ranks[-1]
+    return f"range({first}, {last + 1})" if list(ranks) == list(range(first, last + 1)) else str(list(ranks))

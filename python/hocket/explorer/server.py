@@ -1,0 +1,216 @@
+"""The explorer's server: for one user on this computer, who has its token."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hocket._native import Error
+from hocket.checks import shown
+from hocket.explorer.jobs import FullError, Job, Jobs
+from hocket.explorer.questions import Named
+from hocket.explorer.report import page_file, vega
+from hocket.library import COLLECTIVES
+from hocket.machine import Machine
+from hocket.version import version
+
+__all__ = ["HOST", "application", "listen", "serve"]
+
+HOST = "127.0.0.1"
+_NAMES = (HOST, "localhost")
+_MOST_BODY_BYTES = 1 << 20
+_MOST_CONNECTIONS = 200
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
+_FILES = ("style.css", "view.js", "machine.js", "app.js")
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+}
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on this computer only; port 0 for a free one.
+
+    Raises:
+        Error: The port is taken.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+        listening.listen()  # who opens the address at once waits until the server has started
+    except OSError as error:
+        listening.close()
+        raise Error(f"--port: got {port}, expected a free port: {error.strerror}") from None
+    return listening
+
+
+def serve(listening: socket.socket, named: Named, token: str) -> None:
+    """Serve until Ctrl-C."""
+    port = listening.getsockname()[1]
+    config = uvicorn.Config(
+        application(named, token=token, port=port),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=1,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def application(named: Named, *, token: str, port: int) -> ASGIApp:
+    """Return the server as an application of ASGI.
+
+    Args:
+        named: What the user named.
+        token: What every request must have.
+        port: Where it listens: requests must name it as their host.
+    """
+    jobs = Jobs(named)
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        await jobs.start()
+        yield
+        await jobs.stop()
+
+    def page(_: Request) -> Response:
+        return _text("index.html", page_file("index.html").replace("TOKEN", token))
+
+    def file(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name == "vega.js":
+            return _text(name, vega())
+        return _text(name, page_file(name)) if name in _FILES else _told(404, f"no file {shown(name)}")
+
+    def start(_: Request) -> Response:
+        return JSONResponse(_start(named))
+
+    async def submit(request: Request) -> Response:
+        try:
+            return JSONResponse({"id": jobs.submit(_request(await _body(request))).id}, 202)
+        except Error as error:
+            return _told(400, str(error))
+        except FullError:
+            return _told(503, "too many jobs wait already, expected some of them to be done first")
+
+    async def look(request: Request) -> Response:
+        job = await jobs.look(request.path_params["name"])
+        if job is None:
+            return _told(404, "no such job, expected one that was neither fetched nor cancelled")
+        if job.status is not None:
+            return Response(job.content, job.status, media_type="application/json")
+        return JSONResponse(_progress(job, jobs), 202)
+
+    async def cancel(request: Request) -> Response:
+        jobs.cancel(request.path_params["name"])
+        return Response(status_code=204)
+
+    routes = [
+        Route("/", page),
+        Route("/page/{name}", file),
+        Route("/api/start", start),
+        Route("/api/jobs", submit, methods=["POST"]),
+        Route("/api/jobs/{name}", look),
+        Route("/api/jobs/{name}", cancel, methods=["DELETE"]),
+    ]
+    return _Guard(Starlette(routes=routes, lifespan=life), token=token, hosts=[f"{name}:{port}" for name in _NAMES])
+
+
+class _Guard:
+    """Refuses what does not come from the user's own page: without the token, or by the name of another host."""
+
+    def __init__(self, inner: ASGIApp, *, token: str, hosts: list[str]) -> None:
+        self._inner, self._token, self._hosts = inner, token, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._inner(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] += [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+            await send(message)
+
+        request = Request(scope)
+        given = request.query_params.get("token", "").encode()
+        if request.headers.getlist("host") not in ([host] for host in self._hosts):
+            refusal = f"got the host {shown(request.headers.get('host'))}, expected {self._hosts[0]}"
+        elif not secrets.compare_digest(given, self._token.encode()):
+            refusal = "the token is missing or wrong, expected the address that `hocket serve` prints"
+        else:
+            await self._inner(scope, receive, send_guarded)
+            return
+        await _told(403, refusal)(scope, receive, send_guarded)
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_BODY_BYTES:
+            raise Error(f"longer than expected, {_MOST_BODY_BYTES} bytes at most")
+    return body
+
+
+def _request(body: bytes) -> Mapping[str, Any]:
+    """Return the name of a view and the fields of the form.
+
+    Raises:
+        Error: The body is something else.
+    """
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Error("got a request that is not JSON") from None
+    match found:
+        case {"view": str(name), "fields": dict(fields)}:
+            return {"view": name, "fields": fields}
+    raise Error(f"got {shown(found)}, expected the view and the fields of a form")
+
+
+def _progress(job: Job, jobs: Jobs) -> dict[str, Any]:
+    done, total = job.progress
+    return {"is_running": job.is_running, "before": jobs.before(job), "done": done, "total": total}
+
+
+def _start(named: Named) -> dict[str, Any]:
+    """Return what the form offers."""
+    algorithms = [
+        {"collective": each.collective, "name": each.name, "is_mine": each.program is not None}
+        for each in named.algorithms
+    ]
+    machines = [
+        {"name": name, "text": text, "description": Machine.load(name).description}
+        for name, text in named.machine_texts.items()
+    ]
+    return {"collectives": COLLECTIVES, "algorithms": algorithms, "machines": machines, "version": version()}
+
+
+def _text(name: str, text: str) -> Response:
+    ending = name[name.rindex(".") :]
+    return Response(text, media_type=_TYPES[ending])
+
+
+def _told(status: int, error: str) -> Response:
+    return JSONResponse({"error": error}, status)

@@ -1,0 +1,277 @@
+"""Views: a question becomes a title, a picture, facts, tables, and what gives the same elsewhere.
+
+The page and the report show views; neither knows where their content comes from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hocket._native import Error
+from hocket.call import Call
+from hocket.comparison import Comparison, compare
+from hocket.explanation import explain
+from hocket.explorer.questions import Question
+from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
+from hocket.link_map import link_chart
+from hocket.simulation import LinkUse, Simulation, Trials, observe
+from hocket.topology import Topology
+from hocket.units import format_bytes, format_count, format_ranks, format_time
+from hocket.verification import verify
+from hocket.winner_map import winner_chart, winners
+from hocket.wording import (
+    Words,
+    best_lines,
+    carried,
+    counterexample_text,
+    explanation_facts,
+    explanation_tables,
+    finding_text,
+    not_compared_lines,
+    ranks_of_path,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["VIEWS", "OnDone", "View", "view"]
+
+OnDone: TypeAlias = Callable[[int, int], object]
+"""What is told how many pieces of work are done, of how many."""
+
+_MOST_COUNTEREXAMPLES = 3
+_MOST_LINKS = 8  # in the table
+
+
+@dataclass(frozen=True)
+class View:
+    """What a page or a report shows.
+
+    Attributes:
+        title: What it is of.
+        source: What gives the same elsewhere.
+        facts: Names and their values.
+        chart: The picture, as a chart of Vega-Lite; None where there is nothing to draw.
+        tables: Tables.
+        texts: Texts of several lines.
+    """
+
+    title: str
+    source: Source
+    facts: tuple[tuple[str, str], ...] = ()
+    chart: Mapping[str, Any] | None = None
+    tables: tuple[Words, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the view as plain data."""
+        return {**vars(self), "source": vars(self.source), "tables": [vars(table) for table in self.tables]}
+
+
+def view(name: str, question: Question, on_done: OnDone) -> View:
+    """Return a view.
+
+    Args:
+        name: One of `VIEWS`.
+        question: What is asked.
+        on_done: Told how many pieces of work are done.
+
+    Raises:
+        Error: There is no such view, or the question has no answer: what, and what was expected.
+    """
+    if name not in VIEWS:
+        raise Error(f'got a view "{name:.40}", expected one of {", ".join(VIEWS)}')
+    return VIEWS[name](question, on_done)
+
+
+def _times(question: Question, on_done: OnDone) -> View:
+    found = _compared(question, question.ranks[-1], lambda done: on_done(done, _simulations(question)))
+    has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in found.simulations)
+    return View(
+        found.title,
+        comparing(question),
+        facts=(*best_lines(found), *_trials(question), *not_compared_lines(found)),
+        chart=_wide(found.plot()) if has_lines else None,
+        tables=(_times_table(found),),
+    )
+
+
+def _compared(question: Question, ranks: int, on_done: Callable[[int], object]) -> Comparison:
+    """Compare on some ranks; `on_done` is told how many simulations are done."""
+    calls = question.calls(ranks, question.sizes_bytes)
+    threads = max(1, (os.cpu_count() or 1) // _simulations(question))  # others simulate other calls
+    return compare(
+        question.candidates,
+        calls,
+        machine=question.machine,
+        trials=replace(question.trials, threads=threads),
+        on_done=lambda found: on_done(len(found.simulations) + len(found.not_compared)),
+    )
+
+
+def _simulations(question: Question) -> int:
+    """Return how many simulations a rank count takes."""
+    return len(question.candidates) * len(question.sizes_bytes)
+
+
+def _times_table(found: Comparison) -> Words:
+    simulations = {(one.size_bytes, one.algorithm): one for one in found.simulations}
+    columns = ("size", *found.algorithms, "lower bound")
+    rows = (
+        (
+            format_bytes(size_bytes),
+            *(_cell(simulations.get((size_bytes, name)), found) for name in found.algorithms),
+            format_time(found.bounds[size_bytes].time_s),
+        )
+        for size_bytes in found.sizes_bytes
+    )
+    return Words(columns, tuple(rows), columns[1:])
+
+
+def _cell(one: Simulation | None, found: Comparison) -> str:
+    """Return a time, with how far its interval reaches, and marked where it is the least."""
+    if one is None:
+        return "-"
+    reach_s = one.time_s.mean - one.time_s.interval[0]
+    reach = f" ± {format_time(reach_s)}" if one.trials > 1 else ""
+    is_fastest = one.algorithm in found.fastest(one.size_bytes)
+    return f"{format_time(one.time_s.mean)}{reach}{' *' if is_fastest else ''}"
+
+
+def _trials(question: Question) -> list[tuple[str, str]]:
+    if not question.machine.noise:
+        return []
+    return [("trials", f"{question.trials.count}, seed {question.trials.seed}; times are means, ± 95 % intervals")]
+
+
+def _winner_map(question: Question, on_done: OnDone) -> View:
+    rows: list[dict[str, Any]] = []
+    refused: list[tuple[str, str]] = []
+    before = 0
+
+    def note(done: int) -> None:
+        on_done(before + done, len(question.ranks) * _simulations(question))
+
+    for ranks in question.ranks:
+        try:
+            found = _compared(question, ranks, note)
+        except Error as error:
+            refused.append((f"{ranks} ranks", str(error)))
+        else:
+            rows += winners(found)
+        before += _simulations(question)
+    if not rows:
+        raise Error(refused[0][1])
+    title = f"The fastest {question.collective}, machine {question.machine.name}"
+    drawn = winner_chart(rows, title=title, subtitle=["numbers: its time over the lower bound"])
+    columns = ("ranks", "size", "fastest", "time", "second")
+    return View(
+        title,
+        mapping(question),
+        facts=(*_trials(question), *refused),
+        chart=drawn.to_dict(),
+        tables=(
+            Words(columns, tuple(tuple(str(row[column]) for column in columns) for row in rows), ("ranks", "time")),
+        ),
+    )
+
+
+def _space_time(question: Question, on_done: OnDone) -> View:
+    found = explain(
+        question.explained,
+        _call(question),
+        machine=question.machine,
+        trials=_first_trial(question),
+        among=question.named.algorithms,
+    )
+    title, facts = found.title, tuple(explanation_facts(found))
+    if not found.steps:
+        return View(title, explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
+    parts, steps, remedies, faster = explanation_tables(found)
+    return View(
+        title,
+        explaining(question),
+        facts=(*facts, ("ranks", ranks_of_path(found.steps))),
+        chart=_wide(found.plot()),
+        tables=(parts, remedies, *([] if faster is None else [faster]), steps),
+    )
+
+
+def _links(question: Question, on_done: OnDone) -> View:
+    topology = Topology.parse(question.machine.text, question.machine.file)
+    if topology is None:
+        raise Error(f"on machine {question.machine.name} messages do not meet, expected a machine with a topology")
+    call = _call(question)
+    found = observe(question.explained, call, machine=question.machine, trials=_first_trial(question), links=True)
+    one = found.simulation
+    title = one.title
+    drawn = link_chart({format_time(one.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
+    return View(
+        title,
+        linking(question),
+        facts=tuple(carried(one)),
+        chart=drawn.to_dict(),
+        tables=(_busiest(found.link_uses),),
+    )
+
+
+def _busiest(uses: Sequence[LinkUse]) -> Words:
+    most = sorted(uses, key=lambda use: (-use.bytes, -use.busy_s, use.link))[:_MOST_LINKS]
+    rows = (
+        (use.name, format_bytes(int(use.bytes)), format_time(use.busy_s), format_time(use.waiting_s)) for use in most
+    )
+    columns = ("links that carried the most", "bytes", "busy for", "waited for")
+    return Words(columns, tuple(rows), columns[1:])
+
+
+def _verdict(question: Question, on_done: OnDone) -> View:
+    algorithm, ranks = question.explained, question.verified_ranks
+    done = 0
+
+    def note() -> None:
+        nonlocal done
+        done += 1
+        on_done(done, len(ranks))
+
+    found = verify(algorithm, ranks, parameters=question.values(algorithm), on_done=note)
+    shown = found.counterexamples[:_MOST_COUNTEREXAMPLES]
+    left = len(found.counterexamples) - len(shown)
+    facts = [
+        ("verdict", f"{'ok' if found.ok else 'WRONG'}, {finding_text(found.findings)}"),
+        *([("not shown", format_count(left, "more counterexample"))] if left else []),
+        *((f"not for P = {format_ranks([one.ranks])}", one.sentence) for one in found.refusals[:1]),
+    ]
+    return View(
+        f"{algorithm.label} is {'right' if found.ok else 'wrong'}",
+        verifying(question),
+        facts=tuple(facts),
+        texts=tuple(counterexample_text(counterexample, algorithm) for counterexample in shown),
+    )
+
+
+def _call(question: Question) -> Call:
+    """Return the call that is explained."""
+    (call,) = question.calls(question.ranks[-1], [question.size_explained_bytes])
+    return replace(call, parameters=question.values(question.explained))
+
+
+def _first_trial(question: Question) -> Trials:
+    return replace(question.trials, count=1)
+
+
+def _wide(drawing: alt.LayerChart) -> dict[str, Any]:
+    """Return a chart that is as wide as its place on the page."""
+    return {**drawing.to_dict(), "width": "container"}
+
+
+VIEWS: Mapping[str, Callable[[Question, OnDone], View]] = {
+    "times": _times,
+    "map": _winner_map,
+    "space-time": _space_time,
+    "links": _links,
+    "verdict": _verdict,
+}
+"""The views by name, in their order."""

@@ -1,0 +1,89 @@
+"""A process that makes views, one after the other: it is ended when its view is no longer wanted.
+
+It reads a line of JSON for each view, and writes lines of JSON: how far it is, and at last the status of the answer and
+the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hocket._native import Error
+from hocket.explorer.questions import Named, read_question
+from hocket.explorer.report import report
+from hocket.explorer.views import VIEWS, OnDone, view
+
+__all__ = ["REPORT", "command", "main"]
+
+REPORT = "report"
+"""What is asked for instead of a view: all of them as the text of a file."""
+
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from hocket.explorer.worker import main; main()"
+_BETWEEN_S = 0.2  # messages of how far it is
+
+
+def command(named: Named) -> Sequence[str]:
+    """Return the command that starts the process; it finds modules where this process does."""
+    given = json.dumps({"load": named.load, "machines": named.machines})
+    return [sys.executable, "-c", _START, json.dumps(sys.path), given]
+
+
+def main() -> None:
+    """Answer until nobody asks any more."""
+    lines, output = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what loaded programs print is no answer
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    named = Named(**{name: tuple(paths) for name, paths in json.loads(sys.argv[2]).items()})
+    asked: queue.Queue[str] = queue.Queue()
+
+    def listen() -> None:
+        for line in lines:
+            asked.put(line)
+        os._exit(0)  # the server has gone, also in the middle of a view
+
+    threading.Thread(target=listen, daemon=True).start()
+
+    while True:
+        request = json.loads(asked.get())
+        status, content = _answer(request, named, _telling(output))
+        output.write(f"{json.dumps({'status': status})}\n{json.dumps(content)}\n")
+        output.flush()
+
+
+def _telling(output: Any) -> OnDone:
+    """Return what tells how far it is, now and then."""
+    last_s = 0.0
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s > _BETWEEN_S:
+            last_s = time.monotonic()
+            output.write(json.dumps({"done": done, "total": total}) + "\n")
+            output.flush()
+
+    return tell
+
+
+def _answer(request: Mapping[str, Any], named: Named, on_done: OnDone) -> tuple[int, dict[str, Any]]:
+    """Return the status of HTTP, and what was asked for or one line of error."""
+    try:
+        question = read_question(request["fields"], named)
+        name = request["view"]
+        if name == REPORT:
+            return 200, {"html": report(question, VIEWS, on_done=on_done)}
+        return 200, view(name, question, on_done).as_dict()
+    except Error as error:
+        return 400, {"error": " ".join(str(error).split())}
+    except MemoryError:
+        return 400, {"error": "there is no memory left, expected less work"}
+    except Exception as error:
+        traceback.print_exc()
+        return 500, {"error": f"{type(error).__name__}: a defect of Hocket, told in the terminal of the server"}

@@ -1,0 +1,240 @@
+"""Views and reports as values, and what gives the same elsewhere."""
+
+import contextlib
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hocket
+from hocket.explorer.questions import Named, Question, read_question
+from hocket.explorer.report import report
+from hocket.explorer.views import VIEWS, View, view
+from hocket.units import format_time
+from tests.conftest import Ran
+from tests.explorer.conftest import TORUS, fields, question
+
+
+def seen(name: str, asked: Question) -> View:
+    return view(name, asked, lambda *_: None)
+
+
+def printed(code: str) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {})
+    return out.getvalue()
+
+
+def rows_of(chart: Any) -> list[dict[str, Any]]:
+    """All rows of data of a chart."""
+    if isinstance(chart, list):
+        return [row for each in chart for row in rows_of(each)]
+    if not isinstance(chart, dict):
+        return []
+    own = [row for rows in chart.get("datasets", {}).values() for row in rows]
+    if isinstance(chart.get("data"), dict):
+        own += chart["data"].get("values", [])
+    return own + [row for key, each in chart.items() if key not in ("data", "datasets") for row in rows_of(each)]
+
+
+def test_times_are_those_of_a_comparison() -> None:
+    found = seen("times", question())
+    (table,) = found.tables
+    assert table.columns == ("size", "ring", "swing", "lower bound")
+    for size_bytes, (_, ring, swing, bound) in zip((8, 16, 32, 64), table.rows, strict=True):
+        call = hocket.Call(ranks=8, size_bytes=size_bytes)
+        assert ring == format_time(hocket.simulate("allreduce/ring", call).time_s.mean)
+        assert swing == f"{format_time(hocket.simulate('allreduce/swing', call).time_s.mean)} *"
+        assert bound == format_time(hocket.bound("allreduce", call).time_s)
+    (best,) = found.facts
+    assert best[0] == "8 B to 64 B" and best[1].startswith("swing, 2.00 to")
+    assert {row["line"] for row in rows_of(found.chart)} == {"ring", "swing", "lower bound"}
+
+
+def test_times_with_noise_have_intervals() -> None:
+    found = seen("times", question(machine="jitter-paper", trials="64", seed="3", sizes="8B"))
+    call, machine = hocket.Call(ranks=8, size_bytes=8), "jitter-paper"
+    one = hocket.simulate("allreduce/ring", call, machine=machine, trials=hocket.Trials(count=64, seed=3))
+    reach_s = one.time_s.mean - one.time_s.interval[0]
+    assert found.tables[0].rows[0][1] == f"{format_time(one.time_s.mean)} ± {format_time(reach_s)}"
+    assert ("trials", "64, seed 3; times are means, ± 95 % intervals") in found.facts
+
+
+def test_a_barrier_has_no_sizes_and_no_curves() -> None:
+    found = seen("times", question(collective="barrier", algorithms="", sizes=""))
+    assert found.chart is None
+    assert [row[0] for row in found.tables[0].rows] == ["0 B"]
+
+
+def test_a_map_shows_who_is_fastest_and_rank_counts_that_nobody_takes() -> None:
+    found = seen("map", question(algorithms="recursive_doubling ring", sizes="8B,1MiB", collective="allgather"))
+    for ranks, size, fastest, *_ in found.tables[0].rows:
+        calls = [hocket.Call(ranks=int(ranks), size_bytes={"8 B": 8, "1 MiB": 1 << 20}[size])]
+        compared = hocket.compare(["allgather/recursive_doubling", "allgather/ring"], calls)
+        assert fastest == compared.fastest(calls[0].size_bytes)[0]
+    assert len({(row["ranks"], row["size"]) for row in rows_of(found.chart)}) == 4
+    refused = seen("map", question(algorithms="recursive_doubling", collective="allgather", ranks="6,8"))
+    assert [name for name, _ in refused.facts] == ["6 ranks"]
+
+
+@pytest.mark.parametrize(("name", "total"), [("times", 8), ("map", 16), ("verdict", 3)])
+def test_progress_reaches_the_end(name: str, total: int) -> None:
+    told: list[tuple[int, int]] = []
+    view(name, question(algorithm="ring"), lambda done, of: told.append((done, of)))
+    assert told == [(done, total) for done in range(1, total + 1)]
+
+
+def test_space_time_tells_what_the_critical_path_is_made_of() -> None:
+    found = seen("space-time", question(algorithm="ring", size="64KiB"))
+    explained = hocket.explain("allreduce/ring", hocket.Call(ranks=8, size_bytes=65536))
+    parts = {part: time for part, time, *_ in found.tables[0].rows}
+    assert parts == {part: format_time(part_s) for part, part_s in explained.parts_s.items() if part_s > 0}
+    assert found.facts[0] == ("time", f"{format_time(explained.time_s)} until the last rank ends")
+    drawn = [row for row in rows_of(found.chart) if row["what"].startswith("critical path")]
+    assert len(drawn) == len(explained.steps)
+
+
+def test_without_a_name_the_fastest_is_explained() -> None:
+    assert question(sizes="8B").explained.name == "swing"
+    assert question(sizes="64MiB", algorithms="linear ring").explained.name == "ring"
+
+
+def test_links_show_each_link(named: Named) -> None:
+    found = seen("links", question(named, machine=TORUS, algorithm="ring"))
+    uses = hocket.link_uses("allreduce/ring", hocket.Call(ranks=8, size_bytes=64), machine=hocket.Machine.parse(TORUS))
+    drawn = {row["link"]: row["bytes"] for row in rows_of(found.chart) if row["bytes"]}
+    assert drawn == {use.name: use.bytes for use in uses}
+    with pytest.raises(hocket.Error, match="machine cluster messages do not meet, expected a machine with a topology"):
+        seen("links", question())
+
+
+def test_a_verdict_has_the_counterexample_of_the_command_line(named: Named, hocket_command: Callable[..., Ran]) -> None:
+    found = seen("verdict", question(named, algorithm="neighbours"))
+    ran = hocket_command(*shlex.split(found.source.command)[1:])
+    assert ran.status == 1
+    assert found.title == "allreduce/neighbours is wrong"
+    assert found.texts and all(text in ran.out for text in found.texts)
+    assert dict(found.facts)["verdict"] in ran.out
+    right = seen("verdict", question(algorithm="ring"))
+    assert (right.title, right.texts) == ("allreduce/ring is right", ())
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_command_and_python_give_the_same(
+    name: str, named: Named, hocket_command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = question(named, machine=TORUS, parameters="segment=8B", algorithms="dual_root ring", algorithm="dual_root")
+    found = seen(name, asked)
+    ran = hocket_command(*shlex.split(found.source.command)[1:])
+    assert (ran.status, ran.err) == (0, "")
+    said = printed(found.source.python)
+    if name == "times":
+        expected = {f"{best[0]}: {best[1]}" for best in found.facts if " B" in best[0]}
+        assert all(line in ran.out for line in expected)
+        compared = hocket.compare(asked.candidates, asked.calls(8, asked.sizes_bytes), machine=asked.machine)
+        assert said == "".join(f"{best}\n" for best in compared.best())
+    elif name == "map":
+        assert said.splitlines()[0].startswith("4 Best(")
+        assert "8 ranks" not in (tmp_path / "map.html").read_text()[:2000]
+    elif name == "space-time":
+        assert found.facts[0][1] in ran.out
+        assert "segment" in found.source.command
+    elif name == "links":
+        assert "LinkUse(" in said and (tmp_path / "links.html").exists()
+    else:
+        _, checked = said.split()
+        assert f"{checked} calls" in dict(found.facts)["verdict"]
+
+
+def test_a_changed_machine_comes_with_the_command(tmp_path: Path) -> None:
+    text = TORUS.replace('"small-torus"', '"""\nit\'s\nEND\n"""')
+    found = seen("times", question(machine=text))
+    script = f'hocket() {{ {shlex.quote(sys.executable)} -m hocket "$@"; }}\n{found.source.command}\n'
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
+    assert ran.stdout.startswith("allreduce on 8 ranks, machine it's\nEND")
+    assert printed(found.source.python)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"collective": "alreduce"}, 'collective "alreduce", nearest: allreduce'),
+        ({"algorithms": "rign"}, 'unknown allreduce algorithm "rign", nearest: ring'),
+        ({"algorithm": "rign"}, 'unknown allreduce algorithm "rign", nearest: ring'),
+        ({"ranks": "0"}, "ranks: got .*expected rank counts of at least 1"),
+        ({"ranks": "8;rm"}, 'ranks: got "8;rm", expected rank counts such as'),
+        ({"sizes": "8X"}, 'sizes: got "8X"'),
+        ({"sizes": "64B..8B"}, "sizes: got"),
+        ({"size": "8B..64B"}, "size: got .*expected one size"),
+        ({"trials": "0"}, 'trials: got "0", expected a whole number from 1 to 1000000'),
+        ({"trials": "²"}, "trials: got"),
+        ({"trials": "5"}, "trials: got 5, but machine cluster has no noise"),
+        ({"seed": "9" * 5000}, "seed: got .{,60}expected a whole number from 0"),
+        ({"parameters": "segment"}, 'parameters: got "segment", expected NAME=VALUE'),
+        ({"parameters": "sgment=3"}, 'unknown parameter "sgment"'),
+        ({"machine": "x = "}, "machine: "),
+        ({"machine": "x = " + "[" * 100_000}, "machine: "),
+        ({"machine": TORUS.replace("4 GB/s", "4 GB")}, "machine:6: "),
+        ({"ranks": "1-1000", "sizes": "8B..1MiB"}, "got 36000 simulations, expected at most 10000"),
+        ({"nonsense": ""}, "got a field 'nonsense', expected collective, "),
+    ],
+)
+def test_misuse_is_told_in_one_line(changed: dict[str, str], told: str) -> None:
+    with pytest.raises(hocket.Error, match=told) as raised:
+        seen("times", read_question({**fields(), **fields(**changed)}, Named()))
+    assert "\n" not in str(raised.value)
+
+
+NOISE = '[noise.os]\nmodel = "trace"\nfile = "events.txt"\n'
+
+
+@pytest.mark.parametrize("noise", [NOISE, 'noise.os = {model = "trace", "file" = "/etc/passwd"}\n'])
+def test_a_page_has_no_file_read_that_the_user_did_not_name(noise: str, tmp_path: Path) -> None:
+    text = noise + TORUS if noise.startswith("noise") else TORUS + noise
+    with pytest.raises(hocket.Error, match=r"machine: got a key `file`, expected it only in an unchanged file"):
+        question(machine=text)
+    (tmp_path / "events.txt").write_text("0.001 0.00001\n")
+    machine = tmp_path / "noisy.toml"
+    machine.write_text(TORUS + NOISE)
+    assert question(Named(machines=(str(machine),)), machine=TORUS + NOISE).machine.noise
+
+
+def test_a_report_has_all_views_and_loads_nothing() -> None:
+    text = report(question(algorithm="ring"), on_done=lambda *_: None)
+    found = re.search(r'<script type="application/json" id="report">(.*?)</script>', text)
+    assert found
+    data = json.loads(found[1])
+    assert ["view" in section for section in data["sections"]] == [True, True, True, False, True]
+    assert data["sections"][3]["error"].startswith("links: on machine cluster messages do not meet")
+    assert data["machine"] == hocket.Machine.load("cluster").text
+    assert "default-src 'none'" in text and not re.search("(src|href)=", text.partition("<script")[0])
+
+
+def test_a_report_of_nothing_says_why() -> None:
+    with pytest.raises(hocket.Error, match="links: on machine cluster messages do not meet"):
+        report(question(), ["links"], on_done=lambda *_: None)
+
+
+def test_what_a_machine_says_is_text_in_a_report() -> None:
+    text = report(question(machine=TORUS.replace("small", "</script><b>")), ["times"], on_done=lambda *_: None)
+    assert "</script><b>" not in text
+
+
+def test_the_command_writes_a_report(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.html"
+    line = f"report {path} allreduce ring --ranks 4 --sizes 8B,64B --verify-ranks 2"
+    assert hocket_command(line).out == f"report: {path}\n"
+    assert "allreduce/ring is right" in path.read_text()
+    assert "--sizes is missing" in bad_input(f"report {path} allreduce --ranks 4")
+    assert "has no noise" in bad_input(f"{line} --trials 5")
