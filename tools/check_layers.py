@@ -42,7 +42,7 @@ MODULES = (
     ("authoring", "automatic", "dependencies", "memory", "rules", "verification"),
     ("msccl_checking", "msccl_writing", "parameters", "simulation"),
     ("bounds", "schedule_formats", "tuning_files"),
-    ("comparison", "critical_path", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
+    ("comparison", "critical_paths", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
     ("winner_map",),
     ("explanation", "plot", "studies", "tuning"),
     ("link_map", "network_picture", "space_time", "table_chart", "wording"),

@@ -5,7 +5,7 @@ from hocket.authoring import algorithm, load
 from hocket.bounds import Bound, bound
 from hocket.call import Call
 from hocket.comparison import Comparison, compare
-from hocket.critical_path import Step, critical_path
+from hocket.critical_paths import Step, critical_path
 from hocket.dependencies import dependency_graph
 from hocket.explanation import Explanation, Remedy, explain
 from hocket.library import Algorithm, Parameter, algorithms, catalogue, find

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hocket.bounds import Bound, bound
 from hocket.call import Call
 from hocket.comparison import compare, made_for
-from hocket.critical_path import PARTS, Step, critical_path, total
+from hocket.critical_paths import PARTS, Step, critical_path, total
 from hocket.library import Algorithm, algorithms, as_algorithm
 from hocket.machine import Machine
 from hocket.results import Result, drawn
@@ -75,7 +75,7 @@ class Explanation(Result):
 
     @property
     def parts_s(self) -> dict[str, float]:
-        """What the time is made of, by the names of `hocket.critical_path.PARTS`, in seconds."""
+        """What the time is made of, by the names of `hocket.critical_paths.PARTS`, in seconds."""
         return total(self.steps)
 
     def as_dict(self) -> dict[str, Any]:

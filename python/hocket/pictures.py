@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.comparison import Comparison
-from hocket.critical_path import critical_path
+from hocket.critical_paths import critical_path
 from hocket.explanation import Explanation
 from hocket.link_map import link_chart
 from hocket.plot import HEIGHT, WIDTH, chart

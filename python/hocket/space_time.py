@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
-from hocket.critical_path import Step, matched
+from hocket.critical_paths import Step, matched
 from hocket.plot import picture_of
 from hocket.simulation import Event
 from hocket.units import format_bytes, format_time, time_unit

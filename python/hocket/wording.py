@@ -11,7 +11,7 @@ from hocket.units import format_bytes, format_count, format_ranks, format_time, 
 
 if TYPE_CHECKING:
     from hocket.comparison import Best, Comparison
-    from hocket.critical_path import Step
+    from hocket.critical_paths import Step
     from hocket.explanation import Explanation, Remedy
     from hocket.library import Algorithm
     from hocket.replays import Replay

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.critical_path import PARTS, critical_path, total
+from hocket.critical_paths import PARTS, critical_path, total
 from hocket.variants import halved, quiet, with_more_ports
 
 _TORUS = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.critical_path import critical_path
+from hocket.critical_paths import critical_path
 from hocket.plot import picture_of
 
 CALL = hocket.Call(ranks=4, size_bytes=4096)
