@@ -192,7 +192,7 @@ def towering(r: Rank, c: Call) -> Steps:
 
 @pytest.mark.parametrize("program", [endless, endless_join, towering])
 def test_steps_that_lie_too_deep_are_refused(program: hocket.Algorithm) -> None:
-    message = rf"authoring\.py:\d+: {program.label}: steps within steps, expected at most 1000 levels$"
+    message = rf"authoring\.py:\d+: {program.label}: steps within steps, expected at most 500 levels$"
     with pytest.raises(hocket.Error, match=message):
         hocket.simulate(program, PAIR)
 
@@ -203,7 +203,7 @@ def test_as_deep_as_allowed_is_no_problem_for_a_small_stack() -> None:
 
     @hocket.algorithm("allreduce")
     def deep(r: Rank, c: Call) -> Steps:
-        yield part(r, 997)
+        yield part(r, 497)
 
     old = threading.stack_size(1 << 20)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_a_topology_draws_what_its_links_carried() -> None:
     assert topology is not None
     uses = hocket.link_uses("allreduce/ring", CALL, machine=hocket.Machine.parse(TORUS))
     told = topology.plot({"ring": uses}, load="busy").to_dict()
-    drawn = [row["busy"] for rows in told["datasets"].values() for row in rows]
+    drawn = [row["busy"] for rows in told["datasets"].values() for row in json.loads(rows)]
     assert sorted(value for value in drawn if value) == sorted(use.busy_s for use in uses)
     with pytest.raises(hocket.Error, match=r'load: got "colour", expected one of bytes, busy, waiting'):
         topology.plot({"ring": uses}, load="colour")  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ use crate::wire::{Error, raise};
 
 /// How deep steps may lie within each other, generators and the branches of `join` and `first` alike: each takes a piece
 /// of the stack of the thread that runs them.
-const MOST_NESTED: usize = 1000;
+const MOST_NESTED: usize = 500;
 
 /// How many steps in a row may be made of nothing, as a `join` of no branches is.
 const MOST_EMPTY: usize = 1_000_000;

@@ -87,7 +87,7 @@ def show(
     if route is not None:
         raise click.UsageError("--route: an algorithm has none, expected it with machine MACHINE")
     if plot is not None:
-        raise click.UsageError("--plot: got an algorithm, expected machine MACHINE or schedule FILE")
+        raise click.UsageError("--plot: an algorithm has none, expected it with machine MACHINE or schedule FILE")
     _show_algorithm(chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
 
 

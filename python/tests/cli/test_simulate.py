@@ -229,7 +229,7 @@ def test_links_are_drawn_where_the_file_is_a_picture(
     content = picture.read_bytes().lstrip()
     assert content.startswith(begins)
     if ending == "svg":
-        assert b">allreduce ring, 6 ranks, machine mine<" in content
+        assert b">allreduce ring, 6 ranks, 8 KiB, machine mine<" in content
         assert re.search(rb">8 KiB, [\d.]+ us<", content)
 
 
@@ -259,7 +259,7 @@ def test_links_over_time_are_written_as_their_file_ends(
     assert len({row.split(",")[0] for row in rows}) == ran.json["links"]["used"]
     assert hocket_command(f"{line} {tmp_path}/load.svg").out.endswith(f"links over time: {tmp_path}/load.svg\n")
     content = (tmp_path / "load.svg").read_text()
-    assert "allreduce ring, 6 ranks, machine mine, 8 KiB, " in content and content.count(">+x<") == 6
+    assert "allreduce ring, 6 ranks, 8 KiB, machine mine, " in content and content.count(">+x<") == 6
     both = f"{tmp_path}/both.html"
     assert bad_input(f"{line} {both} --links {both}").endswith("twice, expected two files")
     schedule = tmp_path / "one.goal"

@@ -39,9 +39,10 @@ def rows_of(chart: Any) -> list[dict[str, Any]]:
         return [row for each in chart for row in rows_of(each)]
     if not isinstance(chart, dict):
         return []
-    own = [row for rows in chart.get("datasets", {}).values() for row in rows]
+    datasets = [*chart.get("datasets", {}).values()]
     if isinstance(chart.get("data"), dict):
-        own += chart["data"].get("values", [])
+        datasets.append(chart["data"].get("values", []))
+    own = [row for rows in datasets for row in (json.loads(rows) if isinstance(rows, str) else rows)]
     return own + [row for key, each in chart.items() if key not in ("data", "datasets") for row in rows_of(each)]
 
 
