@@ -17,7 +17,7 @@ import hocket
 from hocket.explorer.questions import Named, Question, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
-from hocket.units import format_time
+from hocket.units import format_bytes, format_time
 from tests.conftest import Ran
 from tests.explorer.conftest import TORUS, fields, question
 
@@ -111,8 +111,8 @@ def test_without_a_name_the_fastest_is_explained() -> None:
 def test_links_show_each_link(named: Named) -> None:
     found = seen("links", question(named, machine=TORUS, algorithm="ring"))
     uses = hocket.link_uses("allreduce/ring", hocket.Call(ranks=8, size_bytes=64), machine=hocket.Machine.parse(TORUS))
-    drawn = {row["link"]: row["bytes"] for row in rows_of(found.chart) if row["bytes"]}
-    assert drawn == {use.name: use.bytes for use in uses}
+    drawn = {row["link"]: row["size"] for row in rows_of(found.chart) if row["bytes"]}
+    assert drawn == {use.name: format_bytes(int(use.bytes)) for use in uses}
     with pytest.raises(hocket.Error, match="machine cluster messages do not meet, expected a machine with a topology"):
         seen("links", question())
 
