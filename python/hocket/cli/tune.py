@@ -39,8 +39,8 @@ from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.guidelines import violations
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
 from hocket.tuning.pairing import nominated, rivals
-from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, tuned_collectives
-from hocket.tuning.records import Records
+from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, tuned_collectives, unsettled
+from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning, markdown, rules_file
 from hocket.tuning.simulating import Simulated, simulate_points
 from hocket.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
@@ -216,14 +216,21 @@ def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Pl
         plan = plan.with_points(point for point in more if point in records.found)
         if not records.found.keys() >= set(more):
             break
-    found = [records.found[point] for point in plan.training]
-    exporter = work.exporter
-    work.pair(nominated(found, tolerance, exporter.can_name if exporter else _anything), records, until=_CONFIRMED)
+    can_be = work.exporter.can_name if work.exporter else _anything
+    work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=_CONFIRMED)
+    while work.confirms and (more := unsettled(plan, records, tolerance)):
+        work.do(more, plan.training, records, until=_CONFIRMED, share=0.2)
+        plan = plan.with_points(more)
+        work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=_CONFIRMED)
     decisions = decided(plan, records, tolerance)
     work.do(plan.held_out, plan.training, records, until=_RACED)
     judged = [records.found[point] for point in plan.held_out if point in records.found]
     work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=_JUDGED, keeps_slow=True)
     return plan
+
+
+def _found(plan: Plan, records: Records) -> list[Found]:
+    return [records.found[point] for point in plan.training]
 
 
 def _anything(_: Point, __: Choice) -> bool:

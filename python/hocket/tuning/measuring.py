@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import inf
 from statistics import median
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any
 
@@ -35,8 +35,10 @@ _FIRST_ROUNDS = 20
 _ROUNDS_AT_ONCE = 5
 MOMENTS = 12
 """At how many moments choices are measured beside the default: 6 bound a median with 95 %, and a few are to spare."""
-_MOMENTS_OF_HOPE = 3
-"""After how many moments a choice that was no faster than the default at the middle one is given up."""
+_APART_S = 5.0
+"""How far moments are apart, if they may take so long: a machine may be in one of several states for some seconds."""
+_MOMENTS_OF_HOPE = 6
+"""After how many moments a choice that was no faster than the default at half of them is given up."""
 _ROUNDS_AT_A_MOMENT = 40
 _FAR = 1.5
 """A choice that is slower than the fastest by this factor at both neighbouring sizes is left out between them."""
@@ -142,7 +144,8 @@ def pair_points(
 ) -> None:
     """Measure choices beside the default at points, at separate moments, and add the ratios to the records.
 
-    All points have a turn at each moment, until the time is over. What the records have already is not measured again.
+    All points have a turn at each moment, until the time is over, of which half may go by between moments. What the
+    records have already is not measured again.
     Unless slow ones are kept, a choice that was mostly no faster than the default at some moments has no more turns.
 
     Raises:
@@ -152,11 +155,15 @@ def pair_points(
     for _ in range(MOMENTS * (len(wanted) - len(todo))):
         on_done()
     end_s, left = monotonic() + limit_s, MOMENTS * len(todo)
+    apart_s = min(_APART_S, limit_s / (2 * MOMENTS * max(1, len({point.ranks for point in todo}))))
     for ranks, together in groupby(sorted(todo, key=lambda one: one.ranks), key=lambda point: point.ranks):
         points = list(together)
         pairs = {point: _Pairs(wanted[point]) for point in points}
         with _Job(by, ranks) as job:
+            next_s = monotonic()
             for _ in range(MOMENTS):
+                sleep(max(next_s - monotonic(), 0.0))
+                next_s = monotonic() + apart_s
                 for point in points:
                     if monotonic() < end_s:
                         share_s = (end_s - monotonic()) / left
@@ -164,7 +171,7 @@ def pair_points(
                     left -= 1
                     on_done()
         for point, found in pairs.items():
-            if found.moments > _moments(records, point):
+            if found.moments and found.moments >= _moments(records, point):
                 records.add(found.added_to(records.found.get(point), point))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
@@ -11,12 +11,12 @@ from hocket._native import Error
 from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.tuning.candidates import unit_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point
-from hocket.tuning.deciding import decide, held_out, merge, regrets
+from hocket.tuning.deciding import Times, decide, held_out, merge, regrets
 from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, times_of
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning
 
-__all__ = ["Plan", "concluded", "decided", "plan_of", "refined", "tuned_collectives"]
+__all__ = ["Plan", "concluded", "decided", "plan_of", "refined", "tuned_collectives", "unsettled"]
 
 _NEAR = 1.25
 """Neighbours that differ in choice are near if the larger size is no more than this factor above the smaller."""
@@ -76,14 +76,32 @@ def plan_of(
 
 def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours that differ in choice, and are not near in size."""
-    more: list[Point] = []
-    for _, row in groupby(plan.training, key=_row_of):
+    found = [records.found[point] for point in plan.training]
+    changes = _changes(found, lambda one: times_of(one, BY_RULES), tolerance)
+    return tuple(point for ends in changes for point in _between(ends))
+
+
+def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
+    """Return points that are confirmed in the middle between others, if one beside them, not near in size, differs.
+
+    Which choice is the fastest there was not asked.
+    """
+    found = _known(plan.confirming, records)
+    noise = noise_of(found)
+    changes = _changes(found, lambda one: confirmed(one, BY_RULES, noise), max(tolerance, noise))
+    return tuple(sorted({point for ends in changes for point in ends} - {*plan.training}))
+
+
+def _changes(
+    found: Iterable[Found], times: Callable[[Found], Times], tolerance: float
+) -> Iterator[tuple[Point, Point]]:
+    """Give neighbouring points that differ in choice, and are not near in size."""
+    for _, row in groupby(found, key=lambda one: _row_of(one.point)):
         points = list(row)
-        choices = merge([times_of(records.found[point], BY_RULES) for point in points], tolerance)
+        choices = merge(list(map(times, points)), tolerance)
         for (a, b), (low, high) in zip(pairwise(choices), pairwise(points), strict=True):
-            if a != b and high.size_bytes > _NEAR * max(low.size_bytes, 1):
-                more += _between((low, high))
-    return tuple(more)
+            if a != b and high.point.size_bytes > _NEAR * max(low.point.size_bytes, 1):
+                yield low.point, high.point
 
 
 def _row_of(point: Point) -> tuple[str, int]:

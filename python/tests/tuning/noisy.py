@@ -49,6 +49,11 @@ class NoisyTurns:
         """Return the time of the machine, in seconds."""
         return cls.now_s
 
+    @classmethod
+    def sleep(cls, time_s: float) -> None:
+        """Let time go by."""
+        cls.now_s += time_s
+
     def variables(self) -> list[dict[str, Any]]:
         """Return none: this MPI has no algorithms that can be chosen."""
         return []

@@ -27,6 +27,11 @@ VARIABLES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _moments_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hocket.tuning.measuring.sleep", lambda _: None)
+
+
 def measured(**more: Any) -> Measured:
     return Measured(Installation(Path("mpicc"), Path("mpiexec"), "an MPI"), 0.03, **more)
 

@@ -84,6 +84,7 @@ def tuned(folder: Path, times: dict[Choice, float], seed: int, monkeypatch: pyte
     NoisyTurns.random, NoisyTurns.now_s = Random(seed), 0.0
     monkeypatch.setattr("hocket.tuning.measuring.Turns", NoisyTurns)
     monkeypatch.setattr("hocket.tuning.measuring.monotonic", NoisyTurns.clock)
+    monkeypatch.setattr("hocket.tuning.measuring.sleep", NoisyTurns.sleep)
     alike = {choice: (choice,) for choice in times if choice != DEFAULT}
     monkeypatch.setattr("hocket.tuning.measuring._choices", lambda *_: alike)
     by = Measured(Installation(Path("mpicc"), Path("mpiexec"), "an MPI"), TOLERANCE)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hocket.tuning.choice import Choice, Estimate, Point
-from hocket.tuning.planning import plan_of, refined
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
+from hocket.tuning.pairing import AGAIN
+from hocket.tuning.planning import Plan, plan_of, refined, unsettled
 from hocket.tuning.records import Found, Records
 
 A, B = Choice("catalogue", "ring"), Choice("catalogue", "swing")
@@ -34,3 +35,25 @@ def test_where_choices_change_sizes_are_halved_until_they_are_near(tmp_path: Pat
     assert [p.size_bytes for p in plan_of(["allreduce"], [4], [64, 256, 1024]).held_out] == [128, 512]
     # Between 64 and 256, 1720 and 2896, 2896 and 3760, 5200 and 5552, and so on.
     assert [point.size_bytes for point in plan.held_out] == [128, 2232, 3296, 5376, 5736, 7672, 13776]
+
+
+def test_where_confirmed_choices_change_middles_are_raced_until_they_are_near(tmp_path: Path) -> None:
+    """The races see the same choice at 4 and 32 KiB; beside the default another is faster up to 20000 bytes."""
+
+    def confirm(plan: Plan, records: Records) -> None:
+        for point in plan.confirming:
+            best, other = (A, B) if point.size_bytes < 20_000 else (B, A)
+            ratios = {best: (0.5,) * 12, other: (0.8,) * 12, AGAIN: (1.0,) * 12}
+            records.add(Found(point, {A: Estimate.exact(1.0), DEFAULT: Estimate.exact(2.0)}, ratios=ratios))
+
+    plan = plan_of(["allreduce"], [4], [4096, 32768], confirms=True)
+    with Records(tmp_path / "records", {}) as records:
+        confirm(plan, records)
+        assert refined(plan, records, 0.03) == ()
+        found = []
+        while more := unsettled(plan, records, 0.03):
+            plan = plan.with_points(more)
+            found += [point.size_bytes for point in more]
+            confirm(plan, records)
+    # The middle of 4096 and 32768, that of 11584 and 32768, and so on: 22184 is in the middle, too, and near both.
+    assert found == [11584, 19480, 25264]
