@@ -155,8 +155,9 @@ impl Rules {
         self.0.iter().any(|rule| fits(rule) && !matches!(rule.choice, Choice::Native))
     }
 
-    /// The size in bytes below which all calls of a collective on so many ranks are left to MPI, whatever else they are: the
-    /// first rule that fits says so, or none fits. `is_nonblocking` as in [`Rules::decide`]; all blocks are of that size.
+    /// The bytes below which all calls of a collective on so many ranks are left to MPI, whatever else they are: the first
+    /// rule that fits says so, or none fits. Bytes of the buffer, or of each block where a call's count is that of a block:
+    /// then all blocks are alike. `is_nonblocking` as in [`Rules::decide`].
     pub fn left_below(&self, collective: Collective, ranks: usize, is_nonblocking: bool) -> u64 {
         let rules = || self.0.iter().filter(|rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking));
         let is_left = |&bytes: &u64| {
@@ -165,7 +166,9 @@ impl Rules {
             first.is_none_or(|rule| matches!(rule.choice, Choice::Native))
         };
         let edges = rules().flat_map(|rule| rule.condition.edges(ranks));
-        edges.chain([0]).filter(|bytes| !is_left(bytes)).min().unwrap_or(MOST_LEFT)
+        let size_bytes = edges.chain([0]).filter(|bytes| !is_left(bytes)).min().unwrap_or(MOST_LEFT);
+        // Its size is that of all blocks, its count that of one.
+        if collective == Collective::ReduceScatter { size_bytes.div_ceil(ranks.max(1) as u64) } else { size_bytes }
     }
 
     /// The algorithm for a call, and the call as it takes it; `is_nonblocking` if it returns before it is complete.
@@ -351,6 +354,8 @@ mod tests {
         }
         let rules = Rules::parse("allgather: ring", "rules").expect("good rules");
         assert_eq!(rules.left_below(Collective::Barrier, 4, false), MOST_LEFT);
+        let rules = Rules::parse("reduce_scatter[size=65..]: ring", "rules").expect("good rules");
+        assert_eq!(rules.left_below(Collective::ReduceScatter, 4, false), 17);
     }
 
     #[test]

@@ -113,6 +113,19 @@ def test_calls_that_are_left_by_their_size_go_to_mpi_uncounted(mpi: Mpi) -> None
         assert ran.output.splitlines() == expected, ran.output + ran.errors
 
 
+@pytest.mark.parametrize("condition", ["size=64..128", "size=256..", "total=256..512"])
+def test_ranks_decide_alike_whether_or_not_they_look_at_a_call(mpi: Mpi, condition: str) -> None:
+    names = {
+        **{"allgather": "ring", "allreduce": "ring", "alltoall": "linear", "broadcast": "binomial", "exscan": "chain"},
+        **{"gather": "linear", "reduce": "binomial", "reduce_scatter": "ring", "scan": "chain", "scatter": "linear"},
+    }
+    of_blocks = ("allgather", "alltoall", "gather", "scatter")
+    kept = {name: one for name, one in names.items() if name in of_blocks or not condition.startswith("total")}
+    lines = [f"{collective}[{condition}]: {name}" for collective, name in kept.items()]
+    ran = mpi.run(4, [mpi.compiled("either_path.c")], lines, log=None)
+    assert ran.output == "0 wrong\n", ran.output + ran.errors
+
+
 @pytest.mark.real_mpi
 @pytest.mark.parametrize("number", range(SETS))
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 6, 7, 8])

@@ -472,10 +472,12 @@ static int wait_for(int code, MPI_Request *request)
 #define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
 #endif
 
-/* The bytes of a vector, of a block that is sent, and of a block that is received; where blocks differ, unknown. */
+/* The bytes of a vector, of a block that is sent or received, which also roots know, and of any block; where blocks differ,
+ * unknown. */
 #define VECTOR bytes_if_known(count, datatype)
 #define SENT (sendbuf == MPI_IN_PLACE ? bytes_if_known(recvcount, recvtype) : bytes_if_known(sendcount, sendtype))
 #define RECEIVED (recvbuf == MPI_IN_PLACE ? bytes_if_known(sendcount, sendtype) : bytes_if_known(recvcount, recvtype))
+#define BLOCK bytes_if_known(recvcount, recvtype)
 #define UNKNOWN -1
 
 #define REDUCTION_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, __VA_ARGS__)
@@ -544,9 +546,9 @@ static int wait_for(int code, MPI_Request *request)
                reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
     COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS, VECTOR,               \
                broadcast(&call, buffer, count, datatype, root))                                                        \
-    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, SENT,               \
+    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,               \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, SENT,                  \
+    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,                  \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
     COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS, SENT,                        \
                gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \

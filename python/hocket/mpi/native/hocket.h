@@ -134,8 +134,8 @@ int hocket_add_rules(const char *text, const char *file, char *error, size_t roo
 int hocket_has_rule(int32_t collective, int is_nonblocking);
 /* The address of the rules, NULL before any are set: another one for each set; atomic. */
 extern const void *hocket_rules;
-/* The bytes below which all blocking calls of a collective are left to the caller's own algorithm, whatever else they are: its
- * buffer, or each of its blocks, which are alike. None, if a rule has an algorithm for calls that are nonblocking. */
+/* The bytes below which all blocking calls of a collective are left to the caller's own algorithm, whatever else they are: those
+ * of `count` elements, where all blocks are alike. 0 if any rule has an algorithm for nonblocking calls. */
 uint64_t hocket_left_below(int32_t collective, int32_t ranks);
 
 /* A communicator, as one of its ranks sees it. It may be freed when none of its operations is running. */

@@ -19,9 +19,9 @@ struct communicator {
     struct node_memory *memory;
     /* The numbers of the next operations of each form: ranks may order one form and the other differently. */
     unsigned sequences[FORMS];
-    /* By collective, the bytes below which blocking calls are left to MPI, and the rules that say so; these are atomic. */
-    const void *left_by;
+    /* By collective, the bytes below which blocking calls are left to MPI. `left_by`, the rules that say so, is atomic. */
     uint64_t left_below[HOCKET_COLLECTIVES];
+    const void *left_by;
     /* Two counts per rank, for the call that is described. */
     size_t *counts;
     /* Those of this rank; NULL before they are asked for. */

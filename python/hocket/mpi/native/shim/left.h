@@ -1,5 +1,5 @@
-/* Blocking calls that are left to MPI at once: by their size, whatever else they are, as the rules say. A short call would take a third
- * longer if it were described first. What is not known here is asked in shim_run(). */
+/* Blocking calls that the rules leave to MPI because of their size alone. A short call would take a third longer if it were described
+ * first. What is not known here is asked in shim_run(). */
 #ifndef HOCKET_SHIM_LEFT_H
 #define HOCKET_SHIM_LEFT_H
 
