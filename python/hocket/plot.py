@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
-from hocket.units import format_bytes, format_time
+from hocket.units import format_bytes, format_count, format_time
 
 if TYPE_CHECKING:
     import altair as alt
@@ -35,7 +35,6 @@ __all__ = [
     "labels_of",
     "legend",
     "picture_of",
-    "render",
     "size_axis",
     "styled",
     "thinned",
@@ -43,10 +42,10 @@ __all__ = [
 ]
 
 FORMATS = (".png", ".html")
-"""The endings of picture files."""
+"""The endings of the pictures that studies write."""
 
 PICTURES = (*FORMATS, ".svg")
-"""The endings of files of space-time pictures and maps of links."""
+"""The endings of picture files."""
 
 WIDTH, HEIGHT = 720, 440  # pixels
 _PNG_SCALE = 2
@@ -102,26 +101,18 @@ class Line:
         return sum(self.dash[::2]) / sum(self.dash)
 
 
-def render(comparison: Comparison, ending: str) -> bytes:
-    """Return the picture as a file: PNG, or HTML that needs no network.
-
-    Raises:
-        Error: The ending is not one of `FORMATS`, or there is nothing to draw.
-    """
-    if ending not in FORMATS:
-        raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(FORMATS)}')
-    return encode(chart(comparison), ending)
-
-
 def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
-    """Return a chart as a file of one of the endings of `FORMATS`."""
+    """Return a chart as a file of one of the endings of `PICTURES`."""
     if ending == ".png":
         picture = io.BytesIO()
         drawing.save(picture, format="png", scale_factor=_PNG_SCALE)
         return picture.getvalue()
-    page = io.StringIO()
-    drawing.save(page, format="html", inline=True, json_kwds={"cls": _InPage})
-    return page.getvalue().encode()
+    text = io.StringIO()
+    if ending == ".svg":
+        drawing.save(text, format="svg")
+    else:
+        drawing.save(text, format="html", inline=True, json_kwds={"cls": _InPage})
+    return text.getvalue().encode()
 
 
 class _InPage(json.JSONEncoder):
@@ -139,12 +130,7 @@ def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
     """
     if ending not in PICTURES:
         raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(PICTURES)}')
-    drawing = draw()
-    if ending != ".svg":
-        return encode(drawing, ending)
-    text = io.StringIO()
-    drawing.save(text, format="svg")
-    return text.getvalue().encode()
+    return encode(draw(), ending)
 
 
 def chart(comparison: Comparison) -> alt.LayerChart:
@@ -419,12 +405,8 @@ def _title(comparison: Comparison) -> alt.TitleParams:
         comparison.title,
         subtitle=[
             machine.parameters,
-            f"seed {any_found.seed}, {_trials(any_found.trials)}",
+            f"seed {any_found.seed}, {format_count(any_found.trials, 'trial')}",
             *(textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []),
         ],
         anchor="start",
     )
-
-
-def _trials(trials: int) -> str:
-    return "1 trial" if trials == 1 else f"{trials} trials"

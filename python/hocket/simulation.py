@@ -481,7 +481,7 @@ def link_passages(
     """Simulate a call on a machine where messages meet, and return what links carried when.
 
     Raises:
-        Error: As `simulate`; messages do not meet on the machine, or meet in circuits; or a million passages or more.
+        Error: As `simulate`; messages do not meet on the machine, or meet in circuits; or more than a million passages.
     """
     return observe(algorithm, call, machine=machine, engine=engine, trials=trials, passages=True).passages
 

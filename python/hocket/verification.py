@@ -82,7 +82,8 @@ class Verdict(Result):
             finding.ranks for finding in self.findings if not finding.refused
         ]
         result = "ok" if self.ok else "WRONG"
-        return f"{result}: {what}, P = {format_ranks(shown)}, {format_count(self.checked, 'call')} checked"
+        where = f"P = {format_ranks(shown)}" if shown else "no rank count"
+        return f"{result}: {what}, {where}, {format_count(self.checked, 'call')} checked"
 
     @property
     def ok(self) -> bool:

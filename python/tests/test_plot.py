@@ -18,7 +18,7 @@ def compared() -> Comparison:
 
 
 def test_a_png_has_pixels_of_many_colours(compared: Comparison) -> None:
-    picture = plot.render(compared, ".png")
+    picture = plot.picture_of(compared.plot, ".png")
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", picture[16:24])
     assert width > 1000 and height > 600
@@ -26,7 +26,7 @@ def test_a_png_has_pixels_of_many_colours(compared: Comparison) -> None:
 
 
 def test_a_page_needs_no_network(compared: Comparison) -> None:
-    page = plot.render(compared, ".html").decode()
+    page = plot.picture_of(compared.plot, ".html").decode()
     assert "<script" in page and "recursive_doubling" in page
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(https?:)?//", page)
 
@@ -115,9 +115,9 @@ def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:
 def test_nothing_to_draw_is_an_error() -> None:
     alone = hocket.compare(hocket.algorithms("allreduce"), [hocket.Call(ranks=1, size_bytes=8)])
     with pytest.raises(hocket.Error, match="nothing to draw on logarithmic axes"):
-        plot.render(alone, ".png")
+        plot.picture_of(alone.plot, ".png")
 
 
 def test_another_ending_is_refused(compared: Comparison) -> None:
     with pytest.raises(hocket.Error, match=r'ends in "\.pdf", expected one of \.png, \.html'):
-        plot.render(compared, ".pdf")
+        plot.picture_of(compared.plot, ".pdf")

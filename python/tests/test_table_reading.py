@@ -97,6 +97,11 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
         (f"{HEADER}\n{LINE.replace(',4,', ',' + '9' * 5000 + ',')}\n", " row 1: ranks: got '999"),
         (f"{HEADER}\n{LINE.replace('1e-06', 'nan')}\n", " row 1: time_mean_s: got 'nan', expected a finite number"),
         (f'{HEADER}\n{LINE}\n"ring"x{LINE}\n', "3: not CSV: "),
+        (
+            f"{HEADER}\n{LINE.replace('1e-06', '')}\n",
+            " row 1: got no time_mean_s, expected one where nothing was refused",
+        ),
+        (f"{HEADER},trials\n{LINE},2\n", " row 1: got no time_interval_low_s, expected one where nothing was refused"),
     ],
 )
 def test_what_is_no_table_is_refused_in_one_line(

@@ -38,7 +38,7 @@ from hocket.library import Algorithm, algorithms_named
 from hocket.link_map import drawn_links, link_picture
 from hocket.machine import Machine
 from hocket.parallel import workers
-from hocket.plot import render
+from hocket.plot import picture_of
 from hocket.simulation import Engine, LinkUse, Trials, link_uses
 from hocket.topology import Topology
 from hocket.tuning_files import DEFAULTS
@@ -133,7 +133,7 @@ def compare(
             )
         contents: dict[str, bytes] = {}  # nothing is written before all is known
         if plot is not None:
-            contents[plot] = render(found, Path(plot).suffix)
+            contents[plot] = picture_of(found.plot, Path(plot).suffix)
         if links is not None and topology is not None:
             maps = _link_maps(found, candidates, calls[0], engine, repeated)
             title = f"{found.title}, {format_bytes(sizes[0])}"

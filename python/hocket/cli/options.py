@@ -19,7 +19,7 @@ from hocket.files import writable
 from hocket.library import Algorithm, catalogue, find
 from hocket.machine import Machine
 from hocket.parameters import parse_parameter, values_of
-from hocket.plot import FORMATS, PICTURES
+from hocket.plot import PICTURES
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 
 __all__ = [
@@ -156,14 +156,14 @@ def call_options(command: F) -> F:
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
 
 
-def picture_file(path: str, endings: Sequence[str] = FORMATS) -> str:
+def picture_file(path: str) -> str:
     """Return the path of a picture that can be written.
 
     Raises:
         Error: Another ending, or a place that cannot be written.
     """
-    if Path(path).suffix not in endings:
-        raise Error(f'got "{path}", expected a file that ends in {" or ".join(endings)}')
+    if Path(path).suffix not in PICTURES:
+        raise Error(f'got "{path}", expected a file that ends in {" or ".join(PICTURES)}')
     return writable(path)
 
 
@@ -226,18 +226,18 @@ links_over_time_option = click.option(
 )
 link_maps_option = click.option(
     "--links",
-    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    type=Read(picture_file, name="FILE"),
     help="Also draw what each link carried by each algorithm, for one size on a machine where messages meet; "
     f"the file ends in {' or '.join(PICTURES)}.",
 )
 plot_option = click.option(
     "--plot",
     type=Read(picture_file, name="FILE"),
-    help=f"Also draw time over size; the file ends in {' or '.join(FORMATS)}.",
+    help=f"Also draw time over size; the file ends in {' or '.join(PICTURES)}.",
 )
 space_time_option = click.option(
     "--plot",
-    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    type=Read(picture_file, name="FILE"),
     help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
 )
 graph_option = click.option(
@@ -245,7 +245,7 @@ graph_option = click.option(
 )
 shown_plot_option = click.option(
     "--plot",
-    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    type=Read(picture_file, name="FILE"),
     help="Also draw the network of a machine, or what the ranks of a schedule do over time; "
     f"the file ends in {' or '.join(PICTURES)}.",
 )

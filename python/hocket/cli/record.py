@@ -10,6 +10,7 @@ from hocket.cli.options import (
     algorithm_argument,
     as_json_option,
     call_options,
+    check_files,
     chosen,
     graph_option,
     load_option,
@@ -61,6 +62,7 @@ def record(
     format = format_for(output or files.STDOUT, form)
     if as_json and not format.is_text:
         raise click.UsageError(f"--json: got --format {format.name}, which is no text, expected another one")
+    check_files({"--output": output, "--graph": graph})
     schedule = record_call(algorithm, call)
     drawing = None if graph is None else dependency_graph(schedule)
     if output is not None and files.is_stdout(output):

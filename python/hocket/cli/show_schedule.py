@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,15 @@ import click
 
 from hocket import files
 from hocket._native import Error
+from hocket.cli.options import check_files
 from hocket.cli.output import print_facts, print_json, width
 from hocket.cli.schedules import read_schedule
 from hocket.dependencies import dependency_graph
 from hocket.machine import Machine
 from hocket.picture import messages_in_rounds, space_time
+from hocket.plot import picture_of
 from hocket.schedule import Schedule
 from hocket.schedule_formats import format_of
-from hocket.simulation import trace_schedule
-from hocket.space_time import space_time_picture
 from hocket.units import format_bytes
 from hocket.version import version
 
@@ -45,6 +46,7 @@ def show_schedule(
         Error: The file cannot be read or is malformed, or what is asked for is too large to be drawn.
         UsageError: There is no file, or several.
     """
+    check_files({"--plot": plot, "--graph": graph})
     schedule = read_schedule(names, size_bytes)
     entry = {"name": schedule.name, "format": format_of(names[1]).name, **_entry(schedule)}
     contents: dict[str, str | bytes] = {}  # nothing is written before all is known
@@ -52,9 +54,7 @@ def show_schedule(
         contents[graph] = dependency_graph(schedule)
     if plot is not None:
         where = machine or Machine.load("cluster")
-        events = trace_schedule(schedule, machine=where).events
-        title = f"schedule {schedule.name}, {entry['ranks']} ranks, machine {where.name}"
-        contents[plot] = space_time_picture(events, Path(plot).suffix, title=title)
+        contents[plot] = picture_of(partial(schedule.plot, machine=where), Path(plot).suffix)
     for path, content in contents.items():
         files.write(path, content)
     if any(map(files.is_stdout, contents)):

@@ -39,7 +39,7 @@ from hocket.cli.output import print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, spread
 from hocket.library import Algorithm
 from hocket.link_activity import activity_picture
-from hocket.link_map import link_picture
+from hocket.link_map import drawn_links, link_picture
 from hocket.machine import Machine
 from hocket.plot import PICTURES, picture_of
 from hocket.schedule import Schedule
@@ -106,6 +106,7 @@ def simulate(
     check_files(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot},
     )
+    _check_maps(machine, links, links_over_time)
     repeated = asked_trials(trials, seed, until_ci, machine)
     wanted = {
         "events": timeline is not None or plot is not None,
@@ -170,12 +171,23 @@ def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, passages
     return trace_schedule(schedule, **where) if events else Trace(simulate_schedule(schedule, **where), ())
 
 
+def _check_maps(machine: Machine, *paths: str | None) -> None:
+    """Refuse maps of too many links before anything is simulated.
+
+    Raises:
+        Error: There are too many.
+    """
+    topology = Topology.parse(machine.text, machine.file)
+    if topology is not None and any(Path(path).suffix in PICTURES for path in paths if path is not None):
+        drawn_links(topology, 1)
+
+
 def _links(observed: Trace, machine: Machine, ending: str) -> str | bytes:
     topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
     if topology is None:
         return _as_csv(LinkUse, map(asdict, observed.link_uses))
     found = observed.simulation
-    run = format_time(found.time_s.mean)
+    run = format_time(found.times_s[0])
     return link_picture({run: observed.link_uses}, topology, ending, title=found.title)
 
 
@@ -184,7 +196,7 @@ def _links_over_time(observed: Trace, machine: Machine, ending: str) -> str | by
     if topology is None:
         return _as_csv(Passage, map(asdict, observed.passages))
     found = observed.simulation
-    title = f"{found.title}, {format_time(found.time_s.mean)}"
+    title = f"{found.title}, {format_time(found.times_s[0])}"
     return activity_picture(observed.passages, topology, ending, title=title, end_s=found.times_s[0])
 
 

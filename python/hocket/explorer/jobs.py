@@ -142,8 +142,8 @@ class Jobs:
 
     async def _work(self, job: Job) -> None:
         alive = [process for process in self._idle if process.returncode is None]
-        process = alive.pop() if alive else await self._process()
         self._idle = alive
+        process = alive.pop() if alive else await self._process()
         try:
             await _ask(process, job)
         except BaseException:

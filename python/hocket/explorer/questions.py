@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hocket._native import Error
@@ -138,10 +139,12 @@ class Question:
         return values_of(self.parameters, [*self.candidates, *explained])
 
 
-def name_of(machine: Machine) -> str:
-    """Return the name of the preset, or the path of the file, that a machine was loaded by."""
+def name_of(machine: Machine) -> str | None:
+    """Return the preset, or the file, that a machine was loaded by; None if it was read from a pipe."""
     preset = machine.file.removesuffix(".toml")
-    return preset if preset in presets() and find_machine(preset)[0] == machine.text else machine.file
+    if preset in presets() and find_machine(preset)[0] == machine.text:
+        return preset
+    return machine.file if Path(machine.file).is_file() else None
 
 
 def read_question(texts: Mapping[str, Any], named: Named) -> Question:

@@ -29,6 +29,7 @@ __all__ = ["HOST", "application", "listen", "serve"]
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
+_DEFAULT_PORT = 80  # browsers leave it out
 _MOST_BODY_BYTES = 1 << 20
 _MOST_CONNECTIONS = 200
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
@@ -132,7 +133,8 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
         Route("/api/jobs/{name}", look),
         Route("/api/jobs/{name}", cancel, methods=["DELETE"]),
     ]
-    return _Guard(Starlette(routes=routes, lifespan=life), token=token, hosts=[f"{name}:{port}" for name in _NAMES])
+    hosts = [f"{name}:{port}" for name in _NAMES] + [name for name in _NAMES if port == _DEFAULT_PORT]
+    return _Guard(Starlette(routes=routes, lifespan=life), token=token, hosts=hosts)
 
 
 class _Guard:

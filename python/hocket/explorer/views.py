@@ -16,7 +16,7 @@ from hocket.comparison import Comparison, compare
 from hocket.explanation import explain
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
-from hocket.link_map import link_chart
+from hocket.link_map import drawn_links, link_chart
 from hocket.simulation import LinkUse, Simulation, Trials, observe
 from hocket.topology import Topology
 from hocket.units import format_bytes, format_count, format_ranks, format_time
@@ -204,6 +204,7 @@ def _links(question: Question, on_done: OnDone) -> View:
     topology = Topology.parse(question.machine.text, question.machine.file)
     if topology is None:
         raise Error(f"on machine {question.machine.name} messages do not meet, expected a machine with a topology")
+    drawn_links(topology, 1)
     call = _call(question)
     found = observe(question.explained, call, machine=question.machine, trials=_first_trial(question), links=True)
     one = found.simulation

@@ -1,4 +1,4 @@
-"""Hocket's own form, which keeps everything."""
+"""Hocket's own form, which keeps all tasks and their data."""
 
 from hocket.schedule import Schedule
 from hocket.schedule_formats.native import native

@@ -50,7 +50,19 @@ def _row(record: Mapping[str, Any], where: str) -> Row:
         for name, value in record.items()
         if name.startswith(_PARAMETER) and value not in (None, "")
     }
-    return Row(parameters=parameters, **values)
+    row = Row(parameters=parameters, **values)
+    missing = _missing(row)
+    if missing:
+        raise Error(f"{where}: got no {missing}, expected one where nothing was refused")
+    return row
+
+
+def _missing(row: Row) -> str | None:
+    """Return a time that a row lacks."""
+    if row.refusal is not None:
+        return None
+    names = ("time_mean_s", *(("time_interval_low_s", "time_interval_high_s") if (row.trials or 1) > 1 else ()))
+    return next((name for name in names if getattr(row, name) is None), None)
 
 
 def _value(given: Any, kind: str, where: str) -> Any:
@@ -95,5 +107,5 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
 def _parameter(given: Any) -> int | str:
     try:
         return _whole(given)
-    except ValueError:
+    except (TypeError, ValueError):
         return str(given)

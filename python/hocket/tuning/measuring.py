@@ -144,8 +144,8 @@ def pair_points(
 ) -> None:
     """Measure choices beside the default at points, at separate moments, and add the ratios to the records.
 
-    All points have a turn at each moment, until the time is over, of which half may go by between moments. What the
-    records have already is not measured again.
+    All points have a turn at each moment, until the time is over. Up to half of it is spent waiting between moments.
+    What the records have already is not measured again.
     Unless slow ones are kept, a choice that was mostly no faster than the default at some moments has no more turns.
 
     Raises:
@@ -162,7 +162,7 @@ def pair_points(
         with _Job(by, ranks) as job:
             next_s = monotonic()
             for _ in range(MOMENTS):
-                sleep(max(next_s - monotonic(), 0.0))
+                sleep(max(min(next_s, end_s) - monotonic(), 0.0))
                 next_s = monotonic() + apart_s
                 for point in points:
                     if monotonic() < end_s:

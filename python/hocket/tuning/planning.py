@@ -82,10 +82,7 @@ def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]
 
 
 def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
-    """Return points that are confirmed in the middle between others, if one beside them, not near in size, differs.
-
-    Which choice is the fastest there was not asked.
-    """
+    """Return confirmed points between raced ones, where no race was run, and whose neighbour chose differently."""
     found = _known(plan.confirming, records)
     noise = noise_of(found)
     changes = _changes(found, lambda one: confirmed(one, BY_RULES, noise), max(tolerance, noise))

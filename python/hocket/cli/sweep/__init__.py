@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ _SUMMARIES = {
 )
 @click.option(
     "--plot",
-    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    type=Read(picture_file, name="FILE"),
     help=f"Also draw the times; the file ends in {' or '.join(PICTURES)}. `hocket sweep plot` draws a table anew.",
 )
 @click.option(

@@ -23,7 +23,7 @@ __all__ = ["plot"]
     "--output",
     "-o",
     required=True,
-    type=Read(partial(picture_file, endings=PICTURES), name="FILE"),
+    type=Read(picture_file, name="FILE"),
     help=f"The picture; the file ends in {' or '.join(PICTURES)}.",
 )
 @click.option("--x", help="Column of the horizontal axis: size_bytes, ranks, or a param_NAME of numbers.")

@@ -141,7 +141,11 @@ struct communicator *state_of(MPI_Comm comm)
 
 void shim_learn_left(MPI_Comm comm)
 {
-    struct communicator *state = has_rule(HOCKET_ANY, 0) ? state_of(comm) : NULL;
+    /* A communicator with one such call only is not worth a state. */
+    THREAD_CACHE MPI_Comm left;
+    int is_first = left != comm;
+    left = comm;
+    struct communicator *state = !is_first && has_rule(HOCKET_ANY, 0) ? state_of(comm) : NULL;
     const void *rules = __atomic_load_n(&hocket_rules, __ATOMIC_ACQUIRE);
     if (!state || state->reason || __atomic_load_n(&state->left_by, __ATOMIC_ACQUIRE) == rules)
         return;
