@@ -159,7 +159,8 @@ impl Rules {
     /// rule that fits says so, or none fits. Bytes of the buffer, or of each block where a call's count is that of a block:
     /// then all blocks are alike. `is_nonblocking` as in [`Rules::decide`].
     pub fn left_below(&self, collective: Collective, ranks: usize, is_nonblocking: bool) -> u64 {
-        let rules = || self.0.iter().filter(|rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking));
+        let rules =
+            || self.0.iter().filter(|rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking));
         let is_left = |&bytes: &u64| {
             let call = Call::new(collective, ranks, bytes as usize);
             let first = rules().find(|rule| rule.condition.holds(&call));

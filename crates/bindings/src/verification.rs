@@ -66,8 +66,9 @@ pub fn verify(
     let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
     let ranks = request.ranks;
     let report = py.detach(move || {
-        let calls = cases::combinations(values).into_iter().flat_map(|parameters| {
+        let calls = cases::combinations(values).into_iter().enumerate().flat_map(|(number, parameters)| {
             let calls = cases::calls_to_verify(collective, ranks, wanted);
+            let calls = calls.filter(move |call| number == 0 || wanted.takes_other_values(call));
             calls.map(move |call| Call { parameters: parameters.clone(), ..call })
         });
         runnable.verify(calls, refuses.as_ref())

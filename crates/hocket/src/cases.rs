@@ -24,13 +24,19 @@ pub fn check_root(collective: Collective, root: usize) -> Result<()> {
 /// Up to so many ranks, every root is tried; beyond, the first, the second, the middle and the last.
 const MOST_RANKS_WITH_ALL_ROOTS: usize = 33;
 
+/// The same of other values of parameters than the first.
+const MOST_RANKS_OF_OTHER_VALUES: usize = 17;
+
 fn roots(collective: Collective, ranks: usize) -> impl Iterator<Item = usize> {
-    let is_tried = move |root: &usize| match () {
-        () if !collective.has_root() => *root == 0,
-        () if ranks <= MOST_RANKS_WITH_ALL_ROOTS => true,
-        () => [0, 1, ranks / 2, ranks - 1].contains(root),
+    let is_tried = move |root: &usize| match collective.has_root() {
+        false => *root == 0,
+        true => ranks <= MOST_RANKS_WITH_ALL_ROOTS || is_one_of_few(*root, ranks),
     };
     (0..ranks).filter(is_tried)
+}
+
+fn is_one_of_few(root: usize, ranks: usize) -> bool {
+    [0, 1, ranks / 2, ranks - 1].contains(&root)
 }
 
 /// Whether a call belongs to a sweep that takes longer than a run: at every root of up to 9 ranks, at two of more.
@@ -70,6 +76,11 @@ impl Wanted {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a call is also tried with other values of parameters than the first ones.
+    pub fn takes_other_values(&self, call: &Call) -> bool {
+        self.root.is_some() || call.ranks <= MOST_RANKS_OF_OTHER_VALUES || is_one_of_few(call.root, call.ranks)
     }
 
     fn calls(&self, collective: Collective, ranks: usize) -> Vec<Call> {
