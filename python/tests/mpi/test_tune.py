@@ -94,9 +94,10 @@ def test_compositions_do_what_the_collective_does(mpi: Mpi, collective: str) -> 
 
 
 ORDERS = """
-import sys, time
+import signal, sys, time
 from hocket.mpi import Installation
 from hocket.mpi.turns import Turns
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background, which ignores it
 with Turns(Installation.find(sys.argv[1]), 2) as turns:
     turns.variables()
     print("ready", flush=True)
