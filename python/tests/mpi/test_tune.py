@@ -141,5 +141,6 @@ def check(installation: Installation, collective: str, ranks: int) -> None:
         assert not [choices[number] for number in refused if choices[number].owner != "mpi"]
         taken = [number for number in range(len(choices)) if number not in refused]
         samples_s = turns.rounds(2, taken)
-    assert own and samples_s.keys() == set(taken)
+    assert own or "MPICH Version:\t4.0" in installation.library  # which does not list its algorithms
+    assert samples_s.keys() == set(taken)
     assert all(len(samples) == 2 and min(samples) > 0 for samples in samples_s.values())
