@@ -177,8 +177,10 @@ def _check_maps(machine: Machine, *paths: str | None) -> None:
     Raises:
         Error: There are too many.
     """
+    if not any(Path(path).suffix in PICTURES for path in paths if path is not None):
+        return
     topology = Topology.parse(machine.text, machine.file)
-    if topology is not None and any(Path(path).suffix in PICTURES for path in paths if path is not None):
+    if topology is not None:
         drawn_links(topology, 1)
 
 
