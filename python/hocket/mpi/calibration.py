@@ -150,7 +150,6 @@ def measured(
     most_bytes: int,
     limit_s: float,
     launcher: Launcher = command,
-    on_line: Callable[[], object] = lambda: None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Measure between rank 0 and each other rank; return the samples, and the host of each rank.
 
@@ -172,7 +171,6 @@ def measured(
             hosts.append(value["host"])
         else:
             samples.append(value)
-            on_line()
 
     line = launcher(installation, ranks, [str(program), f"{limit_s:g}", str(most_bytes)], {})
     lines_of(line, crowded(ranks) if launcher is command else {}, take)

@@ -208,6 +208,15 @@ def test_what_goes_to_stdout_is_what_was_asked_for(output: str) -> None:
     assert timeline.startswith('{"traceEvents": ') and timeline.count("\n") == 1
 
 
+def without_reader(line: str) -> tuple[int, str]:
+    """Return the exit status of a command whose stdout nobody reads, and what it says on stderr."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as stdout:
+        ran = subprocess.run([*COMMAND, *line.split()], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+    return ran.returncode, ran.stderr
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -216,9 +225,7 @@ def test_what_goes_to_stdout_is_what_was_asked_for(output: str) -> None:
     ],
 )
 def test_nobody_who_reads_a_file_on_stdout_is_exit_status_141(line: str) -> None:
-    script = f"{' '.join(COMMAND)} {line} | true; exit ${{PIPESTATUS[0]}}"
-    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (141, "")
+    assert without_reader(line) == (141, "")
 
 
 def test_a_closed_pipe_is_silent() -> None:
@@ -229,9 +236,7 @@ def test_a_closed_pipe_is_silent() -> None:
 
 @pytest.mark.parametrize("line", ["", "--help", "--version", "list", "simulate --help"])
 def test_nobody_who_reads_is_exit_status_141(line: str) -> None:
-    script = f"{' '.join(COMMAND)} {line} | true; exit ${{PIPESTATUS[0]}}"
-    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (141, "")
+    assert without_reader(line) == (141, "")
 
 
 @pytest.mark.parametrize("line", ["--help", "list", "list --json", "simulate allreduce ring --ranks 4 --size 8B"])

@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.lab.laboratory import down, temporary
 from hocket.machine import Machine
 from hocket.mpi import Installation
-from tests.mpi.conftest import wrappers
+from tests.mpi.conftest import FIRST_OR_ALL
 
 TORUS = 'topology = "torus"\ndims = [3, 3]'
 STAR = 'topology = "crossbar"\nnodes = 8'
@@ -33,12 +33,7 @@ def can_build() -> None:
         pytest.skip(str(error))
 
 
-_FIRST, *_OTHERS = wrappers() or [None]
-
-
-@pytest.fixture(
-    scope="session", params=[_FIRST, *(pytest.param(other, marks=pytest.mark.real_mpi) for other in _OTHERS)]
-)
+@pytest.fixture(scope="session", params=FIRST_OR_ALL)
 def installation(request: pytest.FixtureRequest) -> Installation:
     """The first MPI that is here; in long runs all of them."""
     if request.param is None:

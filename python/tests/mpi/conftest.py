@@ -106,9 +106,14 @@ def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.fixture(scope="session", params=wrappers() or [None])
+_FIRST, *_OTHERS = wrappers() or [None]
+FIRST_OR_ALL = [_FIRST, *(pytest.param(other, marks=pytest.mark.real_mpi) for other in _OTHERS)]
+"""The first MPI that is here; in long runs all of them."""
+
+
+@pytest.fixture(scope="session", params=FIRST_OR_ALL)
 def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
-    """Each MPI that is here."""
+    """The first MPI that is here; in long runs all of them."""
     if request.param is None:
         pytest.skip("no MPI, expected what `make setup` or `make test-mpi` installs")
     os.environ.setdefault("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))

@@ -51,12 +51,14 @@ fn first(count: u64) -> Trials {
 }
 
 /// Calls with one element, and with a few that no rank count divides, at roots 0 and 1; with each parameter that counts
-/// something at 0, 1, 2 and 3, as far as the algorithm takes it, and each choice that is to be tried.
+/// something at 0, 1, 2 and 3, as far as the algorithm takes it, and each choice that is to be tried; of more than 8 ranks, with
+/// the defaults.
 fn calls(entry: &Entry, ranks: usize) -> Vec<Call> {
     let counts: &[usize] = if entry.collective == Collective::Barrier { &[0] } else { &[1, 2 * ranks + 1] };
     let roots = 0..if entry.collective.has_root() { ranks.min(2) } else { 1 };
     let shapes: Vec<_> = roots.flat_map(|root| counts.iter().map(move |count| (root, *count))).collect();
-    let settings = entry.about.parameters.iter().flat_map(|parameter| {
+    let varied = if ranks <= 8 { entry.about.parameters } else { &[] };
+    let settings = varied.iter().flat_map(|parameter| {
         let values = match parameter.unit {
             Unit::Bytes => vec![16],
             Unit::Choice(_) => parameter.tries.to_vec(),

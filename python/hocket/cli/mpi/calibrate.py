@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hocket import files
-from hocket.cli.mpi.options import measuring_options, working
+from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import Read, as_json_option, output_option, plot_option
-from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.output import print_facts, print_json, print_table, progress
 from hocket.machine import Machine
 from hocket.mpi import Installation
 from hocket.units import format_bytes, format_time, parse_bytes
@@ -58,7 +58,7 @@ class Wanted:
 
     def write(self, launcher: Launcher) -> None:
         """Measure, and write the machine file, with the samples beside it as JSON."""
-        from hocket.mpi.calibrating import calibrated
+        from hocket.mpi.calibrating import calibrated, steps
         from hocket.mpi.machine_files import machine_file
 
         if not _LEAST_BYTES <= self.most < 2**30:
@@ -68,7 +68,7 @@ class Wanted:
         if output and recorded == output:
             raise click.UsageError(f"--output: got {output}, expected another suffix: the samples go there")
         name = Path(output).stem if output else "measured"
-        with working("measuring"):
+        with progress("measuring", steps()) as on_done:
             found, samples = calibrated(
                 self.installation,
                 launcher,
@@ -76,6 +76,7 @@ class Wanted:
                 most_bytes=self.most,
                 limit_s=self.time_limit,
                 model=self.model,
+                on_done=on_done,
             )
         text = machine_file(found, name, self.model, Path(recorded).name if recorded else None)
         Machine.parse(text, output or "machine")
