@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 
 # What does not wait for each other goes on at the same time.
 MAKEFLAGS += --jobs=2
+unexport MAKEFLAGS
 
 .PHONY: demo test test-mpi setup library commit lint docs wheel test-wheel check-platforms bench lock
 
@@ -47,7 +48,7 @@ $(VENV)/installed: requirements.lock
 
 lint: setup
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	cargo clippy --release --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff format --check python tools benchmarks docs
 	$(BIN)/ruff check python tools benchmarks docs
 	$(BIN)/mypy
