@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.mpi.calibrating import fitted
+from hocket.mpi.calibrating import fitted, overheads
 from hocket.mpi.calibration import calibrate
 from hocket.mpi.fits import line, parts_of, resampled
 from hocket.mpi.machine_files import machine_file
@@ -140,6 +140,14 @@ def test_what_the_library_takes_is_found() -> None:
     found = fitted(base_s + 3e-7 + 1e-7 * messages, base_s, messages)
     assert found == pytest.approx((3e-7, 1e-7), rel=1e-3)
     assert fitted(base_s - 3e-7 + 1e-6 * messages, base_s, messages)[0] == 0
+
+
+def test_calls_go_as_messages_do_by_mpi_alone(mpi: Mpi) -> None:
+    def launcher(installation: object, ranks: int, program: object, variables: Mapping[str, str]) -> list[str]:
+        raise hocket.Error(f"shared memory is {variables['HOCKET_SHARED_MEMORY']}")
+
+    with pytest.raises(hocket.Error, match="shared memory is off"):
+        overheads(mpi.installation, launcher, 2, lambda extra_s: hocket.Machine.load("cluster"), lambda: None)
 
 
 def test_samples_that_are_missing_are_named() -> None:
