@@ -244,10 +244,11 @@ def algorithms_of_mpich(mpi: Mpi, file: Path, ranks: int, function: str, size: i
             break  # a process may have been ended before it printed
         variables = {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": str(file)}
         said = run(mpi, ranks, [mpi.compiled("tuning_calls.c"), option, function, str(size)], variables)
-        found |= set(re.findall(r"^(MPIR_\w+)\(\d+\)", said, re.MULTILINE))
+        named = re.findall(r"^(MPIR_\w+)\(\d+\)", said, re.MULTILINE)
+        found |= {name for name in named if not name.endswith(("_auto", "_impl", "_Wait"))}
         if any(text in said for text in WAITING):
             found.add(UNNAMED)
-    return {name for name in found if not name.endswith(("_auto", "_impl", "_Wait"))}
+    return found
 
 
 MPICH_RULES = """
