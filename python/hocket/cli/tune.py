@@ -33,8 +33,9 @@ from hocket.machine import Machine
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.parallel import workers
+from hocket.simulation import Trials
 from hocket.tuning.candidates import usual_sizes
-from hocket.tuning.choice import Choice, Point, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Point, rules_of
 from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.guidelines import violations
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
@@ -43,6 +44,7 @@ from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, t
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning, markdown, rules_file
 from hocket.tuning.simulating import Simulated, simulate_points
+from hocket.tuning_files.counterparts import Library, library_of
 from hocket.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
 from hocket.version import version
 
@@ -69,6 +71,11 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
     default=4.0,
     show_default=True,
     help="With a machine and an MPI: do not measure what the machine puts behind the fastest by more than this factor.",
+)
+@click.option(
+    "--library",
+    type=Read(library_of, name="LIBRARY"),
+    help="With --machine alone: try only what this library has, such as openmpi-5.0, mpich, ucc or nccl.",
 )
 @click.option("--mpi", type=click.Choice(list(KINDS)), help="An MPI of this kind, of those on the path.")
 @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
@@ -115,6 +122,7 @@ def tune(
     sizes: tuple[int, ...] | None,
     machine: Machine | None,
     factor: float,
+    library: Library | None,
     mpi: str | None,
     mpicc: str | None,
     mpiexec: str | None,
@@ -133,9 +141,10 @@ def tune(
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
     names = tuned_collectives(collectives)
-    model = (
-        None if machine is None else Simulated(machine, replace(asked_trials(trials, seed, None, machine), threads=1))
-    )
+    is_simulated = not (mpi or mpicc or mpiexec or hosts)
+    if library is not None and (machine is None or not is_simulated):
+        raise click.UsageError(f"--library: got {library.name}, expected it beside --machine, without an MPI")
+    model = None if machine is None else _simulated(machine, asked_trials(trials, seed, None, machine), library)
     if trace is not None:
         _only_simulates(ranks=ranks, sizes=sizes, mpi=mpi, mpicc=mpicc, mpiexec=mpiexec, hosts=hosts, check=check)
         by = required(model, "--machine", "what the trace is replayed on")
@@ -144,7 +153,7 @@ def tune(
     if baseline is not None:
         raise click.UsageError(f"--baseline: got {baseline}, expected it beside --trace")
     numbers = required(ranks, "--ranks", "numbers of ranks")
-    if model is not None and not (mpi or mpicc or mpiexec or hosts):
+    if model is not None and is_simulated:
         work: _Work = _Simulation(model, jobs)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
@@ -167,6 +176,13 @@ def tune(
         if own is not None and work.exporter is not None:
             taken = " ".join(work.exporter.variables).replace("=FILE", f"={own}")
             click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
+        if library is not None and any(one.choice != DEFAULT for one in tuning.decisions):
+            rules = Path(folder) / _RULES
+            click.echo(f"for {library.name} itself: hocket rules convert {rules} FILE --to {library.name}")
+
+
+def _simulated(machine: Machine, trials: Trials, library: Library | None) -> Simulated:
+    return Simulated(machine, replace(trials, threads=1), library.name if library else None)
 
 
 def _only_simulates(**given: object) -> None:
@@ -283,13 +299,15 @@ class _Simulation:
     @property
     def about(self) -> dict[str, Any]:
         trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
-        return {"machine": self.by.machine.name, **trials}
+        library = {} if self.by.library is None else {"library": self.by.library}
+        return {"machine": self.by.machine.name, **library, **trials}
 
     confirms: bool = False
     exporter: None = None
 
     def announced(self, plan: Plan) -> str:
-        return f"simulated on {self.by.machine.name}"
+        of_library = "" if self.by.library is None else f", what {self.by.library} has"
+        return f"simulated on {self.by.machine.name}{of_library}"
 
     def pair(
         self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False

@@ -1,23 +1,28 @@
-"""Which algorithms of the catalogue are tried at a point, and with which values of their parameters."""
+"""Which algorithms are tried at a point, and with which values of their parameters."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hocket._native import Error
 from hocket.call import Call
-from hocket.library import Algorithm, Parameter, find
+from hocket.library import Algorithm, Parameter, algorithms, find
 from hocket.requests import accepted
 from hocket.schedule import record
 from hocket.tuning.choice import Choice, Point
+from hocket.tuning_files import LIBRARIES
+from hocket.tuning_files.hocket_rules import of_function
 
 __all__ = [
     "Candidates",
     "algorithm_of",
     "call_at",
     "candidates",
+    "of_any_machine",
+    "of_catalogue",
+    "of_library",
     "unit_of",
     "usual_sizes",
     "whole_sizes",
@@ -81,34 +86,58 @@ class Candidates:
     refused: Mapping[str, str]
 
 
-def candidates(algorithms: Iterable[Algorithm], point: Point, like: Call | None = None) -> Candidates:
-    """Return the choices at a point: every algorithm with its usual parameters, and with each of them changed alone.
+def candidates(choices: Iterable[Choice], point: Point, like: Call | None = None) -> Candidates:
+    """Return which of some choices take a call at a point, those together whose ranks do the same.
 
     Args:
-        algorithms: The algorithms.
+        choices: The choices.
         point: The point.
         like: A call there; by default one of doubles, where they are added up, or of bytes.
     """
     alike: dict[object, list[Choice]] = {}
     refused: dict[str, str] = {}
-    for algorithm in algorithms:
-        for choice in _varied(algorithm, point):
-            call = call_at(algorithm, choice, point, like)
-            try:
-                accepted(algorithm, call)
-            except Error as error:
-                refused.setdefault(algorithm.name, str(error))
-                continue
-            alike.setdefault(_what_ranks_do(algorithm, call) or _cut(algorithm, choice, point), []).append(choice)
+    for choice in choices:
+        algorithm = algorithm_of(point, choice)
+        call = call_at(algorithm, choice, point, like)
+        try:
+            accepted(algorithm, call)
+        except Error as error:
+            refused.setdefault(algorithm.name, str(error))
+            continue
+        alike.setdefault(_what_ranks_do(algorithm, call) or _cut(algorithm, choice, point), []).append(choice)
     return Candidates(point, {choices[0]: tuple(choices) for choices in alike.values()}, refused)
 
 
-def _varied(algorithm: Algorithm, point: Point) -> Iterator[Choice]:
-    yield Choice("catalogue", algorithm.name)
+def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:
+    """Give every algorithm with its usual parameters, and with each of them changed alone."""
+    for algorithm in among:
+        yield from _varied(algorithm, point, {}, [parameter.name for parameter in algorithm.parameters])
+
+
+def of_any_machine(point: Point) -> Iterator[Choice]:
+    """Give the same of the algorithms of the catalogue that are made for no topology."""
+    return of_catalogue((each for each in algorithms(point.collective) if each.topology is None), point)
+
+
+def of_library(library: str, point: Point) -> Iterator[Choice]:
+    """Give the algorithms that do what those of a library of `LIBRARIES` do, with the values that it can be told."""
+    for known in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
+        if known.hocket is not None and known.takes(point.ranks):
+            algorithm = find(f"{point.collective}/{known.hocket}")
+            yield from _varied(algorithm, point, known.fixed, known.named.values())
+
+
+def _varied(
+    algorithm: Algorithm, point: Point, fixed: Mapping[str, int | str], names: Collection[str]
+) -> Iterator[Choice]:
+    """Give an algorithm with fixed values, and with the value of each of some parameters changed alone."""
+    defaults = {parameter.name: parameter.default for parameter in algorithm.parameters}
+    usual = tuple((name, value) for name, value in fixed.items() if value != defaults[name])
+    yield Choice("catalogue", algorithm.name, usual)
     for parameter in algorithm.parameters:
-        for value in _values(parameter, point):
+        for value in _values(parameter, point) if parameter.name in names else ():
             if value != parameter.default:
-                yield Choice("catalogue", algorithm.name, ((parameter.name, value),))
+                yield Choice("catalogue", algorithm.name, (*usual, (parameter.name, value)))
 
 
 def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:

@@ -14,13 +14,12 @@ from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
-from hocket.library import algorithms
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.launch import Launcher, command
 from hocket.mpi.turns import Turns, Way
 from hocket.parallel import ignore
-from hocket.tuning.candidates import candidates
+from hocket.tuning.candidates import candidates, of_any_machine
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, rule_of
 from hocket.tuning.elimination import Race
 from hocket.tuning.exporting import function_of
@@ -322,7 +321,7 @@ def _choices(point: Point, by: Measured) -> Mapping[Choice, Sequence[Choice]]:
     """Return what is measured besides the MPI's own algorithms: one choice for all of its like."""
     if by.checks:
         return {choice: (choice,) for choice in compositions(point.collective)}
-    return candidates([a for a in algorithms(point.collective) if a.topology is None], point).alike
+    return candidates(of_any_machine(point), point).alike
 
 
 def number_of_choices(point: Point, by: Measured) -> int:

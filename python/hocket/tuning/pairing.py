@@ -60,7 +60,7 @@ def confirmed(found: Found, owners: Collection[Owner], noise: float) -> Times:
 
     Then it has, besides the default, the choices whose interval lies below 1 by more than the noise.
     """
-    if DEFAULT not in found.times:
+    if found.is_simulated or DEFAULT not in found.times:
         return times_of(found, owners)
     ratios = {choice: ratio(found, choice) for choice in found.ratios if choice.owner in owners and choice != AGAIN}
     kept = {choice: Estimate.exact(one.median_s) for choice, one in ratios.items() if one.high_s < 1 - noise}
@@ -72,7 +72,7 @@ def compared(found: Found, owners: Collection[Owner], noise: float) -> Times:
 
     Of too few moments there are none.
     """
-    if DEFAULT not in found.times:
+    if found.is_simulated or DEFAULT not in found.times:
         return times_of(found, owners)
     if not isfinite(ratio(found, AGAIN).high_s):
         return {}

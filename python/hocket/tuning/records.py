@@ -29,6 +29,7 @@ class Found:
         samples_s: The samples of what was measured, a call each.
         predicted_s: How long the machine says that choices take.
         skipped: Choices that were not measured, and why.
+        is_simulated: Whether the times are simulated: then nothing is confirmed.
         ratios: Of choices that were measured again beside the default: their time over its time, at each moment.
         is_decided: Whether the times are known well enough to decide.
     """
@@ -39,6 +40,7 @@ class Found:
     predicted_s: Mapping[Choice, float] = field(default_factory=dict)
     skipped: Mapping[Choice, str] = field(default_factory=dict)
     is_decided: bool = True
+    is_simulated: bool = False
     ratios: Mapping[Choice, tuple[float, ...]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -46,6 +48,7 @@ class Found:
         return {
             **vars(self.point),
             "is_decided": self.is_decided,
+            "is_simulated": self.is_simulated,
             "choices": [
                 {
                     **choice.as_dict(),
@@ -75,6 +78,7 @@ class Found:
             predicted_s={choice_of(one): one["predicted_s"] for one in (*there, *others) if one["predicted_s"]},
             skipped={choice_of(one): one["reason"] for one in others},
             is_decided=data["is_decided"],
+            is_simulated=data["is_simulated"],
             ratios={choice_of(one): tuple(one["ratios"]) for one in data["beside_default"]},
         )
 

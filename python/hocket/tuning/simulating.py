@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hocket._native import Error
 from hocket.call import Call
 from hocket.comparison import made_for
-from hocket.library import algorithms
+from hocket.library import Algorithm, algorithms
 from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
 from hocket.simulation import ONE_TRIAL, Trials, simulate
-from hocket.tuning.candidates import algorithm_of, call_at, candidates
-from hocket.tuning.choice import Choice, Estimate, Point
+from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found, Records
+from hocket.tuning_files import DEFAULTS, untuned
 
 __all__ = ["Simulated", "predicted", "simulate_points"]
 
@@ -27,10 +29,28 @@ class Simulated:
     Attributes:
         machine: The machine.
         trials: How often, on a machine with noise.
+        library: The library that is tuned: only its algorithms are tried, and the one it runs by itself, where known.
+            None: the whole catalogue is tried.
     """
 
     machine: Machine
     trials: Trials = ONE_TRIAL
+    library: str | None = None
+
+    def choices(self, point: Point) -> Iterator[Choice]:
+        """Give what is tried at a point."""
+        if self.library is not None:
+            return of_library(self.library, point)
+        return of_catalogue(made_for(self.machine, algorithms(point.collective)), point)
+
+    def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
+        """Return how long a call takes.
+
+        Raises:
+            Error: The algorithm or the machine refuses it.
+        """
+        time_s = simulate(algorithm, call, machine=self.machine, trials=self.trials).time_s
+        return Estimate(time_s.mean, *time_s.interval)
 
 
 def simulate_points(
@@ -64,19 +84,25 @@ def predicted(
     times = {}
     for choice in choices:
         algorithm = algorithm_of(point, choice)
-        try:
-            call = call_at(algorithm, choice, point, like)
-            found = simulate(algorithm, call, machine=by.machine, trials=by.trials)
-        except Error:
-            continue
-        times[choice] = Estimate(found.time_s.mean, *found.time_s.interval)
+        with suppress(Error):
+            times[choice] = by.estimate(algorithm, call_at(algorithm, choice, point, like))
     return times
 
 
 def _found(point: Point, by: Simulated) -> Found:
-    there = candidates(made_for(by.machine, algorithms(point.collective)), point)
+    there = candidates(by.choices(point), point)
     times = predicted(point, by, list(there.alike))
     if not times:
         algorithm = algorithms(point.collective)[0]
         simulate(algorithm, call_at(algorithm, Choice("catalogue", algorithm.name), point), machine=by.machine)
-    return Found(point, {alike: one for choice, one in times.items() for alike in there.alike[choice]})
+    found = {alike: one for choice, one in times.items() for alike in there.alike[choice]}
+    return Found(point, {**_untuned(point, by), **found}, is_simulated=True)
+
+
+def _untuned(point: Point, by: Simulated) -> dict[Choice, Estimate]:
+    """Return how long what the library runs by itself takes, where that is known."""
+    if by.library not in DEFAULTS:
+        return {}
+    like = call_at(algorithms(point.collective)[0], DEFAULT, point)
+    found = untuned(by.library, point.collective, like).found
+    return {} if found is None else {DEFAULT: by.estimate(*found)}

@@ -10,8 +10,7 @@ from typing import Any
 
 from hocket import checks
 from hocket.call import Call
-from hocket.comparison import made_for
-from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms, find_collective
+from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.parallel import do_all, ignore
 from hocket.replays import DEFAULT_RULES, Replay, replay
 from hocket.rules import choose
@@ -182,7 +181,7 @@ def propose(
 def _times(call: TracedCall, application: Application) -> Times:
     """Return how long all choices take in a call, and what the baseline chooses."""
     by = application.by
-    there = candidates(made_for(by.machine, algorithms(call.point.collective)), call.point, call.like)
+    there = candidates(by.choices(call.point), call.point, call.like)
     found = predicted(call.point, by, list(there.alike), call.like)
     return found if call.is_started else {DEFAULT: _baseline(call, application), **found}
 

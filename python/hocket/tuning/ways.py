@@ -12,10 +12,9 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
-from hocket.library import algorithms
 from hocket.mpi.turns import Turns
 from hocket.parallel import ignore
-from hocket.tuning.candidates import candidates
+from hocket.tuning.candidates import candidates, of_any_machine
 from hocket.tuning.choice import DEFAULT, Choice, Point
 from hocket.tuning.deciding import Times
 from hocket.tuning.measuring import Measured, measure_points, ways_of
@@ -123,7 +122,7 @@ def try_ways(
 
 
 def _simulated(point: Point, model: Simulated) -> Times:
-    there = candidates([one for one in algorithms(point.collective) if one.topology is None], point).alike
+    there = candidates(of_any_machine(point), point).alike
     times = predicted(point, model, list(there))
     return {alike: one for choice, one in times.items() for alike in there[choice]}
 

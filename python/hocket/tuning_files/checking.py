@@ -15,6 +15,8 @@ from hocket.tuning_files.translation import HOCKET, known_of
 
 __all__ = ["Finding", "findings"]
 
+_HINTS = ("gap", "meaning of ranks", "other algorithm")
+"""Kinds of findings that a file may well be meant to have."""
 _LARGEST_ELEMENT = 16  # bytes: a complex number of double precision
 
 
@@ -32,6 +34,11 @@ class Finding:
     line: int
     kind: str
     sentence: str
+
+    @property
+    def is_hint(self) -> bool:
+        """Whether the file may well be meant so; anything else is a mistake."""
+        return self.kind in _HINTS
 
 
 def findings(rules: Rules, format: str) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 
 from hocket._native import Error
 from hocket.call import Call
@@ -16,7 +17,7 @@ from hocket.tuning_files.form import Rules
 from hocket.tuning_files.hocket_rules import collective_of
 from hocket.tuning_files.translation import to_hocket
 
-__all__ = ["Difference", "Side", "differences"]
+__all__ = ["Difference", "Side", "differences", "is_simulated", "kept_gain"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,41 @@ def differences(
                 sides = [_side(rules, function, count, size) for rules in (one, two)]
                 if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
                     yield Difference(function, count, size, *(_timed(s, function, count, size, machine) for s in sides))
+
+
+def is_simulated(function: str) -> bool:
+    """Return whether a function is a blocking one of all ranks, with blocks of one size."""
+    found = collective_of(function)
+    return found is not None and not found[1] and not function.endswith("v") and not function.startswith("neighbor")
+
+
+def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int], sizes: Sequence[int]) -> float | None:
+    """Return which share of the gain of one set of rules another keeps; none where no gain is known.
+
+    The gain is the sum, over the calls whose times are known, of the logarithm of the time of what the library of the
+    second set runs by itself over the time of what the rules choose.
+
+    Args:
+        one: The first rules.
+        two: The second, of a library whose own decisions are known.
+        machine: Where the choices are simulated.
+        ranks: The numbers of ranks of the calls.
+        sizes: Their messages, in bytes; a barrier has none.
+    """
+    if two.library not in DEFAULTS:
+        return None
+    gained = kept = 0.0
+    for function in filter(is_simulated, one.functions):
+        for count in ranks:
+            for size in (0,) if function == "barrier" else sizes:
+                untuned_s, *times_s = (
+                    _timed(_side(rules, function, count, size), function, count, size, machine).time_s
+                    for rules in (Rules(two.library, ()), one, two)
+                )
+                if untuned_s:
+                    first, second = (log(untuned_s / (time_s or untuned_s)) for time_s in times_s)
+                    gained, kept = gained + first, kept + second
+    return kept / gained if gained > 0 else None
 
 
 def _side(rules: Rules, function: str, ranks: int, size: int) -> Side:

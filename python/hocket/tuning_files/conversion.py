@@ -27,10 +27,12 @@ class Converted:
     Attributes:
         rules: The rules.
         notes: What is lost or only near, one sentence each.
+        loses: Whether the other library lacks an algorithm that the rules name, or rules for a function.
     """
 
     rules: Rules
     notes: tuple[str, ...]
+    loses: bool = False
 
 
 def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None) -> Converted:
@@ -46,13 +48,14 @@ def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None)
     if library == rules.library:
         return Converted(rules, ())
     made = _Conversion(rules, library, tuple(sorted(set(ranks or ANCHORS))))
-    found = [rule for function in rules.functions for rule in made.function(function)]
-    return Converted(Rules(library, tuple(found)), tuple(dict.fromkeys(made.notes)))
+    found = Rules(library, tuple(rule for function in rules.functions for rule in made.function(function)))
+    return Converted(found, tuple(dict.fromkeys(made.notes)), made.loses)
 
 
 class _Conversion:
     def __init__(self, rules: Rules, library: str, anchors: tuple[int, ...]) -> None:
         self.notes: list[str] = []
+        self.loses = False
         self._rules, self._library, self._anchors = rules, library, anchors
 
     def function(self, function: str) -> Iterator[Rule]:
@@ -63,6 +66,7 @@ class _Conversion:
             return
         targets = self._targets(function)
         if not targets:
+            self.loses = True
             self.notes.append(f"{function}: left out, {self._library} has no rules for it")
         for target in targets:
             if self._library.startswith(_MPICH) and (exact := self._one_by_one(target, listed)) is not None:
@@ -100,6 +104,7 @@ class _Conversion:
         found = translated(of if self._library == HOCKET else function, choice, self._rules.library, self._library)
         if found.note:
             self.notes.append(found.note + (", left to the library" if found.choice is None else ""))
+        self.loses |= found.choice is None
         return found
 
     def _for_hocket(self, function: str, listed: Sequence[Rule]) -> Iterator[Rule]:

@@ -56,6 +56,10 @@ class Known:
     asks: tuple[str, ...] = ()
     own_segments: bool = False
 
+    def takes(self, ranks: int) -> bool:
+        """Return whether it takes calls on a number of ranks."""
+        return self.ranks in (None, ranks) and not (self.needs_power_of_two and ranks & (ranks - 1))
+
 
 @dataclass(frozen=True)
 class Library:
@@ -86,6 +90,7 @@ FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The functions that Hocket's rules for a collective are for, where it is not the one of its name; the first stands for
 the collective where rules are turned into Hocket's."""
+
 
 _SEGMENT = {"seg_size": "segment"}
 _WHOLE = {"segment": WHOLE_BYTES}
@@ -426,11 +431,12 @@ LIBRARIES: Mapping[str, Library] = MappingProxyType(
 
 
 def library_of(name: str) -> Library:
-    """Return a library by its name.
+    """Return a library by its name, which needs no version where one version alone is known.
 
     Raises:
-        Error: There is none.
+        Error: There is none, or there are several.
     """
-    if name not in LIBRARIES:
-        raise Error(f'unknown library "{name}", expected one of {", ".join(LIBRARIES)}')
-    return LIBRARIES[name]
+    of_kind = [each for each in LIBRARIES if name in (each, each.split("-")[0])]
+    if len(of_kind) != 1:
+        raise Error(f'unknown library "{name}", expected one of {", ".join(of_kind or LIBRARIES)}')
+    return LIBRARIES[of_kind[0]]

@@ -107,6 +107,11 @@ class Rules:
         """The functions that rules name, in the order of their first ones."""
         return tuple(dict.fromkeys(rule.function for rule in self.rules))
 
+    @property
+    def chooses(self) -> bool:
+        """Whether some rule names an algorithm."""
+        return any(rule.choice is not None for rule in self.rules)
+
     def of(self, function: str) -> tuple[Rule, ...]:
         """Return the rules of a function."""
         return tuple(rule for rule in self.rules if rule.function == function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,10 +31,29 @@ def test_rules_become_a_file_of_open_mpi(hocket_command: Callable[..., Ran], tmp
 
 def test_what_is_lost_is_said_on_stderr(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "a.rules"
-    file.write_text("allreduce: swing\n")
+    file.write_text("allreduce[size=1MiB..]: swing\nallreduce: ring\n")
     ran = hocket_command(f"rules convert {file} - --to openmpi-6.0")
     assert ran.err == "hocket: note: allreduce: openmpi-6.0 has no swing, left to the library\n"
     assert '"rule_file_version": 3' in ran.out
+
+
+def test_the_share_of_the_gain_that_is_kept_is_said(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("allreduce[size=..1KiB]: bine\nbroadcast: scatter_doubling_allgather\n")
+    ran = hocket_command(f"rules convert {file} - --to openmpi-5.0 --ranks 4,64")
+    kept = re.search(r"runs by itself on 4, 64 ranks of cluster, (\d+)% is kept\n$", ran.err)
+    assert kept is not None and 0 < int(kept[1]) < 100
+    file.write_text("broadcast: circulant\nallreduce[size=..64]: linear\n")
+    ran = hocket_command(f"rules convert {file} - --to openmpi-5.0 --ranks 4,64")
+    assert ran.err.endswith("ranks of cluster, what is kept is slower than that\n")
+
+
+def test_a_conversion_that_would_lose_all_writes_nothing(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file, target = tmp_path / "a.rules", tmp_path / "a.ucc-1.tune"
+    file.write_text("allreduce: swing\nbarrier: native\n")
+    ran = hocket_command(f"rules convert {file} {target}")
+    assert (ran.status, ran.out, target.exists()) == (2, "", False)
+    assert ran.err.endswith(f"hocket: error: {target}: not written: ucc-1 has none of the algorithms of {file}\n")
 
 
 def test_bad_input_is_one_line_and_nothing_is_written(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
@@ -73,6 +93,17 @@ def test_lint_tells_of_lines_and_ends_with_1(hocket_command: Callable[..., Ran],
     good = write_rules(tmp_path)
     assert hocket_command(f"rules lint {good}").out == "ok: 2 rules of hocket\n"
     assert hocket_command(f"rules lint {good}").status == 0
+
+
+def test_a_hint_is_no_mistake(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.openmpi-5.0.conf"
+    file.write_text("1\n7\n1\n4\n3\n0 6 0 0\n100 0 0 0\n200 6 0 0\n")
+    ran = hocket_command(f"rules lint {file}")
+    assert (
+        ran.status == 0
+        and ran.out.startswith(f"{file}:7: hint: gap: bcast: ")
+        and ran.out.endswith("ok: 3 rules of openmpi-5.0\n")
+    )
 
 
 def test_files_are_compared_by_what_their_choices_cost(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

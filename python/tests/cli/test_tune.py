@@ -133,3 +133,41 @@ def test_a_trace_decides_what_is_tuned(
     ):
         assert bad_input(f"tune {words} -o", nothing).startswith(expected)
         assert not nothing.exists()
+
+
+@pytest.mark.parametrize("library", ["openmpi-5.0", "mpich", "ucc", "nccl"])
+def test_for_a_library_only_what_it_has_is_chosen(
+    library: str, hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    line = f"tune allreduce broadcast allgather -n 12,16 --sizes 8B..512KiB:16 --machine cluster --library {library} -o"
+    found = hocket_command(line, out, "--json").json
+    assert any(one["choice"]["owner"] == "catalogue" for one in found["decisions"])
+    assert found["library"].startswith(library)
+    target = tmp_path / f"own.{found['library']}.txt"
+    converted = hocket_command(f"rules convert {out}/hocket.rules {target} --to {found['library']}")
+    assert converted.status == 0 and "left to the library" not in converted.err
+    if library != "nccl":  # which is written only
+        assert hocket_command(f"rules lint {target} --from {found['library']}").status == 0
+
+
+def test_what_a_library_runs_by_itself_needs_a_gain(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    line = "tune allreduce -n 16 --sizes 8B..512KiB:16 --machine cluster --library openmpi-5.0 --json -o"
+    found = hocket_command(line, tmp_path).json
+    rows = [json.loads(row) for row in (tmp_path / "measurements.jsonl").read_text().splitlines()[1:]]
+    for row in rows:
+        times_s = {(one["owner"], one["name"]): one["median_s"] for one in row["choices"]}
+        chosen = next(
+            one["choice"]
+            for one in found["decisions"]
+            if one["sizes_bytes"][0] <= row["size_bytes"] < one["sizes_bytes"][1]
+        )
+        is_default = chosen["owner"] == "default"
+        least_s, default_s = min(times_s.values()), times_s["default", "native"]
+        assert is_default == (default_s <= least_s * (1 + found["tolerance"]) or row["size_bytes"] % 8 > 0), row
+
+
+@pytest.mark.parametrize("line", ["--library mpich", "--machine cluster --mpi mpich --library ucc"])
+def test_a_library_is_for_simulation_alone(line: str, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    ran = hocket_command(f"tune allreduce -n 2 {line} -o", tmp_path / "out")
+    assert ran.status == 2 and "expected it beside --machine, without an MPI" in ran.err

@@ -6,8 +6,12 @@ import pytest
 
 import hocket
 from hocket.library import COLLECTIVES_OF_KNOWN_SIZE
-from hocket.tuning.candidates import call_at, candidates, whole_sizes
+from hocket.tuning.candidates import call_at, candidates, of_any_machine, of_catalogue, of_library, whole_sizes
 from hocket.tuning.choice import Choice, Point
+from hocket.tuning_files import LIBRARIES
+from hocket.tuning_files import Choice as Named
+from hocket.tuning_files.hocket_rules import of_function
+from hocket.tuning_files.translation import HOCKET, translated
 
 
 @pytest.mark.parametrize("ranks", [2, 6, 24])
@@ -15,7 +19,7 @@ from hocket.tuning.choice import Choice, Point
 def test_what_is_alike_takes_the_same_time(collective: str, ranks: int) -> None:
     (size,) = whole_sizes(collective, ranks, [32768])
     point = Point(collective, ranks, size)
-    there = candidates(hocket.algorithms(collective), point)
+    there = candidates(of_catalogue(hocket.algorithms(collective), point), point)
     assert {one.name for alike in there.alike.values() for one in alike} | set(there.refused) == {
         algorithm.name for algorithm in hocket.algorithms(collective)
     }
@@ -29,16 +33,29 @@ def test_what_is_alike_takes_the_same_time(collective: str, ranks: int) -> None:
 
 
 def test_on_two_ranks_many_algorithms_are_one() -> None:
-    there = candidates(hocket.algorithms("allreduce"), Point("allreduce", 2, 8)).alike
+    point = Point("allreduce", 2, 8)
+    there = candidates(of_any_machine(point), point).alike
     assert any({"recursive_doubling", "bine"} <= {one.name for one in alike} for alike in there.values())
 
 
 def test_pieces_as_large_as_the_call_are_the_same() -> None:
-    chain = [hocket.find("broadcast/chain")]
-    there = candidates(chain, Point("broadcast", 24, 16384)).alike
+    point = Point("broadcast", 24, 16384)
+    there = candidates(of_catalogue([hocket.find("broadcast/chain")], point), point).alike
     four, rest = there.values()
     assert four == (Choice("catalogue", "chain", (("segment", 4096),)),) or rest[0].parameters == (("segment", 4096),)
     assert len(four) + len(rest) == 5
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("ranks", [12, 16])
+def test_what_a_library_has_is_said_in_its_words(library: str, ranks: int) -> None:
+    some = 0
+    for collective in COLLECTIVES_OF_KNOWN_SIZE:
+        for choice in of_library(library, Point(collective, ranks, 1 << 20)):
+            named = translated(of_function(collective), Named(choice.name, choice.parameters), HOCKET, library)
+            assert named.choice is not None and named.known is not None and named.known.takes(ranks), choice
+            some += 1
+    assert some > 4
 
 
 def test_sizes_are_whole_numbers_of_doubles_for_each_rank() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import click
 
 from hocket import files
-from hocket.cli.options import Read, rank_counts_option
-from hocket.cli.rules.options import from_option, print_notes
+from hocket._native import Error
+from hocket.cli.options import Read, machine_option, rank_counts_option
+from hocket.cli.rules.options import RANKS, SIZES, from_option, print_notes
 from hocket.files import writable
+from hocket.machine import Machine
 from hocket.tuning_files import FORMATS, converted, format_of, read, written
+from hocket.tuning_files.comparing import kept_gain
+from hocket.units import format_ranks
 
 __all__ = ["convert"]
 
@@ -19,15 +23,30 @@ __all__ = ["convert"]
 @from_option
 @click.option("--to", "target_format", help=f"The format of TARGET, likewise: {', '.join(FORMATS)}.")
 @rank_counts_option
+@machine_option
 def convert(
-    source: str, target: str, source_format: str | None, target_format: str | None, ranks: tuple[int, ...] | None
+    source: str,
+    target: str,
+    source_format: str | None,
+    target_format: str | None,
+    ranks: tuple[int, ...] | None,
+    machine: Machine,
 ) -> None:
     """Write the rules of the file SOURCE as the file TARGET, in another format.
 
     SOURCE may also be the name of defaults, such as mpich-5.0. What the other format does not have is said on stderr,
-    and left to the library. Where a file cannot be exact for all numbers of ranks, it is so for those of --ranks.
+    and left to the library, with the share of the gain on --machine that is kept. Where a file cannot be exact for all
+    numbers of ranks, it is so for those of --ranks.
     """
     format = format_of(target, target_format, "--to")
-    found = converted(read(source, source_format), format.library, ranks=ranks)
-    files.write(target, written(found.rules, format))
+    rules = read(source, source_format)
+    found = converted(rules, format.library, ranks=ranks)
     print_notes(found.notes)
+    if rules.chooses and not found.rules.chooses:
+        raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
+    files.write(target, written(found.rules, format))
+    share = kept_gain(rules, found.rules, machine, ranks=ranks or RANKS, sizes=SIZES) if found.loses else None
+    if share is not None:
+        where = f"on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"
+        kept = f"{share:.0%} is kept" if share >= 0 else "what is kept is slower than that"
+        print_notes([f"of the gain over what {format.library} runs by itself {where}, {kept}"])

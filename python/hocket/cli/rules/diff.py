@@ -9,16 +9,13 @@ import click
 from hocket._native import Error
 from hocket.cli.options import as_json_option, machine_option, rank_counts_option, sizes_option
 from hocket.cli.output import print_json, print_table
-from hocket.cli.rules.options import function_option
+from hocket.cli.rules.options import RANKS, SIZES, function_option
 from hocket.machine import Machine
 from hocket.tuning_files import Difference, Side, differences, read
-from hocket.tuning_files.hocket_rules import collective_of
+from hocket.tuning_files.comparing import is_simulated
 from hocket.units import format_bytes, format_time
 
 __all__ = ["diff"]
-
-_RANKS = (4, 16, 64)
-_SIZES = tuple(8 * 16**step for step in range(6))
 
 
 @click.command()
@@ -47,11 +44,11 @@ def diff(
     Either may also be the name of defaults, such as openmpi-5.0.
     """
     first, second = read(one, from_one, option="--from-one"), read(two, from_two, option="--from-two")
-    functions = [each for each in dict.fromkeys((*first.functions, *second.functions)) if _is_simulated(each)]
+    functions = [each for each in dict.fromkeys((*first.functions, *second.functions)) if is_simulated(each)]
     if collective is not None and collective not in functions:
         raise Error(f'--collective: neither has rules for "{collective}", expected {", ".join(functions)}')
     functions = [collective] if collective else functions
-    found = differences(first, second, machine, functions=functions, ranks=ranks or _RANKS, sizes=sizes or _SIZES)
+    found = differences(first, second, machine, functions=functions, ranks=ranks or RANKS, sizes=sizes or SIZES)
     if as_json:
         print_json([_entry(each) for each in found])
         return
@@ -61,12 +58,6 @@ def diff(
         print_table(columns, rows, right=["ranks", "size", "time", "second/first"])
     else:
         click.echo("no difference")
-
-
-def _is_simulated(function: str) -> bool:
-    """Whether a function is a blocking one of all ranks, with blocks of one size."""
-    found = collective_of(function)
-    return found is not None and not found[1] and not function.endswith("v") and not function.startswith("neighbor")
 
 
 def _row(difference: Difference) -> tuple[str, ...]:

@@ -20,16 +20,18 @@ __all__ = ["lint"]
 def lint(file: str, source_format: str | None, as_json: bool) -> int:
     """Say what in FILE its library takes in a way that may not be meant.
 
-    The exit status is 1 if there is something to say.
+    The exit status is 1 if there is a mistake; a hint alone does not change it.
     """
     format = format_of(file, source_format, "--from")
     rules = read(file, format.name)
     found = findings(rules, format.name)
+    mistakes = [finding for finding in found if not finding.is_hint]
     if as_json:
-        print_json([vars(finding) for finding in found])
+        print_json([{**vars(finding), "is_hint": finding.is_hint} for finding in found])
     else:
         for finding in found:
-            click.echo(f"{file}:{finding.line}: {finding.kind}: {finding.sentence}")
-        if not found:
+            kind = f"hint: {finding.kind}" if finding.is_hint else finding.kind
+            click.echo(f"{file}:{finding.line}: {kind}: {finding.sentence}")
+        if not mistakes:
             click.echo(f"ok: {format_count(len(rules.rules), 'rule')} of {format.name}")
-    return 1 if found else 0
+    return 1 if mistakes else 0

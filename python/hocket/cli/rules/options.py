@@ -9,8 +9,12 @@ import click
 from hocket.cli.options import Read
 from hocket.tuning_files.formats import FORMATS
 
-__all__ = ["from_option", "function_option", "print_notes"]
+__all__ = ["RANKS", "SIZES", "from_option", "function_option", "print_notes"]
 
+RANKS = (4, 16, 64)
+"""The numbers of ranks for which files are compared unless others are asked for."""
+SIZES = tuple(8 * 16**step for step in range(6))
+"""The sizes, likewise, in bytes."""
 _NAMES = ", ".join(FORMATS)
 
 from_option = click.option("--from", "source_format", help=f"The format, unless the file's name tells it: {_NAMES}.")
