@@ -1,5 +1,6 @@
 //! `graph`: tasks of one rank, each of which starts when others have started or ended.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use crate::rank::Rank;
 use crate::step::Step;
 use crate::verbs::Operation;
 
-/// Tasks of one rank, each with those that wait for it: its followers.
+/// Tasks of one rank, each with those that wait for it: its followers, which have higher numbers.
 pub trait Tasks {
     /// Where a task is to be found.
     type Place: Copy;
@@ -31,9 +32,10 @@ pub trait Tasks {
 }
 
 impl Rank<'_> {
-    /// Runs all tasks, each as soon as it can; done when all have ended.
+    /// Runs all tasks, each as soon as it can, and those that can go on together in the order of their numbers: as the branches
+    /// of a program do. Done when all have ended.
     pub fn graph<T: Tasks>(&self, tasks: T) -> Graph<'_, T> {
-        let waiting = Waiting { joins: FxHashMap::default(), ready: Vec::new() };
+        let waiting = Waiting { joins: FxHashMap::default(), ready: BTreeMap::new() };
         Graph { rank: self, tasks, waiting, running: None, end: None }
     }
 }
@@ -43,7 +45,7 @@ pub struct Graph<'r, T: Tasks> {
     rank: &'r Rank<'r>,
     tasks: T,
     waiting: Waiting<T::Place>,
-    /// None before the beginning.
+    /// In the order of their numbers; none before the beginning.
     running: Option<Vec<Running<'r, T::Place>>>,
     end: Option<Moment>,
 }
@@ -53,8 +55,8 @@ struct Waiting<P> {
     /// By number, of those that wait for several others: how many are missing, and when the task can start if the missing
     /// ones are no later.
     joins: FxHashMap<u32, (u32, Moment)>,
-    /// Tasks that can start, the next one last, and when.
-    ready: Vec<(P, Moment)>,
+    /// Tasks that can start, by number, and when.
+    ready: BTreeMap<u32, (P, Moment)>,
 }
 
 struct Running<'r, P> {
@@ -71,16 +73,19 @@ impl<P: Copy> Waiting<P> {
         moment: Moment,
         followers: impl FnOnce(&T, &mut dyn FnMut(P)),
     ) {
-        let known = self.ready.len();
         followers(tasks, &mut |follower| {
-            let waits = tasks.waits(follower);
-            let (missing, moment) =
-                if waits == 1 { (0, moment) } else { self.join(rank, T::number(follower), waits, moment) };
+            let (number, waits) = (T::number(follower), tasks.waits(follower));
+            let (missing, moment) = if waits == 1 { (0, moment) } else { self.join(rank, number, waits, moment) };
             if missing == 0 {
-                self.ready.push((follower, moment));
+                self.ready.insert(number, (follower, moment));
             }
         });
-        self.ready[known..].reverse();
+    }
+
+    /// Takes the next task that can start, if its number is lower than this one.
+    fn before(&mut self, number: u32) -> Option<(P, Moment)> {
+        let first = self.ready.first_entry()?;
+        (*first.key() < number).then(|| first.remove())
     }
 
     /// The task of this number waits for one less of those that it waits for. Returns how many are missing, and when it can
@@ -100,9 +105,21 @@ impl<P: Copy> Waiting<P> {
 impl<'r, T: Tasks> Graph<'r, T> {
     fn begin(&mut self, moment: Moment) -> Vec<Running<'r, T::Place>> {
         let ready = &mut self.waiting.ready;
-        self.tasks.first(|task| ready.push((task, moment)));
-        ready.reverse();
+        self.tasks.first(|task| {
+            ready.insert(T::number(task), (task, moment));
+        });
         Vec::new()
+    }
+
+    /// Starts the tasks with numbers below this one that can start now, and those that wait for nothing else. Those that do not
+    /// end at once are added to `started`.
+    fn start_before(&mut self, number: u32, started: &mut Vec<Running<'r, T::Place>>, cx: &mut Context<'_>) {
+        while let Some((task, moment)) = self.waiting.before(number) {
+            let mut task = self.start(task, moment);
+            if !self.advance(&mut task, cx) {
+                started.push(task);
+            }
+        }
     }
 
     fn start(&mut self, task: T::Place, moment: Moment) -> Running<'r, T::Place> {
@@ -133,12 +150,15 @@ impl<T: Tasks> Future for Graph<'_, T> {
         let this = self.get_mut();
         let begin = this.rank.moment();
         let mut running = this.running.take().unwrap_or_else(|| this.begin(begin));
-        running.retain_mut(|task| !this.advance(task, cx));
-        while let Some((task, moment)) = this.waiting.ready.pop() {
-            let mut task = this.start(task, moment);
-            if !this.advance(&mut task, cx) {
-                running.push(task);
-            }
+        let mut started = Vec::new();
+        running.retain_mut(|task| {
+            this.start_before(T::number(task.task), &mut started, cx);
+            !this.advance(task, cx)
+        });
+        this.start_before(u32::MAX, &mut started, cx);
+        running.append(&mut started);
+        if !running.is_sorted_by_key(|task| T::number(task.task)) {
+            running.sort_by_key(|task| T::number(task.task));
         }
         if running.is_empty() {
             this.rank.set_moment(this.end.unwrap_or(begin));

@@ -46,6 +46,61 @@ fn a_schedule_takes_the_time_of_its_program() {
     }
 }
 
+/// Networks: their keys, and the costs of messages between two ranks that share a node, where there is no topology. Circuits
+/// are not among them: a schedule does not ask for any.
+const NETWORKS: [(&str, &str); 7] = [
+    ("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"", "latency = \"100 ns\"\nbandwidth = \"4 GB/s\""),
+    (
+        "model = \"loggp\"\nL = \"1 us\"\no = \"0.5 us\"\ng = \"0.7 us\"\nG = \"1 ns/B\"",
+        "L = \"100 ns\"\no = \"50 ns\"\ng = \"0 s\"\nG = \"0.1 ns/B\"",
+    ),
+    (
+        "model = \"loggp\"\nL = \"1 us\"\no = \"0 s\"\ng = \"0.7 us\"\nG = \"1 ns/B\"",
+        "L = \"100 ns\"\no = \"0 s\"\ng = \"0 s\"\nG = \"0.1 ns/B\"",
+    ),
+    ("model = \"links\"\nswitching = \"wormhole\"\nlink_bandwidth = \"1 GB/s\"", ""),
+    ("model = \"links\"\nlink_latency = \"100 ns\"\nlink_bandwidth = \"1 GB/s\"", ""),
+    ("model = \"links\"\nsharing = \"fair\"\nprotocol = \"rendezvous\"\nlink_bandwidth = \"1 GB/s\"", ""),
+    ("model = \"packets\"\npacket = \"64 B\"\nbuffer = 2\nlink_latency = \"20 ns\"\nlink_bandwidth = \"1 GB/s\"", ""),
+];
+
+/// A machine with so many ranks on each node; on a lopsided torus if the network has a topology.
+fn machine((network, local): (&str, &str), ranks_per_node: usize, ports: usize) -> Platform {
+    let topology = if local.is_empty() { "topology = \"torus\"\ndims = [5, 2]" } else { "" };
+    let shared = match ranks_per_node {
+        1 => String::new(),
+        _ if local.is_empty() => format!("ranks_per_node = {ranks_per_node}"),
+        _ => format!("ranks_per_node = {ranks_per_node}\n[network.local]\n{local}"),
+    };
+    let ports = if network.contains("loggp") { String::new() } else { format!("ports = {ports}") };
+    let node = format!("[node]\n{ports}\nreduce_bandwidth = \"10 GB/s\"");
+    let text = format!("name = \"test\"\n[network]\n{network}\n{topology}\n{shared}\n{node}\n");
+    let platform = Machine::parse(&text, "test.toml").and_then(|machine| Platform::new(&machine));
+    platform.unwrap_or_else(|e| panic!("{e} in\n{text}"))
+}
+
+/// Algorithms whose branches wait for each other's data: they are recorded in another order than they run in.
+const WITH_BRANCHES_THAT_WAIT: [&str; 3] = ["edge_disjoint_trees", "trinaryx3", "trinaryx3_overlapped"];
+
+#[test]
+fn a_schedule_takes_the_time_of_its_program_where_messages_meet() {
+    let shapes = [(1, 1), (1, 3), (2, 2)];
+    let on = |(ranks_per_node, ports)| NETWORKS.map(|network| machine(network, ranks_per_node, ports));
+    let machines: Vec<_> = shapes.into_iter().flat_map(on).collect();
+    let options = Options { engine: Engine::Events, ..Options::default() };
+    let entries = CATALOGUE.iter().filter(|entry| !WITH_BRANCHES_THAT_WAIT.contains(&entry.name));
+    for entry in entries {
+        for call in accepted(entry).filter(|call| [3, 8, 10].contains(&call.ranks)) {
+            let Some(schedule) = recorded(entry, &call) else { continue };
+            for platform in &machines {
+                let program = simulate(entry, &call, platform, options).unwrap();
+                let again = hocket_simulate::simulate(&schedule, &call, platform, options).unwrap();
+                assert_eq!(again, program, "{entry} in {call:?} on {:?}", platform.network);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_schedule_gives_the_results_of_its_program() {
     let sum = operator("u64", "sum").unwrap();
