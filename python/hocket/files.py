@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 from hocket._native import Error
 from hocket.checks import memory as check_memory
 from hocket.checks import path as path_of
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 __all__ = [
     "STDOUT",
     "is_stdout",
     "make_folder",
+    "parse_toml",
     "read_text",
     "unreadable",
     "writable",
@@ -55,6 +63,20 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES) -> st
     except UnicodeDecodeError as error:
         raise Error(f"{file}: not UTF-8 text, at byte {error.start}") from error
     return io.IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """Return the values of a TOML file of this text.
+
+    Raises:
+        Error: The text is no TOML, is nested too deeply, or has an integer of too many digits.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise Error(f"{file}: nested too deeply") from None
+    except ValueError as error:  # of TOML, or of an integer that Python does not convert
+        raise Error(f"{file}: {error}") from error
 
 
 def unreadable(file: str, error: OSError) -> Error:
@@ -166,6 +188,9 @@ def _print(content: bytes | str) -> None:
 def _replace(target: Path, writer: Callable[[str], object]) -> None:
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
+        if target.exists():  # what replaces it is read by nobody else
+            temporary.touch(mode=0o600, exist_ok=False)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         writer(str(temporary))
         os.replace(temporary, target)
     except BaseException:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hocket import Error, files
+from hocket.sweeps.grid import Grid
 
 
 def test_a_file_is_written(tmp_path: Path) -> None:
@@ -107,3 +108,17 @@ def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Error, match="cannot be written"):
         files.write(tmp_path / "file" / "out.txt", "text")
+
+
+@pytest.mark.parametrize("text", ["ranks = ", f"ranks = {'1' * 5000}", f"ranks = {'[' * 5000}"])
+def test_toml_that_python_does_not_read_gets_one_line(text: str) -> None:
+    for parse in (files.parse_toml, Grid.parse):
+        with pytest.raises(Error, match=r"^grid\.toml: [^\n]+$"):
+            parse(text, "grid.toml")
+
+
+def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.touch(mode=0o600)
+    files.write(path, "new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)

@@ -19,6 +19,7 @@ import pytest
 
 import hocket
 from hocket.sweeps.cell import simulate_cell
+from hocket.sweeps.journal import Journal
 from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket", "sweep"]
@@ -366,3 +367,10 @@ def test_an_executor_needs_its_package(
 def test_a_table_has_another_ending_refused(spec: Path) -> None:
     with pytest.raises(hocket.Error, match=r'got "table\.txt", expected a file that ends in \.csv or \.parquet'):
         hocket.sweep(spec, output="table.txt")
+
+
+def test_a_line_of_a_journal_that_is_nested_too_deeply_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    path.write_text("[" * 100_000 + "\n")
+    with Journal(str(path)) as journal:
+        assert journal.rows == {}

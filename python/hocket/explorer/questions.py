@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,17 +13,13 @@ from hocket.authoring import library
 from hocket.call import Call
 from hocket.checks import shown
 from hocket.comparison import compare, made_for
+from hocket.files import parse_toml
 from hocket.library import Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.machine import Machine, find_machine, presets
 from hocket.parameters import parse_parameter, values_of
 from hocket.requests import declared_by
 from hocket.simulation import ONE_TRIAL, Trials
 from hocket.units import format_ranks, parse_ranks, parse_sizes
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["VERIFIED_RANKS", "Named", "Question", "name_of", "read_question"]
 
@@ -225,11 +220,7 @@ def _machine(text: str, named: Named) -> tuple[Machine, str | None]:
     for name, known in named.machine_texts.items():
         if text == known:
             return Machine.parse(text, find_machine(name)[1]), name
-    try:
-        values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Error(f"{_SHOWN_FILE}: {error or 'too deep'}") from None
-    if _has_file(values):
+    if _has_file(parse_toml(text, _SHOWN_FILE)):
         raise Error(f"{_SHOWN_FILE}: got a key `file`, expected it only in an unchanged file that --machine names")
     return Machine.parse(text, _SHOWN_FILE), None
 

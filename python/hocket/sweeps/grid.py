@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 
 from hocket import checks
 from hocket._native import Error
-from hocket.files import read_text
+from hocket.files import parse_toml, read_text
 from hocket.library import Algorithm, find, find_collective
 from hocket.machine import Machine, presets
 from hocket.requests import GAP, complete
@@ -22,11 +21,6 @@ from hocket.simulation import Trials
 from hocket.sweeps.cell import Cell, Setting, Source, Variant, digest, known
 from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 from hocket.variants import toml
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["Grid"]
 
@@ -77,10 +71,7 @@ class Grid:
         Raises:
             Error: The text does not describe a grid: file and key.
         """
-        try:
-            spec = _Spec(checks.text("file", file), tomllib.loads(checks.text("text", text)))
-        except tomllib.TOMLDecodeError as error:
-            raise Error(f"{file}: {error}") from error
+        spec = _Spec(checks.text("file", file), parse_toml(checks.text("text", text), file))
         spec.check_keys(spec.values, _KEYS)
         variants = _variants(spec)
         return cls(
@@ -286,7 +277,7 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
     changes = spec.values.get("noises", {}).get(noise, {})
     changed = machine
     if changes:
-        text = toml(_changed(tomllib.loads(machine.text), _with_paths(spec, changes)))
+        text = toml(_changed(parse_toml(machine.text, machine.file), _with_paths(spec, changes)))
         key = f"noises.{noise} on machine {machine.name}"
         try:
             changed = Machine.parse(text, machine.file)

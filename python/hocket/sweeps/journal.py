@@ -58,5 +58,5 @@ def _read(line: bytes) -> tuple[str, Row] | None:
     try:
         entry = json.loads(line)
         return entry["key"], Row(**entry["row"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
