@@ -293,7 +293,7 @@ class _Reader:
         self._open: list[str] = []
         self._algo: dict[str, Any] = {}
         self._gpus: dict[int, dict[int, Block]] = {}
-        self._scratch: dict[int, int] = {}
+        self._rooms: dict[int, dict[str, int]] = {}
         self._gpu = 0
         self._block: Block
 
@@ -311,7 +311,7 @@ class _Reader:
             chunks=self._algo["chunks"],
             in_place=self._algo["in_place"],
             gpus=tuple(self._gpus[gpu] for gpu in range(gpus)),
-            scratch=tuple(self._scratch[gpu] for gpu in range(gpus)),
+            scratch=tuple(self._rooms[gpu]["s"] for gpu in range(gpus)),
         )
         for gpu, blocks in enumerate(content.gpus):
             self._check(content, gpu, blocks)
@@ -338,6 +338,7 @@ class _Reader:
             "collective": _NAMES[collective],
             "ranks": gpus,
             "chunks": chunks,
+            "channels": self._whole(attributes, "nchannels", least=1, default=_MOST),
             "in_place": self._whole(attributes, "inplace", most=1, default=0) == 1,
         }
 
@@ -346,13 +347,16 @@ class _Reader:
         if self._gpu in self._gpus:
             raise self._error(f"gpu {self._gpu} again, expected every GPU once")
         self._gpus[self._gpu] = {}
-        self._scratch[self._gpu] = self._whole(attributes, "s_chunks", default=0)
+        self._rooms[self._gpu] = {
+            buffer: self._whole(attributes, f"{buffer}_chunks", default=default)
+            for buffer, default in (("i", _MOST), ("o", _MOST), ("s", 0))
+        }
 
     def _start_tb(self, attributes: dict[str, str]) -> None:
         blocks = self._gpus[self._gpu]
         number = self._whole(attributes, "id")
         send, recv = (self._whole(attributes, key, least=-1, most=self._algo["ranks"] - 1) for key in ("send", "recv"))
-        channel = self._whole(attributes, "chan", least=-1)
+        channel = self._whole(attributes, "chan", least=-1, most=self._algo["channels"] - 1)
         if number in blocks:
             raise self._error(f"thread block {number} of gpu {self._gpu} again, expected every one once")
         for other, block in blocks.items():
@@ -398,7 +402,9 @@ class _Reader:
 
     def _check(self, content: Msccl, gpu: int, blocks: dict[int, Block]) -> None:
         """Check what only the whole file tells: the sizes of buffers, and the steps that others wait for."""
-        rooms = {"i": content.input_chunks(), "o": content.output_chunks(), "s": content.scratch[gpu]}
+        rooms = dict(self._rooms[gpu])
+        for buffer, chunks in (("i", content.input_chunks()), ("o", content.output_chunks())):
+            rooms[buffer] = min(rooms[buffer], chunks)
         for step in (step for block in blocks.values() for step in block.steps):
             for name, place in _used(step):
                 room = rooms[place.buffer]

@@ -149,6 +149,11 @@ def test_full_connections_can_block(tmp_path: Path) -> None:
         ('ngpus="2"', 'ngpus="1"', "expected a whole number from -1 to 0"),
         ("</algo>", "", ": no element found, expected MSCCL XML"),
         ("<gpu", "<cpu", ":2: got <cpu>, expected gpu in <algo>"),
+        ('i_chunks="1"', 'i_chunks="two"', ":2: i_chunks: got 'two', expected a whole number from 0"),
+        ('i_chunks="1"', 'i_chunks="0"', ": srcoff 0 with cnt 1, expected a part of the 0 chunks of buffer i"),
+        ('o_chunks="2"', 'o_chunks="1"', ": dstoff 1 with cnt 1, expected a part of the 1 chunks of buffer o"),
+        ('chan="0"', 'chan="1"', ":3: chan: got '1', expected a whole number from -1 to 0"),
+        ('nchannels="1"', 'nchannels="0"', ":1: nchannels: got '0', expected a whole number from 1"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
