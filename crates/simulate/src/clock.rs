@@ -16,8 +16,15 @@ pub trait Clock: Copy {
     fn max(self, other: Self) -> Self;
     /// So many seconds later.
     fn plus(self, seconds: f64) -> Self;
+    /// So many seconds earlier.
+    fn less(self, seconds: f64) -> Self;
     /// The order of this point and `other`; none when it is not known.
     fn order(self, other: Self) -> Option<Ordering>;
+    /// Whether this point is later than `other`, or, if `or_with`, no earlier. Where that depends on the trial it is assumed,
+    /// and what relies on it holds only in the trials in which it is so.
+    fn comes_after(self, other: Self, or_with: bool) -> bool {
+        self.order(other).is_some_and(|order| order.is_gt() || or_with && order.is_eq())
+    }
     /// Whether an operation issued at this time certainly comes after an earlier one.
     fn is_issued_after(self, earlier: Self::Issue) -> bool;
     /// Notes that a rank has reached a mark, where the value in seconds is not known.
@@ -45,6 +52,10 @@ impl Clock for f64 {
 
     fn plus(self, seconds: f64) -> Self {
         self + seconds
+    }
+
+    fn less(self, seconds: f64) -> Self {
+        self - seconds
     }
 
     fn order(self, other: Self) -> Option<Ordering> {
@@ -96,6 +107,10 @@ impl Clock for Placed {
 
     fn plus(self, seconds: f64) -> Self {
         Self { time_s: self.time_s + seconds, ..self }
+    }
+
+    fn less(self, seconds: f64) -> Self {
+        Self { time_s: self.time_s - seconds, ..self }
     }
 
     fn order(self, other: Self) -> Option<Ordering> {

@@ -95,14 +95,49 @@ struct Posted<C> {
 /// A message that met its receive while the rank was running: it is accepted once the rank waits.
 struct Deferred<C> {
     slot: u32,
-    ready: C,
+    posted: C,
+    travel: Travel<C>,
     received: Received,
+}
+
+/// The times at which a message leaves and at which its last byte arrives.
+#[derive(Clone, Copy)]
+struct Travel<C> {
+    start: C,
+    arrival: C,
 }
 
 struct State<B> {
     busy: B,
     sends: Latest,
     receives: Latest,
+}
+
+/// The latest times at which a node met something.
+#[derive(Clone, Copy)]
+struct Met<C> {
+    /// A send was asked for, in which resumption of its rank.
+    asked: Option<(C, u32)>,
+    /// An operation was ready for the processor, asked for in which resumption; 0 for a message that arrived.
+    ready: Option<(C, u32)>,
+    /// The first byte of a message was there, or the interface that receives was held up.
+    head: Option<C>,
+}
+
+impl<C> Default for Met<C> {
+    fn default() -> Self {
+        Self { asked: None, ready: None, head: None }
+    }
+}
+
+/// Whether an operation at this time, of this resumption, comes after an earlier one. Of one time are only operations of one
+/// resumption in a known order.
+fn is_in_order<C: Clock>(time: C, resume: u32, earlier: Option<(C, u32)>) -> bool {
+    earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
+        Some(Ordering::Greater) => true,
+        Some(Ordering::Equal) => resume == latest_resume,
+        Some(Ordering::Less) | None => time.comes_after(latest, false),
+    })
 }
 
 /// The latest send, or receive, of a rank: when it was issued, its peer and its tag.
@@ -183,9 +218,8 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     network: &'a N,
     timing: T,
     ranks: Vec<StateOf<N, T>>,
-    /// Where nodes keep state: the time at which each met its latest operation, and the resumption that issued it; 0 for an
-    /// arrival.
-    latest: Vec<Option<(T::Clock, u32)>>,
+    /// Where nodes keep state: what each met.
+    met: Vec<Met<T::Clock>>,
     mailboxes: Mail<T::Clock>,
     outcomes: Slots<Arrival<T::Clock>>,
     ready: ReadyRanks,
@@ -222,7 +256,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         Self {
             network,
             ranks: (0..call.ranks).map(|_| State::new(network.idle(start))).collect(),
-            latest: vec![None; if N::NODE_HAS_STATE { call.ranks } else { 0 }],
+            met: vec![Met::default(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),
             ready: ReadyRanks::called(call.ranks),
@@ -272,18 +306,27 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         !self.has_stopped
     }
 
-    /// Notes that the node meets an operation that the running rank issues at `time`. Where the node keeps state, the
-    /// operation must come after all others; operations of one time must come from one resumption.
+    /// Notes that the running rank asks at `time` for a send that is ready at `ready`. Where the node keeps state, its sends must
+    /// be asked for in the order of time.
+    fn meet_send(&mut self, rank: usize, time: T::Clock, ready: T::Clock, holds_receiving: bool) {
+        if N::NODE_HAS_STATE {
+            let earlier = self.met[rank].asked.replace((time, self.resumes));
+            if !is_in_order(time, self.resumes, earlier) {
+                self.refuse(COMPETING);
+            }
+            self.meet_issued(rank, ready);
+            if holds_receiving {
+                self.meet_interface(rank, ready);
+            }
+        }
+    }
+
+    /// Notes that the node meets an operation of the running rank that is ready at `time`. Where the node keeps state, the
+    /// operation must come after all others.
     fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            let resume = self.resumes;
-            let earlier = self.latest[rank].replace((time, resume));
-            let is_after = earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
-                Some(Ordering::Greater) => true,
-                Some(Ordering::Equal) => resume == latest_resume,
-                Some(Ordering::Less) | None => false,
-            });
-            if !is_after {
+            let earlier = self.met[rank].ready.replace((time, self.resumes));
+            if !is_in_order(time, self.resumes, earlier) {
                 self.refuse(COMPETING);
             }
         }
@@ -292,11 +335,27 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// Notes that the node meets an arrived message at `time`, after those issued at that time and before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            let earlier = self.latest[rank].replace((time, 0));
-            if earlier.is_some_and(|(latest, _)| time.order(latest).is_none_or(Ordering::is_lt)) {
+            let earlier = self.met[rank].ready.replace((time, 0));
+            if earlier.is_some_and(|(latest, _)| !time.comes_after(latest, true)) {
                 self.refuse(COMPETING);
             }
         }
+    }
+
+    /// Notes that the interface that receives meets a message at `time`, or is held up from then on: after all before.
+    fn meet_interface(&mut self, rank: usize, time: T::Clock) {
+        let earlier = self.met[rank].head.replace(time);
+        if earlier.is_some_and(|latest| !time.comes_after(latest, false)) {
+            self.refuse("messages reach a rank in another order than it receives them in");
+        }
+    }
+
+    /// The interface takes in a message. Returns the time at which it has all of it.
+    fn take_in(&mut self, rank: usize, Travel { start, arrival }: Travel<T::Clock>, message: Parcel) -> T::Clock {
+        if N::NODE_HAS_STATE {
+            self.meet_interface(rank, self.network.head(start, arrival, message));
+        }
+        self.network.take_in(&mut self.ranks[rank].busy, arrival, message)
     }
 
     /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
@@ -354,10 +413,11 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Receives a message that is at `rank` and asked for at `ready`. Returns the time at which that is done.
-    fn accept(&mut self, rank: usize, ready: T::Clock, Received { source, len }: Received) -> T::Clock {
+    /// Receives a message that `rank` asks for at `posted`. Returns the time at which that is done.
+    fn accept(&mut self, rank: usize, posted: T::Clock, travel: Travel<T::Clock>, received: Received) -> T::Clock {
+        let message = self.parcel(received.source as usize, rank, received.len);
+        let ready = self.take_in(rank, travel, message).max(posted);
         self.meet_arrived(rank, ready);
-        let message = self.parcel(source as usize, rank, len);
         self.network.accept(&mut self.ranks[rank].busy, ready, message)
     }
 
@@ -367,13 +427,13 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     fn accept_deferred(&mut self, rank: usize) {
-        if let Some(Deferred { slot, ready, received }) = self.deferred.take() {
-            self.finish(rank, slot, ready, received);
+        if let Some(deferred) = self.deferred.take() {
+            self.finish(rank, deferred);
         }
     }
 
-    fn finish(&mut self, rank: usize, slot: u32, ready: T::Clock, received: Received) {
-        let end = self.accept(rank, ready, received);
+    fn finish(&mut self, rank: usize, Deferred { slot, posted, travel, received }: Deferred<T::Clock>) {
+        let end = self.accept(rank, posted, travel, received);
         self.outcomes.fill(slot, (end, received));
         self.ready.push(rank);
     }
@@ -403,22 +463,23 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// A message that no rank receives holds a receiving port, too, at a time that is not noted.
+    /// A message that no rank receives holds a receiving port, too, or an interface, at a time that is not noted.
     fn check_unreceived(&mut self) {
         let (mailboxes, ranks) = (&self.mailboxes, self.ranks.len());
         let is_sent = |(_, _, message): (u32, Tag, &Message<T::Clock>)| message.rendezvous.is_none();
-        if self.network.ports().is_some() && (0..ranks).any(|rank| mailboxes.unexpected(rank).any(is_sent)) {
-            self.refuse(WAITING_FOR_PORTS);
+        let has_receivers = N::NODE_HAS_STATE || self.network.ports().is_some();
+        if has_receivers && (0..ranks).any(|rank| mailboxes.unexpected(rank).any(is_sent)) {
+            self.refuse("a message is not received, and takes part of what its receiver has for others");
         }
     }
 
     /// A message meets the receive that waited for it.
-    fn deliver(&mut self, rank: usize, posted: &Posted<T::Clock>, arrival: T::Clock, received: Received) {
-        let ready = arrival.max(posted.time);
+    fn deliver(&mut self, rank: usize, posted: &Posted<T::Clock>, travel: Travel<T::Clock>, received: Received) {
+        let deferred = Deferred { slot: posted.slot, posted: posted.time, travel, received };
         if N::NODE_HAS_STATE && rank == self.running {
-            self.deferred = Some(Deferred { slot: posted.slot, ready, received });
+            self.deferred = Some(deferred);
         } else {
-            self.finish(rank, posted.slot, ready, received);
+            self.finish(rank, deferred);
         }
     }
 
@@ -495,8 +556,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let departure = match &posted {
             Some(posted) if !is_eager => self.transfer(rank, self.network.request(now, parcel), posted.time, parcel),
             _ => {
-                self.meet_issued(rank, now);
-                let departure = self.network.inject(&mut self.ranks[rank].busy, now, parcel);
+                let ready = self.network.free_to_send(&self.ranks[rank].busy, parcel).map_or(now, |free| now.max(free));
+                self.meet_send(rank, now, ready, self.network.holds_receiving(parcel));
+                let departure = self.network.inject(&mut self.ranks[rank].busy, ready, parcel);
                 self.hold_sending(rank, now, &departure);
                 departure
             }
@@ -506,7 +568,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             Some(posted) => {
                 let issued = if is_eager { departure.start } else { posted.time };
                 self.hold_receiving(to, issued, departure.start, arrival);
-                self.deliver(to, &posted, arrival, received);
+                self.deliver(to, &posted, Travel { start: departure.start, arrival }, received);
             }
             None => {
                 let message = Message { len, start: departure.start, time: arrival, rendezvous: None };
@@ -549,13 +611,13 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             }
         };
         self.hold_receiving(rank, issued, start, arrival);
-        let ready = arrival.max(now);
+        let travel = Travel { start, arrival };
         if N::NODE_HAS_STATE {
             let slot = self.outcomes.open();
-            self.deferred = Some(Deferred { slot, ready, received });
+            self.deferred = Some(Deferred { slot, posted: now, travel, received });
             return Begun::Waits(slot);
         }
-        Begun::Done((self.accept(rank, ready, received), received))
+        Begun::Done((self.accept(rank, now, travel, received), received))
     }
 
     #[inline(always)]

@@ -35,7 +35,8 @@ pub fn run<N: Network>(
     if let Some(shared) = network.shared() {
         shared.fabric().check(call.ranks)?;
     }
-    let kept = size_of::<N::Node<Placed>>() + size_of::<Woken>() + kept_bytes::<Placed>();
+    let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
+    let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
     check_ranks(program, call, kept)?;
     let mut events = Events::new(call, network, trial, options.is_interrupted);
     if options.passages {
@@ -71,6 +72,10 @@ enum Action {
     Inject { flight: u32 },
     /// A message has left its sender.
     Sent { flight: u32 },
+    /// The interface of `rank` is free for the next message that waits for it.
+    Free { rank: u32 },
+    /// The first byte of a message is at the interface of its receiver, and its last byte arrives at this time.
+    TakeIn { flight: u32, arrival_s: f64 },
     /// A message that is bound to its receive has arrived.
     Deliver { rank: u32, slot: u32, from: u32, len: usize },
     /// A message that receives from any source may take has arrived.
@@ -86,8 +91,8 @@ impl Action {
         match self {
             Self::Leave { .. } => LEAVING,
             Self::Advance => ADVANCING,
-            Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } => COMPLETING,
-            Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => 3,
+            Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
+            Self::TakeIn { .. } | Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => 3,
             Self::Decide => DECIDING,
         }
     }
@@ -122,7 +127,7 @@ struct Flying {
     receiver_slot: Option<u32>,
     /// The place at which the message waits for its receive.
     place: Option<u32>,
-    /// How many of the two milestones (sent, arrived) are still ahead; either may come first.
+    /// How many of the milestones of interest (sent, arrived) are still ahead; either may come first.
     milestones_left: u8,
 }
 
@@ -193,6 +198,8 @@ pub struct Events<'a, N: Network> {
     progress: Vec<(u32, Milestone)>,
     /// Number of circuits that programs should open ahead, if the network has circuits.
     circuits: Option<usize>,
+    /// Messages of each rank that wait for its interface, where there are interfaces.
+    interfaces: Vec<VecDeque<u32>>,
     /// Messages that wait for ports, where these are limited.
     queues: Option<Queues>,
     /// How many successive ranks share these.
@@ -359,6 +366,7 @@ impl<'a, N: Network> Events<'a, N> {
             failure: None,
             progress: Vec::new(),
             circuits,
+            interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             queues: network.ports().map(|ports| Queues::new(call.ranks.div_ceil(ranks_per_node), ports)),
             ranks_per_node: ranks_per_node as u32,
             issued: 0,
@@ -464,6 +472,8 @@ impl<'a, N: Network> Events<'a, N> {
             Action::Advance => self.advance(),
             Action::Arrive { flight } => self.arrive(flight, now_s),
             Action::Sent { flight } => self.leave_port(flight, now_s),
+            Action::Free { rank } => self.depart_next(rank),
+            Action::TakeIn { flight, arrival_s } => self.take_in(flight, arrival_s),
             Action::Inject { flight } => self.inject_granted(flight, now_s),
             Action::Deliver { rank, slot, from, len } => self.deliver(rank, slot, (from, len)),
             Action::Probe { rank } => self.match_arrived(rank as usize, now_s),
@@ -552,9 +562,12 @@ impl<'a, N: Network> Events<'a, N> {
         if self.queues.is_some() && !is_local {
             return self.ask(now_s, sender_slot, envelope);
         }
+        if let Some(free) = self.network.free_to_send(&self.nodes[from as usize], message) {
+            return self.inject_by_interface(now_s, free.time_s, Flying::new(envelope, now_s, Some(sender_slot), None));
+        }
         let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
         let complete = Action::Complete { rank: from, slot: sender_slot, from, len };
-        if self.traffic.is_none() || is_local {
+        if self.traffic.is_none() {
             self.at(departure.sender_done.time_s, complete);
             let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
             let time_s = self.trial.pass(passage, departure.start).time_s;
@@ -574,6 +587,57 @@ impl<'a, N: Network> Events<'a, N> {
             self.at(left_s, Action::Leave { flight });
         }
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+    }
+
+    /// A message leaves its sender at `now_s`, or waits until the interface, which is free at `free_s`, is free for it.
+    fn inject_by_interface(&mut self, now_s: f64, free_s: f64, flying: Flying) -> Message {
+        let Flying { envelope, .. } = flying;
+        let flight = self.flights.add(Flying { milestones_left: 1, ..flying });
+        let waiting = &mut self.interfaces[envelope.from as usize];
+        if free_s <= now_s && waiting.is_empty() {
+            self.depart(flight, now_s);
+        } else {
+            waiting.push_back(flight);
+            if waiting.len() == 1 {
+                self.at(free_s, Action::Free { rank: envelope.from });
+            }
+        }
+        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+    }
+
+    /// The first message that waits for the interface of `rank` leaves.
+    fn depart_next(&mut self, rank: u32) {
+        let Some(flight) = self.interfaces[rank as usize].pop_front() else { return };
+        self.depart(flight, self.agenda.now_s);
+        if let Some(next) = self.interfaces[rank as usize].front() {
+            let Envelope { from, to, len, .. } = self.flights.get(*next).envelope;
+            let free = self.network.free_to_send(&self.nodes[rank as usize], self.parcel(from, to, len));
+            self.at(free.map_or(self.agenda.now_s, |free| free.time_s), Action::Free { rank });
+        }
+    }
+
+    /// A message that has the interface of its sender leaves as soon as the processor can.
+    #[inline(always)]
+    fn depart(&mut self, flight: u32, now_s: f64) {
+        let Flying { envelope: Envelope { from, to, len, position, .. }, sender_slot, .. } = *self.flights.get(flight);
+        let message = self.parcel(from, to, len);
+        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
+        if let Some(slot) = sender_slot {
+            self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot, from, len });
+        }
+        let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
+        let arrival = self.trial.pass(passage, departure.start);
+        let head = self.network.head(departure.start, arrival, message);
+        self.at(head.time_s, Action::TakeIn { flight, arrival_s: arrival.time_s });
+    }
+
+    /// The receiver's interface takes a message in.
+    #[inline(always)]
+    fn take_in(&mut self, flight: u32, arrival_s: f64) {
+        let Envelope { from, to, len, .. } = self.flights.get(flight).envelope;
+        let message = self.parcel(from, to, len);
+        let taken = self.network.take_in(&mut self.nodes[to as usize], Placed::at(arrival_s), message);
+        self.arrive(flight, taken.time_s);
     }
 
     /// The time at which the processor is done with a message that would leave at `left_s` without noise: the
@@ -709,7 +773,7 @@ impl<'a, N: Network> Events<'a, N> {
         has_refused.then_some(Action::Decide)
     }
 
-    /// A message that met others has arrived: it is delivered if its receive is posted, and else waits.
+    /// A message is there at `now_s`: it is delivered if its receive is posted, and else waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
         if let Some(queues) = &mut self.queues {

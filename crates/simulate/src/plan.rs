@@ -21,6 +21,12 @@ pub enum Kind {
     Earlier,
     /// A time plus a length.
     Plus,
+    /// A time less a length.
+    Less,
+    /// The trial counts only if the first time is after the second one.
+    After,
+    /// The trial counts only if the first time is not before the second one.
+    NotBefore,
     /// The end of work of a processor, with its noise.
     Compute,
     /// The arrival of a message, with the network's noise.
@@ -32,7 +38,12 @@ pub enum Kind {
 impl Kind {
     /// Whether the second operand is the number of a length, or of a mark.
     pub fn has_number(self) -> bool {
-        matches!(self, Self::Plus | Self::Compute | Self::Transfer | Self::Mark)
+        matches!(self, Self::Plus | Self::Less | Self::Compute | Self::Transfer | Self::Mark)
+    }
+
+    /// Whether the step has a time for its result.
+    pub fn has_result(self) -> bool {
+        !matches!(self, Self::Mark | Self::After | Self::NotBefore)
     }
 
     /// Which noise the step meets: 0 for that of processors, 1 for that of the network.
@@ -40,7 +51,8 @@ impl Kind {
         match self {
             Self::Compute => Some(0),
             Self::Transfer => Some(1),
-            Self::Start | Self::Later | Self::Earlier | Self::Plus | Self::Mark => None,
+            Self::Start | Self::Later | Self::Earlier | Self::Plus | Self::Less => None,
+            Self::Mark | Self::After | Self::NotBefore => None,
         }
     }
 }
@@ -139,7 +151,8 @@ pub struct Memory {
 }
 
 impl Plan {
-    /// Evaluates the trials `first_trial..first_trial + LANES`. Returns none if it was stopped.
+    /// Evaluates the trials `first_trial..first_trial + LANES`. Returns none if it was stopped; and none for trials in which
+    /// times have another order than the plan assumes.
     pub fn evaluate(
         &self,
         noise: &Noise,
@@ -147,7 +160,7 @@ impl Plan {
         first_trial: u64,
         Memory { places, marks, known }: &mut Memory,
         stop: &AtomicBool,
-    ) -> Option<[Ends; LANES]> {
+    ) -> Option<[Option<Ends>; LANES]> {
         places.resize(self.places, Lanes::START);
         places[0] = Lanes::START;
         marks.clear();
@@ -158,14 +171,16 @@ impl Plan {
             self.side(noise.on(resource), number, draws, known)
         };
         let [of_processors, of_network] = known;
+        let mut counts = [true; LANES];
         let mut sides = [side(0, Resource::Processor, of_processors), side(1, Resource::Network, of_network)];
         for steps in self.steps.chunks(STEPS_PER_LOOK) {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            run(steps, &self.lengths_s, &mut sides, places, marks);
+            run(steps, &self.lengths_s, &mut sides, places, marks, &mut counts);
         }
-        Some(self.ends_of(places, marks))
+        let mut counts = counts.into_iter();
+        Some(self.ends_of(places, marks).map(|ends| Some(ends).filter(|_| counts.next() == Some(true))))
     }
 
     /// When the ranks ended, for each lane; all lanes are looked at together, rank by rank.
@@ -243,7 +258,14 @@ fn fill_words<'d>(draws: &Draws<'d>, known: &mut [Words]) {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn run<'s>(steps: &[Step], lengths_s: &[f64], sides: &mut [Side<'s>; 2], places: &mut [Lanes], marks: &mut [Lanes]) {
+fn run<'s>(
+    steps: &[Step],
+    lengths_s: &[f64],
+    sides: &mut [Side<'s>; 2],
+    places: &mut [Lanes],
+    marks: &mut [Lanes],
+    counts: &mut [bool; LANES],
+) {
     for step in steps {
         let Step { kind, a, b, out } = *step;
         let (a, b, out) = (a as usize, b as usize, out as usize);
@@ -252,6 +274,9 @@ fn run<'s>(steps: &[Step], lengths_s: &[f64], sides: &mut [Side<'s>; 2], places:
             Kind::Later => zip(places, a, b, out, |a, b| if a > b { a } else { b }),
             Kind::Earlier => zip(places, a, b, out, |a, b| if a < b { a } else { b }),
             Kind::Plus => zip(places, a, a, out, |a, _| a + lengths_s[b]),
+            Kind::Less => zip(places, a, a, out, |a, _| a - lengths_s[b]),
+            Kind::After => check(places, a, b, counts, |a, b| a > b),
+            Kind::NotBefore => check(places, a, b, counts, |a, b| a >= b),
             Kind::Mark => {
                 for (latest_s, time_s) in marks[b].0.iter_mut().zip(&places[a].0) {
                     *latest_s = if *time_s > *latest_s { *time_s } else { *latest_s };
@@ -270,6 +295,13 @@ fn run<'s>(steps: &[Step], lengths_s: &[f64], sides: &mut [Side<'s>; 2], places:
                 }
             }
         }
+    }
+}
+
+#[inline(always)]
+fn check(places: &[Lanes], a: usize, b: usize, counts: &mut [bool; LANES], f: impl Fn(f64, f64) -> bool) {
+    for (counts, (a, b)) in counts.iter_mut().zip(places[a].0.iter().zip(&places[b].0)) {
+        *counts &= f(*a, *b);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The dataflow engine runs the program with [`Symbol`]s. Taking the later of two, adding a length, or passing through
 //! noise appends an operation; operations already on the tape are found again. A comparison that no operation settles
-//! is unknown, and the engine then reports that it does not apply. A `first` has no winner here: the rest of the
+//! is unknown: the engine either reports that it does not apply, or assumes its outcome, and the tape says in which trials
+//! it holds. A `first` has no winner here: the rest of the
 //! program must not depend on the winner, which is checked by writing the tape again with other [`Winners`].
 
 use std::cell::{Cell, RefCell};
@@ -196,7 +197,7 @@ fn exceeds(nodes: &[Node], lengths_s: &[f64], node: u32, target: u32, steps: &mu
     let Node { kind, a, b } = nodes[node as usize];
     let mut operand = |node| exceeds(nodes, lengths_s, node, target, steps);
     match kind {
-        Kind::Start | Kind::Mark => false,
+        Kind::Start | Kind::Mark | Kind::Less | Kind::After | Kind::NotBefore => false,
         Kind::Later => operand(b) || operand(a),
         Kind::Earlier => operand(b) && operand(a),
         Kind::Plus | Kind::Compute | Kind::Transfer if lengths_s[b as usize] > 0.0 => {
@@ -216,7 +217,7 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     *steps -= 1;
     let Node { kind, a, b } = nodes[node as usize];
     match kind {
-        Kind::Start | Kind::Mark => false,
+        Kind::Start | Kind::Mark | Kind::Less | Kind::After | Kind::NotBefore => false,
         Kind::Later => a == target || reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
         Kind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
         Kind::Plus => reaches(nodes, a, target, steps),
@@ -316,6 +317,23 @@ impl Clock for Symbol<'_> {
             return self;
         }
         self.at(self.tape.find_or_push(Node { kind: Kind::Plus, a: self.node(), b: self.tape.length(seconds) }))
+    }
+
+    fn less(self, seconds: f64) -> Self {
+        self.at(self.tape.find_or_push(Node { kind: Kind::Less, a: self.node(), b: self.tape.length(seconds) }))
+    }
+
+    fn comes_after(self, other: Self, or_with: bool) -> bool {
+        match self.order(other) {
+            Some(Ordering::Less) => return false,
+            Some(Ordering::Equal) => return or_with,
+            Some(Ordering::Greater) if or_with => return true,
+            // What is certainly not before another may be at the same time.
+            Some(Ordering::Greater) | None => (),
+        }
+        let kind = if or_with { Kind::NotBefore } else { Kind::After };
+        self.tape.find_or_push(Node { kind, a: self.node(), b: other.node() });
+        true
     }
 
     fn order(self, other: Self) -> Option<Ordering> {
@@ -435,7 +453,7 @@ impl Moments for Recording<'_> {
     }
 }
 
-/// Drops the nodes that no end and no mark needs, and gives every value a place that is free again after its last use.
+/// Drops the nodes that no end needs, no mark and no assumption, and gives every value a place that is free again after its last use.
 fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
     let needs = needs(&nodes, ends);
     let mut places = Places { free: Vec::new(), count: 1 };
@@ -457,7 +475,7 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
         let (a, b) = (place(node.a), if node.kind.has_number() { node.b } else { place(node.b) });
         places.free.extend((need & LAST_OF_A != 0).then_some(a));
         places.free.extend((need & LAST_OF_B != 0).then_some(b));
-        let out = if node.kind == Kind::Mark { 0 } else { places.take() };
+        let out = if node.kind.has_result() { places.take() } else { 0 };
         steps.push(Step { kind: node.kind, a, b, out });
         nodes[number].a = out;
     }
@@ -470,7 +488,7 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
     Plan { steps, sources, lengths_s, places: places.count as usize, ends, marks }
 }
 
-/// An end or a mark needs the value of the node, or the node is a mark.
+/// Something that needs values needs that of the node: an end, or a node without a result; or the node has no result.
 const NEEDED: u8 = 1;
 /// Nothing needs the first operand any more.
 const LAST_OF_A: u8 = 2;
@@ -485,7 +503,7 @@ fn needs(nodes: &[Node], ends: &[u32]) -> Vec<u8> {
         needs[*end as usize] = NEEDED;
     }
     for (number, node) in nodes.iter().enumerate().rev() {
-        if node.kind == Kind::Mark {
+        if !node.kind.has_result() {
             needs[number] = NEEDED;
         }
         if needs[number] & NEEDED == 0 {
@@ -508,8 +526,8 @@ impl Node {
     fn inputs(&self) -> [Option<u32>; 2] {
         match self.kind {
             Kind::Start => [None, None],
-            Kind::Later | Kind::Earlier => [Some(self.a), Some(self.b)],
-            Kind::Plus | Kind::Compute | Kind::Transfer | Kind::Mark => [Some(self.a), None],
+            Kind::Later | Kind::Earlier | Kind::After | Kind::NotBefore => [Some(self.a), Some(self.b)],
+            Kind::Plus | Kind::Less | Kind::Compute | Kind::Transfer | Kind::Mark => [Some(self.a), None],
         }
     }
 }

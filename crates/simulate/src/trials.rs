@@ -15,7 +15,7 @@ use crate::dataflow::{self, Failure, Order};
 use crate::network::{self, Network};
 use crate::plan::{Ends, LANES, Memory, Plan};
 use crate::tape::{Recording, Symbol, Tape, Winners};
-use crate::{Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
+use crate::{Engine, Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
 
 /// Which trials to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,8 +91,18 @@ impl network::Visitor for Repeated<'_> {
 impl Repeated<'_> {
     fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
         let (plan, first) = self.plan(network, Winners::First)?;
-        let ends = self.enough(|trials| self.evaluate(&plan, trials)).map_err(Failure::Other)?;
-        Ok(Many { ends, first })
+        let ends = self.enough(|trials| self.with_all_orders(network, trials.start, self.evaluate(&plan, trials)?));
+        Ok(Many { ends: ends.map_err(Failure::Other)?, first })
+    }
+
+    /// The trials from `first` on; those in which times have another order than the plan assumes are left to events.
+    fn with_all_orders<N: Network>(&self, network: &N, first: u64, ends: Vec<Option<Ends>>) -> Result<Vec<Ends>> {
+        let options = Options { trace: false, passages: false, ..self.options };
+        let in_another_order = |trial| match self.options.engine {
+            Engine::Dataflow => Err(Failure::Inapplicable(OTHER_ORDER.to_owned()).into_error()),
+            _ => Ok(ends_of(&mut self.event_run(network, trial, options)?)),
+        };
+        (first..).zip(ends).map(|(trial, ends)| ends.map_or_else(|| in_another_order(trial), Ok)).collect()
     }
 
     /// Adds what each rank did and what links carried when in the first trial, if that is asked for.
@@ -172,7 +182,7 @@ impl Repeated<'_> {
     }
 
     /// Evaluates trials. Lanes belong to fixed trials, so that it does not matter which thread takes which.
-    fn evaluate(&self, plan: &Plan, trials: Range<u64>) -> Result<Vec<Ends>> {
+    fn evaluate(&self, plan: &Plan, trials: Range<u64>) -> Result<Vec<Option<Ends>>> {
         let lanes = LANES as u64;
         let groups = trials.start / lanes..trials.end.div_ceil(lanes);
         let (next, stop) = (AtomicU64::new(groups.start), AtomicBool::new(false));
@@ -229,6 +239,8 @@ impl Repeated<'_> {
 fn ends_of(outcome: &mut Outcome) -> Ends {
     Ends::of(take(&mut outcome.rank_times_s).into_iter(), take(&mut outcome.marks_s))
 }
+
+const OTHER_ORDER: &str = "operations of a rank have an order that depends on noise";
 
 /// Time between two looks at whether the user wants to stop.
 const LOOK: Duration = Duration::from_micros(500);

@@ -229,3 +229,93 @@ fn nodes_can_have_room_for_more_ranks_than_there_are() {
         assert_close(hocket::simulate(entry, &call, &platform, Options::default()).unwrap().time_s(), 2e-6);
     }
 }
+
+/// Two ranks send each other so many messages at once.
+struct Exchanges {
+    messages: usize,
+    len: usize,
+}
+
+impl Program for Exchanges {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
+        let (peer, data) = (1 - r.rank(), r.scratch(self.len));
+        let sends = r.join_all((0..self.messages).map(|_| r.send(peer, data)));
+        let receives = r.join_all((0..self.messages).map(|_| r.recv(peer, data)));
+        r.join(sends, receives).await;
+    }
+}
+
+/// LogGOPSim's accounting of the same messages: a processor, and two directions of an interface, each free from some time on.
+/// A receive begins with its first byte, and keeps the processor for o + m G.
+fn by_loggopsim_s(messages: usize, m_gap_s: f64, [latency_s, o_s, gap_s]: [f64; 3]) -> f64 {
+    let (mut processor, mut sending, mut receiving, mut firsts) = (0.0_f64, 0.0_f64, 0.0_f64, Vec::new());
+    let mut received = 0;
+    while received < messages {
+        let send_s = if firsts.len() < messages { processor.max(sending) } else { f64::INFINITY };
+        // Both ranks do the same, so that the sends of one are the arrivals of the other.
+        let receive_s = firsts.get(received).map_or(f64::INFINITY, |first: &f64| first.max(processor).max(receiving));
+        if send_s <= receive_s {
+            (processor, sending) = (send_s + o_s, send_s + gap_s + m_gap_s);
+            firsts.push(send_s + o_s + latency_s);
+        } else {
+            (processor, receiving) = (receive_s + o_s + m_gap_s, receive_s + gap_s + m_gap_s);
+            received += 1;
+        }
+    }
+    processor
+}
+
+/// L = 1.2 us, o = 0.4 us, g = 0.7 us, G = 1 ns/B, messages of 30,000 B. The last of k messages leaves after (k - 1) (g + m G),
+/// and is received 2 o + L + m G later, as if none came the other way. The wire alone needs k m G + 2 o + L.
+#[test]
+fn both_directions_of_an_interface_work_at_once() {
+    let keys = "model = \"loggp\"\nL = \"1.2 us\"\no = \"0.4 us\"\ng = \"0.7 us\"\nG = \"1 ns/B\"";
+    let platform = Platform::new(&Machine::parse(&format!("name = \"test\"\n[network]\n{keys}"), "test.toml").unwrap());
+    let platform = platform.unwrap();
+    let call = Call::new(Collective::Barrier, 2, 0);
+    for (messages, wire_us, loggopsim_us) in [(4, 122.0, 128.0), (8, 242.0, 256.0), (16, 482.0, 512.0)] {
+        let program = Exchanges { messages, len: 30_000 };
+        let time_s = hocket_simulate::simulate(&program, &call, &platform, Options::default()).unwrap().time_s();
+        let (k, m_gap_s) = (messages as f64, 29_999e-9);
+        assert_close(time_s, (k - 1.0) * (0.7e-6 + m_gap_s) + 2.0 * 0.4e-6 + 1.2e-6 + m_gap_s);
+        let wire_s = k * m_gap_s + 2e-6;
+        assert!((wire_s * 1e6 - wire_us).abs() < 0.1 && time_s >= wire_s, "{wire_s}");
+        let theirs_s = by_loggopsim_s(messages, m_gap_s, [1.2e-6, 0.4e-6, 0.7e-6]);
+        assert!((theirs_s * 1e6 - loggopsim_us).abs() < 0.1 && time_s <= theirs_s, "{theirs_s}");
+    }
+}
+
+/// Whatever the sizes and parameters: what comes the other way delays a message by no more than the processor's overheads.
+#[test]
+fn exchanges_take_hardly_longer_than_one_direction() {
+    for (overhead, gap, messages, len) in
+        combinations([0.0, 0.4, 3.0], [0.0, 0.7, 5.0], [1, 2, 5, 16], [0, 1, 1000, 30_000])
+    {
+        let keys =
+            format!("model = \"loggp\"\nL = \"1.2 us\"\no = \"{overhead} us\"\ng = \"{gap} us\"\nG = \"1 ns/B\"");
+        let text = format!("name = \"test\"\n[network]\n{keys}");
+        let platform = Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap();
+        let call = Call::new(Collective::Barrier, 2, 0);
+        let program = Exchanges { messages, len };
+        let time_s = hocket_simulate::simulate(&program, &call, &platform, Options::default()).unwrap().time_s();
+        let (k, m_gap_s, o_s) = (messages as f64, (len as f64 - 1.0).max(0.0) * 1e-9, overhead * 1e-6);
+        let one_way_s = (k - 1.0) * (gap * 1e-6 + m_gap_s).max(o_s) + 2.0 * o_s + 1.2e-6 + m_gap_s;
+        assert!(
+            time_s <= (one_way_s + k * o_s) * (1.0 + 1e-9),
+            "{time_s}, one way {one_way_s}: {keys}, {k} of {len} B"
+        );
+    }
+}
+
+fn combinations<const A: usize, const B: usize, const C: usize, const D: usize>(
+    first: [f64; A],
+    second: [f64; B],
+    third: [usize; C],
+    fourth: [usize; D],
+) -> impl Iterator<Item = (f64, f64, usize, usize)> {
+    first.into_iter().flat_map(move |a| {
+        second
+            .into_iter()
+            .flat_map(move |b| third.into_iter().flat_map(move |c| fourth.into_iter().map(move |d| (a, b, c, d))))
+    })
+}

@@ -198,12 +198,24 @@ impl Network for Meeting<'_> {
         self.local(message).map_or(now, |level| level.grant(now, message.bytes))
     }
 
+    fn free_to_send<T: Clock>(&self, node: &Busy<T>, message: Parcel) -> Option<T> {
+        self.local(message).map(|_| node.sending)
+    }
+
     fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
         if let Some(level) = self.local(message) {
             return level.inject(node, now, message);
         }
         node.processor = now.max(node.processor).plus(self.0.fabric().software_latency_s);
         Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0 }
+    }
+
+    fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
+        self.local(message).map_or(arrival, |level| level.head(start, arrival, message))
+    }
+
+    fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
+        self.local(message).map_or(arrival, |level| level.take_in(node, arrival, message))
     }
 
     fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {

@@ -5,16 +5,21 @@
 //! as in P.-N. Clauss et al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011. For n bytes, and
 //! m = max(n - 1, 0), with the parameters of the range of n:
 //!
-//! - send at t: starts at s = max(t, processor free, interface free to send); the processor is busy until s + o + m O, when
-//!   the send is done; the interface until s + g + m G; the last byte arrives at s + o + L + m max(G, O). Receiving, the
-//!   interface is held up by (b - 1) m G, where b is `both_ways`: how many times as long both ways at once take.
-//! - receive of a message that is there and asked for at t: starts at s = max(t, processor free, interface free to
-//!   receive + m G), for the interface has been taking the message in since m G before its last byte; done at s + o + m O,
-//!   until which the processor is busy; the interface until s + g.
+//! - A rank has three resources, none of which waits for another: a processor, an interface that sends, and one that
+//!   receives. The processor serves what is ready, in the order in which it becomes ready; nothing reserves it before.
+//! - send: ready at t, when it is asked for, and all sends asked for before have left the interface free. It starts at
+//!   s = max(t, processor free); the processor is busy until s + o + m O, when the send is done; the interface until s + g +
+//!   m G; the last byte arrives at s + o + L + m max(G, O). From t on the receiving interface is held up by (b - 1) m G,
+//!   where b is `both_ways`: how many times as long both ways at once take.
+//! - the receiving interface takes messages in, whether asked for or not, in the order in which their first bytes are there,
+//!   m G before the last ones. It has a message at r = max(arrival of the last byte, interface free + m G), and is then
+//!   busy until r + g.
+//! - receive: ready at t, when the interface has the message, and it is asked for. It starts at s = max(t, processor free),
+//!   and is done at s + o + m O, until which the processor is busy.
 //! - above S bytes the sender first asks: the request is there after `request`, o + L when the key is absent, and meets its
 //!   receive; the answer is back `answer`, o + L, later, and then the message is sent as above. Request and answer occupy
 //!   no processor.
-//! - computing, reducing and copying occupy the processor.
+//! - computing, reducing and copying occupy the processor; they are ready when asked for.
 //!
 //! The o and O of a sender and of a receiver can differ. Messages within a node can have parameters of their own
 //! ([`Local`]); they share the processors with all others. There G is at least k times the time per byte of the node's memory
@@ -163,24 +168,21 @@ impl Level {
         now.plus(self.answer_s.unwrap_or(costs.o[RECEIVE] + costs.L))
     }
 
-    /// G, or the rank's share of the memory's bandwidth.
+    /// m G, in seconds; at least what the rank's share of the memory's bandwidth takes.
     #[inline]
-    fn gap_s_per_byte(&self, costs: &Costs, message: Parcel) -> f64 {
-        match message.local_ranks {
-            0 => costs.G,
-            ranks => costs.G.max(ranks as f64 * self.memory_s_per_byte),
-        }
+    fn gap_s(&self, message: Parcel) -> f64 {
+        let gap_s_per_byte = self.of(message.bytes).G.max(message.local_ranks as f64 * self.memory_s_per_byte);
+        following(message.bytes) * gap_s_per_byte
     }
 
     #[inline(always)]
     pub(super) fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
-        let (costs, m) = (self.of(message.bytes), following(message.bytes));
-        let gap_s = m * self.gap_s_per_byte(costs, message);
-        let start = now.max(node.processor).max(node.sending);
+        let (costs, m, gap_s) = (self.of(message.bytes), following(message.bytes), self.gap_s(message));
+        let start = now.max(node.processor);
         node.processor = start.plus(costs.o[SEND] + m * costs.O[SEND]);
         node.sending = start.plus(costs.g + gap_s);
-        if self.both_ways > 1.0 {
-            node.receiving = node.receiving.max(start).plus((self.both_ways - 1.0) * gap_s);
+        if self.holds_receiving() {
+            node.receiving = node.receiving.max(now).plus((self.both_ways - 1.0) * gap_s);
         }
         let transfer_s = costs.o[SEND] + costs.L + gap_s.max(m * costs.O[SEND]);
         Departure { sender_done: node.processor, start, transfer_s }
@@ -189,12 +191,28 @@ impl Level {
     #[inline(always)]
     pub(super) fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
         let (costs, m) = (self.of(message.bytes), following(message.bytes));
-        let gap_s = m * self.gap_s_per_byte(costs, message);
-        // An interface that was free from the start delays nothing: no last byte is there before m G.
-        let start = now.max(node.processor).max(node.receiving.plus(gap_s));
-        node.processor = start.plus(costs.o[RECEIVE] + m * costs.O[RECEIVE]);
-        node.receiving = start.plus(costs.g);
+        node.processor = now.max(node.processor).plus(costs.o[RECEIVE] + m * costs.O[RECEIVE]);
         node.processor
+    }
+
+    #[inline]
+    pub(super) fn holds_receiving(&self) -> bool {
+        self.both_ways > 1.0
+    }
+
+    #[inline(always)]
+    pub(super) fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
+        let gap_s = self.gap_s(message);
+        // By rounding, the difference may be before the start.
+        if gap_s > 0.0 { arrival.less(gap_s).max(start) } else { arrival }
+    }
+
+    #[inline(always)]
+    pub(super) fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
+        // An interface that was free from the start delays nothing: no last byte is there before m G.
+        let taken = arrival.max(node.receiving.plus(self.gap_s(message)));
+        node.receiving = taken.plus(self.of(message.bytes).g);
+        taken
     }
 }
 
@@ -237,7 +255,7 @@ impl Loggp {
 /// The times at which a rank's processor and network interface are free again.
 pub struct Busy<T> {
     pub(super) processor: T,
-    sending: T,
+    pub(super) sending: T,
     receiving: T,
 }
 
@@ -305,8 +323,28 @@ impl Network for Loggp {
         self.level(message).grant(now, message.bytes)
     }
 
+    #[inline(always)]
+    fn free_to_send<T: Clock>(&self, node: &Busy<T>, _message: Parcel) -> Option<T> {
+        Some(node.sending)
+    }
+
     fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
         self.level(message).inject(node, now, message)
+    }
+
+    #[inline(always)]
+    fn holds_receiving(&self, message: Parcel) -> bool {
+        self.level(message).holds_receiving()
+    }
+
+    #[inline(always)]
+    fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
+        self.level(message).head(start, arrival, message)
+    }
+
+    #[inline(always)]
+    fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
+        self.level(message).take_in(node, arrival, message)
     }
 
     fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {

@@ -66,10 +66,28 @@ pub trait Network {
     fn request<T: Clock>(&self, now: T, message: Parcel) -> T;
     /// The time at which the sender learns that a request met its receive at `now`.
     fn grant<T: Clock>(&self, now: T, message: Parcel) -> T;
-    /// The message leaves at `now` or as soon after as the sender can. Where messages meet, only the start of the
-    /// departure counts, and the time at which a posted message lets its sender go on.
+    /// The time from which on the sender's interface can send the message; none where no message waits for an interface.
+    fn free_to_send<T: Clock>(&self, _node: &Self::Node<T>, _message: Parcel) -> Option<T> {
+        None
+    }
+    /// The message leaves at `now`, when the interface is free, or as soon after as the processor can. Where messages
+    /// meet, only the start of the departure counts, and the time at which a posted message lets its sender go on.
     fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, message: Parcel) -> Departure<T>;
-    /// The message has arrived and is asked for at `now`. Returns the time at which the receive is done.
+    /// Whether a message that leaves also holds up the interface that receives.
+    fn holds_receiving(&self, _message: Parcel) -> bool {
+        false
+    }
+    /// The time at which the first byte of a message is at its receiver. The message leaves at `start`, and its last byte
+    /// arrives at `arrival`.
+    fn head<T: Clock>(&self, _start: T, arrival: T, _message: Parcel) -> T {
+        arrival
+    }
+    /// The receiver's interface takes in a message whose last byte arrives at `arrival`, after those whose first bytes were
+    /// there before. Returns the time at which the interface has all of it.
+    fn take_in<T: Clock>(&self, _node: &mut Self::Node<T>, arrival: T, _message: Parcel) -> T {
+        arrival
+    }
+    /// The message has been taken in and is asked for at `now`. Returns the time at which the receive is done.
     fn accept<T: Clock>(&self, node: &mut Self::Node<T>, now: T, message: Parcel) -> T;
     /// The processor is asked at `now` to work. Returns the end of the work, as `pass` gives it for its start.
     fn work<T: Clock>(&self, node: &mut Self::Node<T>, now: T, pass: impl FnOnce(T) -> T) -> T;
