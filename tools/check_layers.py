@@ -32,7 +32,7 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 MODULES = (
     ("_native", "call", "typing"),
     ("checks", "models", "packages", "version"),
-    ("files", "parallel", "units"),
+    ("files", "parallel", "places", "units"),
     ("machine", "results"),
     ("library", "traces", "variants"),
     ("requests",),

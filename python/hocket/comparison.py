@@ -17,6 +17,7 @@ from hocket.checks import function, several, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
+from hocket.places import Place, places
 from hocket.requests import declared_by
 from hocket.results import Result, drawn
 from hocket.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
@@ -132,6 +133,21 @@ class Comparison(Result):
         times_s = {a: self.times_s[size_bytes, a] for a in self.algorithms if (size_bytes, a) in self.times_s}
         least_s = min(times_s.values())
         return tuple(algorithm for algorithm, time_s in times_s.items() if time_s == least_s)
+
+    def places(self, size_bytes: int) -> tuple[Place, ...]:
+        """Return who comes first, second and so on at a size, as far as it is known.
+
+        Raises:
+            Error: The size was not compared.
+        """
+        fastest = self.fastest(size_bytes)
+        return places({a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}, fastest)
+
+    def reach(self, size_bytes: int) -> float | None:
+        """Return how far the 95 % interval of the fastest time reaches, as a share of it; None if it is zero."""
+        name = self.fastest(size_bytes)[0]
+        (time_s,) = (s.time_s for s in self.simulations if (s.size_bytes, s.algorithm) == (size_bytes, name))
+        return (time_s.interval[1] - time_s.mean) / time_s.mean if time_s.mean > 0 else None
 
     def times_the_bound(self, size_bytes: int) -> float | None:
         """Return how many times the lower bound the fastest takes at a size; None where the bound is zero."""

@@ -11,6 +11,8 @@ __all__ = [
     "format_bytes",
     "format_count",
     "format_ranks",
+    "format_ratio",
+    "format_reach",
     "format_time",
     "format_value",
     "parse_bytes",
@@ -76,6 +78,17 @@ def format_ranks(ranks: Iterable[int]) -> str:
         else:
             runs.append([count, count])
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def format_ratio(ratio: float) -> str:
+    """Return how many times as much something is, in three digits or whole: "1.33x", "12.5x", "640x"."""
+    digits = 2 if ratio < 9.995 else 1 if ratio < 99.95 else 0
+    return f"{ratio:.{digits}f}x" if ratio < 99_999.5 else f"{ratio:.1e}x"
+
+
+def format_reach(share: float) -> str:
+    """Return how far an interval reaches, as a share of what is in its middle, in four characters: " ±3%"."""
+    return f"{f'±{share:.0%}':>4}"
 
 
 def parse_count(text: str) -> int:

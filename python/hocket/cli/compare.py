@@ -15,6 +15,8 @@ from hocket.call import Call
 from hocket.cli import completion
 from hocket.cli.options import (
     CallOptions,
+    all_option,
+    as_csv_option,
     as_json_option,
     call_options,
     check_files,
@@ -23,6 +25,7 @@ from hocket.cli.options import (
     link_maps_option,
     load_option,
     machine_option,
+    only_one_form,
     plot_option,
     ranks_option,
     required,
@@ -30,7 +33,8 @@ from hocket.cli.options import (
     sizes_option,
     trials_option,
 )
-from hocket.cli.output import GrowingTable, print_json, progress
+from hocket.cli.output import print_csv, print_json, print_transposed, print_words, progress
+from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import asked_trials
 from hocket.comparison import Comparison, Default, made_for
 from hocket.comparison import compare as compare_algorithms
@@ -64,6 +68,8 @@ __all__ = ["compare"]
 @click.option("--defaults", is_flag=True, help=f"Also simulate what {' and '.join(DEFAULTS)} choose by themselves.")
 @load_option
 @jobs_option
+@all_option
+@as_csv_option
 @as_json_option
 def compare(
     collective: str,
@@ -80,12 +86,15 @@ def compare(
     defaults: bool,
     algorithms: tuple[Algorithm, ...],
     jobs: int,
+    every: bool,
+    as_csv: bool,
     as_json: bool,
 ) -> None:
     """Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.
 
     Algorithms that are made for a topology are compared where the machine has it, or where they are named.
     """
+    only_one_form(as_csv, as_json)
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
         candidates = made_for(machine, candidates)
@@ -101,23 +110,29 @@ def compare(
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     repeated = replace(asked_trials(trials, seed, None, machine), threads=threads)
-    table = _Table(candidates, libraries, sizes)
+    table = _Rows(candidates, libraries, sizes, repeated)
     known: Comparison | None = None
 
     def note(found: Comparison) -> None:
         nonlocal known
         known = found
         bar()
-        if not as_json and table.has_next(found):
+        if not (as_json or as_csv or every) and table.has_next(found):
             with bar.hidden():
                 table.print_next(found)
 
     def end(found: Comparison, pictures: dict[str, str | None]) -> None:
         if as_json:
             print_json({**_entry(found), **pictures})
+            return
+        if as_csv:
+            print_csv(_records(found))
+            return
+        if every:
+            _print_all(found, candidates, libraries)
         else:
             table.print_rest(found)
-            _print_summary(found, pictures)
+        _print_summary(found, pictures)
 
     try:
         with workers(jobs) as executor, progress("simulating", simulations) as bar:
@@ -182,18 +197,18 @@ def _link_maps(
     }
 
 
-class _Table:
-    """Time by size and algorithm: its rows are printed in the order of the sizes, each once all of it is known."""
+class _Rows:
+    """The rows of the table, printed in the order of the sizes, each once all of it is known."""
 
-    def __init__(self, candidates: Sequence[Algorithm], libraries: Sequence[str], sizes: Sequence[int]) -> None:
-        self._names = [algorithm.name for algorithm in candidates]
+    def __init__(
+        self, candidates: Sequence[Algorithm], libraries: Sequence[str], sizes: Sequence[int], trials: Trials
+    ) -> None:
         self._libraries = libraries
         self._left = list(sizes)
-        largest = max(map(format_bytes, sizes), key=len)
-        widest = [largest, *[_WIDEST] * (len(candidates) + 1), *[_WIDEST_DEFAULT] * len(libraries)]
-        names = [*self._names, _BOUND, *libraries]
-        self._table = GrowingTable(["size", *names], widest=widest, right=names)
-        self._has_header = False
+        self._has_trials = trials.count > 1
+        further = {**dict.fromkeys(libraries, _WIDEST_DEFAULT), _BOUND: _WIDEST_BOUND}
+        self._table = SizeTable(sizes, len(candidates), further, with_reach=self._has_trials)
+        self._has_title = False
 
     def has_next(self, found: Comparison) -> bool:
         """Whether all of the next row is known."""
@@ -212,43 +227,56 @@ class _Table:
     def _print_row(self, found: Comparison, size_bytes: int) -> None:
         if size_bytes not in found.sizes_bytes:
             return
-        if not self._has_header:
+        if not self._has_title:
             click.secho(found.title, bold=True)
-            self._table.print_header()
-            self._has_header = True
-        fastest = found.fastest(size_bytes) if size_bytes in found.finished_bytes else ()
-        cells = [_cell(found, size_bytes, name, name in fastest) for name in self._names]
-        bound = f"{format_time(found.bounds[size_bytes].time_s)}  "
+            self._has_title = True
+        places = found.places(size_bytes)
+        bound_s = found.bounds[size_bytes].time_s
         defaults = {default.library: default for default in found.defaults if default.size_bytes == size_bytes}
-        choices = [_default_cell(found, defaults.get(name)) for name in self._libraries]
-        self._table.print_row([format_bytes(size_bytes), *cells, bound, *choices])
+        choices = [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
+        over_bound = f"{format_time(bound_s)} {factor(places[0].time_s, bound_s):>5}"
+        self._table.print_row(
+            size_bytes,
+            places,
+            [*choices, over_bound],
+            reach=found.reach(size_bytes) if self._has_trials else None,
+            note="" if size_bytes in found.finished_bytes else _SO_FAR,
+        )
 
 
-def _cell(found: Comparison, size_bytes: int, name: str, is_fastest: bool) -> str:
-    if (size_bytes, name) in found.missing:
-        return "?"
-    time_s = found.times_s.get((size_bytes, name))
-    if time_s is None:
-        return "-"
-    return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else f"{format_time(time_s)}  "
-
-
-def _default_cell(found: Comparison, default: Default | None) -> str:
+def _default_cell(default: Default | None, fastest_s: float) -> str:
     if default is None:
         return "?"
-    if default.time_s is None:
-        return "-"
-    ratio = found.times_the_fastest(default)
-    return format_time(default.time_s) + ("" if ratio is None else f" {_factor(ratio)}")
+    return "-" if default.time_s is None else factor(default.time_s, fastest_s)
 
 
-def _factor(ratio: float) -> str:
-    return f"{ratio:.2f}x"
+def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Sequence[str]) -> None:
+    """Print the times of all algorithms: a row for each."""
+    click.secho(found.title, bold=True)
+    names = [*(algorithm.name for algorithm in candidates), _BOUND, *libraries]
+    sizes = found.sizes_bytes
+    times_s: dict[tuple[int, str], float | None] = {**found.times_s}
+    times_s |= {(size_bytes, _BOUND): bound.time_s for size_bytes, bound in found.bounds.items()}
+    times_s |= {(default.size_bytes, default.library): default.time_s for default in found.defaults}
+
+    def cell(size_bytes: int, name: str) -> str:
+        key = size_bytes, name
+        if key in found.missing:
+            return "?"
+        time_s = times_s.get(key)
+        if time_s is None:
+            return "-"
+        is_fastest = size_bytes in found.finished_bytes and name in found.fastest(size_bytes)
+        return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else format_time(time_s)
+
+    cells = [[cell(size_bytes, name) for size_bytes in sizes] for name in names]
+    print_transposed(names, [*map(format_bytes, sizes)], cells)
 
 
-_WIDEST = "999.9 us *"
-_WIDEST_DEFAULT = "999.9 us 99.99x"
 _BOUND = "lower bound"
+_WIDEST_BOUND = "999.9 us 99.9x"
+_WIDEST_DEFAULT = "99.9x"
+_SO_FAR = ", as far as it is known"
 
 
 def _entry(found: Comparison) -> dict[str, Any]:
@@ -271,21 +299,38 @@ def _entry(found: Comparison) -> dict[str, Any]:
     }
 
 
+def _records(found: Comparison) -> list[dict[str, Any]]:
+    """Return a row for each algorithm and library at each size, also of those that do not take it."""
+    simulated = [{**row, "lower_bound_s": found.bounds[row["size_bytes"]].time_s} for row in found.records()]
+    defaults = [
+        {
+            "library": one.library,
+            "choice": one.choice,
+            "algorithm": one.algorithm,
+            "size_bytes": one.size_bytes,
+            "time_mean_s": one.time_s,
+            "sentence": one.sentence,
+        }
+        for one in found.defaults
+    ]
+    return [*simulated, *defaults, *map(vars, found.not_compared)]
+
+
 def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
     for name, values in found.parameters.items():
-        click.echo(f" {name}: {values}")
+        print_words(f" {name}: {values}")
     if found.finished_bytes:
-        click.echo("\nfastest (*)")
+        click.echo("\nfastest")
     for sizes, names in best_lines(found):
-        click.echo(f"  {sizes}: {names}")
+        print_words(f"  {sizes}: {names}")
     for library in dict.fromkeys(default.library for default in found.defaults):
         click.echo(f"\n{library} without tuning")
         for line in _choices(found, library):
-            click.echo(f"  {line}")
+            print_words(f"  {line}")
     if found.not_compared:
         click.echo("\nnot compared")
         for name, sentence in not_compared_lines(found):
-            click.echo(f"  {name}: {sentence}")
+            print_words(f"  {name}: {sentence}")
     if found.missing:
         known = len(found.simulations) + len(found.not_compared)
         click.echo(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")

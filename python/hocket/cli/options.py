@@ -26,6 +26,8 @@ __all__ = [
     "CallOptions",
     "Read",
     "algorithm_argument",
+    "all_option",
+    "as_csv_option",
     "as_json_option",
     "call_options",
     "check_files",
@@ -41,6 +43,7 @@ __all__ = [
     "load_paths_option",
     "machine_option",
     "neighbors_option",
+    "only_one_form",
     "output_option",
     "parameter_option",
     "picture_file",
@@ -121,6 +124,16 @@ def required(value: T | None, option: str, what: str) -> T:
     if value is None:
         raise click.UsageError(f"{option} is missing, expected {what}")
     return value
+
+
+def only_one_form(as_csv: bool, as_json: bool) -> None:
+    """Check that numbers are asked for in one form.
+
+    Raises:
+        UsageError: They are asked for as CSV and as JSON.
+    """
+    if as_csv and as_json:
+        raise click.UsageError("--csv: got --json, too, expected one of them")
 
 
 def check_files(files: Mapping[str, str | None]) -> None:
@@ -308,6 +321,8 @@ jobs_option = click.option(
     help="How many tasks to run in parallel.",
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+all_option = click.option("--all", "every", is_flag=True, help="Print the time of every algorithm: a row for each.")
+as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print all numbers as CSV.")
 algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", shell_complete=completion.names)
 
 element_option = click.option(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -19,16 +21,37 @@ from hocket import files
 if TYPE_CHECKING:
     import altair as alt
     from rich.progress import Progress
+    from rich.table import Table
 
-__all__ = ["Bar", "GrowingTable", "hand_out", "print_facts", "print_json", "print_table", "progress", "width"]
+__all__ = [
+    "Bar",
+    "GrowingTable",
+    "hand_out",
+    "print_csv",
+    "print_facts",
+    "print_json",
+    "print_table",
+    "print_transposed",
+    "print_words",
+    "progress",
+    "width",
+]
 
 _WIDE = 1000  # columns, where no terminal sets a limit
-_READABLE = 100
+_READABLE = 80
 
 
 def print_json(value: Any) -> None:
     """Print plain data as JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows as CSV; the columns are all their names, and a row that lacks one has an empty cell there."""
+    columns = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
 
 
 def hand_out(
@@ -71,16 +94,81 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     pairs = list(facts)
     longest = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
-        click.echo(f"{name.ljust(longest)}  {value}".rstrip())
+        print_words(f"{name.ljust(longest)}  {value}".rstrip(), inner=longest + 2)
+
+
+def print_words(line: str, *, inner: int | None = None, bold: bool = False) -> None:
+    """Print a line of words; what does not fit a terminal goes below it, farther in, and no word is cut.
+
+    Args:
+        line: The line.
+        inner: How far in; without it, two columns farther than the line.
+        bold: Whether it is printed bold.
+    """
+    indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
+    wrapped = [line]
+    if sys.stdout.isatty() and _cells(line) > width():
+        wrapped = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    for each in wrapped:
+        click.secho(each, bold=bold)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table; the columns named in `right` are aligned to the right. Cells may be styled by click."""
-    click.echo("\n".join(_table_lines(columns, rows, right)))
+    """Print a table; the columns named in `right` are aligned to the right. Cells may be styled by click.
+
+    No word and no number is cut. Where a terminal has no place for all columns, the first words stand above the rows.
+    """
+    rows = [*rows]
+    lifted, gap = _fitting(columns, rows, right)
+    if not lifted:
+        click.echo("\n".join(_table_lines(columns, rows, right, gap)))
+        return
+    kept = [number for number in range(len(columns)) if number not in lifted]
+    widest = [max((row[number] for row in rows), key=_cells) for number in kept]
+    table = GrowingTable([columns[number] for number in kept], widest=widest, right=right)
+    print_words(f" {', '.join(columns[number] for number in lifted)}")
+    for row in rows:
+        table.print_row([row[number] for number in kept], above=", ".join(row[number] for number in lifted))
+
+
+def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> tuple[list[int], int]:
+    """Return the numbers of the columns that stand above the rows for the others to fit, and the gap between these."""
+    words = [number for number, column in enumerate(columns) if column not in right]
+    for lifted in (words[:count] for count in range(len(words))):
+        kept = [number for number in range(len(columns)) if number not in lifted]
+        titles, cells = [columns[number] for number in kept], [[row[number] for number in kept] for row in rows]
+        for gap in (_GAP, _NARROW_GAP):
+            if not sys.stdout.isatty() or _least_width(_table(titles, cells, right, gap)) <= width():
+                return lifted, gap
+    return words, _NARROW_GAP
+
+
+def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    """Print a row for each name in blocks of columns, as many in each as fit.
+
+    Args:
+        names: The rows.
+        columns: What the columns are.
+        cells: What stands in each row.
+    """
+    widths = [max(len(title), *(_cells(row[column]) for row in cells)) for column, title in enumerate(columns)]
+    first, most = 0, width() - 1 - max(map(len, names))
+    while first < len(columns):
+        beyond = first + 1
+        while beyond < len(columns) and sum(each + _GAP for each in widths[first : beyond + 1]) <= most:
+            beyond += 1
+        if first:
+            click.echo()
+        shown = columns[first:beyond]
+        rows = [[name, *row[first:beyond]] for name, row in zip(names, cells, strict=True)]
+        print_table(["", *shown], rows, right=shown)
+        first = beyond
 
 
 class GrowingTable:
     """A table that is printed row by row, its columns as wide as a row asks that is given ahead and not printed.
+
+    Names that would be wider than numbers stand above the rows that they belong to.
 
     Args:
         columns: Their names.
@@ -92,37 +180,69 @@ class GrowingTable:
         self._columns, self._widest, self._right = columns, widest, right
         alone = self._lines()
         self._ahead = len(alone)
-        self._header = alone[: 2 * len(alone) - len(self._lines(widest))]
+        self._header: Sequence[str] = alone[: 2 * len(alone) - len(self._lines(widest))]
+        self._above = ""
 
-    def print_header(self) -> None:
-        """Print the names of the columns."""
-        click.echo("\n".join(self._header))
-
-    def print_row(self, row: Sequence[str]) -> None:
-        """Print one row."""
+    def print_row(self, row: Sequence[str], *, above: str = "") -> None:
+        """Print one row, under the header if it is the first, and under a line of words if these are new."""
+        for line in self._header:
+            click.echo(line)
+        if above != self._above:
+            print_words(f" {above}", bold=True)
         click.echo("\n".join(self._lines(row)[self._ahead :]))
+        self._header, self._above = (), above
 
     def _lines(self, *rows: Sequence[str]) -> list[str]:
-        return _table_lines(self._columns, [self._widest, *rows], self._right)
+        return _table_lines(self._columns, [self._widest, *rows], self._right, _NARROW_GAP)
 
 
-def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str]) -> list[str]:
-    from rich.box import SIMPLE_HEAD
+_GAP = 3
+_NARROW_GAP = 2
+
+
+def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> list[str]:
     from rich.console import Console
+
+    text = io.StringIO()
+    table = _table(columns, rows, right, gap)
+    is_terminal = sys.stdout.isatty()
+    columns_wide = max(width(), _least_width(table)) if is_terminal else _WIDE
+    Console(file=text, force_terminal=is_terminal, width=columns_wide).print(table)
+    lines = (line.rstrip() for line in text.getvalue().splitlines())
+    return [line for line in lines if line]
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> Table:
+    """Return a table in which sentences may be wrapped between words, and nothing else."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(Text(column), justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text.from_ansi, row))
-    text = io.StringIO()
-    is_terminal = sys.stdout.isatty()
-    console = Console(file=text, force_terminal=is_terminal, width=width() if is_terminal else _WIDE)
-    console.print(table)
-    lines = (line.rstrip() for line in text.getvalue().splitlines())
-    return [line for line in lines if line]
+    cells = [[*map(Text.from_ansi, row)] for row in rows]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, gap - 2))
+    for number, column in enumerate(columns):
+        is_prose = column not in right and any(" " in row[number].plain for row in cells)
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        table.add_column(Text(column), justify=justify, overflow="fold", no_wrap=not is_prose)
+    for row in cells:
+        table.add_row(*row)
+    return table
+
+
+def _least_width(table: Table) -> int:
+    """Return the width below which something would be cut."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console(file=io.StringIO(), width=_WIDE)
+    return Measurement.get(console, console.options, table).minimum
+
+
+def _cells(text: str) -> int:
+    """Return how many cells of a terminal a styled text takes."""
+    from rich.cells import cell_len
+
+    return cell_len(click.unstyle(text))
 
 
 def width() -> int:

@@ -19,6 +19,7 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import NATIVE, kept
+from hocket.places import Place, places
 from hocket.requests import declared_by
 from hocket.simulation import simulate
 
@@ -139,6 +140,16 @@ class Bench:
         """Return one measurement, if there is one."""
         found = (one for one in self.measurements if (one.size_bytes, one.algorithm) == (size_bytes, algorithm))
         return next(found, None)
+
+    def fastest(self, size_bytes: int) -> tuple[str, ...]:
+        """Return those that are the fastest at a size as far as intervals tell, by their medians."""
+        mine = sorted((m for m in self.measurements if m.size_bytes == size_bytes), key=lambda m: m.median_s)
+        return tuple(one.algorithm for one in mine if one.low_s <= mine[0].high_s)
+
+    def places(self, size_bytes: int) -> tuple[Place, ...]:
+        """Return who comes first, second and so on at a size, by medians."""
+        medians_s = {m.algorithm: m.median_s for m in self.measurements if m.size_bytes == size_bytes}
+        return places(medians_s, self.fastest(size_bytes))
 
 
 def deviation(ratios: Iterable[float]) -> tuple[float, float, float]:

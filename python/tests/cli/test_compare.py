@@ -1,5 +1,6 @@
 """`hocket compare`."""
 
+import csv
 import json
 import os
 import pty
@@ -24,14 +25,14 @@ LINE = "compare allreduce --ranks 16 --sizes 8B..2MiB:64"
 
 def test_the_table_marks_the_best_and_names_it_per_size(hocket_command: Callable[..., Ran]) -> None:
     rows = hocket_command(LINE).out.splitlines()
-    names = [algorithm.name for algorithm in hocket.algorithms("allreduce") if algorithm.topology is None]
     assert rows[0] == "allreduce on 16 ranks, machine cluster"
-    assert rows[1].split() == ["size", *names, "lower", "bound"]
-    assert [row.split()[:2] for row in rows[3:7]] == [["8", "B"], ["512", "B"], ["32", "KiB"], ["2", "MiB"]]
-    assert all("*" in row for row in rows[3:7])
-    start = rows.index("fastest (*)") + 1
-    assert rows[start].startswith("  8 B")
-    assert any(name in rows[start] for name in names)
+    assert rows[1].split() == ["size", "fastest", "second", "third", "lower", "bound"]
+    assert rows[3] == " bine +2, then hierarchical, then recursive_multiplying"
+    assert rows[4].split() == ["8", "B", "4.006", "us", "1.50x", "1.50x", "4.000", "us", "1.00x"]
+    sizes = [row.split()[:2] for row in rows[4 : rows.index("fastest")] if row.endswith("x")]
+    assert sizes == [["8", "B"], ["512", "B"], ["32", "KiB"], ["2", "MiB"]]
+    start = rows.index("fastest") + 1
+    assert rows[start].startswith("  8 B to 512 B: bine = recursive_doubling = redundant_butterfly, ")
     assert rows[start].endswith(" times the lower bound")
 
 
@@ -84,6 +85,39 @@ def test_algorithms_for_tori_are_compared_on_tori_or_by_name(
     assert tori < set(hocket_command(f"{line} --machine", tmp_path / "torus.toml").json["algorithms"])
     named = hocket_command("compare allreduce ring swing_torus --ranks 8 --sizes 8B").out
     assert " swing_torus: X = 2, Y = 2, Z = 2, W = 1, V = 1, U = 1\n" in named
+
+
+def test_all_times_are_told_in_blocks_of_sizes(hocket_command: Callable[..., Ran]) -> None:
+    ran = hocket_command(f"{LINE} --all --defaults")
+    found = hocket_command(f"{LINE} --json --defaults").json
+    named = {algorithm.name for algorithm in hocket.algorithms("allreduce")}
+    rows = [row for row in ran.out.splitlines() if row.split()[:1] and row.split()[0] in named]
+    assert [row.split()[0] for row in rows] == found["algorithms"]
+    assert all(row.count(" us") + row.count(" ms") == 4 for row in rows)
+    assert sum(row.count("*") for row in rows) == sum(
+        len(best["algorithms"])
+        * sum(best["first_bytes"] <= size <= best["last_bytes"] for size in found["sizes_bytes"])
+        for best in found["best"]
+    )
+    assert " mpich-5.0 " in ran.out and " lower bound " in ran.out
+
+
+def test_csv_has_all_numbers(hocket_command: Callable[..., Ran], bad_input: Callable[..., str]) -> None:
+    line = "compare allgather --ranks 6 --sizes 8B,1KiB --defaults"
+    rows = list(csv.DictReader(hocket_command(f"{line} --csv").out.splitlines()))
+    found = hocket_command(f"{line} --json").json
+    assert len(rows) == sum(len(found[name]) for name in ("results", "defaults", "not_compared"))
+    assert [float(row["time_mean_s"]) for row in rows[: len(found["results"])]] == [
+        result["time_s"]["mean"] for result in found["results"]
+    ]
+    assert {row["library"] for row in rows} == {"", "mpich-5.0", "openmpi-5.0"}
+    assert all(float(row["lower_bound_s"]) > 0 for row in rows[: len(found["results"])])
+    assert bad_input(f"{line} --csv --json") == "--csv: got --json, too, expected one of them"
+
+
+def test_a_row_tells_how_sure_its_time_is(hocket_command: Callable[..., Ran]) -> None:
+    out = hocket_command("compare allreduce ring linear --ranks 8 --sizes 8B --machine jitter-paper --trials 9").out
+    assert re.search(r"^ 8 B +[\d.]+ us +±\d+% +[\d.]+x ", out, re.MULTILINE)
 
 
 def test_a_barrier_is_compared_without_sizes(hocket_command: Callable[..., Ran]) -> None:
@@ -174,10 +208,13 @@ def interrupted(ran: "subprocess.Popen[str]", folder: Path) -> tuple[str, str]:
 def test_a_row_is_printed_as_soon_as_it_is_known(tmp_path: Path) -> None:
     with comparing(tmp_path) as ran:
         assert ran.stdout is not None
-        rows = [ran.stdout.readline().split() for _ in range(4)]
-        assert rows[3] == ["8", "B", "2.000", "us", "1.001", "us", "*", "1.001", "us"]
+        rows = [ran.stdout.readline().split() for _ in range(5)]
+        assert rows[3:] == [
+            ["linear,", "then", "waiting"],
+            ["8", "B", "1.001", "us", "2.00x", "1.001", "us", "1.00x"],
+        ]
         (tmp_path / "go").touch()
-        assert ran.stdout.readline().split() == ["16", "B", "2.000", "us", "1.002", "us", "*", "1.002", "us"]
+        assert ran.stdout.readline().split() == ["16", "B", "1.002", "us", "2.00x", "1.002", "us", "1.00x"]
         ran.communicate(timeout=60)
 
 
@@ -185,12 +222,14 @@ def test_an_interrupted_comparison_prints_what_it_knows(tmp_path: Path) -> None:
     with comparing(tmp_path, "--plot", "out.png") as ran:
         out, err = interrupted(ran, tmp_path)
     rows = [row.split() for row in out.splitlines()]
-    assert rows[3:5] == [
-        ["8", "B", "2.000", "us", "1.001", "us", "*", "1.001", "us"],
-        ["16", "B", "?", "1.002", "us", "1.002", "us"],
+    assert rows[3:7] == [
+        ["linear,", "then", "waiting"],
+        ["8", "B", "1.001", "us", "2.00x", "1.001", "us", "1.00x"],
+        ["linear,", "as", "far", "as", "it", "is", "known"],
+        ["16", "B", "1.002", "us", "-", "1.002", "us", "1.00x"],
     ]
     told = "  8 B: linear, 1.00 times the lower bound\n"
-    assert out.partition("fastest (*)\n")[2] == f"{told}\n? not known yet: 3 of 6 simulations\n"
+    assert out.partition("fastest\n")[2] == f"{told}\n? not known yet: 3 of 6 simulations\n"
     assert err == "hocket: interrupted\n"
     assert not (tmp_path / "out.png").exists()
 
@@ -234,8 +273,8 @@ def test_defaults_stand_beside_the_algorithms_with_their_factor(
 ) -> None:
     line = f"compare broadcast binomial chain --ranks 16 --sizes 8B,4MiB --defaults --plot {tmp_path}/a.html"
     rows = hocket_command(line).out.splitlines()
-    assert rows[1].split()[-2:] == ["mpich-5.0", "openmpi-5.0"]
-    assert rows[3].endswith(" 1.00x    6.005 us 1.50x")
+    assert rows[1].split()[-4:] == ["mpich-5.0", "openmpi-5.0", "lower", "bound"]
+    assert rows[4].split()[-5:-3] == ["1.00x", "1.50x"]
     assert "  8 B: k_nomial, radix=4, 1.50 times the fastest" in rows
     page = (tmp_path / "a.html").read_text()
     assert "mpich-5.0 without tuning" in page and "openmpi-5.0 without tuning" in page

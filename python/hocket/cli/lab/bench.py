@@ -10,7 +10,7 @@ import click
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.bench import Asked, bench_options, print_bench
 from hocket.cli.mpi.options import installation_options
-from hocket.cli.options import as_json_option, output_option, plot_option
+from hocket.cli.options import all_option, as_json_option, output_option, plot_option
 from hocket.cli.output import hand_out
 from hocket.lab.comparing import LEAST_ROUNDS
 from hocket.machine import Machine
@@ -24,6 +24,7 @@ __all__ = ["bench"]
 @place_options
 @plot_option
 @output_option
+@all_option
 @as_json_option
 def bench(
     asked: Asked,
@@ -32,6 +33,7 @@ def bench(
     scale: Fraction,
     plot: str | None,
     output: str | None,
+    every: bool,
     as_json: bool,
 ) -> None:
     """Time algorithms for a COLLECTIVE in a lab, in turn, against the MPI's own.
@@ -47,5 +49,5 @@ def bench(
         output=output,
         as_json=as_json,
         draw=lambda: bench_chart(found, (), None),
-        show=lambda written: print_bench(found, (), None, written),
+        show=lambda written: print_bench(found, (), None, written, every=every),
     )

@@ -13,7 +13,7 @@ from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.bench import Asked, bench_options
 from hocket.cli.mpi.options import installation_options
 from hocket.cli.options import as_json_option, output_option, plot_option
-from hocket.cli.output import hand_out, print_table
+from hocket.cli.output import hand_out, print_table, print_words
 from hocket.lab.comparing import LEAST_ROUNDS, Compared, Point, compared, expected
 from hocket.machine import Machine
 from hocket.units import format_bytes, format_time
@@ -70,7 +70,8 @@ def compare(
 
 def _print(what: Compared, written: list[tuple[str, str | None]]) -> None:
     click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
-    click.echo("\nmeasured median, how far its interval reaches, simulated, and measured over simulated")
+    click.echo()
+    print_words("measured median, how far its interval reaches, simulated, and measured over simulated")
     columns = ["measured", "", "simulated", "ratio"]
     rows = [
         [
@@ -81,7 +82,7 @@ def _print(what: Compared, written: list[tuple[str, str | None]]) -> None:
             format_time(point.simulated_s),
             _ratio(point),
         ]
-        for point in sorted(what.points, key=lambda point: point.size_bytes)
+        for point in sorted(what.points, key=lambda point: (point.size_bytes, point.measured_s))
     ]
     print_table(["size", "algorithm", *columns], rows, right=columns)
     middle, ninth, worst = what.deviation
@@ -89,11 +90,11 @@ def _print(what: Compared, written: list[tuple[str, str | None]]) -> None:
     if what.links:
         low, high = what.link_ratios
         dropped = sum(link.dropped_packets for link in what.links)
-        click.echo(
+        print_words(
             f"bytes on {len(what.links)} links: {low:.4f} to {high:.4f} of the simulated; {dropped} packets dropped"
         )
     for name, sentence in what.not_measured:
-        click.echo(f"not measured: {name}: {sentence}")
+        print_words(f"not measured: {name}: {sentence}")
     for kind, path in written:
         if path is not None:
             click.echo(f"{kind}: {path}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from hocket.cli import completion
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
     Read,
+    all_option,
     as_json_option,
     neighbors_option,
     output_option,
@@ -23,7 +24,8 @@ from hocket.cli.options import (
     required,
     sizes_option,
 )
-from hocket.cli.output import hand_out, print_table, progress
+from hocket.cli.output import hand_out, print_transposed, print_words, progress
+from hocket.cli.sizes import SizeTable
 from hocket.library import Algorithm, algorithms_named
 from hocket.machine import Machine
 from hocket.mpi import Installation
@@ -32,7 +34,7 @@ from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
 from hocket.parameters import values_of
 from hocket.plot import bench_chart
-from hocket.units import format_bytes, format_time, parse_count, parse_share
+from hocket.units import format_bytes, format_reach, format_time, parse_count, parse_share
 
 __all__ = ["Asked", "bench", "bench_options", "print_bench"]
 
@@ -140,9 +142,16 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
 )
 @plot_option
 @output_option
+@all_option
 @as_json_option
 def bench(
-    asked: Asked, launcher: Launcher, machine: Machine | None, plot: str | None, output: str | None, as_json: bool
+    asked: Asked,
+    launcher: Launcher,
+    machine: Machine | None,
+    plot: str | None,
+    output: str | None,
+    every: bool,
+    as_json: bool,
 ) -> None:
     """Time algorithms for a COLLECTIVE under a real MPI, in turn, against the MPI's own.
 
@@ -157,7 +166,7 @@ def bench(
         output=output,
         as_json=as_json,
         draw=lambda: bench_chart(found, predictions, machine.name if machine else None),
-        show=lambda written: print_bench(found, predictions, machine, written),
+        show=lambda written: print_bench(found, predictions, machine, written, every=every),
     )
 
 
@@ -176,62 +185,90 @@ def _candidates(collective: str, text: str) -> tuple[Algorithm | None, ...]:
 
 
 def print_bench(
-    found: Bench, predictions: tuple[Prediction, ...], machine: Machine | None, written: list[tuple[str, str | None]]
+    found: Bench,
+    predictions: tuple[Prediction, ...],
+    machine: Machine | None,
+    written: list[tuple[str, str | None]],
+    *,
+    every: bool,
 ) -> None:
-    """Print what was measured, and over what a machine says of it."""
+    """Print what was measured, of the fastest or of every algorithm, and over what a machine says of it."""
     click.secho(f"{found.collective} on {found.ranks} ranks, {found.mpi}", bold=True)
     names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]
-    click.echo("\nmedian, and how far its 95 % interval reaches; fastest as far as intervals tell (*)")
-    rows = [[format_bytes(size), *(_median(found, size, name) for name in names)] for size in found.sizes_bytes]
-    print_table(["size", *names], rows, right=names)
-    if NATIVE_NAME in names:
-        ours = [name for name in names if name != NATIVE_NAME]
-        click.echo("\ntime over that of the MPI's own, with the interval of the ratio")
-        rows = [[format_bytes(size), *(_ratio(found, size, name) for name in ours)] for size in found.sizes_bytes]
-        print_table(["size", *ours], rows, right=ours)
+    said = {(one.size_bytes, one.algorithm): one for one in predictions}
+    over = [(_NATIVE, _over_native)] if NATIVE_NAME in names else []
     if machine is not None:
-        said = {(one.size_bytes, one.algorithm): one for one in predictions}
-        ours = [name for name in names if name != NATIVE_NAME]
-        click.echo(f"\ntime over that of {machine.name}, simulated / by formula")
-        rows = [
-            [format_bytes(size), *(_against(found, said, size, name) for name in ours)] for size in found.sizes_bytes
-        ]
-        print_table(["size", *ours], rows, right=ours)
+        over.append((f"over {machine.name}", lambda found, size, name: _over_machine(found, said, size, name)))
+    (_print_every if every else _print_fastest)(found, names, over)
+    ours = [name for name in names if name != NATIVE_NAME]
+    if machine is not None:
         middle, ninth, worst = deviation(
             one.median_s / said[one.size_bytes, one.algorithm].time_s
             for one in found.measurements
             if one.algorithm in ours and said[one.size_bytes, one.algorithm].time_s > 0
         )
-        click.echo(f"deviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
+        print_words(
+            f"deviation from {machine.name}: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}"
+        )
     counted = ", ".join(f"{name} {calls}" for name, calls in found.counted.items())
-    click.echo(f"\nthe library counted one proving call per size: {counted}")
+    click.echo()
+    print_words(f"the library counted one proving call per size: {counted}")
     for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured):
-        click.echo(f"not measured: {name}: {sentence}")
+        print_words(f"not measured: {name}: {sentence}")
     for what, path in written:
         if path is not None:
             click.echo(f"{what}: {path}")
+
+
+_Over = Callable[[Bench, int, str], str]
+"""Returns a measurement over something else."""
+
+
+def _print_fastest(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
+    click.echo(f"\n{_MEDIAN}")
+    table = SizeTable(found.sizes_bytes, len(names), {what: _WIDEST_OVER for what, _ in over}, with_reach=True)
+    for size in found.sizes_bytes:
+        first = found.places(size)[0].names[0]
+        one = found.at(size, first)
+        cells = [cell(found, size, first) for _, cell in over]
+        table.print_row(size, found.places(size), cells, reach=None if one is None else one.reach)
+
+
+def _print_every(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
+    sizes = found.sizes_bytes
+    for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), *over]:
+        click.echo()
+        print_words(what)
+        cells = [[cell(found, size, name) for size in sizes] for name in names]
+        print_transposed(names, [*map(format_bytes, sizes)], cells)
 
 
 def _median(found: Bench, size: int, name: str) -> str:
     one = found.at(size, name)
     if one is None:
         return "-"
-    fastest = min((m for m in found.measurements if m.size_bytes == size), key=lambda m: m.median_s)
-    text = f"{format_time(one.median_s)} {one.reach:4.0%}"
-    return click.style(f"{text} *", fg="green", bold=True) if one.low_s <= fastest.high_s else f"{text}  "
+    text = f"{format_time(one.median_s)} {format_reach(one.reach)}"
+    return click.style(f"{text} *", fg="green", bold=True) if name in found.fastest(size) else text
 
 
-def _ratio(found: Bench, size: int, name: str) -> str:
+def _over_native(found: Bench, size: int, name: str) -> str:
+    """Return a time over the MPI's own, with the interval of the ratio."""
     ours, native = found.at(size, name), found.at(size, NATIVE_NAME)
-    if ours is None or native is None:
+    if ours is None or native is None or name == NATIVE_NAME:
         return "-"
     low, high = ours.low_s / native.high_s, ours.high_s / native.low_s
     return f"{ours.median_s / native.median_s:.2f} ({low:.2f}-{high:.2f})"
 
 
-def _against(found: Bench, said: dict[tuple[int, str], Prediction], size: int, name: str) -> str:
+def _over_machine(found: Bench, said: Mapping[tuple[int, str], Prediction], size: int, name: str) -> str:
+    """Return a time over the simulated one, and over the formula's."""
     ours, one = found.at(size, name), said.get((size, name))
     if ours is None or one is None:
         return "-"
     formula = f"{ours.median_s / one.formula_s:.2f}" if one.formula_s else "-"
     return f"{ours.median_s / one.time_s:.2f} / {formula}" if one.time_s else "-"
+
+
+_MEDIAN = "median, and how far its 95 % interval reaches"
+_NATIVE = f"over {NATIVE_NAME}"
+_WIDEST_OVER = "0.53 (0.52-0.55)"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,11 @@ import click
 from hocket import files
 from hocket.cli.group import CommandGroup
 from hocket.cli.options import Read, as_json_option, jobs_option, picture_file
-from hocket.cli.output import print_json, print_table, progress
+from hocket.cli.output import GrowingTable, print_json, print_words, progress
 from hocket.plot import PICTURES, picture_of
 from hocket.sweeps import FORMATS, ExecutorKind, Grid, Row, Table, check_format, open_executor
 from hocket.sweeps import sweep as sweep_grid
-from hocket.units import format_bytes, format_time
+from hocket.units import format_bytes, format_reach, format_time
 from hocket.version import version
 
 __all__ = ["sweep"]
@@ -83,31 +85,47 @@ def _entry(table: Table, spec: str, output: str | None, plot: str | None) -> dic
 
 def _print(table: Table, spec: str, output: str | None) -> None:
     click.secho(f"{spec}: {table.title}", bold=True)
-    if output is None:
-        print_table(_COLUMNS, map(_cells, table.rows), right=["ranks", "size", "time"])
-    else:
+    if output is not None:
         click.echo(f"table: {output}")
+        return
+    together = defaultdict(list)
+    for row in table.rows:
+        together[_above(row)].append(_cells(row))
+    widest = [max(column, key=len) for column in zip(*chain(*together.values()), strict=True)]
+    printed = GrowingTable(_COLUMNS, widest=widest, right=_COLUMNS)
+    for above, rows in together.items():
+        for cells in rows:
+            printed.print_row(cells, above=above)
+    refusals = dict.fromkeys(row.refusal for row in table.rows if row.refusal)
+    if refusals:
+        click.echo("\nrefused (-)")
+    for refusal in refusals:
+        print_words(f"  {refusal}")
 
 
-_COLUMNS = ("algorithm", "ranks", "size", "machine", "noise", "time", "")
+_COLUMNS = ("ranks", "size", "time", "trials")
 
 
-def _cells(row: Row) -> list[str]:
-    parameters = "".join(f" {name}={value}" for name, value in row.parameters.items())
-    time = "-" if row.time_mean_s is None else format_time(row.time_mean_s)
-    return [
-        f"{row.collective}/{row.algorithm}{parameters}",
+def _above(row: Row) -> str:
+    """Return what rows have in common: the algorithm, the machine and the noise."""
+    parameters = [f"{name} = {value}" for name, value in row.parameters.items()]
+    noise = [row.noise] if row.noise else []
+    return ", ".join([f"{row.collective}/{row.algorithm}", *parameters, row.machine, *noise])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    if row.time_mean_s is None:
+        return str(row.ranks), format_bytes(row.size_bytes), "-", "-"
+    return (
         str(row.ranks),
         format_bytes(row.size_bytes),
-        row.machine,
-        row.noise,
-        time,
-        row.refusal or _spread(row),
-    ]
+        f"{format_time(row.time_mean_s)}{_spread(row)}",
+        str(row.trials),
+    )
 
 
 def _spread(row: Row) -> str:
-    """Return the confidence interval of the mean, where there is more than one trial."""
-    if row.time_mean_s is None or row.time_interval_high_s is None or row.trials == 1:
+    """Return how far the confidence interval of the mean reaches, where there is more than one trial."""
+    if not row.time_mean_s or row.time_interval_high_s is None or row.trials == 1:
         return ""
-    return f"± {format_time(row.time_interval_high_s - row.time_mean_s)}, {row.trials} trials"
+    return f" {format_reach(row.time_interval_high_s / row.time_mean_s - 1)}"

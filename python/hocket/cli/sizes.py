@@ -1,0 +1,74 @@
+"""Tables of times by size: a row for each size, under the names of those that are best there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import click
+
+from hocket.cli.output import GrowingTable
+from hocket.places import Place
+from hocket.units import format_bytes, format_ratio, format_reach, format_time
+
+__all__ = ["SizeTable", "factor"]
+
+_NEXT = ("second", "third")
+_WIDEST = "999.9 us"
+_WIDEST_REACH = " ±99%"
+_WIDEST_FACTOR = "99.9x"
+
+
+class SizeTable:
+    """What the fastest take, and how many times as long the next do.
+
+    The width depends neither on how many are compared nor on their names.
+
+    Args:
+        sizes_bytes: The sizes.
+        compared: How many are compared.
+        further: Further columns, and a cell of each that is as wide as any.
+        with_reach: Whether times have intervals.
+    """
+
+    def __init__(
+        self, sizes_bytes: Sequence[int], compared: int, further: Mapping[str, str], *, with_reach: bool
+    ) -> None:
+        self._next = _NEXT[: compared - 1]
+        numbers = ["fastest", *self._next, *further]
+        widest = [
+            max(map(format_bytes, sizes_bytes), key=len),
+            _WIDEST + (_WIDEST_REACH if with_reach else ""),
+            *[_WIDEST_FACTOR] * len(self._next),
+            *further.values(),
+        ]
+        self._table = GrowingTable(["size", *numbers], widest=widest, right=numbers)
+
+    def print_row(
+        self, size_bytes: int, places: Sequence[Place], further: Sequence[str], *, reach: float | None, note: str = ""
+    ) -> None:
+        """Print one size, under the names of the first places if these are others than above.
+
+        Args:
+            size_bytes: The size.
+            places: Who comes first, second and so on.
+            further: The cells of the further columns.
+            reach: How far the interval of the time of the fastest reaches, as a share of it.
+            note: What is said of the places.
+        """
+        first, *others = places[: len(self._next) + 1]
+        time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")
+        factors = [factor(each.time_s, first.time_s) for each in others]
+        missing = ["-"] * (len(self._next) - len(others))
+        row = [format_bytes(size_bytes), click.style(time, fg="green", bold=True), *factors, *missing, *further]
+        self._table.print_row(row, above=", then ".join(map(_names, (first, *others))) + note)
+
+
+def _names(place: Place) -> str:
+    """Return one that has a place, and how many share it: "ring", "bine +2"."""
+    name, *more = place.names
+    return f"{name} +{len(more)}" if more else name
+
+
+def factor(time_s: float, base_s: float) -> str:
+    """Return how many times as long something takes as something else, or that nothing is said of no time."""
+    return format_ratio(time_s / base_s) if base_s > 0 else "-"

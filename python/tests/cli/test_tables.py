@@ -1,0 +1,131 @@
+"""Every table fits 80 columns: no word and no number is cut, whatever the catalogue and the names."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+import hocket
+from hocket.cli.lab.compare import _print as print_lab
+from hocket.cli.mpi.bench import print_bench
+from hocket.lab.comparing import Compared, Point
+from hocket.library import COLLECTIVES
+from hocket.machine import Machine
+from hocket.mpi.benchmark import Bench, Measurement, Prediction
+from tests.conftest import Ran
+
+MOST = 80
+LARGEST = max(COLLECTIVES, key=lambda collective: len(hocket.algorithms(collective)))
+NAMES = tuple(algorithm.name for algorithm in hocket.algorithms(LARGEST))
+SIZES = (8, 2**20 - 1, 2**31)
+PROGRAM = """
+@hocket.algorithm("allreduce")
+def an_algorithm_whose_name_is_as_long_as_people_make_them(r, c):
+    yield r.copy(c.input(r), c.result(r))
+"""
+GRID = f"""
+collective = "{LARGEST}"
+ranks = [16, 64]
+sizes = ["8B", "1MiB"]
+machines = ["cluster", "jitter-paper"]
+trials = 2
+[noises.none]
+[noises.interrupts.noise.os]
+model = "poisson"
+interval = "10 us"
+duration = "5 us"
+[algorithms]
+{"".join(f"{name} = {{}}{chr(10)}" for name in NAMES)}
+"""
+LINES = [
+    "list",
+    "machines",
+    *(f"compare {LARGEST} {' '.join(NAMES)} --ranks 64 --sizes 8B..16MiB:4 {more}" for more in ("", "--all")),
+    f"compare {LARGEST} --ranks 6 --sizes 8B..1GiB:64 --defaults",
+    f"compare {LARGEST} --ranks 6 --sizes 8B..1GiB:64 --defaults --all",
+    f"compare {LARGEST} --ranks 16 --sizes 8B,1000001B --machine jitter-paper --trials 3 --defaults",
+    f"compare {LARGEST} --ranks 6 --sizes 0B,8B --load mine.py",
+    f"compare {LARGEST} ring --ranks 6 --sizes 0B,8B",
+    "sweep grid.toml",
+    "explain allreduce redundant_butterfly --ranks 8 --size 1MiB",
+    "rules explain openmpi-5.0 --ranks 8 --size 8B",
+    "rules diff mpich-5.0 openmpi-5.0 --ranks 16",
+    f"replay {Path(hocket.__file__).parent}/studies/ft-class-a-16-ranks.hktrace",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_table_fits(
+    hocket_command: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program_file: Callable[[str], Path],
+    line: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grid.toml").write_text(GRID)
+    program_file(PROGRAM)
+    check(monkeypatch, lambda: hocket_command(line).out)
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_benchmark_fits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, every: bool) -> None:
+    names = (*NAMES, "native")
+    found = Bench(LARGEST, 64, "an MPI", names, MEASURED, (), dict.fromkeys(names, 3))
+    predictions = tuple(Prediction(name, size, 1.234e-6 * (1 + size), 1e-6, None) for name in names for size in SIZES)
+
+    def printed() -> str:
+        print_bench(found, predictions, Machine.load("cluster"), [], every=every)
+        return capsys.readouterr().out
+
+    check(monkeypatch, printed)
+
+
+def test_a_lab_beside_the_simulator_fits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    points = tuple(Point(m.algorithm, m.size_bytes, m.median_s, m.low_s, m.high_s, 5, 9.999e-5) for m in MEASURED)
+    found = Compared("a lab", LARGEST, 64, "an MPI", points, (), ())
+
+    def printed() -> str:
+        print_lab(found, [])
+        return capsys.readouterr().out
+
+    check(monkeypatch, printed)
+
+
+MEASURED = tuple(
+    Measurement(name, size, median, 0.8 * median, 1.123 * median, 30, (median,))
+    for number, name in enumerate((*NAMES, "native"))
+    for size in SIZES
+    for median in [(1 + number) * 9.999e-7 * (1 + size / 1000)]
+)
+
+
+def check(monkeypatch: pytest.MonkeyPatch, printed: Callable[[], str]) -> None:
+    """Compare what a terminal of 80 columns gets with what a pipe gets."""
+    monkeypatch.setenv("COLUMNS", str(MOST))
+    piped = printed()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = click.unstyle(printed())
+    assert words(shown) == words(piped)
+    assert [line for line in shown.splitlines() if len(line) > MOST and not is_one_word(line)] == []
+    assert [line for line in piped.splitlines() if line.endswith("x") and len(line) > MOST] == []
+
+
+def words(text: str) -> set[str]:
+    return {word.strip(",") for word in text.split() if set(word) != {"─"}}
+
+
+def is_one_word(line: str) -> bool:
+    """Whether no line could be shorter."""
+    return max(map(len, line.split())) + 8 > MOST
+
+
+def test_every_command_prints_its_tables_by_the_one_writer() -> None:
+    for path in Path(hocket.__file__).parent.joinpath("cli").rglob("*.py"):
+        imported = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        assert path.name == "output.py" or not any(node.module == "rich.table" for node in imported), path
