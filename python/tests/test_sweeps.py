@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import os
-import re
 import pickle
+import re
 import signal
 import subprocess
 import sys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -47,15 +48,15 @@ class Installation:
 
     @staticmethod
     def find(mpicc: str | None = None, mpiexec: str | None = None) -> Installation:
-        """Find an MPI: the wrapper that is named, or that beside the launcher, or the first on the path.
+        """Find an MPI: the wrapper that is named, or that beside the launcher, the first on the path, or the one beside Python.
 
         Raises:
             Error: There is none, or it cannot compile a program that asks for its name.
         """
         beside = mpiexec and str(Path(mpiexec).parent / "mpicc") if mpiexec and os.sep in mpiexec else None
-        compiler = _program(mpicc or beside or "mpicc", "--mpicc", "the compiler wrapper of an MPI")
-        launcher = mpiexec or _beside(compiler)
-        return Installation(compiler, _program(launcher, "--mpiexec", "the launcher of an MPI"), _library(compiler))
+        compiler = _program(mpicc or beside, "mpicc", "the compiler wrapper of an MPI")
+        launcher = _program(mpiexec or _beside(compiler), "mpiexec", "the launcher of an MPI")
+        return Installation(compiler, launcher, _library(compiler))
 
     @staticmethod
     def named(kind: str) -> Installation:
@@ -64,7 +65,7 @@ class Installation:
         Raises:
             Error: There is none.
         """
-        folders = os.get_exec_path()
+        folders = _folders()
         names = [
             *(str(Path(folder, f"mpicc.{kind}")) for folder in folders),
             *(f"{folder}/mpicc" for folder in folders),
@@ -76,17 +77,25 @@ class Installation:
         raise Error(f"--mpi: no {KINDS[kind]} on the path, expected mpicc.{kind} or mpicc of one; --mpicc names others")
 
 
-def _program(name: str, option: str, what: str) -> Path:
-    found = shutil.which(name)
-    if found is None:
-        raise Error(f"{option}: {name} is not a program, expected {what}")
-    return Path(found).absolute()
+def _folders() -> list[str]:
+    """Return where programs are looked for: the path, and beside this Python, whose environment need not be active."""
+    return [*os.get_exec_path(), str(Path(sys.executable).parent)]
 
 
-def _beside(mpicc: Path) -> str:
+def _program(given: str | None, usual: str, what: str) -> Path:
+    """Find the program that is given as an option, or the usual one."""
+    found = shutil.which(given or usual, path=os.pathsep.join(_folders()))
+    if found is not None:
+        return Path(found).absolute()
+    if given is not None:
+        raise Error(f"--{usual}: {given} is not a program, expected {what}")
+    raise Error(f"no {usual} on the path or in {Path(sys.executable).parent}: --{usual} names {what}")
+
+
+def _beside(mpicc: Path) -> str | None:
     """Return the launcher that belongs to a wrapper: `mpicc.openmpi` goes with `mpiexec.openmpi`."""
     beside = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
-    return next((str(launcher) for launcher in beside if launcher.exists()), "mpiexec")
+    return next((str(launcher) for launcher in beside if launcher.exists()), None)
 
 
 @cache

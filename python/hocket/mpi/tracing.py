@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import dropwhile
 from pathlib import Path
 
 from hocket import files, traces
@@ -17,7 +18,7 @@ from hocket.mpi.preload import NATIVE, kept, library_flag
 from hocket.traces import Trace
 from hocket.traces.file import compressed
 
-__all__ = ["build_tracer", "trace"]
+__all__ = ["build_tracer", "program_name", "trace"]
 
 _SOURCES = ("trace.c", "trace_calls.c", "trace_fortran.c")
 
@@ -54,3 +55,14 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
         found = replace(traces.read(raw), file=path)
         files.write(path, compressed(raw.read_bytes()))
     return found, status
+
+
+def program_name(program: Sequence[str]) -> str:
+    """Return what a program is called: a script of Python by its own name, or that of its module."""
+    name, *words = (Path(word).name for word in program)
+    if not name.startswith("python"):
+        return name
+    rest = list(dropwhile(lambda word: word.startswith("-") and word != "-m", words))
+    if rest[:1] == ["-m"]:
+        return rest[1] if rest[1:] else name
+    return Path(rest[0]).stem if rest else name

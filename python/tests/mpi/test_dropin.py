@@ -456,7 +456,22 @@ def test_a_library_for_another_mpi_says_so(mpi: Mpi) -> None:
     foreign = {"LD_PRELOAD": str(build(Installation.find(others[0])))}
     ran = mpi.run(2, [mpi.compiled("mixed.c")], (), None, foreign)
     assert ran.status != 0
-    assert 'hocket: built for "' in ran.errors or "symbol lookup error" in ran.errors  # the loader finds it first
+    assert (
+        ran.errors.count('hocket: built for "') == 1 or "symbol lookup error" in ran.errors
+    )  # the loader finds it first
+
+
+def test_the_two_abis_of_an_mpi_are_told_apart(mpi: Mpi) -> None:
+    wrapper = mpi.installation.mpicc
+    other = wrapper.with_name(
+        wrapper.name.removesuffix("_abi") if wrapper.name.endswith("_abi") else f"{wrapper.name}_abi"
+    )
+    if not other.exists():
+        pytest.skip("has one ABI")
+    foreign = {"LD_PRELOAD": str(build(Installation.find(str(other))))}
+    ran = mpi.run(2, [mpi.compiled("mixed.c")], (), None, foreign)
+    assert ran.status == 2 and ran.errors.count("\n") == 1
+    assert re.search('^hocket: built for ".*" by (its own|the standard) ABI, but the program runs under', ran.errors)
 
 
 @pytest.mark.real_mpi

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from hocket import Error
 from hocket.mpi import Installation, environment, launch
 from hocket.mpi.launch import note_for_root
 from hocket.mpi.preload import cache_folder
+from hocket.mpi.tracing import program_name
 from tests.conftest import Ran
 
 from .conftest import ROOT
@@ -72,3 +74,30 @@ def test_the_benchmark_without_an_mpi_says_so_in_a_line() -> None:
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     expected = "hocket: error: --mpicc: /nowhere/mpicc is not a program, expected the compiler wrapper of an MPI\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", expected)
+
+
+def test_an_mpi_beside_python_needs_no_activated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    searched = f"no mpicc on the path or in {tmp_path}: --mpicc names the compiler wrapper of an MPI"
+    with pytest.raises(Error, match=re.escape(searched)):
+        Installation.find()
+    for name in ("mpicc", "mpiexec"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\nexec /usr/bin/env echo {name}\n")
+        program.chmod(0o755)
+    monkeypatch.setattr("hocket.mpi.installation._library", str)
+    assert Installation.find() == Installation(tmp_path / "mpicc", tmp_path / "mpiexec", str(tmp_path / "mpicc"))
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (["./app", "python"], "app"),
+        (["/usr/bin/python3.11", "-u", "work/app.py", "8"], "app"),
+        (["python", "-u", "-m", "mpi4py.bench"], "mpi4py.bench"),
+        (["python"], "python"),
+    ],
+)
+def test_a_trace_is_named_after_the_program_that_python_runs(program: list[str], name: str) -> None:
+    assert program_name(program) == name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from os.path import basename
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from hocket.cli.mpi.options import launch_options
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.mpi import Installation
+from hocket.mpi.tracing import program_name
 from hocket.mpi.tracing import trace as trace_program
 from hocket.traces import Call, RankTrace, Trace
 from hocket.units import format_bytes, format_time
@@ -52,7 +52,7 @@ def trace(
         files.writable_folder(folder)
     if output is not None and files.is_stdout(output):
         raise click.UsageError(f"--output: got {output}, expected a file: stdout is the program's")
-    path = output or files.writable(f"{basename(program[0])}.hktrace")
+    path = output or files.writable(f"{program_name(program)}.hktrace")
     found, status = trace_program(installation, ranks, program, path)
     written = {"trace": path}
     if simgrid is not None:
