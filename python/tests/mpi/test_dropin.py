@@ -456,9 +456,8 @@ def test_a_library_for_another_mpi_says_so(mpi: Mpi) -> None:
     foreign = {"LD_PRELOAD": str(build(Installation.find(others[0])))}
     ran = mpi.run(2, [mpi.compiled("mixed.c")], (), None, foreign)
     assert ran.status != 0
-    assert (
-        ran.errors.count('hocket: built for "') == 1 or "symbol lookup error" in ran.errors
-    )  # the loader finds it first
+    lines = ran.errors.count('hocket: built for "')
+    assert lines == 1 or "symbol lookup error" in ran.errors  # the loader finds it first
 
 
 def test_the_two_abis_of_an_mpi_are_told_apart(mpi: Mpi) -> None:
@@ -471,7 +470,7 @@ def test_the_two_abis_of_an_mpi_are_told_apart(mpi: Mpi) -> None:
     foreign = {"LD_PRELOAD": str(build(Installation.find(str(other))))}
     ran = mpi.run(2, [mpi.compiled("mixed.c")], (), None, foreign)
     assert ran.status == 2 and ran.errors.count("\n") == 1
-    assert re.search('^hocket: built for ".*" by (its own|the standard) ABI, but the program runs under', ran.errors)
+    assert ran.errors.startswith('hocket: built for "') and " ABI, but the program runs under " in ran.errors
 
 
 @pytest.mark.real_mpi
