@@ -137,7 +137,8 @@ def map_of(
         legend=alt.Legend(
             values=[step / _STEPS for step in range(_STEPS + 1)],
             labelExpr=f"({colour.labels})[round(datum.value * {_STEPS})]",
-            gradientLength=100,
+            gradientLength=200,
+            orient="top",
         ),
     )
     maps = [

@@ -23,6 +23,7 @@ from hocket.explorer.questions import Named
 from hocket.explorer.report import page_file, vega
 from hocket.library import COLLECTIVES
 from hocket.machine import Machine
+from hocket.topology import Topology
 from hocket.version import version
 
 __all__ = ["HOST", "application", "listen", "serve"]
@@ -32,6 +33,8 @@ _NAMES = (HOST, "localhost")
 _DEFAULT_PORT = 80  # browsers leave it out
 _MOST_BODY_BYTES = 1 << 20
 _MOST_CONNECTIONS = 200
+_RANKS = "4,8,16,32,64"
+_MOST_FIRST_RANKS = 1024
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
 _FILES = ("style.css", "view.js", "machine.js", "app.js")
 _HEADERS = {
@@ -163,7 +166,10 @@ class _Guard:
         else:
             await self._inner(scope, receive, send_guarded)
             return
-        await _told(403, refusal)(scope, receive, send_guarded)
+        # Who opens the address in a browser reads a line; the page's own requests get what they can read.
+        refused = Response(f"hocket: {refusal}\n", 403, media_type="text/plain")
+        answer = refused if request.url.path == "/" else _told(403, refusal)
+        await answer(scope, receive, send_guarded)
 
 
 async def _body(request: Request) -> bytes:
@@ -203,10 +209,17 @@ def _start(named: Named) -> dict[str, Any]:
         for each in named.algorithms
     ]
     machines = [
-        {"name": name, "text": text, "description": Machine.load(name).description}
+        {"name": name, "text": text, "description": Machine.load(name).description, "ranks": _first_ranks(name)}
         for name, text in named.machine_texts.items()
     ]
     return {"collectives": COLLECTIVES, "algorithms": algorithms, "machines": machines, "version": version()}
+
+
+def _first_ranks(name: str) -> str:
+    """Return the rank counts that are asked first: all that a network has room for, unless that takes long."""
+    machine = Machine.load(name)
+    topology = Topology.parse(machine.text, machine.file)
+    return _RANKS if topology is None or topology.ranks > _MOST_FIRST_RANKS else str(topology.ranks)
 
 
 def _text(name: str, text: str) -> Response:

@@ -54,6 +54,7 @@ class View:
         title: What it is of.
         source: What gives the same elsewhere.
         facts: Names and their values.
+        refusals: What has no answer, and why; pages fold them.
         chart: The picture, as a chart of Vega-Lite; None where there is nothing to draw.
         tables: Tables.
         texts: Texts of several lines.
@@ -62,6 +63,7 @@ class View:
     title: str
     source: Source
     facts: tuple[tuple[str, str], ...] = ()
+    refusals: tuple[tuple[str, str], ...] = ()
     chart: Mapping[str, Any] | None = None
     tables: tuple[Words, ...] = ()
     texts: tuple[str, ...] = ()
@@ -93,7 +95,8 @@ def _times(question: Question, on_done: OnDone) -> View:
     return View(
         found.title,
         comparing(question),
-        facts=(*best_lines(found), *_trials(question), *not_compared_lines(found)),
+        facts=(*best_lines(found), *_trials(question)),
+        refusals=tuple(not_compared_lines(found)),
         chart=_wide(found.plot()) if has_lines else None,
         tables=(_times_table(found),),
     )
@@ -171,7 +174,8 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
     return View(
         title,
         mapping(question),
-        facts=(*_trials(question), *refused),
+        facts=tuple(_trials(question)),
+        refusals=tuple(refused),
         chart=drawn.to_dict(),
         tables=(
             Words(columns, tuple(tuple(str(row[column]) for column in columns) for row in rows), ("ranks", "time")),

@@ -109,7 +109,7 @@ def test_every_tab_is_filled(opened: Opened) -> None:
         opened.tab(name)
         opened.shown(name)
         titles[name] = opened.page.inner_text(f"#panel-{name} h2")
-        charts = opened.page.locator(f"#panel-{name} canvas").count()
+        charts = opened.page.locator(f"#panel-{name} :is(canvas, svg.marks)").count()
         assert charts == (0 if name == "verdict" else 1), name
     assert titles == {
         "times": "allreduce on 8 ranks, machine small-torus",
@@ -270,5 +270,55 @@ def test_a_saved_report_shows_the_same(opened: Opened, tmp_path: Path) -> None:
     saved.value.save_as(path)
     opened.page.goto(path.as_uri())
     opened.page.wait_for_selector("section:nth-of-type(6) pre")
-    assert opened.page.locator("canvas").count() == 4
+    assert opened.page.locator(":is(canvas, svg.marks)").count() == 4
     assert re.findall("^allreduce/.*", opened.page.inner_text("main"), re.M)[0] == "allreduce/neighbours is wrong"
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_tab_and_no_map_of_links_is_cut(opened: Opened, width: int) -> None:
+    opened.page.set_viewport_size({"width": width, "height": 800})
+    for name in TABS:
+        box = opened.page.locator(f"#tab-{name}").bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width, name
+    opened.tab("links")
+    opened.shown("links")
+    place, picture = (opened.page.locator(f"#panel-links {one}").bounding_box() for one in (".chart", "svg.marks"))
+    assert place is not None and picture is not None
+    assert picture["width"] <= place["width"] and (width < 600 or place["x"] + place["width"] <= width)
+    legend = opened.page.locator("#panel-links svg.marks .role-legend").first.bounding_box()
+    assert legend is not None and legend["x"] + legend["width"] <= width
+
+
+def test_the_first_question_is_one_that_the_machine_can_answer(browser: playwright.Browser, address: str) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_selector("#tab-times")
+    assert page.input_value("#ranks") == "8"
+    page.select_option("#machine-name", "cluster")
+    assert page.input_value("#ranks") == "4,8,16,32,64"
+    page.close()
+
+
+def test_refusals_are_folded_below_the_picture(opened: Opened) -> None:
+    opened.fill(ranks="6")
+    opened.page.select_option("#collective", "allgather")
+    opened.tab("times")
+    opened.page.click("#run")
+    opened.shown("times")
+    refused = opened.page.locator("#panel-times details.refusals")
+    assert refused.get_attribute("open") is None
+    assert refused.locator("summary").inner_text().startswith("Refused: ")
+    below, picture = refused.bounding_box(), opened.page.locator("#panel-times canvas").bounding_box()
+    assert below is not None and picture is not None and below["y"] > picture["y"]
+
+
+def test_the_address_has_the_question(opened: Opened) -> None:
+    opened.fill(ranks="4", sizes="16B,32B")
+    opened.page.select_option("#collective", "broadcast")
+    opened.tab("verdict")
+    opened.shown("verdict")
+    before = opened.page.inner_text("#panel-verdict h2")
+    opened.page.reload()
+    assert opened.shown("verdict").startswith(before)
+    kept = [opened.page.input_value(f"#{name}") for name in ("collective", "ranks", "sizes", "verified")]
+    assert kept == ["broadcast", "4", "16B,32B", "2-4"]

@@ -83,7 +83,7 @@ def test_a_map_shows_who_is_fastest_and_rank_counts_that_nobody_takes() -> None:
         assert fastest == compared.fastest(calls[0].size_bytes)[0]
     assert len({(row["ranks"], row["size"]) for row in rows_of(found.chart)}) == 4
     refused = seen("map", question(algorithms="recursive_doubling", collective="allgather", ranks="6,8"))
-    assert [name for name, _ in refused.facts] == ["6 ranks"]
+    assert [name for name, _ in refused.refusals] == ["6 ranks"]
 
 
 @pytest.mark.parametrize(("name", "total"), [("times", 8), ("map", 16), ("verdict", 3)])

@@ -14,9 +14,10 @@ function api(path, options = {}) {
 
 // ---- the form
 
+const FIELDS = ["collective", "parameters", "ranks", "sizes", "trials", "seed", "algorithm", "size", "verified", "machine"];
+
 function fields() {
-  const texts = Object.fromEntries(["collective", "parameters", "ranks", "sizes", "trials", "seed", "algorithm", "size", "verified", "machine"]
-    .map((name) => [name, byId(name).value]));
+  const texts = Object.fromEntries(FIELDS.map((name) => [name, byId(name).value]));
   return { ...texts, algorithms: chosenNames().join(" ") };
 }
 
@@ -42,8 +43,35 @@ function showChosen() {
 }
 
 function startFrom(name) {
-  byId("machine").value = offered.machines.find((one) => one.name === name).text;
+  const { text, ranks } = offered.machines.find((one) => one.name === name);
+  byId("machine").value = text;
+  byId("ranks").value = ranks;
   showMachine();
+}
+
+// ---- the question in the address: it can be kept, and asked again
+
+function keep(texts) {
+  const kept = new URLSearchParams({ view: shown, "machine-name": byId("machine-name").value });
+  const { text } = offered.machines.find((one) => one.name === byId("machine-name").value);
+  for (const [name, value] of Object.entries(texts)) if (name !== "machine" || value !== text) kept.set(name, value);
+  history.replaceState(null, "", `${location.pathname}${location.search}#${kept}`);
+}
+
+// Fills in what the address asks for, and returns the view.
+function restore() {
+  const kept = new URLSearchParams(location.hash.slice(1));
+  const set = (name) => kept.has(name) && (byId(name).value = kept.get(name));
+  if (offered.machines.some((one) => one.name === kept.get("machine-name"))) set("machine-name");
+  startFrom(byId("machine-name").value);
+  if (offered.collectives.includes(kept.get("collective"))) set("collective");
+  showAlgorithms();
+  FIELDS.filter((name) => name !== "collective").forEach(set);
+  const names = (kept.get("algorithms") ?? "").split(" ");
+  for (const box of byId("names").querySelectorAll("input")) box.checked = names.includes(box.value);
+  showChosen();
+  showMachine();
+  return Object.hasOwn(TABS, kept.get("view")) ? kept.get("view") : "times";
 }
 
 function showMachine() {
@@ -127,6 +155,7 @@ async function run() {
   const panel = byId(`panel-${name}`);
   const view = await ask(name, texts);
   if (!view) return;
+  keep(texts);
   panel.dataset.fields = JSON.stringify(texts);
   panel.classList.remove("stale");
   await showView(view, panel);
@@ -182,8 +211,7 @@ async function start() {
   byId("collective").value = offered.algorithms.find((one) => one.is_mine)?.collective ?? "allreduce";
   byId("machine-name").replaceChildren(...offered.machines.map(({ name }) => new Option(name, name)));
   byId("machine-name").value = offered.machines[0].name;
-  showAlgorithms();
-  startFrom(byId("machine-name").value);
+  const asked = restore();
   makeTabs();
   changed();
 
@@ -202,7 +230,7 @@ async function start() {
   byId("save").addEventListener("click", save);
   document.addEventListener("keydown", (event) => event.key === "Escape" && cancel());
   addEventListener("pagehide", cancel);
-  select("times", false);
+  select(asked, false);
 }
 
 start();

@@ -36,12 +36,13 @@ function codeOf(name, text) {
 }
 
 const CHART_OPTIONS = {
-  renderer: "canvas",
   actions: { export: true, source: false, compiled: false, editor: false },
   ast: true, // no code is made of text, which the page's policy forbids
   defaultStyle: false,
   tooltip: { disableDefaultStyle: true, theme: "own" },
 };
+
+const NARROW = 600; // pixels, below which a legend has no place beside a chart
 
 async function showView(view, place) {
   place.replaceChildren(element("h2", {}, view.title));
@@ -51,7 +52,15 @@ async function showView(view, place) {
   if (view.chart) {
     place.append(element("div", { className: "paper scrolled", tabIndex: 0, role: "img", ariaLabel: `Picture: ${view.title}` }, chart));
   }
+  if (view.refusals.length) {
+    const summary = element("summary", {}, `Refused: ${view.refusals.map(([name]) => name).join(", ")}`);
+    place.append(element("details", { className: "refusals" }, summary, factsOf(view.refusals)));
+  }
   view.tables.forEach((table) => place.append(tableOf(table)));
   place.append(codeOf("Command line", view.source.command), codeOf("Python", view.source.python));
-  if (view.chart) await vegaEmbed(chart, view.chart, CHART_OPTIONS);
+  if (!view.chart) return;
+  // What is as wide as its place is drawn anew at its size; other pictures are made smaller, which only SVG survives.
+  const isFluid = view.chart.width === "container";
+  const config = isFluid && place.clientWidth < NARROW ? { legend: { orient: "bottom", columns: 1 } } : {};
+  await vegaEmbed(chart, view.chart, { ...CHART_OPTIONS, renderer: isFluid ? "canvas" : "svg", config });
 }
