@@ -48,7 +48,7 @@ class Installation:
 
     @staticmethod
     def find(mpicc: str | None = None, mpiexec: str | None = None) -> Installation:
-        """Find an MPI: the wrapper that is named, or that beside the launcher, the first on the path, or the one beside Python.
+        """Find an MPI: the wrapper that is named, or that beside the launcher, on the path, or beside Python.
 
         Raises:
             Error: There is none, or it cannot compile a program that asks for its name.
