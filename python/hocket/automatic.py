@@ -10,16 +10,17 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
-from hocket.requests import GAP, call_request
+from hocket.requests import GAP, ask, call_request
 from hocket.topology import AXES, Topology
 
-__all__ = ["AUTO", "automatic_values", "resolved"]
+__all__ = ["AUTO", "accepted", "automatic_values", "on_machine", "resolved"]
 
 AUTO = "auto"
 """The value of a parameter that asks for its automatic value."""
@@ -53,6 +54,27 @@ def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
         return call  # refused where calls are checked
     call = replace(call, parameters={**call.parameters, **_torus_sizes(algorithm, call, machine)})
     return replace(call, parameters={**call.parameters, **automatic_values(algorithm, call, machine)})
+
+
+def on_machine(algorithm: Algorithm, call: Call, machine: Machine | None) -> dict[str, Any]:
+    """Return the request for a call: the one place where a machine, if there is one, completes it.
+
+    Raises:
+        Error: As `resolved`, or as `call_request`.
+    """
+    if machine is None:
+        return {"call": call_request(algorithm, call)}
+    return {"call": call_request(algorithm, resolved(algorithm, call, machine)), "machine": machine.as_request()}
+
+
+def accepted(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> dict[str, int]:
+    """Return what an algorithm of the catalogue completes a call with: parameters, and other names of its formulas.
+
+    Raises:
+        Error: As `on_machine`.
+    """
+    values: dict[str, int] = ask(_native.accept, on_machine(algorithm, call, machine), algorithm)
+    return values
 
 
 def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:

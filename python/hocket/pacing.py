@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass
 
 from hocket import _native
+from hocket.automatic import on_machine
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.requests import call_request
 from hocket.simulation import MachineLike, as_machine
 
 __all__ = ["Step", "StepTime", "simulate_step", "steps"]
@@ -52,7 +52,7 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
         Error: A call that the algorithm refuses, or a gap that it or the machine cannot leave.
     """
     found = as_algorithm(algorithm)
-    request = {"call": call_request(found, call), "machine": as_machine(machine).as_request()}
+    request = on_machine(found, call, as_machine(machine))
     return tuple(Step(**step) for step in json.loads(_native.steps(json.dumps(request))))
 
 
@@ -69,5 +69,5 @@ def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine:
         Error: No steps, no such step, no topology, or a deadlock in the network.
     """
     found = as_algorithm(algorithm)
-    request = {"call": call_request(found, call), "machine": as_machine(machine).as_request(), "step": step}
+    request = {**on_machine(found, call, as_machine(machine)), "step": step}
     return StepTime(**json.loads(_native.simulate_step(json.dumps(request))))

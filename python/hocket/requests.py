@@ -16,7 +16,6 @@ from hocket.library import Algorithm
 
 __all__ = [
     "GAP",
-    "accepted",
     "ask",
     "call_request",
     "complete",
@@ -164,16 +163,6 @@ def shape_of(call: Call) -> dict[str, Any]:
         "root": whole("root", call.root),
         "element_bytes": element_size(call.element_bytes),
     }
-
-
-def accepted(algorithm: Algorithm, call: Call) -> dict[str, int]:
-    """Return what an algorithm of the catalogue completes a call with: parameters, and other names of its formulas.
-
-    Raises:
-        Error: As `call_request`.
-    """
-    values: dict[str, int] = ask(_native.accept, call_request(algorithm, call), algorithm)
-    return values
 
 
 def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm, *more: Any) -> Any:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hocket import _native, checks, files
 from hocket._native import Error
+from hocket.automatic import on_machine
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
-from hocket.requests import call_request, hand
+from hocket.requests import hand
 from hocket.results import Result, drawn
 
 if TYPE_CHECKING:
@@ -175,12 +176,19 @@ def _request(form: Form, machine: Machine | None) -> str:
     return json.dumps({"format": form, "machine": None if known is None else known.as_request()})
 
 
-def record(algorithm: Algorithm | str, call: Call) -> Schedule:
+def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | PathLike[str] | None = None) -> Schedule:
     """Record what every rank does in a call.
 
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        call: What is asked for.
+        machine: The machine that decides what the call leaves to it: automatic values, the sizes of its torus, and
+            which ranks share a node.
+
     Raises:
-        Error: An unknown algorithm, a call that it refuses, or a program whose shape depends on timing.
+        Error: An unknown algorithm, a call that it refuses on the machine, or a program whose shape depends on timing.
     """
     algorithm = as_algorithm(algorithm)
-    content = hand(_native.record, {"call": call_request(algorithm, call)}, algorithm)
+    known = Machine.load(machine) if isinstance(machine, str | PathLike) else machine
+    content = hand(_native.record, on_machine(algorithm, call, known), algorithm)
     return Schedule(algorithm.label, content, algorithm.collective)

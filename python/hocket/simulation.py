@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
-from hocket.automatic import resolved
+from hocket.automatic import on_machine
 from hocket.call import Call
 from hocket.checks import function, instance, number, shown, text, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
-from hocket.requests import ask, call_request
+from hocket.requests import ask
 from hocket.results import Result, drawn, parameter_columns
 from hocket.schedule import Schedule
 from hocket.topology import LinkUse
@@ -516,10 +516,10 @@ def observe(
             `passages` of circuits, or more than a million.
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
-    request = {**machine_request(known, engine, trials), "trace": events, "links": links, "passages": passages}
+    asked_for = {"trace": events, "links": links, "passages": passages}
+    request = {**on_machine(found, call, known), **machine_request(known, engine, trials), **asked_for}
     run = partial(_native.simulate, on_trials=_told(on_trials))
-    given = call_request(found, resolved(found, call, known))
-    observed = _trace(ask(run, {"call": given, **request}, found))
+    observed = _trace(ask(run, request, found))
     if (links or passages) and observed.simulation.links is None:
         asked = "links" if links else "passages"
         raise Error(f"{asked}: on machine {known.name} messages do not meet, expected a machine with a topology")

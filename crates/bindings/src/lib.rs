@@ -293,7 +293,7 @@ fn automatic_values(request: &str, names: Vec<String>) -> PyResult<BTreeMap<&'st
     let machine = machine.machine().map_err(raise)?;
     let platform = Platform::new(&machine).map_err(raise)?;
     let surroundings = hocket::surroundings(&machine, &platform).map_err(raise)?;
-    request.automatic(&names, &surroundings).map(|values| values.into_iter().collect()).map_err(raise)
+    request.automatic(&names, &surroundings, &platform.nodes).map(|values| values.into_iter().collect()).map_err(raise)
 }
 
 /// For how many bytes per segment Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
@@ -315,8 +315,8 @@ fn best_segment_bytes(
 /// that follow from the call.
 #[pyfunction]
 fn accept(request: &str) -> PyResult<String> {
-    let request: CallRequest = read(request)?;
-    let (_, call) = request.resolve(&Nodes::Unknown).map_err(raise)?;
+    let request: RunRequest = read(request)?;
+    let (_, call) = request.call.resolve(&request.nodes().map_err(raise)?).map_err(raise)?;
     write(&call.parameters.into_iter().collect::<BTreeMap<_, _>>())
 }
 
@@ -332,7 +332,7 @@ fn run(
     program: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Vec<u8>>> {
     let operator = hocket_memory::operator(data_type, operator).map_err(raise)?;
-    let RunRequest { call } = read(request)?;
+    let RunRequest { call, .. } = read(request)?;
     let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
     let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
     py.detach(move || runnable.run(&call, &operator, &inputs))
@@ -348,7 +348,7 @@ fn run_with(
     inputs: Vec<Vec<u8>>,
     program: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Vec<u8>>> {
-    let RunRequest { call } = read(request)?;
+    let RunRequest { call, .. } = read(request)?;
     let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
     let failure = Arc::new(Mutex::new(None));
     let combine = python_operator(operator, failure.clone());

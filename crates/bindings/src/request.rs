@@ -149,12 +149,12 @@ impl CallRequest {
     ///
     /// # Errors
     /// A parameter that has none, a machine that does not say what it depends on, or a call that the algorithm refuses.
-    pub fn automatic(&self, names: &[String], on: &Surroundings) -> Result<Vec<(&'static str, u64)>> {
+    pub fn automatic(&self, names: &[String], on: &Surroundings, nodes: &Nodes) -> Result<Vec<(&'static str, u64)>> {
         let Ok(entry) = find(self.collective()?, &self.algorithm) else {
             return Err(has_none(&format!("{}/{}", self.collective, self.algorithm), &names.join(", ")));
         };
         let given = Given::new(entry, self.given(), names.iter().map(String::as_str), on)?;
-        given.automatic(entry, &self.call()?)
+        given.automatic(entry, &Call { nodes: nodes.clone(), ..self.call()? })
     }
 
     fn given(&self) -> Vec<(String, u64)> {
@@ -237,12 +237,25 @@ impl<C> SimulateRequest<C> {
     }
 }
 
-/// A call, for the functions that need nothing else.
+/// A call, on a machine if it is known where.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// The call.
     pub call: CallRequest,
+    /// The machine.
+    #[serde(default)]
+    pub machine: Option<MachineRequest>,
+}
+
+impl RunRequest {
+    /// The nodes of the ranks.
+    ///
+    /// # Errors
+    /// As [`MachineRequest::platform`].
+    pub fn nodes(&self) -> Result<Nodes> {
+        self.machine.as_ref().map_or(Ok(Nodes::Unknown), |machine| Ok(machine.platform()?.nodes))
+    }
 }
 
 /// A schedule in the place of a call.

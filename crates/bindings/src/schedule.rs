@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket_core::{Call, Collective, Nodes, budget};
+use hocket_core::{Call, Collective, budget};
 use hocket_record::{Costs, Form, Schedule, from_json};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -176,7 +176,7 @@ pub fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyRe
     if request.call.gap().map_err(raise)? != Gap::default() {
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
-    let (runnable, call) = Runnable::resolve(&request.call, program, &Nodes::Unknown)?;
+    let (runnable, call) = Runnable::resolve(&request.call, program, &request.nodes().map_err(raise)?)?;
     check(2.0 * runnable.messages(&call).map_err(raise)?, TASK_BYTES)?;
     py.detach(move || runnable.record(&call)).map(PythonSchedule::new)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hocket import files
+from hocket.automatic import resolved
 from hocket.cli.options import (
     CallOptions,
     algorithm_argument,
@@ -63,7 +64,7 @@ def record(
     if as_json and not format.is_text:
         raise click.UsageError(f"--json: got --format {format.name}, which is no text, expected another one")
     check_files({"--output": output, "--graph": graph})
-    schedule = record_call(algorithm, call)
+    schedule = record_call(algorithm, call, machine=machine)
     drawing = None if graph is None else dependency_graph(schedule)
     if output is not None and files.is_stdout(output):
         output = None
@@ -71,13 +72,14 @@ def record(
     if graph is not None and drawing is not None:
         files.write(graph, drawing)
     if as_json:
+        given = call if machine is None else resolved(algorithm, call, machine)
         print_json(
             {
                 "collective": algorithm.collective,
                 "algorithm": algorithm.name,
                 "ranks": ranks,
                 "size_bytes": size_bytes,
-                "parameters": complete(algorithm, call.parameters, element_bytes=call.element_bytes),
+                "parameters": complete(algorithm, given.parameters, element_bytes=call.element_bytes),
                 "format": format.name,
                 "output": output,
                 "schedule": schedule.data if format.name == "json" else as_bytes(schedule, format, machine).decode(),

@@ -22,7 +22,8 @@ format_option = click.option(
 calc_machine_option = click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="The machine whose times of reductions and copies go into GOAL and Chakra; without it they take no time.",
+    help="The machine whose times of reductions and copies go into GOAL and Chakra; without it they take no time. Of a "
+    "call to be recorded it also decides what the call leaves to it, such as the sizes of its torus.",
 )
 
 

@@ -31,11 +31,11 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """An algorithm with values of all its parameters.
+    """An algorithm with values of its parameters.
 
     Attributes:
         label: The algorithm's label.
-        parameters: The values.
+        parameters: The values that are given; the machine, or a default, decides the others.
         load: Where to look for the algorithm; nothing if it is of the catalogue.
     """
 

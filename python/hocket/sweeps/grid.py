@@ -206,7 +206,7 @@ def _variants_of(
     return [
         Variant(
             label=algorithm.label,
-            parameters=complete(algorithm, dict(zip(parameters, values, strict=True))),
+            parameters=dict(zip(parameters, values, strict=True)),
             load=() if algorithm.program is None else load,
         )
         for values in product(*lists)

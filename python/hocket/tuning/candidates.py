@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hocket._native import Error
+from hocket.automatic import accepted
 from hocket.call import Call
 from hocket.library import Algorithm, Parameter, algorithms, find
-from hocket.requests import accepted
+from hocket.machine import Machine
 from hocket.schedule import record
 from hocket.tuning.choice import Choice, Point
 from hocket.tuning_files import LIBRARIES
@@ -86,13 +87,16 @@ class Candidates:
     refused: Mapping[str, str]
 
 
-def candidates(choices: Iterable[Choice], point: Point, like: Call | None = None) -> Candidates:
+def candidates(
+    choices: Iterable[Choice], point: Point, like: Call | None = None, machine: Machine | None = None
+) -> Candidates:
     """Return which of some choices take a call at a point, those together whose ranks do the same.
 
     Args:
         choices: The choices.
         point: The point.
         like: A call there; by default one of doubles, where they are added up, or of bytes.
+        machine: The machine that decides what the call leaves to it.
     """
     alike: dict[object, list[Choice]] = {}
     refused: dict[str, str] = {}
@@ -100,11 +104,11 @@ def candidates(choices: Iterable[Choice], point: Point, like: Call | None = None
         algorithm = algorithm_of(point, choice)
         call = call_at(algorithm, choice, point, like)
         try:
-            accepted(algorithm, call)
+            accepted(algorithm, call, machine)
         except Error as error:
             refused.setdefault(algorithm.name, str(error))
             continue
-        alike.setdefault(_what_ranks_do(algorithm, call) or _cut(algorithm, choice, point), []).append(choice)
+        alike.setdefault(_what_ranks_do(algorithm, call, machine) or _cut(algorithm, choice, point), []).append(choice)
     return Candidates(point, {choices[0]: tuple(choices) for choices in alike.values()}, refused)
 
 
@@ -150,12 +154,12 @@ def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:
     return ()
 
 
-def _what_ranks_do(algorithm: Algorithm, call: Call) -> bytes | None:
+def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) -> bytes | None:
     """Return the same for calls in which all ranks do the same; None where that is not known, or expensive."""
     if call.ranks > _MOST_RANKS_COMPARED:
         return None
     try:
-        return hashlib.sha256(record(algorithm, call).as_bytes("json")).digest()
+        return hashlib.sha256(record(algorithm, call, machine=machine).as_bytes("json")).digest()
     except Error:
         return None  # what it does depends on times
 

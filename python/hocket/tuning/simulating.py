@@ -90,7 +90,7 @@ def predicted(
 
 
 def _found(point: Point, by: Simulated) -> Found:
-    there = candidates(by.choices(point), point)
+    there = candidates(by.choices(point), point, machine=by.machine)
     times = predicted(point, by, list(there.alike))
     if not times:
         algorithm = algorithms(point.collective)[0]

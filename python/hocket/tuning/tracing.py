@@ -181,7 +181,7 @@ def propose(
 def _times(call: TracedCall, application: Application) -> Times:
     """Return how long all choices take in a call, and what the baseline chooses."""
     by = application.by
-    there = candidates(by.choices(call.point), call.point, call.like)
+    there = candidates(by.choices(call.point), call.point, call.like, by.machine)
     found = predicted(call.point, by, list(there.alike), call.like)
     return found if call.is_started else {DEFAULT: _baseline(call, application), **found}
 

@@ -122,7 +122,7 @@ def try_ways(
 
 
 def _simulated(point: Point, model: Simulated) -> Times:
-    there = candidates(of_any_machine(point), point).alike
+    there = candidates(of_any_machine(point), point, machine=model.machine).alike
     times = predicted(point, model, list(there))
     return {alike: one for choice, one in times.items() for alike in there[choice]}
 
