@@ -40,8 +40,13 @@ _MOST_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
 
 
-def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES) -> str:
+def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
     """Return the text of a file, which may be a pipe or a device, and have no end.
+
+    Args:
+        path: The file.
+        most_bytes: How long it may be.
+        only_regular: Whether pipes and devices are refused at once: for files that others may have put there.
 
     Raises:
         Error: The file cannot be read, is not text, or is longer than `most_bytes` or than there is memory for.
@@ -50,7 +55,9 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES) -> st
     pieces = []
     length = 0
     try:
-        with open(file, "rb") as stream:
+        with open(file, "rb", opener=_open_at_once if only_regular else None) as stream:
+            if only_regular and not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise Error(f"{file}: neither pipe nor device is read here, expected a regular file")
             while piece := stream.read(_PIECE_BYTES):
                 pieces.append(piece)
                 length += len(piece)
@@ -162,6 +169,11 @@ def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None
         raise
     except OSError as error:
         raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for whoever is to write a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _check_folder(path: str, folder: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,22 @@ def test_what_is_no_log_is_refused_with_its_line(
 ) -> None:
     file = written(tmp_path / "a.jsonl", *lines)
     assert bad_input("mpi report", str(file)) == f"{file}:{' ' if lines == [] else ''}{message}"
+
+
+@pytest.mark.parametrize("target", ["a pipe", "/dev/zero", "/dev/tty"])
+def test_a_log_that_is_no_regular_file_is_refused_at_once(
+    target: str, tmp_path: Path, bad_input: Callable[..., str], hocket_command: Callable[..., Ran]
+) -> None:
+    written(tmp_path / "logs" / "a.jsonl", ABOUT, RING)
+    odd = tmp_path / "logs" / "b.jsonl"
+    if target == "a pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to(target)
+    for named in (odd, odd.parent):
+        assert bad_input("mpi report", str(named)).startswith(f"{odd}: ")
+    ran = hocket_command("mpi report --skip-damaged", str(odd.parent))
+    assert ran.status == 0 and "1 file skipped" in ran.out and "1 job" in ran.out
 
 
 @given(st.lists(st.sampled_from([json.dumps(ABOUT), json.dumps(RING), *'{}[]":,\n', "1e999", "null"]), max_size=8))

@@ -130,13 +130,13 @@ def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
 
 
 def read_job_log(path: str | PathLike[str]) -> JobLog:
-    """Read the log of a job.
+    """Read the log of a job, a regular file: anyone may put files where jobs write their logs.
 
     Raises:
         Error: It cannot be read, or a line is not of a log: file, line, what was expected.
     """
     name = fspath(path)
-    lines = files.read_text(path).splitlines()
+    lines = files.read_text(path, only_regular=True).splitlines()
     if not lines:
         raise Error(f"{name}: empty, expected the log of a job")
     about = _object(lines[0], f"{name}:1")
