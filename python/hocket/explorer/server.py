@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import socket
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hocket._native import Error
 from hocket.checks import shown
@@ -26,13 +28,15 @@ from hocket.machine import Machine
 from hocket.topology import Topology
 from hocket.version import version
 
-__all__ = ["HOST", "application", "listen", "serve"]
+__all__ = ["HOST", "application", "listen", "serve", "server"]
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
 _DEFAULT_PORT = 80  # browsers leave it out
 _MOST_BODY_BYTES = 1 << 20
-_MOST_CONNECTIONS = 200
+_MOST_STRANGERS = 200  # connections on which no token has come
+_TOKEN_WITHIN_S = 10.0
+_LET_IN = "let_in"
 _RANKS = "4,8,16,32,64"
 _MOST_FIRST_RANKS = 1024
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
@@ -67,17 +71,55 @@ def listen(port: int) -> socket.socket:
 
 def serve(listening: socket.socket, named: Named, token: str) -> None:
     """Serve until Ctrl-C."""
-    port = listening.getsockname()[1]
+    server(named, token=token, port=listening.getsockname()[1]).run(sockets=[listening])
+
+
+def server(named: Named, *, token: str, port: int) -> uvicorn.Server:
+    """Return a server of the application, which is described there."""
     config = uvicorn.Config(
         application(named, token=token, port=port),
+        http=_Connection,
         log_level="warning",
         access_log=False,
         server_header=False,
         ws="none",
-        limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=1,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)
+
+
+class _Connection(H11Protocol):
+    """A connection that is cut unless a request with the token comes in time, and does not keep others out until then.
+
+    Who has no token may hold `_MOST_STRANGERS` connections for `_TOKEN_WITHIN_S`: one more takes the place of the
+    oldest.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, _LET_IN: self._let_in}
+        self._deadline = self.loop.call_later(_TOKEN_WITHIN_S, self._cut)
+        strangers = [one for one in self.connections if isinstance(one, _Connection) and one._deadline]
+        if len(strangers) > _MOST_STRANGERS:
+            min(strangers, key=_Connection._due_s)._cut()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._let_in()
+        super().connection_lost(exc)
+
+    def _let_in(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _due_s(self) -> float:
+        return self._deadline.when() if self._deadline else float("inf")
+
+    def _cut(self) -> None:
+        self._let_in()
+        self.transport.abort()
 
 
 def application(named: Named, *, token: str, port: int) -> ASGIApp:
@@ -164,6 +206,8 @@ class _Guard:
         elif not secrets.compare_digest(given, self._token.encode()):
             refusal = "the token is missing or wrong, expected the address that `hocket serve` prints"
         else:
+            if let_in := scope.get("state", {}).get(_LET_IN):
+                let_in()
             await self._inner(scope, receive, send_guarded)
             return
         # Who opens the address in a browser reads a line; the page's own requests get what they can read.

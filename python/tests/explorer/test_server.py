@@ -10,8 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hocket.explorer import jobs as jobs_module
+from hocket.explorer import server as server_module
 from hocket.explorer.jobs import MOST_RUNNING, MOST_WAITING, FullError, Job, Jobs
 from hocket.explorer.questions import Named
 from hocket.explorer.server import application
@@ -307,6 +310,39 @@ def test_raw_garbage_does_not_end_the_server(served: tuple[str, subprocess.Popen
             raw.shutdown(socket.SHUT_WR)
             assert b" 200 " not in raw.recv(1000)
     assert httpx.get(url).status_code == 200
+
+
+def test_who_has_no_token_locks_nobody_out(served: tuple[str, subprocess.Popen[str]]) -> None:
+    url = httpx.URL(served[0])
+    with ExitStack() as stack:
+        for number in range(250):
+            raw = stack.enter_context(socket.create_connection((url.host, url.port), timeout=5))
+            raw.sendall((b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n")[number % 3])
+        assert httpx.get(url).status_code == 200
+        assert httpx.get(url).status_code == 200
+
+
+def test_a_connection_without_the_token_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_TOKEN_WITHIN_S", 0.3)
+    listening = server_module.listen(0)
+    address = listening.getsockname()
+    server = server_module.server(Named(), token=TOKEN, port=address[1])
+    running = threading.Thread(target=server.run, args=([listening],))
+    running.start()
+    try:
+        with socket.create_connection(address, timeout=5) as stranger, socket.create_connection(address) as user:
+            stranger.sendall(b"GET / HT")
+            ask = f"GET /page/app.js?token={TOKEN} HTTP/1.1\r\nhost: 127.0.0.1:{address[1]}\r\n\r\n".encode()
+            user.sendall(ask)
+            assert b" 200 " in user.recv(1 << 20)
+            with suppress(ConnectionResetError):
+                assert stranger.recv(1) == b""
+            user.sendall(ask)
+            user.settimeout(5)
+            assert user.recv(1)
+    finally:
+        server.should_exit = True
+        running.join()
 
 
 def test_misuse_of_the_command(bad_input: Callable[..., str], tmp_path: Path) -> None:
