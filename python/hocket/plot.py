@@ -6,8 +6,13 @@ import io
 import itertools
 import json
 import math
+import os
+import resource
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +54,9 @@ PICTURES = (*FORMATS, ".svg")
 
 WIDTH, HEIGHT = 720, 440  # pixels
 _PNG_SCALE = 2
+_TRY_TO_DRAW = "import vl_convert; vl_convert.vega_to_svg({})"
+"""Ends by a signal where the engine has no room; an empty picture is an error, which is no matter."""
+_ENGINE_FILES = 16
 _TICKS = 12
 _TITLE_WIDTH = 130  # characters of the small print above the picture
 _COLOURS = (
@@ -102,7 +110,13 @@ class Line:
 
 
 def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
-    """Return a chart as a file of one of the endings of `PICTURES`."""
+    """Return a chart as a file of one of the endings of `PICTURES`.
+
+    Raises:
+        Error: The limits of the process leave no room for the engine that draws.
+    """
+    _check_open_files()
+    _check_address_space()
     if ending == ".png":
         picture = io.BytesIO()
         drawing.save(picture, format="png", scale_factor=_PNG_SCALE)
@@ -113,6 +127,32 @@ def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
     else:
         drawing.save(text, format="html", inline=True, json_kwds={"cls": _InPage})
     return text.getvalue().encode()
+
+
+def _check_open_files() -> None:
+    """Refuse to draw where the engine that draws cannot open what it needs."""
+    with ExitStack() as opened:
+        try:
+            for _ in range(_ENGINE_FILES):
+                opened.enter_context(open(os.devnull))
+        except OSError as error:
+            allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            raise Error(
+                f"pictures cannot be drawn with {allowed} open files (ulimit -n), expected {_ENGINE_FILES} more"
+            ) from error
+
+
+def _check_address_space() -> None:
+    """Refuse to draw where the engine that draws would end the process, as it shows in a process of its own."""
+    limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit_bytes == resource.RLIM_INFINITY:
+        return
+    tried = subprocess.run([sys.executable, "-c", _TRY_TO_DRAW], capture_output=True, check=False)
+    if tried.returncode < 0:
+        raise Error(
+            f"pictures cannot be drawn within {format_bytes(limit_bytes)} of addresses (ulimit -v), expected no such "
+            "limit: the engine that draws reserves far more than it uses; hocket report draws in the browser"
+        )
 
 
 class _InPage(json.JSONEncoder):

@@ -2,7 +2,10 @@
 
 import re
 import struct
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +124,18 @@ def test_nothing_to_draw_is_an_error() -> None:
 def test_another_ending_is_refused(compared: Comparison) -> None:
     with pytest.raises(hocket.Error, match=r'ends in "\.pdf", expected one of \.png, \.html'):
         plot.picture_of(compared.plot, ".pdf")
+
+
+@pytest.mark.parametrize("ending", plot.PICTURES)
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [("-v 4000000", "within 3.815 GiB of addresses (ulimit -v)"), ("-n 14", "with 14 open files (ulimit -n)")],
+)
+def test_limits_that_leave_no_room_to_draw_are_told(ending: str, limit: str, told: str, tmp_path: Path) -> None:
+    picture = tmp_path / f"picture{ending}"
+    line = f"ulimit {limit}; exec {sys.executable} -m hocket compare allreduce --ranks 8 --sizes 8B --plot {picture}"
+    ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    error = ran.stderr.splitlines()
+    assert ran.returncode == 2
+    assert len(error) == 1 and error[0].startswith("hocket: error: pictures cannot be drawn") and told in error[0]
+    assert not picture.exists()
