@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hocket import files
 from hocket._native import Error, check_rules
 from hocket.mpi.installation import Installation
-from hocket.mpi.preload import build, cache_folder
+from hocket.mpi.preload import build, own_folder
 from hocket.rules import rules_text
 
 __all__ = [
@@ -68,8 +68,7 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
     text = joined_rules(rules, file)
     if not text:
         return None
-    path = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.rules"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = own_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.rules"
     files.write(str(path), text)
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation, compiled
 
-__all__ = ["NATIVE", "SOURCES", "build", "cache_folder", "kept", "library_flag"]
+__all__ = ["NATIVE", "SOURCES", "build", "cache_folder", "kept", "library_flag", "own_folder"]
 
 NATIVE = Path(__file__).parent / "native"
 """C sources, the header, and libhocket."""
@@ -47,6 +48,33 @@ def cache_folder() -> Path:
     return base / "hocket" / "mpi"
 
 
+def own_folder(*inside: str) -> Path:
+    """Return the cache folder, or one inside it, made where it is not there; only the user can write it.
+
+    Raises:
+        Error: It cannot be made, or somebody else can write it.
+    """
+    top = cache_folder()
+    folder = top.joinpath(*inside)
+    try:
+        for each in reversed((folder, *folder.parents)):
+            if not each.exists():
+                each.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise Error(f"{folder}: cannot be made: {error.strerror}") from error
+    for each in (top.parent, top, folder):
+        _check_own(each)
+    return folder
+
+
+def _check_own(path: Path) -> None:
+    """Refuse what somebody else can write: programs would run it."""
+    found = path.stat()
+    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(found.st_mode)
+        raise Error(f"{path}: belongs to user {found.st_uid}, mode {mode:04o}, expected yours and no other's to write")
+
+
 def build(installation: Installation) -> Path:
     """Return the library to preload under an MPI; it is compiled if it is not there yet, which takes seconds.
 
@@ -61,15 +89,16 @@ def kept(installation: Installation, name: str, sources: list[Path], flags: list
     """Return what the sources compile to, linked with libhocket; compiled if it is not there yet.
 
     Raises:
-        Error: It cannot be compiled, or written.
+        Error: It cannot be compiled, or written, or somebody else can write it.
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected what the wheel or `make setup` puts there")
-    folder = cache_folder() / _key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags)
+    folder = own_folder(_key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags))
     target = folder / name
     if target.exists():
+        for each in (folder / _LIBHOCKET.name, target):
+            _check_own(each)
         return target
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as beside:
         shutil.copy(_LIBHOCKET, beside)
         made = Path(beside) / name
@@ -77,6 +106,7 @@ def kept(installation: Installation, name: str, sources: list[Path], flags: list
         options = ["-O2", "-fPIC", f"-I{NATIVE}", *flags, "-o", str(made)]
         compiled(installation.mpicc, [*options, *map(str, sources), *link])
         for file in (_LIBHOCKET.name, name):
+            (Path(beside) / file).chmod(0o755)
             os.replace(Path(beside) / file, folder / file)
     return target
 

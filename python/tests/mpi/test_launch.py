@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 from hocket import Error
 from hocket.mpi import Installation, environment, launch
 from hocket.mpi.launch import note_for_root
-from hocket.mpi.preload import cache_folder
+from hocket.mpi.preload import cache_folder, kept
 from hocket.mpi.tracing import program_name
 from tests.conftest import Ran
 
@@ -35,6 +36,33 @@ def test_a_folder_that_cannot_be_preloaded_from(name: str, tmp_path: Path, monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
     with pytest.raises(Error, match=f"XDG_CACHE_HOME: got .*{name}, expected a path without spaces and colons"):
         cache_folder()
+
+
+@pytest.mark.parametrize("spoilt", ["library", "libhocket", "folder", "owner"])
+def test_a_library_that_others_can_write_is_not_loaded(
+    spoilt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new" / "cache"))
+    source = tmp_path / "a.c"
+    source.write_text("int a;\n")
+
+    def library() -> Path:
+        return kept(Installation(Path("cc"), Path("cc"), "none"), "liba.so", [source], ["-shared"])
+
+    before = os.umask(0)
+    try:
+        built = library()
+    finally:
+        os.umask(before)
+    for folder in (built.parent, *built.parent.parents[:3]):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert library() == built
+    if spoilt == "owner":
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    else:
+        {"library": built, "libhocket": built.with_name("libhocket.so"), "folder": built.parent}[spoilt].chmod(0o777)
+    with pytest.raises(Error, match=r"belongs to user .*, mode 0[67].., expected yours and no other's to write"):
+        library()
 
 
 def test_a_program_may_change_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
