@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from hocket.tuning_files.counterparts import LIBRARIES
+from hocket.tuning_files.coverage import Coverage, deciding
 from hocket.tuning_files.deciding import accepts
-from hocket.tuning_files.form import ANY, Rule, Rules
-from hocket.tuning_files.grid import boundaries, spans
+from hocket.tuning_files.form import ANY, Choice, Rule, Rules, Span
+from hocket.tuning_files.grid import boundaries
 from hocket.tuning_files.mpich_json import known_names
 from hocket.tuning_files.openmpi_json import MISSPELT
 from hocket.tuning_files.translation import HOCKET, known_of
@@ -59,32 +61,40 @@ def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
 
 def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     """Give the rules of which every call is decided by one before."""
+    alike: dict[object, list[int]] = {}
     for place, rule in enumerate(rules):
-        is_end = rule.choice is None and rule.sizes == ANY  # which may stand for the end of a list
-        before = [other for other in rules[:place] if library != HOCKET or _takes_all(other)]
-        if not is_end and not _decides_somewhere(rule, before):
-            is_empty = rule.ranks.is_empty or rule.sizes.is_empty
-            why = "it is for no call" if is_empty else "lines before it decide all its calls"
-            yield Finding(rule.line, "unreachable", f"{rule.function}: {rule.choice or 'left to the library'}: {why}")
+        alike.setdefault(_asked(rule), []).append(place)
+    for places in alike.values():
+        asking = rules[places[0]]
+        wider = sorted(place for others in alike.values() if _is_wider(rules[others[0]], asking) for place in others)
+        covered = Coverage([rules[place] for place in wider])
+        judged = set(places)
+        for place in wider:
+            rule = rules[place]
+            is_end = rule.choice is None and rule.sizes == ANY  # which may stand for the end of a list
+            if place in judged and not is_end and (_is_for_no_call(rule) or covered.has(rule)):
+                is_empty = rule.ranks.is_empty or rule.sizes.is_empty
+                why = "it is for no call" if is_empty else "lines before it decide all its calls"
+                yield Finding(
+                    rule.line, "unreachable", f"{rule.function}: {rule.choice or 'left to the library'}: {why}"
+                )
+            if library != HOCKET or _takes_all(rule.function, rule.choice):
+                covered.add(rule)
 
 
-def _takes_all(rule: Rule) -> bool:
+@cache
+def _takes_all(function: str, choice: Choice | None) -> bool:
     """Whether an algorithm of Hocket seems to refuse no call."""
-    return rule.choice is None or all(accepts(rule.function, rule.choice, ranks, 1 << 10) for ranks in range(2, 18))
+    return choice is None or all(accepts(function, choice, ranks, 1 << 10) for ranks in range(2, 18))
 
 
-def _decides_somewhere(rule: Rule, before: Sequence[Rule]) -> bool:
-    if rule.ranks.is_empty or rule.sizes.is_empty:
-        return False
-    if rule.measure == "nothing" and 0 not in rule.sizes:
-        return False
-    rivals = [other for other in before if _is_wider(other, rule)]
-    for ranks in _inside(boundaries(each.ranks for each in (*rivals, rule)), rule.ranks.first, rule.ranks.last):
-        here = [other for other in rivals if ranks in other.ranks]
-        for size in _inside(boundaries(each.sizes for each in (*here, rule)), rule.sizes.first, rule.sizes.last):
-            if not any(size in other.sizes for other in here):
-                return True
-    return False
+def _is_for_no_call(rule: Rule) -> bool:
+    return rule.ranks.is_empty or rule.sizes.is_empty or (rule.measure == "nothing" and 0 not in rule.sizes)
+
+
+def _asked(rule: Rule) -> object:
+    """Return what a rule asks for beside ranks and sizes."""
+    return rule.measure, rule.power_of_two, rule.placement, frozenset(rule.conditions)
 
 
 def _is_wider(other: Rule, rule: Rule) -> bool:
@@ -97,23 +107,19 @@ def _is_wider(other: Rule, rule: Rule) -> bool:
     )
 
 
-def _inside(starts: Sequence[int], first: int, last: int | None) -> list[int]:
-    return [start for start in starts if first <= start and (last is None or start <= last)]
-
-
 def _gaps(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     """Give the ranges of sizes that rules leave to the library between sizes that they do not."""
+    known = [rule for rule in rules if rule.measure != "nothing" and not rule.conditions]
     for ranks in boundaries(rule.ranks for rule in rules):
-        here = [rule for rule in rules if ranks in rule.ranks and rule.measure != "nothing" and not rule.conditions]
-        deciding = [
-            (sizes, next((rule for rule in here if sizes.first in rule.sizes), None))
-            for sizes in spans(boundaries(rule.sizes for rule in here))
-        ]
-        chosen = [place for place, (_, rule) in enumerate(deciding) if rule and rule.choice]
+        here = [rule for rule in known if ranks in rule.ranks]
+        starts = boundaries(rule.sizes for rule in here)
+        decided = list(deciding(here, starts))
+        chosen = [place for place, rule in enumerate(decided) if rule and rule.choice]
         for place in range(min(chosen, default=0), max(chosen, default=0)):
-            sizes, rule = deciding[place]
-            if place not in chosen:
+            rule = decided[place]
+            if rule is None or rule.choice is None:
                 line = rule.line if rule else here[0].line
+                sizes = Span(starts[place], starts[place + 1] - 1)
                 sentence = f"{here[0].function}: sizes {sizes} on {max(ranks, 1)} ranks are left to {library}"
                 yield Finding(line, "gap", f"{sentence}, between sizes that are not")
 

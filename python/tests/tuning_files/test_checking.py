@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+import time
+from dataclasses import replace
+from random import Random
 
-from hocket.tuning_files import FORMATS, findings
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hocket.tuning_files import FORMATS, Choice, Rule, Rules, Span, findings
 
 
 def kinds(text: str, format: str) -> list[tuple[int, str]]:
@@ -80,3 +87,77 @@ def test_the_meaning_of_numbers_of_ranks_is_told_where_it_matters() -> None:
     for format in ("openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic"):
         assert kinds(text, format) == [(6, "meaning of ranks")]
     assert kinds("1\n7\n1\n4\n1\n0 6 0 0\n", "openmpi-5.0") == []
+
+
+SMALL = st.builds(
+    lambda first, length: Span(first, None if length is None else first + length),
+    st.integers(0, 5),
+    st.none() | st.integers(-1, 4),
+)
+RULES = st.lists(
+    st.builds(
+        Rule,
+        function=st.just("allreduce"),
+        choice=st.sampled_from([None, Choice("ring"), Choice("recursive_doubling")]),
+        ranks=SMALL,
+        power_of_two=st.sampled_from([None, None, True]),
+        sizes=SMALL,
+        measure=st.sampled_from(["size", "size", "size", "nothing"]),
+        placement=st.sampled_from(["any", "any", "single-node"]),
+        conditions=st.sampled_from([(), (), (("is_commutative", "yes"),)]),
+    ),
+    max_size=7,
+).map(lambda rules: [replace(rule, line=line) for line, rule in enumerate(rules, start=1)])
+POINTS = range(15)  # beyond all that the small ranges name
+
+
+@given(RULES)
+def test_a_line_never_decides_if_those_before_it_take_each_of_its_calls(rules: list[Rule]) -> None:
+    expected = set()
+    for place, rule in enumerate(rules):
+        wider = [
+            other
+            for other in rules[:place]
+            if other.measure == rule.measure
+            and other.power_of_two in (None, rule.power_of_two)
+            and other.placement in ("any", rule.placement)
+            and set(other.conditions) <= set(rule.conditions)
+        ]
+        sizes = [size for size in POINTS if size in rule.sizes]
+        calls = [(ranks, size) for ranks in POINTS if ranks in rule.ranks for size in sizes]
+        if rule.measure == "nothing" and 0 not in sizes:
+            calls = []
+        is_end = rule.choice is None and rule.sizes == Span()
+        if not is_end and all(any(ranks in o.ranks and size in o.sizes for o in wider) for ranks, size in calls):
+            expected.add(rule.line)
+    found = findings(Rules("openmpi-5.0", tuple(rules)), "openmpi-5.0")
+    assert {each.line for each in found if each.kind == "unreachable"} == expected
+
+
+@given(RULES)
+def test_a_gap_is_what_no_line_gives_an_algorithm_between_sizes_that_have_one(rules: list[Rule]) -> None:
+    expected = set()
+    for ranks in POINTS:
+        here = [r for r in rules if ranks in r.ranks and r.measure != "nothing" and not r.conditions]
+        firsts = [next((r for r in here if size in r.sizes), None) for size in POINTS]
+        chosen = [size for size in POINTS if (rule := firsts[size]) and rule.choice]
+        for size in range(min(chosen, default=0), max(chosen, default=0)):
+            if size not in chosen:
+                rule = firsts[size]
+                expected.add((max(ranks, 1), size, rule.line if rule else here[0].line))
+    starts = {0, *(n for r in rules if not r.ranks.is_empty for n in (r.ranks.first, (r.ranks.last or 99) + 1))}
+    told = set()
+    for each in findings(Rules("openmpi-5.0", tuple(rules)), "openmpi-5.0"):
+        if each.kind == "gap":
+            first, last, ranks = re.search(r"sizes (\d+)(?:\.\.(\d+))? on (\d+) ranks", each.sentence).groups()  # type: ignore[union-attr]
+            told |= {(int(ranks), size, each.line) for size in range(int(first), int(last or first) + 1)}
+    assert told == {(ranks, size, line) for ranks, size, line in expected if ranks in {max(n, 1) for n in starts}}
+
+
+def test_many_lines_take_no_more_than_seconds() -> None:
+    random = Random(1)
+    spans = [sorted(random.sample(range(1, 10_000), 4)) for _ in range(600)]
+    text = "".join(f"allreduce[ranks={a}..{c}, size={b}..{d}]: ring\n" for a, b, c, d in spans)
+    began_s = time.process_time()
+    assert kinds(text, "hocket")
+    assert time.process_time() - began_s < 5  # a tenth of it is enough
