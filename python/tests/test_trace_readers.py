@@ -590,6 +590,20 @@ def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         read(tmp_path / "deep")
 
 
+@pytest.mark.parametrize("begin", [b"", b"0 init\n"])
+@pytest.mark.parametrize("line", [b"\n", b" \n", b"#\n"])
+def test_lines_that_say_nothing_are_bounded(
+    begin: bytes, line: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hocket.traces.lines.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("hocket.traces.loading._MOST_EMPTY_LINES", 100)
+    bomb = tmp_path / "bomb"
+    bomb.write_bytes(gzip.compress(begin + line * 10_000))
+    with pytest.raises(hocket.Error) as caught:
+        load(bomb)
+    assert ("a line counts as 128 at least" if begin else "line 1: got") in str(caught.value)
+
+
 def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:
     command = [sys.executable, ROOT / "tools" / "fuzz_traces.py", "--minutes", "0.03", "--save", tmp_path / "fuzzed"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -21,6 +21,9 @@ LONGEST_LINE = 1 << 24
 MOST_BYTES = 1 << 32
 """How much of a trace is read, in bytes once decompressed: some 30 million calls."""
 
+_LEAST_LINE_BYTES = 1 << 7
+"""What a line counts as, at least: it takes time and memory however short it is."""
+
 _BYTES_PER_LOOK = 1 << 24
 
 _LARGER = 5
@@ -74,7 +77,7 @@ class Lines:
         """
         line = self._readline(LONGEST_LINE + 1)
         self.number += 1
-        self._take(line)
+        self._take(max(len(line), _LEAST_LINE_BYTES))
         if len(line) > LONGEST_LINE:
             raise Error(f"{self.name}, line {self.number}: expected lines of at most {LONGEST_LINE} bytes")
         return line
@@ -86,14 +89,15 @@ class Lines:
             Error: The trace is longer than `MOST_BYTES` or than there is memory for.
         """
         data = self._read(size_bytes)
-        self._take(data)
+        self._take(len(data))
         return data
 
-    def _take(self, data: bytes) -> None:
-        self._budget.take(len(data), self.name)
+    def _take(self, size_bytes: int) -> None:
+        self._budget.take(size_bytes, self.name)
         if self._budget.left_bytes < 0:
             raise Error(
-                f"{self.name}, line {self.number}: expected a trace of at most {MOST_BYTES} bytes, decompressed"
+                f"{self.name}, line {self.number}: expected a trace of at most {MOST_BYTES} bytes, decompressed, "
+                f"of which a line counts as {_LEAST_LINE_BYTES} at least"
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from os import PathLike
 
 from hocket import checks
@@ -14,6 +15,9 @@ from hocket.traces.simgrid_reading import is_meant, read_simgrid
 from hocket.traces.trace import Trace
 
 __all__ = ["load"]
+
+_MOST_EMPTY_LINES = 1 << 20
+"""How many lines without an action are looked at for the first one."""
 
 
 def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
@@ -36,7 +40,7 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
             return read_chakra(file)
     with lines_of(file) as lines:
         first = lines.next()
-        begin = next((line for line in lines if is_meant(line)), b"") if not is_meant(first) else first
+        begin = next(filter(is_meant, islice(lines, _MOST_EMPTY_LINES)), b"") if not is_meant(first) else first
     if is_log(first) or is_log(begin):
         return read_allprof(path)
     if begin and not begin.lstrip().startswith(b"{"):
