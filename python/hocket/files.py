@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 import sys
@@ -24,6 +25,7 @@ __all__ = [
     "STDOUT",
     "is_stdout",
     "make_folder",
+    "parse_object",
     "parse_toml",
     "read_text",
     "unreadable",
@@ -70,6 +72,21 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
     except UnicodeDecodeError as error:
         raise Error(f"{file}: not UTF-8 text, at byte {error.start}") from error
     return io.IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
+
+
+def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
+    """Return the members of an object of JSON that is in a file.
+
+    Raises:
+        Error: The text is none, is nested too deeply, or has an integer of too many digits.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):  # of JSON, of UTF-8, or of an integer that Python does not convert
+        found = None
+    if not isinstance(found, dict):
+        raise Error(f"{where}: expected an object of JSON")
+    return found
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:

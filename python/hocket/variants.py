@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any
 
+from hocket.files import parse_toml
 from hocket.machine import Machine
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["KINDS", "halved", "quiet", "toml", "with_more_ports"]
 
@@ -81,7 +76,7 @@ def _quoted(value: Any) -> str:
 
 
 def _sections(machine: Machine) -> dict[str, Any]:
-    return tomllib.loads(machine.text)
+    return parse_toml(machine.text, machine.file)
 
 
 def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:

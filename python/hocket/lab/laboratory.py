@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
+from hocket import files
 from hocket._native import Error
 from hocket.call import Call
 from hocket.lab import building
@@ -136,9 +137,9 @@ class Lab:
         building.check_host()
         folder = _STATE / name
         try:
-            facts = json.loads((folder / "lab.json").read_text())
-            text = (folder / "machine.toml").read_text()
-        except (OSError, ValueError):
+            facts = files.parse_object(files.read_text(folder / "lab.json"), name)
+            text = files.read_text(folder / "machine.toml")
+        except Error:
             raise Error(f"lab {name}: is not up; hocket lab up MACHINE.toml builds it") from None
         return _planned(name, Machine.parse(text, facts["file"]), Fraction(facts["scale"]))
 

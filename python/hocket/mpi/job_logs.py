@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -139,7 +138,7 @@ def read_job_log(path: str | PathLike[str]) -> JobLog:
     lines = files.read_text(path, only_regular=True).splitlines()
     if not lines:
         raise Error(f"{name}: empty, expected the log of a job")
-    about = _object(lines[0], f"{name}:1")
+    about = files.parse_object(lines[0], f"{name}:1")
     if about.get("hocket_job_log") != _VERSION:
         raise Error(f"{name}:1: expected the log of a job, which begins with hocket_job_log = {_VERSION}")
     values = _checked(about, JobLog, f"{name}:1", {"file", "entries"})
@@ -148,20 +147,10 @@ def read_job_log(path: str | PathLike[str]) -> JobLog:
 
 
 def _entry(line: str, where: str) -> LogEntry:
-    entry = LogEntry(**_checked(_object(line, where), LogEntry, where, set()))
+    entry = LogEntry(**_checked(files.parse_object(line, where), LogEntry, where, set()))
     if (entry.algorithm is None) == (entry.reason is None):
         raise Error(f"{where}: expected an algorithm, or the reason why calls were left to MPI")
     return entry
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise Error(f"{where}: expected an object of JSON")
-    return found
 
 
 def _checked(found: Mapping[str, Any], kind: type, where: str, omitted: set[str]) -> dict[str, Any]:

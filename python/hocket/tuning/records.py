@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
-from hocket.files import make_folder
+from hocket.files import make_folder, parse_object
 from hocket.tuning.choice import Choice, Estimate, Point, choice_of
 
 __all__ = ["Found", "Records"]
@@ -141,33 +141,32 @@ class Records:
         content = self._file.readall()
         complete = content[: content.rfind(b"\n") + 1]
         lines = complete.splitlines()
-        header = _json(lines[0]) if lines else None
-        if content and header != self._header:
-            raise Error(f"{self._path}: got measurements of {_told(header)}, expected {_told(self._header)}")
+        if content:
+            self._check(lines[0] if lines else content)
         self._file.truncate(len(complete))
         if not lines:
             self._write(self._header)
         for number, line in enumerate(lines[1:], start=2):
+            where = f"{self._path}:{number}"
             try:
-                found = Found.of(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise Error(
-                    f"{self._path}:{number}: got {line[:60].decode(errors='replace')!r}, expected a point"
-                ) from None
+                found = Found.of(parse_object(line, where))
+            except (KeyError, TypeError, AttributeError):
+                raise Error(f"{where}: got {line[:60].decode(errors='replace')!r}, expected a point") from None
             self.found[found.point] = found
+
+    def _check(self, first: bytes) -> None:
+        try:
+            header = parse_object(first, str(self._path))
+        except Error:
+            header = {}
+        if header != self._header:
+            raise Error(f"{self._path}: got measurements of {_told(header)}, expected {_told(self._header)}")
 
     def _write(self, entry: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
 
 
-def _json(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _told(header: Any) -> str:
-    if not isinstance(header, dict) or header.get("hocket") != "tune":
+def _told(header: Mapping[str, Any]) -> str:
+    if header.get("hocket") != "tune":
         return "something else"
     return ", ".join(f"{name} {value}" for name, value in header.items() if name not in ("hocket", "format"))
