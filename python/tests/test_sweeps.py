@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -368,6 +369,30 @@ def test_an_executor_needs_its_package(
 def test_a_table_has_another_ending_refused(spec: Path) -> None:
     with pytest.raises(hocket.Error, match=r'got "table\.txt", expected a file that ends in \.csv or \.parquet'):
         hocket.sweep(spec, output="table.txt")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda row: row.update(version="0.0.9"),
+        lambda row: row.pop("version"),
+        lambda row: row.pop("time_q99_s"),
+        lambda row: row.update(later=1),
+    ],
+)
+def test_a_row_of_another_hocket_is_simulated_again(
+    change: Callable[[dict[str, Any]], object], spec: Path, tmp_path: Path
+) -> None:
+    row = hocket.sweep(spec).rows[0]
+    with Journal(str(tmp_path / "journal")) as journal:
+        journal.add("key", row)
+    with Journal(str(tmp_path / "journal")) as journal:
+        assert journal.rows == {"key": row}
+    entry = json.loads((tmp_path / "journal").read_text())
+    change(entry["row"])
+    (tmp_path / "journal").write_text(json.dumps(entry) + "\n")
+    with Journal(str(tmp_path / "journal")) as journal:
+        assert journal.rows == {}
 
 
 def test_a_line_of_a_journal_that_is_nested_too_deeply_is_ignored(tmp_path: Path) -> None:

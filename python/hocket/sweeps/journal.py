@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 
 from hocket._native import Error
+from hocket.files import parse_object
 from hocket.sweeps.row import Row
+from hocket.version import version
 
 __all__ = ["Journal"]
+
+_COLUMNS = {column.name for column in fields(Row)}
 
 
 class Journal:
     """The finished cells of a sweep by their keys, in a file that outlives an interruption.
 
-    A line is written at once. A last line that was cut off is dropped, and one that holds no row is ignored.
+    A line is written at once. A last line that was cut off is dropped, and one that holds no row with the columns and
+    of the version of this Hocket is ignored: what it tells of is simulated again.
 
     Attributes:
         rows: The rows that the file held when it was opened.
@@ -56,7 +61,10 @@ class Journal:
 
 def _read(line: bytes) -> tuple[str, Row] | None:
     try:
-        entry = json.loads(line)
-        return entry["key"], Row(**entry["row"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        entry = parse_object(line, "journal")
+    except Error:
         return None
+    match entry:
+        case {"key": str(key), "row": dict(row)} if row.keys() == _COLUMNS and row["version"] == version():
+            return key, Row(**row)
+    return None
