@@ -115,13 +115,13 @@ class Lab:
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
-            raise Error(f"lab {name}: is up already; hocket lab down {name} removes it") from None
+            raise Error(f"lab {name}: is up already, or a part of it; hocket lab down {name} removes it") from None
         try:
             (folder / "machine.toml").write_text(machine.text)
-            (folder / "lab.json").write_text(json.dumps({"file": machine.file, "scale": str(scale)}))
             (folder / "enter").write_text(_ENTER.replace("PREFIX", building.prefix(name)))
             (folder / "enter").chmod(0o755)
             building.build(name, lab.wiring, lab.rate_bytes_per_s, on_done)
+            files.write(folder / "lab.json", json.dumps({"file": machine.file, "scale": str(scale)}))  # it is up
         except BaseException:
             down(name)
             raise
@@ -206,8 +206,8 @@ class Lab:
 
 
 def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
-        raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _')
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,39}", name):
+        raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _, and no - at the beginning')
     topology = Topology.parse(machine.text, machine.file)
     rate = machine.quantities.get(_RATE)
     if topology is None or rate is None:

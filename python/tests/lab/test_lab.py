@@ -14,7 +14,7 @@ import pytest
 
 from hocket import Call, simulate
 from hocket.lab import building
-from hocket.lab.laboratory import labs
+from hocket.lab.laboratory import Lab, labs
 from hocket.machine import Machine
 from hocket.mpi import Installation
 from tests.conftest import Ran
@@ -123,7 +123,7 @@ def test_a_program_runs_in_a_lab_that_is_up(
     again = hocket_command(f"lab up {torus} --name {first}")
     assert (again.status, again.err) == (
         2,
-        f"hocket: error: lab {first}: is up already; hocket lab down {first} removes it\n",
+        f"hocket: error: lab {first}: is up already, or a part of it; hocket lab down {first} removes it\n",
     )
     script = tmp_path / "host.sh"
     script.write_text(f'#!/bin/sh\nhostname > {tmp_path}/of-$(hostname)\n[ "$(hostname)" != node8 ]\n')
@@ -158,6 +158,23 @@ def test_nothing_is_left_of_a_command_that_is_ended(
     assert lab not in left() and not building.processes(lab)
 
 
+@pytest.mark.usefixtures("can_build")
+def test_a_lab_is_up_once_it_is_whole(
+    hocket_command: Callable[..., Ran], names: list[str], torus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, seen = names[0], []
+
+    def build(*_: object) -> None:
+        seen.extend(lab["what"] for lab in hocket_command("lab status --json").json if lab["name"] == name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(building, "build", build)
+    with pytest.raises(KeyboardInterrupt):
+        Lab.up(name, Machine.load(torus))
+    assert seen == ["parts of one; hocket lab down removes them"]
+    assert name not in left()
+
+
 def test_bad_input_builds_nothing(
     bad_input: Callable[..., str],
     installation: Installation,
@@ -172,7 +189,8 @@ def test_bad_input_builds_nothing(
     assert "--scale 1/1000 does" in bad_input(f"lab up k_computer --name {name}")
     assert "--scale: got" in bad_input(f"lab up {torus} --name {name} --scale 2")
     assert "--scale: got" in bad_input(f"lab up {torus} --name {name} --scale 1/0")
-    assert "--name: got" in bad_input(f"lab up {torus} --name a/b")
+    for bad in ("a/b", "..", "-", "--all", "a" * 41):
+        assert "--name: got" in bad_input(f"lab up {torus} --name={bad}")
     run = f"lab run --mpicc {installation.mpicc}"
     assert f"lab {name}: is not up" in bad_input(f"{run} -n 2 --name {name} -- true")
     assert f"lab {name}: is not up" in bad_input(f"lab down {name}")
