@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import platform
+import re
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,7 @@ __all__ = [
     "writable",
     "writable_folder",
     "write",
+    "write_all",
     "write_by",
 ]
 
@@ -40,6 +44,8 @@ STDOUT = "-"
 
 _MOST_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
+_MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # names of files have 255 bytes
+_UNFINISHED = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-(?P<process>[0-9]+)-[0-9a-f]{8}")
 
 
 def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
@@ -169,6 +175,27 @@ def write(path: str | PathLike[str], content: bytes | str) -> None:
     write_by(path, lambda place: Path(place).write_bytes(data))
 
 
+def write_all(contents: Mapping[str, bytes | str]) -> None:
+    """Write several files that belong together, each at once: if one cannot be written, none is.
+
+    Raises:
+        Error: A file cannot be written.
+    """
+    targets = [Path(os.path.realpath(writable(path))) for path in contents]
+    for folder in {target.parent for target in targets}:
+        _remove_left(folder)
+    with ExitStack() as stack:
+        written = []
+        for target, content in zip(targets, contents.values(), strict=True):
+            with _naming(target):
+                temporary = stack.enter_context(_beside(target))
+                temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+            written.append((temporary, target))
+        for temporary, target in written:
+            with _naming(target):
+                os.replace(temporary, target)
+
+
 def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None:
     """Write a file at once by a function that is given the path of a new file to write, and may raise `OSError`.
 
@@ -177,15 +204,15 @@ def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None
         BrokenPipeError: It is a pipe that nobody reads any more.
     """
     file = path_of("file", path)
-    try:
+    with _naming(file):
         if os.path.exists(file) and not os.path.isfile(file):
             writer(file)  # a device or pipe: it cannot be replaced
-        else:
-            _replace(Path(os.path.realpath(file)), writer)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
+            return
+        target = Path(os.path.realpath(file))
+        _remove_left(target.parent)
+        with _beside(target) as temporary:
+            writer(str(temporary))
+            os.replace(temporary, target)
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -214,14 +241,53 @@ def _print(content: bytes | str) -> None:
     sys.stdout.flush()
 
 
-def _replace(target: Path, writer: Callable[[str], object]) -> None:
-    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
+@contextmanager
+def _naming(path: str | PathLike[str]) -> Iterator[None]:
+    """Name the file that cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Give the path of a new file beside another, whose permissions it has, and remove it in the end if it is there.
+
+    Its name tells the process that writes it.
+    """
+    mark = f"hocket-{_host()}-{os.getpid()}-{os.urandom(4).hex()}"
+    temporary = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:_MOST_NAME_BYTES])}.{mark}")
     try:
         if target.exists():  # what replaces it is read by nobody else
             temporary.touch(mode=0o600, exist_ok=False)
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        writer(str(temporary))
-        os.replace(temporary, target)
-    except BaseException:
+        yield temporary
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
+
+
+def _host() -> str:
+    return platform.node()[:_MOST_HOST_LETTERS]
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove the unfinished files of processes of this host that have ended."""
+    with suppress(OSError):  # it cannot be listed
+        for name in os.listdir(folder):
+            found = _UNFINISHED.fullmatch(name)
+            if found and found["host"] == _host() and not _runs(int(found["process"])):
+                with suppress(OSError):  # it is somebody else's
+                    os.unlink(folder / name)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it is somebody else's
+    return True

@@ -1,12 +1,35 @@
 """Output files are complete or not there."""
 
 import os
+import platform
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+import hocket
 from hocket import Error, files
+from hocket.schedule_formats import FORMATS as SCHEDULE_FORMATS
 from hocket.sweeps.grid import Grid
+from hocket.traces import write_allprof, write_simgrid
+from tests.trace_programs import Program
+
+
+@contextmanager
+def file_size_limit(limit_bytes: int) -> Iterator[None]:
+    """Files cannot grow longer, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_file_is_written(tmp_path: Path) -> None:
@@ -38,6 +61,67 @@ def test_the_old_file_stays_when_writing_fails(tmp_path: Path, monkeypatch: pyte
         files.write(path, b"new")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_several_files_are_all_written_or_none(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("a", "b", "c")]
+    (tmp_path / "a").write_text("old")
+    with file_size_limit(1 << 16), pytest.raises(Error, match=r"/b: cannot be written: File too large"):
+        files.write_all(dict(zip(names, ["new", "n" * (1 << 17), b"new"], strict=True)))
+    assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
+    (tmp_path / "c").mkdir()
+    with pytest.raises(Error, match=r"/c: cannot be written: it is a directory"):
+        files.write_all(dict.fromkeys(names, "new"))
+    assert sorted(os.listdir(tmp_path)) == ["a", "c"] and (tmp_path / "a").read_text() == "old"
+    (tmp_path / "c").rmdir()
+    files.write_all(dict.fromkeys(names, "new"))
+    assert [Path(name).read_text() for name in names] == ["new"] * 3
+
+
+@pytest.mark.parametrize("format", ["chakra", "simgrid", "allprof"])
+def test_of_formats_of_several_files_none_is_left(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, calls = Path.write_bytes, count()
+
+    def write_one(path: Path, data: bytes) -> int:
+        if next(calls):
+            raise OSError(28, "No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", write_one)
+    with pytest.raises(Error, match=rf"{tmp_path}/.*1.*: cannot be written: No space left on device"):
+        if format == "chakra":
+            schedule = hocket.record("allreduce/ring", hocket.Call(ranks=4, size_bytes=64))
+            SCHEDULE_FORMATS[format].save(schedule, str(tmp_path / "out"), None)
+        else:
+            {"simgrid": write_simgrid, "allprof": write_allprof}[format](tmp_path, Program(2).trace())
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    text = """
+import os, signal, sys
+from hocket import files
+
+def write(place):
+    open(place, "w").close()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+files.write_by(sys.argv[1], write)
+"""
+    killed = subprocess.Popen([sys.executable, "-c", text, tmp_path / "out.txt"])
+    assert killed.wait() == -signal.SIGKILL
+    (left,) = os.listdir(tmp_path)
+    assert left.startswith(f".out.txt.hocket-{platform.node()}-{killed.pid}-")
+    others = [left.replace(str(killed.pid), str(os.getppid())), left.replace(platform.node(), "elsewhere"), left + "x"]
+    for other in others:
+        (tmp_path / other).touch()
+    files.write(tmp_path / "another.txt", "text")
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, "another.txt"])
+
+
+def test_names_may_be_as_long_as_files_have_them(tmp_path: Path) -> None:
+    files.write(tmp_path / ("\N{SNOWMAN}" * 85), "text")
+    assert os.listdir(tmp_path) == ["\N{SNOWMAN}" * 85]
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:

@@ -398,16 +398,18 @@ def _announced(plan: Plan) -> str:
 
 def _write(tuning: Tuning, folder: Path, exporter: Exporter | None) -> str | None:
     """Write the results; return the MPI's own tuning file, if there is something to tell."""
-    files.write(folder / _RULES, rules_file(tuning, version()))
-    files.write(folder / _DECISIONS, json.dumps({**tuning.as_dict(), "version": version()}, indent=2) + "\n")
-    files.write(folder / _REPORT, markdown(tuning))
+    decisions = json.dumps({**tuning.as_dict(), "version": version()}, indent=2) + "\n"
+    texts = {_RULES: rules_file(tuning, version()), _DECISIONS: decisions, _REPORT: markdown(tuning)}
+    own = None if exporter is None else exporter.text(tuning.own)
+    if exporter is not None and own is not None:
+        texts[exporter.file_name] = own
+    files.write_all({str(folder / name): text for name, text in texts.items()})
     if exporter is None:
         return None
-    path, text = folder / exporter.file_name, exporter.text(tuning.own)
-    if text is None:
+    path = folder / exporter.file_name
+    if own is None:
         path.unlink(missing_ok=True)
         return None
-    files.write(path, text)
     return str(path)
 
 

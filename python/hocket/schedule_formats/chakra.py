@@ -30,8 +30,7 @@ def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, 
     if os.path.exists(beyond := f"{prefix}.{len(names)}{_ENDING}"):
         raise Error(f"{beyond}: is there, of more ranks than the schedule's {len(names)}, expected another PREFIX")
     contents = [encoded(list(_nodes(schedule, tasks))) for tasks in _timed(schedule, machine)]
-    for name, content in zip(names, contents, strict=True):
-        files.write(name, content)
+    files.write_all(dict(zip(names, contents, strict=True)))
     return tuple(names)
 
 

@@ -73,13 +73,15 @@ def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
     """
     target = Path(checks.path("folder", folder))
     files.make_folder(target)
+    texts = {}
     for number, rank in enumerate(trace.ranks):
         head = (
             f"# htor's PMPI Tracer Output File, as written by Hocket\n# time: {trace.date}\n# hostname: {rank.host}\n"
             f"# clockdiff: {rank.clock_offset_s[0] * 1e6:.6f} s (relative to rank 0)\n\n"
         )
         lines = "".join(f"{line}\n" for call in rank.calls for line in _lines(number, rank, call))
-        files.write(target / f"pmpi-trace-rank-{number}.txt", f"{head}{lines}")
+        texts[str(target / f"pmpi-trace-rank-{number}.txt")] = f"{head}{lines}"
+    files.write_all(texts)
     return target / "pmpi-trace-rank-0.txt"
 
 

@@ -44,10 +44,9 @@ def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: flo
         for number, rank in enumerate(trace.ranks)
     }
     files.make_folder(target)
-    for name, text in texts.items():
-        files.write(target / name, text)
     index = target / "trace.txt"
-    files.write(index, "".join(f"{name}\n" for name in texts))
+    listed = "".join(f"{name}\n" for name in texts)
+    files.write_all({**{str(target / name): text for name, text in texts.items()}, str(index): listed})
     return index
 
 
