@@ -27,7 +27,7 @@ from hocket.tuning_files import Untuned, untuned
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Best", "Comparison", "Default", "NotCompared", "compare", "made_for"]
+__all__ = ["Best", "Comparison", "Default", "NotCompared", "compare", "made_for", "of_algorithm"]
 
 
 @dataclass(frozen=True)
@@ -317,6 +317,11 @@ def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorit
     return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))
 
 
+def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
+    """Return a call with those of its parameters that an algorithm declares."""
+    return replace(call, parameters=declared_by(algorithm, call.parameters))
+
+
 def _only_one(what: str, found: Collection[object]) -> None:
     if len(found) > 1:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
@@ -324,8 +329,7 @@ def _only_one(what: str, found: Collection[object]) -> None:
 
 def _try_to_simulate(task: _Task, *, machine: Machine, engine: Engine, trials: Trials) -> _Found:
     _, algorithm, call = task
-    mine = replace(call, parameters=declared_by(algorithm, call.parameters))
     try:
-        return simulate(algorithm, mine, machine=machine, engine=engine, trials=trials)
+        return simulate(algorithm, of_algorithm(algorithm, call), machine=machine, engine=engine, trials=trials)
     except Error as error:
         return NotCompared(algorithm.name, call.size_bytes, str(error))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.bounds import Bound, bound
 from hocket.call import Call
-from hocket.comparison import compare, made_for
+from hocket.comparison import compare, made_for, of_algorithm
 from hocket.critical_paths import PARTS, Step, critical_path, total
+from hocket.effort import simulation_s
 from hocket.library import Algorithm, algorithms, as_algorithm
 from hocket.machine import Machine
 from hocket.results import Result, drawn
@@ -20,7 +21,7 @@ from hocket.variants import halved, quiet, with_more_ports
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Explanation", "Remedy", "explain"]
+__all__ = ["Explanation", "Remedy", "effort_s", "explain"]
 
 _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
     ("half the latency", partial(halved, kind="latency")),
@@ -163,6 +164,19 @@ def explain(
     )
 
 
+def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None) -> float:
+    """Return how many seconds of one core an explanation takes about; see `hocket.effort`."""
+    own = [algorithm] * (2 + len(_REMEDIES))
+    tried = [*own, *_compared_with(algorithm, machine, among)]
+    return sum(simulation_s(each, of_algorithm(each, call), machine=machine) for each in tried)
+
+
+def _compared_with(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
+    """Return an algorithm and those that may be faster."""
+    others = made_for(machine, algorithms(algorithm.collective, among=among))
+    return list(dict.fromkeys([algorithm, *others]))
+
+
 def _remedies(algorithm: Algorithm, call: Call, machine: Machine, engine: Engine, trials: Trials) -> Iterator[Remedy]:
     for change, changed in ((change, make(machine)) for change, make in _REMEDIES):
         if changed is not None:
@@ -178,8 +192,6 @@ def _faster(
     among: Iterable[Algorithm] | None,
 ) -> list[Remedy]:
     """Return the algorithms that are faster with the parameters of the call that they declare."""
-    others = made_for(machine, algorithms(algorithm.collective, among=among))
-    tried = list(dict.fromkeys([algorithm, *others]))
-    found = compare(tried, [call], machine=machine, trials=trials).simulations
+    found = compare(_compared_with(algorithm, machine, among), [call], machine=machine, trials=trials).simulations
     times = [Remedy(one.algorithm, one.times_s[0]) for one in found]
     return sorted((one for one in times if one.time_s < traced.simulation.times_s[0]), key=lambda one: one.time_s)

@@ -10,6 +10,7 @@ from hocket._native import Error
 __all__ = [
     "format_bytes",
     "format_count",
+    "format_duration",
     "format_ranks",
     "format_ratio",
     "format_reach",
@@ -33,6 +34,7 @@ parse_time = _native.parse_time
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _WAITS = (("min", 60.0), ("m", 60.0), ("h", 3600.0))
+_DURATIONS = ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 _SHOWN = 0.99995  # of a unit: four digits round it up to one
 _MOST_RANK_COUNTS = 100_000
 _MOST_DIGITS = 18  # what fits 64 bits for certain
@@ -44,6 +46,12 @@ def format_time(time_s: float) -> str:
         if time_s >= _SHOWN * factor:
             return f"{_four_digits(time_s / factor)} {unit}"
     return f"{_four_digits(time_s / 1e-12)} ps" if time_s else "0 s"
+
+
+def format_duration(time_s: float) -> str:
+    """Return a time as people wait for it, in whole units of which there are two at least: "40 seconds", "12 hours"."""
+    factor, unit = next((pair for pair in _DURATIONS if time_s >= 2 * pair[0]), _DURATIONS[-1])
+    return f"{time_s / factor:,.0f} {unit}"
 
 
 def time_unit(time_s: float) -> tuple[float, str]:

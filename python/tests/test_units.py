@@ -90,3 +90,18 @@ def test_sizes_are_ranges_and_lists(text: str, sizes: tuple[int, ...]) -> None:
 def test_what_is_no_size_is_refused_in_a_line(text: str) -> None:
     with pytest.raises(Error, match="expected"):
         units.parse_sizes(text)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "text"),
+    [
+        (0.4, "0 seconds"),
+        (119, "119 seconds"),
+        (600, "10 minutes"),
+        (7200, "2 hours"),
+        (4e5, "5 days"),
+        (1e11, "3,169 years"),
+    ],
+)
+def test_a_duration_has_whole_units(time_s: float, text: str) -> None:
+    assert units.format_duration(time_s) == text

@@ -239,6 +239,18 @@ def test_steps_of_nothing_without_end_are_stopped(world: str) -> None:
         in_world(world, idle)
 
 
+@pytest.mark.parametrize("world", ["run", "simulate", "record"])
+def test_steps_without_end_are_stopped(world: str) -> None:
+    @hocket.algorithm("allreduce")
+    def restless(r: Rank, c: Call) -> Steps:
+        """Goes on and on."""
+        while True:
+            yield r.sendrecv(r.rank ^ 1, c.input(r), r.rank ^ 1, c.result(r))
+
+    with pytest.raises(hocket.Error, match=r"restless: rank \d took \d+ steps and goes on, expected an end before$"):
+        in_world(world, restless)
+
+
 @pytest.mark.parametrize("world", ["verify", "run", "simulate", "record"])
 @pytest.mark.parametrize("what", ["result", "input", "scratch", "step", "branch"])
 def test_what_belongs_to_another_rank_is_refused_in_every_world(what: str, world: str) -> None:

@@ -238,6 +238,16 @@ fn simulate(
     write(&Trace { simulation, ..found })
 }
 
+/// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
+#[pyfunction]
+fn effort_s(request: &str) -> PyResult<f64> {
+    let request: SimulateRequest<CallRequest> = read(request)?;
+    let platform = request.machine.platform().map_err(raise)?;
+    let (entry, call) = request.call.resolve(&platform.nodes).map_err(raise)?;
+    let trials = request.trials.trials().map_err(raise)?;
+    hocket::effort_s(entry, &call, &platform, trials).map_err(raise)
+}
+
 /// A call on a machine, of which something is asked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -384,15 +394,15 @@ mod _native {
     #[pymodule_export]
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
-        collective_named, collectives, complete, machine, neighbors, parse_bytes, parse_bytes_per_s, parse_time,
-        rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        collective_named, collectives, complete, effort_s, machine, neighbors, parse_bytes, parse_bytes_per_s,
+        parse_time, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};
     #[pymodule_export]
-    use crate::schedule::{PythonSchedule, record, simulate_schedule};
+    use crate::schedule::{PythonSchedule, record, recording_effort_s, simulate_schedule};
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]

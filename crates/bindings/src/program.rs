@@ -24,20 +24,25 @@ const MOST_NESTED: usize = 500;
 /// How many steps in a row may be made of nothing, as a `join` of no branches is.
 const MOST_EMPTY: usize = 1_000_000;
 
+/// How many steps of a rank are too many for a program that ends, and how many more for each rank and each element. More
+/// than the verify world allows, which tells the last steps.
+const MOST_STEPS: usize = 100_000;
+const STEPS_PER_PART: usize = 10;
+
 /// A generator function of a rank and a call.
 pub struct PythonProgram {
     function: Py<PyAny>,
     failure: OnceCell<PyErr>,
-    /// How often generators were resumed.
-    resumes: Cell<u64>,
+    /// How often generators were resumed, and how many branches began, since the latest look at memory.
+    begun: Cell<usize>,
 }
 
-/// Resumptions between two looks at whether there is memory left: a program may go on for ever.
-const RESUMES_PER_LOOK: u64 = 1 << 16;
+/// Resumptions and branches between two looks at whether there is memory left: a program may go on for ever.
+const BEGUN_PER_LOOK: usize = 1 << 16;
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, failure: OnceCell::new(), resumes: Cell::new(0) }
+        Self { function, failure: OnceCell::new(), begun: Cell::new(0) }
     }
 
     /// What a rank raised; a world in which one did has no other result.
@@ -46,9 +51,12 @@ impl PythonProgram {
     }
 
     fn look_at_memory(&self) -> PyResult<()> {
-        let resumes = self.resumes.get() + 1;
-        self.resumes.set(resumes);
-        if resumes.is_multiple_of(RESUMES_PER_LOOK) { budget::look().map_err(raise) } else { Ok(()) }
+        self.begun.set(self.begun.get() + 1);
+        if self.begun.get() < BEGUN_PER_LOOK {
+            return Ok(());
+        }
+        self.begun.set(0);
+        budget::look().map_err(raise)
     }
 
     /// Gives up: the rank never goes on.
@@ -66,8 +74,11 @@ impl Program for PythonProgram {
         let started = Python::attach(|py| self.function.call1(py, (rank, PythonCall(c.clone()))));
         match started {
             Ok(generator) => {
-                let (empty, rests) = (Cell::new(0), RefCell::default());
-                let driver = Rc::new(Driver { rank: r, owner, program: self, scratch, empty, rests });
+                let (empty, steps, rests) = (Cell::new(0), Cell::new(0), RefCell::default());
+                let parts = c.ranks + c.input_len(r.rank()) + c.result_len(r.rank());
+                let most_steps = MOST_STEPS + STEPS_PER_PART * parts;
+                let driver =
+                    Rc::new(Driver { rank: r, owner, program: self, scratch, empty, steps, most_steps, rests });
                 let _end = DropRests(driver.clone());
                 driver.generate(generator, 1).await;
             }
@@ -115,6 +126,9 @@ struct Driver<'a> {
     scratch: Arc<ScratchRequests>,
     /// Steps of nothing since the latest other one.
     empty: Cell<usize>,
+    /// Other steps, and how many are too many.
+    steps: Cell<usize>,
+    most_steps: usize,
     /// Branches that a `first` did not wait for. Each has a handle in common with the steps that let it finish: once
     /// the program has dropped those, nobody else holds it.
     rests: RefCell<Vec<(Arc<()>, Later<'a, ()>)>>,
@@ -218,6 +232,7 @@ impl<'a> Driver<'a> {
             }
             Act::Disconnect { peer } => r.disconnect(peer).await,
             Act::Join(steps) => {
+                self.program.begun.set(self.program.begun.get() + steps.len());
                 let values = r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await;
                 return Python::attach(|py| list(py, values));
             }
@@ -267,6 +282,10 @@ impl<'a> Driver<'a> {
         self.empty.set(if is_empty { self.empty.get() + 1 } else { 0 });
         checked(self.empty.get() <= MOST_EMPTY, || {
             format!("rank {} took {MOST_EMPTY} steps of nothing one after the other, expected an end", self.owner.rank)
+        })?;
+        self.steps.set(self.steps.get() + usize::from(!is_empty));
+        checked(self.steps.get() <= self.most_steps, || {
+            format!("rank {} took {} steps and goes on, expected an end before", self.owner.rank, self.most_steps)
         })?;
         checked_depth(depth + height(step, self.owner)?)
     }

@@ -172,13 +172,26 @@ impl PythonSchedule {
 #[pyfunction]
 #[pyo3(signature = (request, program = None))]
 pub fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult<PythonSchedule> {
+    let (runnable, call) = recordable(request, program)?;
+    py.detach(move || runnable.record(&call)).map(PythonSchedule::new)
+}
+
+/// How many seconds it takes about to record a call of an algorithm of the catalogue.
+#[pyfunction]
+pub fn recording_effort_s(request: &str) -> PyResult<f64> {
+    let (runnable, call) = recordable(request, None)?;
+    runnable.entry().map_or(Ok(0.0), |entry| hocket::recording_effort_s(entry, &call)).map_err(raise)
+}
+
+/// The program that a request names, and its call, which can be recorded in the memory that there is.
+fn recordable(request: &str, program: Option<Py<PyAny>>) -> PyResult<(Runnable, Call)> {
     let request: RunRequest = read(request)?;
     if request.call.gap().map_err(raise)? != Gap::default() {
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
     let (runnable, call) = Runnable::resolve(&request.call, program, &request.nodes().map_err(raise)?)?;
     check(2.0 * runnable.messages(&call).map_err(raise)?, TASK_BYTES)?;
-    py.detach(move || runnable.record(&call)).map(PythonSchedule::new)
+    Ok((runnable, call))
 }
 
 /// Simulates a schedule; `on_trials` is told now and then how many trials are done.

@@ -1,11 +1,13 @@
 //! Algorithms by name in every world: what commands, bindings and tests call.
 
 pub mod cases;
+mod effort;
 pub mod pacing;
 mod price;
 mod surroundings;
 mod verification;
 
+pub use effort::{effort_s, recording_effort_s};
 pub use price::{Predicted, messages, predict};
 pub use surroundings::surroundings;
 pub use verification::{Report, verify, verify_calls, verify_schedule};

@@ -130,18 +130,45 @@ pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
         }
         parameters.push((part.name, all));
     }
-    parameters.extend(values(call));
-    Cost::parse(entry.about.messages)?.at(&Price {
+    Cost::parse(entry.about.messages)?.at(&of_bytes(call, 0.0, parameters))
+}
+
+/// About how many bytes all ranks send together: as many each as on the critical path by each port, but in no message more
+/// than a rank has of input or result. Blocks that all come from the root, or go there, are on its path; others pass them on.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn sent_bytes(entry: &Entry, call: &Call) -> Result<f64> {
+    let is_of_root = call.collective.has_root() && call.collective.has_blocks();
+    let paths = if is_of_root { (call.ranks as f64).log2().max(1.0) } else { call.ranks as f64 };
+    let ports = (entry.about.ports)(call).max(1) as f64;
+    let whole = call.input_len(call.root).max(call.result_len(call.root)) * call.element_bytes;
+    Ok((paths * ports * critical_bytes(entry, call)?).min(messages(entry, call)? * whole as f64))
+}
+
+/// The bytes that are sent one after the other, by the cost formula where a byte takes a second and nothing else takes time.
+fn critical_bytes(entry: &Entry, call: &Call) -> Result<f64> {
+    let mut parameters = Vec::new();
+    for (piece, part) in pieces(entry, call) {
+        let bytes: Result<Vec<_>> = part.calls.iter().map(|(_, call)| critical_bytes(piece.entry, call)).collect();
+        parameters.push((part.name, bytes?.into_iter().fold(0.0, f64::max)));
+    }
+    Cost::parse(entry.about.cost)?.at(&of_bytes(call, 1.0, parameters))
+}
+
+/// What a formula is asked where only the bytes of messages take time, and the values of the parts are `parts`.
+fn of_bytes(call: &Call, beta_s: f64, parts: Vec<(&'static str, f64)>) -> Price {
+    Price {
         ranks: call.ranks,
         size_bytes: (size_in_elements(call) * call.element_bytes) as f64,
         alpha_s: 0.0,
-        beta_s: 0.0,
+        beta_s,
         gamma_s: 0.0,
         overhead_s: None,
         wanted_ports: 1,
         ports: 1,
-        parameters,
-    })
+        parameters: parts.into_iter().chain(values(call)).collect(),
+    }
 }
 
 /// The message of the MPI call, in elements: one block, or the whole vector.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +13,7 @@ import click
 from hocket import files
 from hocket.call import Call
 from hocket.cli import completion
+from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
     all_option,
@@ -36,8 +37,9 @@ from hocket.cli.options import (
 from hocket.cli.output import print_csv, print_json, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import asked_trials
-from hocket.comparison import Comparison, Default, made_for
+from hocket.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.comparison import compare as compare_algorithms
+from hocket.effort import simulation_s
 from hocket.library import Algorithm, algorithms_named
 from hocket.link_map import drawn_links, link_picture
 from hocket.machine import Machine
@@ -68,6 +70,7 @@ __all__ = ["compare"]
 @click.option("--defaults", is_flag=True, help=f"Also simulate what {' and '.join(DEFAULTS)} choose by themselves.")
 @load_option
 @jobs_option
+@yes_option
 @all_option
 @as_csv_option
 @as_json_option
@@ -86,6 +89,7 @@ def compare(
     defaults: bool,
     algorithms: tuple[Algorithm, ...],
     jobs: int,
+    yes: bool,
     every: bool,
     as_csv: bool,
     as_json: bool,
@@ -110,16 +114,26 @@ def compare(
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     repeated = replace(asked_trials(trials, seed, None, machine), threads=threads)
+    efforts_s = {
+        (call.size_bytes, each.name): simulation_s(each, of_algorithm(each, call), machine=machine, trials=repeated)
+        for call in calls
+        for each in candidates
+    }
+    keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
+    announce(list(efforts_s.values()), jobs=jobs, yes=yes)
     table = _Rows(candidates, libraries, sizes, repeated)
     known: Comparison | None = None
 
     def note(found: Comparison) -> None:
         nonlocal known
         known = found
-        bar()
+        bar.reach(work(keys) - work(found.missing))
         if not (as_json or as_csv or every) and table.has_next(found):
             with bar.hidden():
                 table.print_next(found)
+
+    def work(keys: Iterable[tuple[int, str]]) -> float:
+        return sum(_LEAST_S + efforts_s.get(key, 0.0) for key in keys)
 
     def end(found: Comparison, pictures: dict[str, str | None]) -> None:
         if as_json:
@@ -135,7 +149,7 @@ def compare(
         _print_summary(found, pictures)
 
     try:
-        with workers(jobs) as executor, progress("simulating", simulations) as bar:
+        with workers(jobs) as executor, progress("simulating", work(keys)) as bar:
             found = compare_algorithms(
                 candidates,
                 calls,
@@ -272,6 +286,9 @@ def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Se
     cells = [[cell(size_bytes, name) for size_bytes in sizes] for name in names]
     print_transposed(names, [*map(format_bytes, sizes)], cells)
 
+
+_LEAST_S = 0.001
+"""What a simulation takes at least."""
 
 _BOUND = "lower bound"
 _WIDEST_BOUND = "999.9 us 99.9x"

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hocket import files
+from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
     algorithm_argument,
@@ -22,8 +23,8 @@ from hocket.cli.options import (
     size_option,
     space_time_option,
 )
-from hocket.cli.output import print_facts, print_json, print_table
-from hocket.explanation import Explanation
+from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.explanation import Explanation, effort_s
 from hocket.explanation import explain as explain_call
 from hocket.library import Algorithm
 from hocket.machine import Machine
@@ -45,6 +46,7 @@ __all__ = ["explain"]
 @seed_option
 @space_time_option
 @load_option
+@yes_option
 @as_json_option
 def explain(
     names: tuple[str, ...],
@@ -56,6 +58,7 @@ def explain(
     seed: int,
     plot: str | None,
     algorithms: tuple[Algorithm, ...],
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Say why a call of an algorithm takes as long as it does, and what would help.
@@ -65,9 +68,11 @@ def explain(
     algorithm = chosen(names, algorithms)
     size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")
     call = call_options.call([algorithm], ranks=ranks, size_bytes=size_bytes)
-    found = explain_call(
-        algorithm, call, machine=machine, engine=engine, trials=Trials(count=1, seed=seed), among=algorithms
-    )
+    announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
+    with progress("explaining", None):
+        found = explain_call(
+            algorithm, call, machine=machine, engine=engine, trials=Trials(count=1, seed=seed), among=algorithms
+        )
     if plot is not None:
         files.write(plot, picture_of(found.plot, Path(plot).suffix))
     if as_json:

@@ -261,8 +261,8 @@ class Bar:
         if self._shown is not None:
             self._shown.advance(self._shown.task_ids[0])
 
-    def reach(self, done: int) -> None:
-        """Advance to so many pieces."""
+    def reach(self, done: float) -> None:
+        """Advance to so much of the work."""
         if self._shown is not None:
             self._shown.update(self._shown.task_ids[0], completed=done)
 
@@ -278,15 +278,20 @@ class Bar:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Bar]:
-    """Show a bar with the remaining time on stderr while work goes on, if that is a terminal."""
+def progress(label: str, total: float | None) -> Iterator[Bar]:
+    """Show a bar with the remaining time on stderr while work goes on, if that is a terminal.
+
+    Where nobody knows how much work there is, it moves to and fro, with the time so far.
+    """
     if not sys.stderr.isatty():
         yield Bar(None)
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TimeElapsedColumn
 
     # All pieces so far say how long the others take: neighbouring ones may differ a lot.
-    with Progress(console=Console(stderr=True), transient=True, speed_estimate_period=math.inf) as shown:
+    columns = (*Progress.get_default_columns()[:2], TimeElapsedColumn()) if total is None else ()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf) as shown:
         shown.advance(shown.add_task(label, total=total), 0)  # the time of the first piece counts from here
         yield Bar(shown)

@@ -6,6 +6,7 @@ import click
 
 from hocket import files
 from hocket.automatic import resolved
+from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
     algorithm_argument,
@@ -23,6 +24,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
 from hocket.dependencies import dependency_graph
+from hocket.effort import recording_s
 from hocket.library import Algorithm
 from hocket.machine import Machine
 from hocket.requests import complete
@@ -43,6 +45,7 @@ __all__ = ["record"]
 @calc_machine_option
 @graph_option
 @load_option
+@yes_option
 @as_json_option
 def record(
     names: tuple[str, ...],
@@ -54,6 +57,7 @@ def record(
     machine: Machine | None,
     graph: str | None,
     algorithms: tuple[Algorithm, ...],
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Record what every rank does in a call: a schedule, in a format of `hocket convert`."""
@@ -64,6 +68,7 @@ def record(
     if as_json and not format.is_text:
         raise click.UsageError(f"--json: got --format {format.name}, which is no text, expected another one")
     check_files({"--output": output, "--graph": graph})
+    announce([recording_s(algorithm, call, machine=machine)], yes=yes)
     schedule = record_call(algorithm, call, machine=machine)
     drawing = None if graph is None else dependency_graph(schedule)
     if output is not None and files.is_stdout(output):

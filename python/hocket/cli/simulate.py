@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import click
 
 from hocket import files
+from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
     algorithm_argument,
@@ -37,6 +37,7 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, spread
+from hocket.effort import simulation_s
 from hocket.library import Algorithm
 from hocket.link_activity import activity_picture
 from hocket.link_map import drawn_links, link_picture
@@ -76,6 +77,7 @@ __all__ = ["simulate"]
 @links_over_time_option
 @space_time_option
 @load_option
+@yes_option
 @as_json_option
 def simulate(
     names: tuple[str, ...],
@@ -92,6 +94,7 @@ def simulate(
     links_over_time: str | None,
     plot: str | None,
     algorithms: tuple[Algorithm, ...],
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Simulate a call of an algorithm on a machine: when does the last rank end?
@@ -113,8 +116,10 @@ def simulate(
         "links": links is not None,
         "passages": links_over_time is not None,
     }
-    with progress("simulating", repeated.count) if repeated.count > 1 else nullcontext() as bar:
-        on_trials = None if bar is None else bar.reach
+    announce([subject.effort_s(machine=machine, trials=repeated)], yes=yes)
+    has_trials = repeated.count > 1
+    with progress("simulating", repeated.count if has_trials else None) as bar:
+        on_trials = bar.reach if has_trials else None
         observed = subject.observe(machine=machine, engine=engine, trials=repeated, on_trials=on_trials, **wanted)
     found = observed.simulation
     contents: dict[str, str | bytes] = {}  # nothing is written before all is known
@@ -146,10 +151,11 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is simulated, and how."""
+    """What is simulated, how, and how long that takes."""
 
     algorithm: Algorithm
     observe: Callable[..., Trace]
+    effort_s: Callable[..., float]
 
 
 def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
@@ -161,7 +167,7 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, optio
 
     schedule = read_schedule(names, size)
     stand_in = Algorithm("schedule", schedule.name)
-    return _Subject(stand_in, partial(_observe_schedule, schedule))
+    return _Subject(stand_in, partial(_observe_schedule, schedule), lambda **_: 0.0)
 
 
 def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, passages: bool, **where: Any) -> Trace:
@@ -216,7 +222,7 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: Ca
         ranks=required(ranks, "--ranks", "the number of ranks"),
         size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),
     )
-    return _Subject(algorithm, partial(observe, algorithm, call))
+    return _Subject(algorithm, partial(observe, algorithm, call), partial(simulation_s, algorithm, call))
 
 
 def _print(found: Simulation, algorithm: Algorithm) -> None:

@@ -62,7 +62,7 @@ def test_what_grows_is_stopped(program_file: Callable[[str], Path], tmp_path: Pa
 @hocket.algorithm("alltoall")
 def endless(r, c):
     while True:
-        yield r.send(1 - r.rank, c.input(r))
+        yield r.join(*(r.send(1 - r.rank, c.input(r)) for _ in range(1000)))
 """
     words = f"hocket {line.format('alltoall endless --ranks 2')} --load".split()
     eager = hocket.Machine.load("cluster").text.replace("rendezvous", "eager")

@@ -1,0 +1,48 @@
+//! How long it takes to simulate a call, before that is begun: messages by the algorithm's formula, times what one costs.
+
+use hocket_algorithms::Entry;
+use hocket_core::{Call, Result};
+use hocket_simulate::{NetworkModel, Platform, Trials};
+
+use crate::price::{messages, sent_bytes};
+
+/// What a message costs where messages do not meet, in seconds of one core.
+const APART_S: f64 = 1e-7;
+/// The same where it is recorded: as a task of a schedule, or once for many trials.
+const RECORDED_S: f64 = 5e-7;
+/// What a message costs in a further trial once it is recorded.
+const REPEATED_S: f64 = 3e-9;
+/// What a message costs where messages meet on links.
+const SHARED_S: f64 = 1e-6;
+/// What a packet costs on all links of its route together.
+const PACKET_S: f64 = 2e-7;
+
+/// How many seconds a simulation takes about, all its trials together: right to a factor of three or so, on one core of a
+/// computer of 2026.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, trials: Trials) -> Result<f64> {
+    let messages = messages(entry, call)?;
+    let is_quiet = platform.noise.is_quiet();
+    let count = trials.count as f64;
+    let once_s = match &platform.network {
+        NetworkModel::Hockney(_) | NetworkModel::Loggp(_) if is_quiet => messages * APART_S,
+        NetworkModel::Hockney(_) | NetworkModel::Loggp(_) => {
+            return Ok(messages * (RECORDED_S + count * REPEATED_S / trials.threads as f64));
+        }
+        NetworkModel::Packets(network) => {
+            messages * SHARED_S + sent_bytes(entry, call)? / network.packet_bytes * PACKET_S
+        }
+        NetworkModel::Links(_) | NetworkModel::Circuits(_) => messages * SHARED_S,
+    };
+    Ok(if is_quiet { once_s } else { once_s * count })
+}
+
+/// How many seconds it takes about to record a call.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn recording_effort_s(entry: &Entry, call: &Call) -> Result<f64> {
+    Ok(messages(entry, call)? * RECORDED_S)
+}

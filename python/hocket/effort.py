@@ -1,0 +1,36 @@
+"""How long work will take, before it begins: by the formulas of the catalogue's algorithms."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hocket import _native
+from hocket._native import Error
+from hocket.automatic import on_machine
+from hocket.call import Call
+from hocket.checks import json_text
+from hocket.library import Algorithm
+from hocket.machine import Machine
+from hocket.simulation import ONE_TRIAL, Trials, machine_request
+
+__all__ = ["recording_s", "simulation_s"]
+
+
+def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: Trials = ONE_TRIAL) -> float:
+    """Return how many seconds of one core a simulation takes about: right to a factor of three or so.
+
+    0 where that is not known: of an algorithm written in Python, and of a call that is refused.
+    """
+    with suppress(Error):
+        if algorithm.program is None:
+            request = {**on_machine(algorithm, call, machine), **machine_request(machine, "auto", trials)}
+            return _native.effort_s(json_text("request", request))
+    return 0.0
+
+
+def recording_s(algorithm: Algorithm, call: Call, *, machine: Machine | None = None) -> float:
+    """Return how many seconds it takes about to record a call, if there is memory for it; otherwise as `simulation_s`."""
+    with suppress(Error):
+        if algorithm.program is None:
+            return _native.recording_effort_s(json_text("request", on_machine(algorithm, call, machine)))
+    return 0.0

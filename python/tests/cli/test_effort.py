@@ -1,0 +1,37 @@
+"""What commands say before long work, and what they do not begin unasked."""
+
+from collections.abc import Callable
+
+import click
+import pytest
+
+from hocket.cli.effort import announce
+
+
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        ("simulate allreduce ring --ranks 1000000 --size 8MiB", "2 days"),
+        ("compare allreduce ring linear --ranks 1000000 --sizes 8MiB,16MiB --jobs 2", "2 days"),
+        ("explain allreduce ring --ranks 1000000 --size 8MiB", ""),
+        ("simulate allreduce ring --ranks 4096 --size 8B --machine jitter-paper --trials 100000", ""),
+    ],
+)
+def test_long_work_is_not_begun_unasked(bad_input: Callable[..., str], line: str, time: str) -> None:
+    message = bad_input(line)
+    assert message.startswith(f"this takes about {time}"), message
+    assert message.endswith(", expected at most 10 minutes, or --yes to begin it all the same")
+
+
+def test_work_is_announced_where_it_is_long(capsys: pytest.CaptureFixture[str]) -> None:
+    announce([20.0, 29.0], jobs=2, yes=False)
+    assert capsys.readouterr().err == ""
+    announce([60.0, 100.0, 50.0], jobs=2, yes=False)
+    assert capsys.readouterr().err == "hocket: this takes about 105 seconds\n"
+
+
+def test_who_agrees_to_wait_is_told_how_long(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(click.UsageError, match=r"^this takes about 16 hours, expected at most 10 minutes, or --yes "):
+        announce([57600.0], yes=False)
+    announce([57600.0], yes=True)
+    assert capsys.readouterr().err == "hocket: this takes about 16 hours\n"

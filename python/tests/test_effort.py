@@ -1,0 +1,65 @@
+"""How long work will take, beside what is then done."""
+
+import pytest
+
+import hocket
+from hocket import Call
+from hocket.effort import recording_s, simulation_s
+from hocket.library import catalogue
+from hocket.typing import Rank, Steps
+
+PACKETS = """
+name = "packets"
+[network]
+model = "packets"
+topology = "torus"
+dims = [4, 4]
+packet = "1 KiB"
+link_bandwidth = "4 GB/s"
+link_latency = "100 ns"
+[node]
+software_latency = "1 us"
+reduce_bandwidth = "10 GB/s"
+"""
+MACHINE = hocket.Machine.parse(PACKETS, "packets.toml")
+MESSAGE_S, PACKET_S = 1e-6, 2e-7
+
+
+def test_messages_and_packets_of_all_algorithms_are_about_those_of_the_simulation() -> None:
+    compared = 0
+    for algorithm in catalogue():
+        call = hocket.Call(ranks=16, size_bytes=0 if algorithm.collective == "barrier" else 1 << 16)
+        try:
+            found = hocket.simulate(algorithm, call, machine=MACHINE)
+        except hocket.Error:
+            continue
+        exact_s = found.messages * MESSAGE_S + found.message_bytes / 1024 * PACKET_S
+        ratio = simulation_s(algorithm, call, machine=MACHINE) / exact_s
+        assert 0.7 < ratio < 6, f"{algorithm.label}: {ratio}"
+        compared += 1
+    assert compared > 90
+
+
+def test_trials_are_counted_where_there_is_noise() -> None:
+    call = hocket.Call(ranks=1024, size_bytes=8)
+    noisy, quiet = hocket.Machine.load("jitter-paper"), hocket.Machine.load("cluster")
+    ring = hocket.find("allreduce/ring")
+
+    def effort_s(machine: hocket.Machine, count: int) -> float:
+        return simulation_s(ring, call, machine=machine, trials=hocket.Trials(count, threads=1))
+
+    messages = 2 * 1024 * 1023
+    assert effort_s(quiet, 1) == effort_s(quiet, 1000) == pytest.approx(messages * 1e-7)
+    assert effort_s(noisy, 1000) - effort_s(noisy, 1) == pytest.approx(messages * 3e-9 * 999)
+
+
+def test_what_is_not_known_takes_nothing() -> None:
+    @hocket.algorithm("allreduce")
+    def own(r: Rank, c: Call) -> Steps:
+        """Does nothing."""
+        yield r.compute(0.0)
+
+    call = hocket.Call(ranks=4, size_bytes=8)
+    assert simulation_s(own, call, machine=MACHINE) == recording_s(own, call) == 0.0
+    assert simulation_s(hocket.find("allreduce/swing_torus"), call, machine=MACHINE) == 0.0
+    assert recording_s(hocket.find("allreduce/ring"), call) == pytest.approx(24 * 5e-7)
