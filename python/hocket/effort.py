@@ -29,7 +29,7 @@ def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: 
 
 
 def recording_s(algorithm: Algorithm, call: Call, *, machine: Machine | None = None) -> float:
-    """Return how many seconds it takes about to record a call, if there is memory for it; otherwise as `simulation_s`."""
+    """Return how many seconds a recording takes about, if there is memory for it; otherwise as `simulation_s`."""
     with suppress(Error):
         if algorithm.program is None:
             return _native.recording_effort_s(json_text("request", on_machine(algorithm, call, machine)))
