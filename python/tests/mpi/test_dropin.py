@@ -11,9 +11,9 @@ import pytest
 
 import hocket
 from hocket import Call, catalogue
+from hocket.automatic import accepted
 from hocket.library import Algorithm
 from hocket.mpi import Installation, build
-from hocket.requests import accepted
 
 from .conftest import PROGRAMS, Mpi, Ran, wrappers
 
