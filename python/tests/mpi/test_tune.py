@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
+from hocket.library import COLLECTIVES_OF_KNOWN_SIZE
 from hocket.mpi import Installation
 from hocket.mpi.turns import Turns
-from hocket.tuning.candidates import candidates
+from hocket.tuning.candidates import candidates, of_any_machine
 from hocket.tuning.choice import DEFAULT, Point
 from hocket.tuning.guidelines import compositions
 from hocket.tuning.measuring import own_choices, ways_of
@@ -136,7 +136,7 @@ def check(installation: Installation, collective: str, ranks: int) -> None:
     point = Point(collective, ranks, 0 if collective == "barrier" else 1920 * ranks)
     with Turns(installation, ranks) as turns:
         own = own_choices(turns.variables(), point)
-        choices = [DEFAULT, *candidates([a for a in algorithms(collective) if a.topology is None], point).alike, *own]
+        choices = [DEFAULT, *candidates(of_any_machine(point), point).alike, *own]
         refused = turns.begin(collective, point.size_bytes, ways_of(point, {c: n for n, c in enumerate(choices)}))
         assert not [choices[number] for number in refused if choices[number].owner != "mpi"]
         taken = [number for number in range(len(choices)) if number not in refused]
