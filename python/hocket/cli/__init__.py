@@ -53,6 +53,7 @@ def _interruptions() -> Iterator[Callable[[], bool]]:
 
 def _interrupted() -> int:
     print("hocket: interrupted", file=sys.stderr, flush=True)
+    exec("")  # Python ends by the signal if text that it executed last, as for a dataclass, was interrupted
     if threading.active_count() > 1:
         os._exit(_INTERRUPTED)  # work that still runs in other threads would be waited for
     return _INTERRUPTED

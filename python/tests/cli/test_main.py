@@ -288,6 +288,18 @@ def test_control_c_while_modules_load_is_exit_status_130(module: str) -> None:
     assert "Traceback" not in err and err.endswith("hocket: interrupted\n")
 
 
+def test_control_c_within_text_that_is_executed_is_exit_status_130(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import sys, types, hocket.cli\n"
+        "text = 'raise KeyboardInterrupt'\n"
+        "sys.modules['hocket.cli.run'] = types.SimpleNamespace(run=lambda _: exec(text))\n"
+        "sys.exit(hocket.cli.main([]))\n"
+    )
+    words = [sys.executable, "-m", "interrupted"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "hocket: interrupted\n")
+
+
 @pytest.mark.parametrize("raised", [ImportError("numpy is broken"), RuntimeError("half loaded")])
 def test_what_an_interrupted_package_raises_is_an_interruption(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], raised: Exception
