@@ -73,7 +73,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     "table": Table.load,
     "journal": journal,
     "records": partial(records, b""),
-    "records with a header": partial(records, b'{"hocket": "tune", "format": 2}\n'),
+    "records with a header": partial(records, b'{"hocket": "tune", "format": 3}\n'),
     "job log": read_job_log,
     "rules": lambda path: check_rules(rules_text(str(path)), str(path)),
     "schedule": load_schedule,

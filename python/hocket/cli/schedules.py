@@ -22,8 +22,8 @@ format_option = click.option(
 calc_machine_option = click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="The machine whose times of reductions and copies go into GOAL and Chakra; without it they take no time. Of a "
-    "call to be recorded it also decides what the call leaves to it, such as the sizes of its torus.",
+    help="The times of its reductions and copies go into GOAL and Chakra; without a machine they are 0. A call that is "
+    "recorded takes from the machine what it does not give itself, such as the sizes of the torus.",
 )
 
 

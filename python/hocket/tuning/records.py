@@ -16,7 +16,7 @@ from hocket.tuning.choice import Choice, Estimate, Point, choice_of
 
 __all__ = ["Found", "Records"]
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Records:
     def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:
         self.found: dict[Point, Found] = {}
         self._path = Path(path)
-        self._header = {"hocket": "tune", "format": _FORMAT, **about}
+        self._header = {"hocket": "tune", **about, "format": _FORMAT}
 
     def __enter__(self) -> Records:
         self._is_new_folder = not self._path.parent.exists()
@@ -169,4 +169,4 @@ class Records:
 def _told(header: Mapping[str, Any]) -> str:
     if header.get("hocket") != "tune":
         return "something else"
-    return ", ".join(f"{name} {value}" for name, value in header.items() if name not in ("hocket", "format"))
+    return ", ".join(f"{name} {value}" for name, value in header.items() if name != "hocket")
