@@ -57,6 +57,15 @@ impl Cost {
 }
 
 impl Price {
+    /// turns: how many times as long as alone a chain of messages takes, at most, if each of the `ports` has one as long, and
+    /// `k` move at a time: it waits only while k others move.
+    ///
+    /// Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969, theorem 1.
+    fn turns(&self) -> f64 {
+        let others = (self.wanted_ports - 1) as f64;
+        if self.ports == self.wanted_ports { 1.0 } else { 1.0 + others / self.ports as f64 }
+    }
+
     fn value(&self, name: &str) -> Result<f64> {
         match name {
             "P" => Ok(self.ranks as f64),
@@ -67,6 +76,7 @@ impl Price {
             "o" => Ok(self.overhead_s.unwrap_or(0.0)),
             "ports" => Ok(self.wanted_ports as f64),
             "k" => Ok(self.ports as f64),
+            "turns" => Ok(self.turns()),
             _ => {
                 let parameter = self.parameters.iter().find(|(key, _)| *key == name);
                 parameter.map(|(_, value)| *value).ok_or_else(|| Error::new(format!("formula: unknown name {name:?}")))

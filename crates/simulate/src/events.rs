@@ -674,9 +674,10 @@ impl<'a, N: Network> Events<'a, N> {
         let Envelope { from, to, len, gap_packets, .. } = envelope;
         let bytes = self.bytes(len);
         let (Some(traffic), Some(shared)) = (&mut self.traffic, self.network.shared()) else { return };
-        let [from, to] = [from, to].map(|rank| shared.fabric().placement.node_of(rank as usize));
+        let ranks = [from, to];
+        let [from, to] = ranks.map(|rank| shared.fabric().placement.node_of(rank as usize));
         let gap_packets = f64::from(gap_packets);
-        traffic.inject(now_s, Flight { id: flight, from, to, bytes, gap_packets });
+        traffic.inject(now_s, Flight { id: flight, from, to, ranks, bytes, gap_packets });
         self.decide_later(now_s);
     }
 

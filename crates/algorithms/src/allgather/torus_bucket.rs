@@ -19,7 +19,7 @@ use crate::About;
 use crate::torus::{AXES, needs_torus, ports, ports_and_ranks_divide_count, sizes_and_ports};
 use crate::torus_buckets::Packed;
 
-pub const ABOUT: About = About::new("ceil(ports/k)*(hops*alpha + (P-1)/P*largest*beta)", "parts*P*hops")
+pub const ABOUT: About = About::new("turns*(hops*alpha + (P-1)/P*largest*beta)", "parts*P*hops")
 .exact_when(ports_and_ranks_divide_count)
 .on_ports(|c| ports(c).len())
 .refusing(needs_torus)

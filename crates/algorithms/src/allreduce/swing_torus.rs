@@ -25,7 +25,7 @@ use crate::torus::{
 };
 
 pub const ABOUT: About =
-    About::new("ceil(ports/k)*(2*log2(P)*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*log2(P)")
+    About::new("turns*(2*log2(P)*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*log2(P)")
         .exact_when(ports_and_ranks_divide_count)
         .on_ports(|c| ports(c).len())
         .refusing(refuses)

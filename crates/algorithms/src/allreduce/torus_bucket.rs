@@ -23,7 +23,7 @@ use crate::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_div
 use crate::torus_buckets::{allgather, reduce_scatter};
 
 pub const ABOUT: About = About::new(
-    "ceil(ports/k)*(2*hops*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma",
+    "turns*(2*hops*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma",
     "2*parts*P*hops",
 )
 .exact_when(ports_and_ranks_divide_count)

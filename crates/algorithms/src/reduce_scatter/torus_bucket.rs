@@ -21,7 +21,7 @@ use crate::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_div
 use crate::torus_buckets::Packed;
 
 pub const ABOUT: About = About::new(
-    "ceil(ports/k)*(hops*alpha + (P-1)/P*largest*beta) + (P-1)/P*largest*gamma",
+    "turns*(hops*alpha + (P-1)/P*largest*beta) + (P-1)/P*largest*gamma",
     "parts*P*hops",
 )
 .exact_when(ports_and_ranks_divide_count)

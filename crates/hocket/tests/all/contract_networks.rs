@@ -18,12 +18,14 @@ const MODELS: [&str; 6] = [
     "model = \"packets\"\npacket = \"64 B\"\ninjection_bandwidth = \"250 MB/s\"",
 ];
 
-const SHAPES: [&str; 5] = [
+const SHAPES: [&str; 7] = [
     "topology = \"torus\"\ndims = [9, 2, 2]",
     "topology = \"mesh\"\ndims = [6, 6]",
     "topology = \"fat_tree\"\ndown = [6, 6]\nup = [1, 3]",
     "topology = \"dragonfly\"\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 1\nglobal_links_per_router = 2",
     "topology = \"crossbar\"\nnodes = 12\nranks_per_node = 3",
+    "topology = \"crossbar\"\nnodes = 3\nranks_per_node = 16\nlocal.L = \"0.1 us\"\nlocal.o = \"50 ns\"",
+    "topology = \"torus\"\ndims = [3, 4]\nranks_per_node = 3\nlocal.L = \"2 us\"\nlocal.o = \"2 us\"\nlocal.g = \"3 us\"",
 ];
 
 fn platform(model: &str, shape: &str) -> Platform {

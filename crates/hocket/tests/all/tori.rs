@@ -7,7 +7,8 @@ use hocket::{predict, simulate, verify};
 use hocket_algorithms::torus::{AXES, Torus};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective};
-use hocket_simulate::Options;
+use hocket_machine::Machine;
+use hocket_simulate::{Options, Platform};
 use hocket_verify::Limits;
 
 use crate::trinaryx3::{are_neighbours, messages, platform};
@@ -82,6 +83,40 @@ fn where_all_axes_are_alike_buckets_use_all_links_alike() {
             assert!(carried.values().all(|carried| *carried == each), "{entry} on {sizes:?}");
         }
     }
+}
+
+/// Parts do not take turns evenly: with 3 ports, some of 6 take longer than two turns, and some of 8 longer than three.
+#[test]
+fn formulas_of_parts_that_wait_for_ports_are_upper_bounds() {
+    let names = [
+        (Collective::Allgather, "torus_bucket"),
+        (Collective::ReduceScatter, "torus_bucket"),
+        (Collective::Allreduce, "torus_bucket"),
+        (Collective::Allreduce, "swing_torus"),
+    ];
+    for ports in 1..=8 {
+        let platform = hockney(ports);
+        for (collective, name) in names {
+            let entry = find(collective, name).unwrap();
+            for sizes in [&[5, 3, 2][..], &[4, 4], &[2, 8, 4], &[16], &[3, 4, 5], &[7, 2], &[2, 2, 2, 2]] {
+                let call = |count| Call { element_bytes: 8, ..Call::new(collective, sizes.iter().product(), count) };
+                let accepted = [1, 100, 12_500].map(|count| entry.accept(&call(count), &given(sizes)));
+                for call in accepted.into_iter().flatten() {
+                    let time_s = simulate(entry, &call, &platform, Options::default()).unwrap().time_s();
+                    let predicted = predict(entry, &call, &platform).unwrap().unwrap();
+                    let is_bound = time_s <= predicted.time_s * (1.0 + 1e-12);
+                    assert!(is_bound, "{entry} takes {time_s}, not {}, {ports} ports, {call:?}", predicted.time_s);
+                }
+            }
+        }
+    }
+}
+
+fn hockney(ports: usize) -> Platform {
+    let network = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
+    let node = format!("ports = {ports}\nreduce_bandwidth = \"10 GB/s\"");
+    let text = format!("name = \"test\"\n[network]\n{network}\n[node]\n{node}\n");
+    Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
 /// 8 B take 1.008 us on a link; they are combined in 0.4 us, 0.8 us, and 4 us.

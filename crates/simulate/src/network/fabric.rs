@@ -73,9 +73,10 @@ impl Fabric {
     /// The times that no algorithm can beat if links have this latency and this bandwidth, and a processor does one
     /// thing at a time.
     ///
-    /// A message takes `software_latency` and the latency of its links. The data of one rank travels as far as the node
-    /// farthest away; a rank tells one more every `software_latency`. The bytes that have to cross a cut share the
-    /// links that lead across, and those that leave a node also its ports.
+    /// A message between nodes takes `software_latency` and the latency of its links; one within a node takes
+    /// `software_latency`, or what `[network.local]` says. The data of one rank travels as far as the node farthest away;
+    /// a rank tells one more whenever its processor is free. The bytes that have to cross a cut share the links that lead
+    /// across, and those that leave a node also its ports.
     pub fn bound(&self, demanded: &Demanded<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
         let node_of = |rank| self.placement.node_of(rank);
         let Some(spread) = demanded.spread() else {
@@ -83,12 +84,18 @@ impl Fabric {
         };
         let nodes: BTreeSet<usize> = (0..demanded.call.ranks).map(node_of).collect();
         let is_alone = nodes.len() == demanded.call.ranks;
-        let delay_s = self.software_latency_s + if is_alone { link_latency_s } else { 0.0 };
-        let told_s =
-            if spread.is_gathering { delay_s } else { telling_s(spread.ranks, delay_s, self.software_latency_s) };
+        let between_s = self.software_latency_s + link_latency_s;
+        let [gap_s, delay_s] = match &self.local {
+            _ if is_alone => [self.software_latency_s, between_s],
+            None => [self.software_latency_s; 2],
+            Some(local) => {
+                [local.least_processor_s().min(self.software_latency_s), local.least_time_s().min(between_s)]
+            }
+        };
+        let told_s = if spread.is_gathering { delay_s } else { telling_s(spread.ranks, delay_s, gap_s) };
         let is_all = spread.ranks == demanded.call.ranks;
         let farthest = if is_all { farthest(&self.topology, node_of(spread.rank), &nodes) } else { 0 };
-        let way_s = self.software_latency_s + farthest as f64 * link_latency_s;
+        let way_s = if farthest > 0 { self.software_latency_s + farthest as f64 * link_latency_s } else { 0.0 };
 
         let passing_s = |within: &dyn Fn(usize) -> bool, most_lanes: usize| {
             let bytes = demanded.crossing_bytes(&|rank| within(node_of(rank)));
@@ -101,7 +108,7 @@ impl Fabric {
         let bytes_s = of_nodes.chain(of_halves).fold(if is_alone { shared_s } else { 0.0 }, f64::max);
         Bound {
             latency_s: told_s.max(way_s),
-            bandwidth_s: if bytes_s > 0.0 { delay_s + bytes_s } else { 0.0 },
+            bandwidth_s: if bytes_s > 0.0 { between_s + bytes_s } else { 0.0 },
             computation_s: demanded.combining_s(),
         }
     }
@@ -302,6 +309,8 @@ pub struct Flight {
     pub from: usize,
     /// The receiver's node.
     pub to: usize,
+    /// The sender and the receiver.
+    pub ranks: [u32; 2],
     /// Its size.
     pub bytes: f64,
     /// Idle packet times between two of its packets, where there are packets.
@@ -309,9 +318,9 @@ pub struct Flight {
 }
 
 impl From<(u32, usize, usize, f64)> for Flight {
-    /// A message without gaps: its id, nodes and bytes.
+    /// A message without gaps between nodes of one rank: its id, nodes and bytes.
     fn from((id, from, to, bytes): (u32, usize, usize, f64)) -> Self {
-        Self { id, from, to, bytes, gap_packets: 0.0 }
+        Self { id, from, to, ranks: [from as u32, to as u32], bytes, gap_packets: 0.0 }
     }
 }
 

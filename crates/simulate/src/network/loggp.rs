@@ -153,6 +153,21 @@ impl Level {
         self.ranges.iter().zip(spans)
     }
 
+    /// The least of what `choose` finds in any range, whose messages have at least and at most so many bytes.
+    fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
+        self.spans().map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The least time for which a message occupies a processor, in seconds.
+    pub(super) fn least_processor_s(&self) -> f64 {
+        self.least(|costs, [first, _]| costs.processor_s(first))
+    }
+
+    /// The least time of a message, in seconds.
+    pub(super) fn least_time_s(&self) -> f64 {
+        self.least(|costs, [first, _]| costs.time_s(first))
+    }
+
     #[inline]
     pub(super) fn is_eager(&self, bytes: f64) -> bool {
         bytes <= self.S
@@ -245,10 +260,13 @@ impl Loggp {
         }
     }
 
-    /// The least of what `choose` finds in any range, whose messages have at least and at most so many bytes.
+    fn levels(&self) -> impl Iterator<Item = &Level> {
+        std::iter::once(&self.between).chain(self.local.as_ref().map(|local| &local.costs))
+    }
+
+    /// The least of any level, as [`Level::least`].
     fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
-        let levels = std::iter::once(&self.between).chain(self.local.as_ref().map(|local| &local.costs));
-        levels.flat_map(Level::spans).map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
+        self.levels().map(|level| level.least(&choose)).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -293,7 +311,7 @@ impl Network for Loggp {
     /// be of a range in which bytes take less than in the best, but is no larger than that allows.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
         let gap_s = self.least(|costs, [first, _]| (costs.g + following(first) * costs.G).max(costs.processor_s(first)));
-        let delay_s = self.least(|costs, [first, _]| costs.time_s(first));
+        let delay_s = self.levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
         let passing_s_per_byte = self.least(|costs, [first, last]| {
             let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
             least_of_greatest([costs.G, costs.g], [per_byte_s, o], [1.0 / last, 1.0 / first])

@@ -1,4 +1,4 @@
-//! Messages that share links at equal rates.
+//! Messages of different ranks that share links at equal rates.
 
 use std::collections::VecDeque;
 
@@ -50,6 +50,8 @@ struct Message {
     id: u32,
     from: u32,
     to: u32,
+    /// The sender and the receiver.
+    ranks: [u32; 2],
     /// Number of messages injected before it.
     number: u64,
     bytes: f64,
@@ -66,9 +68,10 @@ struct Message {
 /// The ports of a node.
 #[derive(Default)]
 struct Node {
-    sending: usize,
+    /// The sender and the receiver of each message that has a port to send it.
+    sending: Vec<[u32; 2]>,
     receiving: usize,
-    /// Messages that wait for a port to send them.
+    /// Messages that wait for a port to send them, or for the message before them of the same two ranks.
     to_send: VecDeque<u32>,
     /// Messages that have one, and wait for a port to receive them.
     to_receive: VecDeque<u32>,
@@ -109,6 +112,7 @@ impl<'a> Fair<'a> {
             id: flight.id,
             from: flight.from as u32,
             to: flight.to as u32,
+            ranks: flight.ranks,
             number: self.injected,
             bytes: flight.bytes,
             route,
@@ -133,11 +137,12 @@ impl<'a> Fair<'a> {
 
     /// The message wants a port of its node.
     fn want(&mut self, index: u32, now_s: f64) {
-        let node = &mut self.nodes[self.messages[index as usize].from as usize];
-        if node.sending == self.network.fabric.ports {
+        let Message { from, ranks, .. } = self.messages[index as usize];
+        let node = &mut self.nodes[from as usize];
+        if node.sending.len() == self.network.fabric.ports || node.sending.contains(&ranks) {
             node.to_send.push_back(index);
         } else {
-            node.sending += 1;
+            node.sending.push(ranks);
             self.leave(index, now_s);
         }
     }
@@ -205,12 +210,12 @@ impl<'a> Fair<'a> {
             }
         }
         let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
-        let (from, to) = (message.from, message.to);
+        let Message { from, to, ranks, .. } = *message;
         self.push(index, arrival_s, Kind::Arrives);
         if from != to {
             self.release_receiver(to, now_s);
         }
-        self.release_sender(from, now_s);
+        self.release_sender(from, ranks, now_s);
     }
 
     fn release_receiver(&mut self, node: u32, now_s: f64) {
@@ -221,11 +226,15 @@ impl<'a> Fair<'a> {
         }
     }
 
-    fn release_sender(&mut self, node: u32, now_s: f64) {
-        let node = &mut self.nodes[node as usize];
-        match node.to_send.pop_front() {
-            Some(next) => self.leave(next, now_s),
-            None => node.sending -= 1,
+    /// The message of these ranks gives its port to the first one that waits for no other of its ranks.
+    fn release_sender(&mut self, node: u32, ranks: [u32; 2], now_s: f64) {
+        let Node { sending, to_send, .. } = &mut self.nodes[node as usize];
+        sending.retain(|other| *other != ranks);
+        let ranks_of = |index: &u32| self.messages[*index as usize].ranks;
+        let next = to_send.iter().position(|index| !sending.contains(&ranks_of(index)));
+        if let Some(next) = next.and_then(|place| to_send.remove(place)) {
+            sending.push(ranks_of(&next));
+            self.leave(next, now_s);
         }
     }
 

@@ -24,12 +24,13 @@
 //! (W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
 //! Computers 36, 1987, where virtual channels do what the order does here.)
 //!
-//! **Fair.** A message starts when it has a port of its sender and one of its receiver, for which it asks in this order,
-//! first come first served; it holds the first while it waits for the second, whose holders wait for nothing. From then on
-//! it is carried by all links of its route at once, at a rate of at most B. Rates are max-min fair: none can be raised
-//! without lowering one that is no higher. They change when a message starts or ends. It ends, is sent, and gives both
-//! ports back when its n bytes have been carried, and arrives h l later: latency delays the last byte, and no rate.
-//! (D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2; the same in SimGrid: H. Casanova et al.,
+//! **Fair.** Messages of one rank to another follow each other, as on one connection: the next one asks for its ports when
+//! the last one has ended. A message starts when it has a port of its sender and one of its receiver, for which it asks in
+//! this order, first come first served; it holds the first while it waits for the second, whose holders wait for nothing.
+//! From then on it is carried by all links of its route at once, at a rate of at most B. Rates are max-min fair: none can be
+//! raised without lowering one that is no higher. They change when a message starts or ends. It ends, is sent, and gives
+//! both ports back when its n bytes have been carried, and arrives h l later: latency delays the last byte, and no rate.
+//! (D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2; the same rates in SimGrid: H. Casanova et al.,
 //! "Versatile, scalable, and accurate simulation of distributed applications and platforms", J. Parallel Distrib. Comput.
 //! 74, 2014.)
 //!

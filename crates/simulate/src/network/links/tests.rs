@@ -1,10 +1,12 @@
 //! Known answers, with their derivations, and properties. Machines have a bandwidth of 1 B/s unless they say otherwise, so
 //! that times are whole numbers of seconds and exact.
 
+use std::collections::HashSet;
+
 use hocket_machine::{Hop, Machine, Topology};
 use proptest::prelude::*;
 
-use super::super::{LinkUse, Milestone, Shared, Traffic};
+use super::super::{Flight, LinkUse, Milestone, Shared, Traffic};
 use super::Links;
 
 /// A message: when it is injected, its nodes, and its bytes.
@@ -230,18 +232,41 @@ fn what_a_link_carries_without_a_pause_is_one_passage() {
 
 #[test]
 fn messages_over_one_link_share_it_fairly() {
-    // Both from node 0 to node 1: half the bandwidth for each.
-    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (0.0, 0, 1, 10.0)]);
-    assert_eq!(times, [[20.0, 21.0]; 2]);
+    // From node 0 to node 1, and on to node 2: half the bandwidth for each.
+    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (0.0, 0, 2, 10.0)]);
+    assert_eq!(times, [[20.0, 21.0], [20.0, 22.0]]);
     assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 20.0 });
 }
 
 #[test]
 fn rates_change_when_messages_start_and_end() {
     // The first has 5 B left when the second starts, and they take 10 s at half the rate; the second has then 5 B left.
-    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (5.0, 0, 1, 10.0)]);
-    assert_eq!(times, [[15.0, 16.0], [20.0, 21.0]]);
+    let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (5.0, 0, 2, 10.0)]);
+    assert_eq!(times, [[15.0, 16.0], [20.0, 22.0]]);
     assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 10.0 });
+}
+
+#[test]
+fn fair_messages_of_the_same_two_ranks_follow_each_other() {
+    // The third waits for the first, and leaves its port to the second. Both carry 10 B over link 0 until 20, and then the
+    // third has it for itself. The fourth has waited for a port until then.
+    let messages = [(0.0, 0, 1, 10.0), (0.0, 0, 1, 10.0), (0.0, 0, 2, 10.0), (0.0, 0, 7, 10.0)];
+    let times = run(&torus(&[8], 2, FAIR), &messages).0;
+    assert_eq!(times, [[20.0, 21.0], [30.0, 31.0], [20.0, 22.0], [30.0, 31.0]]);
+}
+
+#[test]
+fn fair_messages_of_different_ranks_of_the_same_two_nodes_share_links() {
+    let network = torus(&[8], 2, FAIR);
+    let mut traffic = network.traffic();
+    for (id, ranks) in [(0, [0, 2]), (1, [1, 3])] {
+        traffic.inject(0.0, Flight { ranks, ..(id, 0, 1, 10.0).into() });
+    }
+    let mut sent = Vec::new();
+    while traffic.next_s() < 21.0 {
+        traffic.advance(&mut sent);
+    }
+    assert_eq!((traffic.next_s(), sent), (21.0, vec![(0, Milestone::Sent), (1, Milestone::Sent)]));
 }
 
 #[test]
@@ -397,14 +422,17 @@ fn any_sharing() -> impl Strategy<Value = &'static str> {
 }
 
 /// The definition of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
-/// There are ports for all.
+/// A message starts when those before it of the same two ranks have ended. There are ports for all.
 fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
     let mut left: Vec<_> = messages.iter().map(|message| message.3).collect();
     let mut ends = vec![f64::NAN; messages.len()];
     let mut now_s = 0.0;
     while ends.iter().any(|end| end.is_nan()) {
-        let under_way: Vec<_> = (0..messages.len()).filter(|i| messages[*i].0 <= now_s && ends[*i].is_nan()).collect();
+        let is_same = |i: usize, j: usize| (messages[i].1, messages[i].2) == (messages[j].1, messages[j].2);
+        let waits = |i: usize| (0..i).any(|j| is_same(i, j) && ends[j].is_nan());
+        let has_begun = |i: &usize| messages[*i].0 <= now_s && ends[*i].is_nan() && !waits(*i);
+        let under_way: Vec<_> = (0..messages.len()).filter(has_begun).collect();
         let rates = filled(&routes, &under_way);
         let starts = messages.iter().map(|message| message.0).filter(|start_s| *start_s > now_s);
         let ended = under_way.iter().map(|i| now_s + left[*i] / rates[*i]);
@@ -486,8 +514,10 @@ proptest! {
     }
 
     #[test]
-    fn what_messages_are_late_is_what_they_waited_for_links(messages in messages(), is_fair in any::<bool>()) {
+    fn what_messages_are_late_is_what_they_waited_for_links(mut messages in messages(), is_fair in any::<bool>()) {
         let network = torus(&[4, 3], PLENTY, if is_fair { FAIR } else { "" });
+        let mut pairs = HashSet::new();
+        messages.retain(|(_, from, to, _)| !is_fair || pairs.insert((*from, *to)));
         let (times, links) = run(&network, &messages);
         let late = |(message, times): (&Sent, [f64; 2])| times[1] - message.0 - alone_s(&network, *message);
         let waited: f64 = links.iter().map(|link| link.waiting_s).sum();

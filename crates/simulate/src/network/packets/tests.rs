@@ -28,7 +28,7 @@ fn packets(keys: &str) -> Packets {
 }
 
 fn flight(id: u32, from: usize, to: usize, bytes: f64) -> Flight {
-    Flight { id, from, to, bytes, gap_packets: 0.0 }
+    (id, from, to, bytes).into()
 }
 
 /// The times of a run, the use of links, and the deadlock if there was one.
