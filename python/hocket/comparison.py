@@ -7,7 +7,8 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import accumulate, groupby, repeat, takewhile
+from operator import mul
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
@@ -20,9 +21,11 @@ from hocket.parallel import do_all, ignore
 from hocket.places import Place, places
 from hocket.requests import declared_by
 from hocket.results import Result, drawn
-from hocket.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
+from hocket.simulation import UNTIL_DECIDED, Engine, MachineLike, Simulation, Trials, as_machine, simulate
 from hocket.topology import Topology
 from hocket.tuning_files import Untuned, untuned
+from hocket.units import format_count, format_ranks
+from hocket.verification import verify
 
 if TYPE_CHECKING:
     import altair as alt
@@ -83,6 +86,7 @@ class Comparison(Result):
         not_compared: What could not be simulated.
         missing: The sizes and algorithms, or libraries, that are still to be simulated, of a comparison under way.
         defaults: What libraries run, by size and then by library, as far as it is known.
+        not_verified: Programs of the user's own that take none of the few ranks at which they are verified first.
     """
 
     collective: str
@@ -94,6 +98,7 @@ class Comparison(Result):
     not_compared: tuple[NotCompared, ...]
     missing: tuple[tuple[int, str], ...] = ()
     defaults: tuple[Default, ...] = ()
+    not_verified: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -121,8 +126,22 @@ class Comparison(Result):
         """Mean time by size and algorithm."""
         return {(s.size_bytes, s.algorithm): s.time_s.mean for s in self.simulations}
 
+    @property
+    def trials(self) -> str:
+        """How often what is compared was simulated, such as "16 to 256 trials, seed 0"."""
+        counts = [simulation.trials for simulation in self.simulations]
+        several = "" if min(counts) == max(counts) else f"{min(counts)} to "
+        return f"{several}{format_count(max(counts), 'trial')}, seed {self.simulations[0].seed}"
+
+    @property
+    def with_intervals(self) -> bool:
+        """Whether some times are means of several trials."""
+        return any(simulation.trials > 1 for simulation in self.simulations)
+
     def fastest(self, size_bytes: int) -> tuple[str, ...]:
-        """Return the algorithms of the smallest mean time at a size; several when they tie.
+        """Return the algorithm of the smallest mean time at a size, and those that cannot be told from it.
+
+        These are the algorithms whose 95 % interval overlaps that of the first; without noise, those of the same time.
 
         Raises:
             Error: The size was not compared.
@@ -130,9 +149,8 @@ class Comparison(Result):
         if whole("size_bytes", size_bytes) not in self.sizes_bytes:
             sizes = ", ".join(map(str, self.sizes_bytes))
             raise Error(f"size_bytes: got {size_bytes}, expected one of those compared: {sizes}")
-        times_s = {a: self.times_s[size_bytes, a] for a in self.algorithms if (size_bytes, a) in self.times_s}
-        least_s = min(times_s.values())
-        return tuple(algorithm for algorithm, time_s in times_s.items() if time_s == least_s)
+        here = [simulation for simulation in self.simulations if simulation.size_bytes == size_bytes]
+        return tuple(simulation.algorithm for simulation in _fastest(here))
 
     def places(self, size_bytes: int) -> tuple[Place, ...]:
         """Return who comes first, second and so on at a size, as far as it is known.
@@ -147,7 +165,7 @@ class Comparison(Result):
         """Return how far the 95 % interval of the fastest time reaches, as a share of it; None if it is zero."""
         name = self.fastest(size_bytes)[0]
         (time_s,) = (s.time_s for s in self.simulations if (s.size_bytes, s.algorithm) == (size_bytes, name))
-        return (time_s.interval[1] - time_s.mean) / time_s.mean if time_s.mean > 0 else None
+        return time_s.reach if time_s.mean > 0 else None
 
     def times_the_bound(self, size_bytes: int) -> float | None:
         """Return how many times the lower bound the fastest takes at a size; None where the bound is zero."""
@@ -204,7 +222,7 @@ def compare(
     *,
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
-    trials: Trials = ONE_TRIAL,
+    trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
     executor: Executor | None = None,
     on_done: Callable[[Comparison], object] = ignore,
@@ -216,7 +234,7 @@ def compare(
         calls: The calls. Each algorithm takes the parameters that it declares.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
-        trials: How often, on a machine with noise; the same seed for all.
+        trials: How often, on a machine with noise; the same seed for all. By default until the fastest is known.
         defaults: Libraries whose own choices are simulated, too: "mpich-5.0", "openmpi-5.0".
         executor: Who does the work; one thread per processor by default.
         on_done: Called after each simulation, with what is known by then.
@@ -243,18 +261,86 @@ def compare(
         tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
     bounds = _bounds(collective, calls, machine)
+    wrong, not_verified = _verified(candidates)
     known: dict[_Key, _Found] = {}
+    again: set[_Key] = set()
 
-    def note(task: _Task, found: _Found) -> None:
+    def note(task: _Task, found: _Found, *, is_last: bool) -> None:
         known[_key(task)] = found
-        on_done(_comparison(tasks, machine, bounds, known, chosen))
+        again.discard(_key(task))
+        if not is_last:
+            again.update(_undecided(tasks, known, chosen, again, task[2].size_bytes))
+        on_done(replace(_comparison(tasks, machine, bounds, known, chosen, again), not_verified=not_verified))
 
-    work = partial(_try_to_simulate, machine=machine, engine=engine, trials=trials)
-    do_all(work, tasks, executor=executor, on_done=note)
-    comparison = _comparison(tasks, machine, bounds, known, chosen)
+    rounds = _rounds(trials, machine)
+    for number, round_trials in enumerate(rounds, start=1):
+        left = [task for task in tasks if number == 1 or _key(task) in again]
+        work = partial(_try_to_simulate, wrong=wrong, machine=machine, engine=engine, trials=round_trials)
+        do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
+    comparison = _comparison(tasks, machine, bounds, known, chosen, again)
     if not comparison.simulations:
         raise Error(comparison.not_compared[0].sentence)
-    return comparison
+    return replace(comparison, not_verified=not_verified)
+
+
+def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:
+    """Return the one of the least mean, and those whose interval overlaps its interval, in their order."""
+    first = min(simulations, key=lambda one: one.time_s.mean)
+    return [one for one in simulations if one.time_s.interval[0] <= first.time_s.interval[1]]
+
+
+_FIRST_TRIALS, _MORE_TRIALS = 16, 4
+_CLOSE = 0.01
+"""Means of which both are known so well are not told apart further, as a share."""
+
+
+def _rounds(trials: Trials, machine: Machine) -> list[Trials]:
+    """Return how often to simulate what may be the fastest, one time after the other."""
+    if not trials.until_decided:
+        return [trials]
+    if not machine.noise:
+        return [replace(trials, count=1)]
+    counts = takewhile(lambda count: count < trials.count, accumulate(repeat(_MORE_TRIALS), mul, initial=_FIRST_TRIALS))
+    return [replace(trials, count=count) for count in (*counts, trials.count)]
+
+
+def _undecided(
+    tasks: Sequence[_Task],
+    known: Mapping[_Key, _Found],
+    chosen: Collection[_Key],
+    again: Collection[_Key],
+    size_bytes: int,
+) -> list[_Key]:
+    """Return what is to be simulated more often to tell who is fastest at a size, once all is known there."""
+    keys = [key for key in map(_key, tasks) if key[0] == size_bytes]
+    if any(key not in known or key in again for key in keys):
+        return []
+    found = {key: one for key in keys if isinstance(one := known[key], Simulation)}
+    candidates = [one for key, one in found.items() if key not in chosen]
+    fastest = _fastest(candidates) if candidates else []
+    if len(fastest) < 2 or all(one.time_s.reach <= _CLOSE for one in fastest):
+        return []
+    highest_s = max(one.time_s.interval[1] for one in fastest)
+    return [key for key, one in found.items() if one.time_s.interval[0] <= highest_s]
+
+
+_VERIFIED_RANKS = (2, 3, 4, 5)
+
+
+def _verified(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what is wrong with programs of the user's own, by name, and those of which a few ranks tell nothing."""
+    wrong, unknown = {}, []
+    for algorithm in (one for one in algorithms if one.program is not None):
+        try:
+            verdict = verify(algorithm, _VERIFIED_RANKS)
+        except Error:
+            unknown.append(algorithm.name)
+            continue
+        ranks = [finding.ranks for finding in verdict.findings if finding.counterexamples]
+        if ranks:
+            words = f"{algorithm.collective} {algorithm.name}"
+            wrong[algorithm.name] = f"wrong at P = {format_ranks(ranks)}, as `hocket verify {words}` shows"
+    return wrong, tuple(unknown)
 
 
 def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:
@@ -277,6 +363,7 @@ def _comparison(
     bounds: Mapping[int, Bound],
     known: Mapping[_Key, _Found],
     chosen: Mapping[_Key, Untuned],
+    again: Collection[_Key],
 ) -> Comparison:
     """Return what is known, in the order of the tasks."""
     keys = [_key(task) for task in tasks]
@@ -293,7 +380,7 @@ def _comparison(
         bounds=bounds,
         simulations=simulations,
         not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
-        missing=tuple(key for key in keys if key not in known),
+        missing=tuple(key for key in keys if key not in known or key in again),
         defaults=tuple(
             _default(key, choice, known.get(key))
             for key, choice in chosen.items()
@@ -327,8 +414,12 @@ def _only_one(what: str, found: Collection[object]) -> None:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
 
 
-def _try_to_simulate(task: _Task, *, machine: Machine, engine: Engine, trials: Trials) -> _Found:
+def _try_to_simulate(
+    task: _Task, *, wrong: Mapping[str, str], machine: Machine, engine: Engine, trials: Trials
+) -> _Found:
     _, algorithm, call = task
+    if algorithm.name in wrong:
+        return NotCompared(algorithm.name, call.size_bytes, wrong[algorithm.name])
     try:
         return simulate(algorithm, of_algorithm(algorithm, call), machine=machine, engine=engine, trials=trials)
     except Error as error:

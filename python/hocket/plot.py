@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
-from hocket.units import format_bytes, format_count, format_time
+from hocket.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,6 +95,7 @@ class Line:
         marker: The shape of its markers; "stroke" for none.
         dash: Pixels drawn and left out in turn.
         times_s: Time by size, in seconds.
+        intervals_s: Intervals of those times that have one.
     """
 
     label: str
@@ -102,6 +103,7 @@ class Line:
     marker: str
     dash: tuple[int, ...] = _SOLID
     times_s: Mapping[int, float] = field(default_factory=dict)
+    intervals_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def drawn_share(self) -> float:
@@ -195,7 +197,8 @@ def chart(comparison: Comparison) -> alt.LayerChart:
         _over_size(_rows(line), named, all_rows).mark_line(strokeWidth=width, opacity=1, strokeCap="round")
         for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
     ]
-    return alt.LayerChart(layer=[*under, drawn, _points(base, named)]).properties(
+    intervals = [_intervals(line, named, all_rows) for line in lines if line.intervals_s]
+    return alt.LayerChart(layer=[*under, *intervals, drawn, _points(base, named)]).properties(
         width=WIDTH, height=HEIGHT, title=_title(comparison)
     )
 
@@ -203,9 +206,12 @@ def chart(comparison: Comparison) -> alt.LayerChart:
 def _lines(comparison: Comparison) -> list[Line]:
     """Return one line for all algorithms whose times are the same, and dashes where they lie on each other."""
     curves: dict[str, dict[int, float]] = {}
+    intervals_s: dict[str, dict[int, tuple[float, float]]] = {}
     for found in comparison.simulations:
         if found.size_bytes > 0 and found.time_s.mean > 0:
             curves.setdefault(found.algorithm, {})[found.size_bytes] = found.time_s.mean
+            if found.trials > 1:
+                intervals_s.setdefault(found.algorithm, {})[found.size_bytes] = found.time_s.interval
     groups: list[list[str]] = []
     for name, curve in curves.items():
         alike = next((group for group in groups if _is_same(curves[group[0]], curve)), None)
@@ -214,8 +220,12 @@ def _lines(comparison: Comparison) -> list[Line]:
         else:
             alike.append(name)
     lines = styled(" = ".join(group) for group in groups)
+    filled = [
+        replace(line, times_s=curves[name], intervals_s=intervals_s.get(name, {}))
+        for line, (name, *_) in zip(lines, groups, strict=True)
+    ]
     return [
-        *dashed([replace(line, times_s=curves[group[0]]) for line, group in zip(lines, groups, strict=True)]),
+        *dashed(filled),
         *_bounds(comparison),
     ]
 
@@ -376,6 +386,17 @@ def _over_size(
     )
 
 
+def _intervals(line: Line, lines: list[Line], all_rows: list[dict[str, Any]]) -> alt.Chart:
+    """Return a line's intervals; a logarithmic axis has room for the part above a hundredth of a time only."""
+    rows = [
+        {**row, "low_s": max(low_s, row["time_s"] / 100), "high_s": high_s}
+        for row in _rows(line)
+        for low_s, high_s in (line.intervals_s[row["size_bytes"]],)
+    ]
+    drawn: alt.Chart = _over_size(rows, lines, all_rows).encode(y="low_s:Q", y2="high_s:Q").mark_rule(strokeWidth=3)
+    return drawn
+
+
 def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
     import altair as alt
 
@@ -439,13 +460,13 @@ def time_axis(times_s: Iterable[float]) -> alt.Axis:
 def _title(comparison: Comparison) -> alt.TitleParams:
     import altair as alt
 
-    machine, any_found = comparison.machine, comparison.simulations[0]
+    machine = comparison.machine
     named = [f"{name}: {values}" for name, values in comparison.parameters.items()]
     return alt.TitleParams(
         comparison.title,
         subtitle=[
             machine.parameters,
-            f"seed {any_found.seed}, {format_count(any_found.trials, 'trial')}",
+            comparison.trials,
             *(textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []),
         ],
         anchor="start",

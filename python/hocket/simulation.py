@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "UNTIL_DECIDED",
     "Engine",
     "Event",
     "LinkUse",
@@ -72,6 +73,7 @@ class Trials:
             it; looked at after 64, 128, 256, ... trials.
         threads: On how many threads; one per processor by default. Results do not depend on it.
         first: Number of the first trial.
+        until_decided: In a comparison: 16, 64, 256, .. times, `count` at most, and only what may still be the fastest.
     """
 
     count: int = 1
@@ -79,6 +81,7 @@ class Trials:
     until_interval: float | None = None
     threads: int | None = None
     first: int = 0
+    until_decided: bool = False
 
     def as_request(self) -> dict[str, Any]:
         """Return the trials in the compiled module's words.
@@ -105,6 +108,9 @@ def _share(value: float) -> float:
 ONE_TRIAL = Trials()
 """What a machine without noise needs."""
 
+UNTIL_DECIDED = Trials(count=256, until_decided=True)
+"""What a comparison needs: on a machine without noise it is one trial."""
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -127,6 +133,11 @@ class Statistics:
     interval: tuple[float, float]
     quantiles: dict[str, float]
     histogram: dict[str, Sequence[float]]
+
+    @property
+    def reach(self) -> float:
+        """How far the interval reaches from the mean, as a share of it; 0 of no time."""
+        return (self.interval[1] - self.mean) / self.mean if self.mean > 0 else 0.0
 
     @classmethod
     def of(cls, times_s: Sequence[float]) -> Statistics:

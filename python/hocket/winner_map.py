@@ -26,8 +26,7 @@ def winners(found: Comparison) -> Iterator[dict[str, Any]]:
         yield {
             "ranks": found.ranks,
             "size": format_bytes(size_bytes),
-            "fastest": fastest[0],
-            "as fast": ", ".join(fastest[1:]),
+            "fastest": " = ".join(fastest),
             "time": format_time(times_s[fastest[0]]),
             "second": f"{others[0][1]}, {format_time(others[0][0])}" if others else "",
             "factor": "" if over_bound is None else f"{over_bound:.1f}",
@@ -41,7 +40,7 @@ def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Seq
     order = list(dict.fromkeys(row["size"] for row in rows))
     legend = alt.Legend(title=None, labelLimit=0, symbolLimit=0, orient="bottom", columns=_LEGEND_COLUMNS)
     names = alt.Color("fastest:N", scale=alt.Scale(scheme="tableau20"), legend=legend)
-    tooltip = ["ranks:O", "size:N", "fastest:N", "as fast:N", "time:N", "second:N", "factor:N"]
+    tooltip = ["ranks:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
     drawing: alt.LayerChart = cells(rows, order, color=names, tooltip=tooltip).properties(
         width=alt.Step(_CELL_WIDTH),
         height=alt.Step(_CELL_HEIGHT),

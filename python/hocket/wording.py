@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from hocket.critical_paths import Step
     from hocket.explanation import Explanation, Remedy
     from hocket.library import Algorithm
+    from hocket.machine import Machine
     from hocket.replays import Replay
-    from hocket.simulation import Circuits, Links, Simulation
+    from hocket.simulation import Circuits, Links, Simulation, Trials
     from hocket.verification import Finding
 
 __all__ = [
+    "ONE_SAMPLE",
+    "TOLD_APART",
     "Words",
     "best_lines",
     "carried",
@@ -28,15 +31,18 @@ __all__ = [
     "exploration",
     "exploration_parts",
     "finding_text",
+    "formula",
     "from_to",
     "not_compared_lines",
     "ranks_of_path",
     "span",
+    "trials_words",
 ]
 
 T = TypeVar("T")
 
 _MOST_STEPS = 16  # shown
+_ROUNDING = 1e-9  # of a formula and a simulation that add the same terms
 _MOST_FASTER = 5  # shown
 _MOST_NEIGHBORS = 3  # ranks whose neighbours are shown
 
@@ -54,6 +60,16 @@ class Words:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[str, ...] = ()
+
+
+TOLD_APART = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
+ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
+
+
+def trials_words(trials: Trials) -> str:
+    """Return how often what is compared is to be simulated."""
+    most = "until the fastest is known, at most " if trials.until_decided else ""
+    return f"{most}{format_count(trials.count, 'trial')}, seed {trials.seed}"
 
 
 def best_lines(found: Comparison) -> list[tuple[str, str]]:
@@ -163,6 +179,20 @@ def _parts(step: Step) -> str:
 def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
     rows = ((one.change, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
     return Words((what, "time then", "change"), tuple(rows), ("time then", "change"))
+
+
+def formula(found: Simulation, machine: Machine) -> list[tuple[str, str]]:
+    """Return what the algorithm's formula says, if it has one, and whether the time without noise agrees."""
+    if found.formula_s is None:
+        return []
+    says = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
+    off_s = found.time_s.mean - found.formula_s
+    is_off = (abs(off_s) if found.formula_is_exact else off_s) > _ROUNDING * found.formula_s
+    if machine.noise:
+        says += ", without noise"
+    elif is_off:
+        says = f"declared as {says}, but the time is {found.time_s.mean / found.formula_s:.3g} times as long"
+    return [("formula", f"{format_time(found.formula_s)}, {says}")]
 
 
 def carried(found: Simulation | Replay) -> list[tuple[str, str]]:

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 import hocket
+from hocket import typing
 from hocket.comparison import Best, Comparison
+from hocket.typing import Rank, Steps
 
 SIZES = (8, 4096, 4 << 20)
 
@@ -47,6 +49,71 @@ def test_algorithms_of_equal_time_tie(compared: Comparison) -> None:
     first = compared.simulations[0]
     tied = replace(compared, simulations=(first, replace(first, algorithm="twin")))
     assert tied.fastest(8) == ("recursive_doubling", "twin")
+
+
+NOISY = hocket.Machine.load("jitter-paper")
+NOISY_CALLS = [hocket.Call(ranks=16, size_bytes=size) for size in (8, 512)]
+
+
+def test_with_noise_the_fastest_are_those_whose_intervals_overlap() -> None:
+    told: list[Comparison] = []
+    found = hocket.compare(hocket.algorithms("allreduce"), NOISY_CALLS, machine=NOISY, on_done=told.append)
+    for call in NOISY_CALLS:
+        here = {one.algorithm: one for one in found.simulations if one.size_bytes == call.size_bytes}
+        fastest = [here[name] for name in found.fastest(call.size_bytes)]
+        first = min(fastest, key=lambda one: one.time_s.mean)
+        others = [one for name, one in here.items() if one not in fastest]
+        assert all(one.time_s.interval[0] <= first.time_s.interval[1] for one in fastest)
+        assert all(one.time_s.interval[0] > first.time_s.interval[1] for one in others)
+        assert {16} < {one.trials for one in here.values()} <= {16, 64, 256}
+        for one in (first, others[0]):
+            trials = hocket.Trials(count=one.trials)
+            assert one == hocket.simulate(f"allreduce/{one.algorithm}", call, machine=NOISY, trials=trials)
+    final = {size: found.fastest(size) for size in found.sizes_bytes}
+    assert all(known.fastest(size) == final[size] for known in told for size in known.finished_bytes)
+    assert told[-1] == found and found.missing == ()
+
+
+def test_with_noise_another_seed_names_the_same_fastest() -> None:
+    """One sample each does not: 3 and 2 different ones at the two sizes."""
+    names = ["recursive_doubling", "recursive_multiplying", "trivance", "redundant_butterfly"]
+    algorithms = [hocket.find(f"allreduce/{name}") for name in names]
+
+    def firsts(size_bytes: int, **trials: bool | int) -> set[str]:
+        runs = [
+            hocket.compare(algorithms, NOISY_CALLS, machine=NOISY, trials=hocket.Trials(seed=seed, **trials))
+            for seed in range(6)
+        ]
+        return set.intersection(*(set(run.fastest(size_bytes)) for run in runs))
+
+    for call in NOISY_CALLS:
+        assert firsts(call.size_bytes, count=256, until_decided=True)
+        assert not firsts(call.size_bytes, count=1)
+
+
+def test_trials_that_are_asked_for_are_those_that_are_simulated() -> None:
+    algorithms = ["allreduce/ring", "allreduce/recursive_doubling"]
+    found = hocket.compare(algorithms, NOISY_CALLS, machine=NOISY, trials=hocket.Trials(count=5))
+    assert {one.trials for one in found.simulations} == {5}
+    quiet = hocket.compare(algorithms, NOISY_CALLS)
+    assert {one.trials for one in quiet.simulations} == {1}
+
+
+def test_a_wrong_program_is_not_ranked_and_one_that_cannot_be_verified_is_named() -> None:
+    def nothing(_r: Rank, _c: typing.Call) -> Steps:
+        yield from ()
+
+    def refuses(call: hocket.Call) -> str | None:
+        return "needs P = 16" if call.ranks != 16 else None
+
+    ring = hocket.find("allreduce/ring")
+    wrong = hocket.Algorithm("allreduce", "nothing", program=nothing)
+    special = hocket.Algorithm("allreduce", "special", program=nothing, refuses=refuses)
+    found = hocket.compare([wrong, special, ring], NOISY_CALLS)
+    assert found.algorithms == ("special", "ring") and found.not_verified == ("special",)
+    assert {one.sentence for one in found.not_compared} == {
+        "wrong at P = 2-5, as `hocket verify allreduce nothing` shows"
+    }
 
 
 def test_an_algorithm_that_refuses_is_told_with_its_sentence() -> None:

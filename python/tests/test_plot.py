@@ -38,7 +38,7 @@ def test_both_axes_are_logarithmic_and_the_title_says_what_it_is(compared: Compa
     chart = plot.chart(compared).to_dict()
     assert chart["title"]["text"] == "allreduce on 16 ranks, machine cluster"
     assert chart["title"]["subtitle"][0].startswith("hockney: bandwidth 10 GB/s, latency 1 us, ")
-    assert chart["title"]["subtitle"][1] == "seed 0, 1 trial"
+    assert chart["title"]["subtitle"][1] == "1 trial, seed 0"
     for layer in chart["layer"]:
         assert {layer["encoding"][axis]["scale"]["type"] for axis in "xy"} == {"log"}
 

@@ -32,11 +32,11 @@ from hocket.cli.options import (
     required,
     seed_option,
     sizes_option,
-    trials_option,
+    until_option,
 )
 from hocket.cli.output import print_csv, print_json, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
-from hocket.cli.trials import asked_trials
+from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.comparison import compare as compare_algorithms
 from hocket.effort import simulation_s
@@ -50,7 +50,7 @@ from hocket.topology import Topology
 from hocket.tuning_files import DEFAULTS
 from hocket.units import format_bytes, format_time
 from hocket.version import version
-from hocket.wording import best_lines, from_to, not_compared_lines, span
+from hocket.wording import ONE_SAMPLE, TOLD_APART, best_lines, from_to, not_compared_lines, span
 
 __all__ = ["compare"]
 
@@ -63,8 +63,9 @@ __all__ = ["compare"]
 @call_options
 @machine_option
 @engine_option
-@trials_option
+@compared_trials_option
 @seed_option
+@until_option
 @plot_option
 @link_maps_option
 @click.option("--defaults", is_flag=True, help=f"Also simulate what {' and '.join(DEFAULTS)} choose by themselves.")
@@ -82,8 +83,9 @@ def compare(
     call_options: CallOptions,
     machine: Machine,
     engine: Engine,
-    trials: int,
+    trials: int | None,
     seed: int,
+    until_ci: float | None,
     plot: str | None,
     links: str | None,
     defaults: bool,
@@ -113,7 +115,7 @@ def compare(
     libraries = DEFAULTS if defaults else ()
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
-    repeated = replace(asked_trials(trials, seed, None, machine), threads=threads)
+    repeated = replace(compared_trials(trials, seed, until_ci, machine), threads=threads)
     efforts_s = {
         (call.size_bytes, each.name): simulation_s(each, of_algorithm(each, call), machine=machine, trials=repeated)
         for call in calls
@@ -121,7 +123,7 @@ def compare(
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
     announce(list(efforts_s.values()), jobs=jobs, yes=yes)
-    table = _Rows(candidates, libraries, sizes, repeated)
+    table = _Rows(candidates, libraries, sizes, machine, repeated)
     known: Comparison | None = None
 
     def note(found: Comparison) -> None:
@@ -215,11 +217,16 @@ class _Rows:
     """The rows of the table, printed in the order of the sizes, each once all of it is known."""
 
     def __init__(
-        self, candidates: Sequence[Algorithm], libraries: Sequence[str], sizes: Sequence[int], trials: Trials
+        self,
+        candidates: Sequence[Algorithm],
+        libraries: Sequence[str],
+        sizes: Sequence[int],
+        machine: Machine,
+        trials: Trials,
     ) -> None:
         self._libraries = libraries
         self._left = list(sizes)
-        self._has_trials = trials.count > 1
+        self._has_trials = bool(machine.noise) and trials.count > 1
         further = {**dict.fromkeys(libraries, _WIDEST_DEFAULT), _BOUND: _WIDEST_BOUND}
         self._table = SizeTable(sizes, len(candidates), further, with_reach=self._has_trials)
         self._has_title = False
@@ -310,6 +317,7 @@ def _entry(found: Comparison) -> dict[str, Any]:
         ],
         "defaults": [{**vars(one), "times_the_fastest": found.times_the_fastest(one)} for one in found.defaults],
         "results": [simulation.as_dict() for simulation in found.simulations],
+        "not_verified": found.not_verified,
         "not_compared": [vars(refused) for refused in found.not_compared],
         "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
         "version": version(),
@@ -340,6 +348,10 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
         click.echo("\nfastest")
     for sizes, names in best_lines(found):
         print_words(f"  {sizes}: {names}")
+    if found.machine.noise:
+        print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}")
+    for name in found.not_verified:
+        print_words(f"  {name} is not verified: it takes none of the few ranks at which programs are verified first")
     for library in dict.fromkeys(default.library for default in found.defaults):
         click.echo(f"\n{library} without tuning")
         for line in _choices(found, library):

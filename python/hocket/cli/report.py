@@ -15,16 +15,15 @@ from hocket.cli.options import (
     required,
     seed_option,
     sizes_option,
-    trials_option,
 )
 from hocket.cli.output import progress
+from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS
 from hocket.files import writable
 from hocket.library import find_collective
 from hocket.machine import Machine
-from hocket.simulation import Trials
 from hocket.units import format_ranks, parse_bytes, parse_ranks
 
 __all__ = ["report"]
@@ -38,7 +37,7 @@ __all__ = ["report"]
 @sizes_option
 @parameter_option
 @machine_option
-@trials_option
+@compared_trials_option
 @seed_option
 @click.option(
     "--explain", "algorithm", metavar="ALGORITHM", help="What is drawn over time and verified; otherwise the fastest."
@@ -63,7 +62,7 @@ def report(
     sizes: tuple[int, ...] | None,
     param: tuple[tuple[str, str], ...],
     machine: Machine,
-    trials: int,
+    trials: int | None,
     seed: int,
     algorithm: str | None,
     at: int | None,
@@ -90,7 +89,7 @@ def report(
         size_bytes=at,
         verified_ranks=verify_ranks,
         parameters=param,
-        trials=Trials(trials, seed),
+        trials=compared_trials(trials, seed, None, machine),
     )
     wanted = views or tuple(VIEWS)
     with progress("reporting", len(wanted)) as bar:

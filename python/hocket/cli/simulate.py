@@ -57,7 +57,7 @@ from hocket.simulation import (
 from hocket.timeline import timeline as timeline_text
 from hocket.topology import Topology
 from hocket.units import format_bytes, format_time
-from hocket.wording import carried
+from hocket.wording import carried, formula
 
 __all__ = ["simulate"]
 
@@ -138,7 +138,7 @@ def simulate(
     if as_json:
         print_json(found.as_dict())
     else:
-        _print(found, subject.algorithm)
+        _print(found, subject.algorithm, machine)
         if links is not None:
             click.echo(f"links: {links}")
         if links_over_time is not None:
@@ -225,7 +225,7 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: Ca
     return _Subject(algorithm, partial(observe, algorithm, call), partial(simulation_s, algorithm, call))
 
 
-def _print(found: Simulation, algorithm: Algorithm) -> None:
+def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
     facts = [
         ("time", f"{format_time(found.time_s.mean)} until the last rank ends"),
@@ -234,10 +234,7 @@ def _print(found: Simulation, algorithm: Algorithm) -> None:
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),
     ]
-    if found.formula_s is not None:
-        meaning = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
-        quiet = ", without noise" if found.trials > 1 else ""
-        facts.insert(1, ("formula", f"{format_time(found.formula_s)}, {meaning}{quiet}"))
+    facts[1:1] = formula(found, machine)
     if found.size_bytes:
         facts.insert(0, ("size", format_bytes(found.size_bytes)))
     facts += carried(found)

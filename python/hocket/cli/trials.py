@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from hocket.machine import Machine
-from hocket.simulation import Simulation, Trials
+from hocket.simulation import UNTIL_DECIDED, Simulation, Trials
 from hocket.units import format_time
 
 if TYPE_CHECKING:
     from hocket.replays import Replay
 
-__all__ = ["asked_trials", "spread"]
+__all__ = ["asked_trials", "compared_trials", "compared_trials_option", "spread"]
 
 _MOST_TRIALS = 1_000_000
 """With --until-ci, unless --trials says otherwise."""
+
+
+compared_trials_option = click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    help="How often to simulate on a machine with noise; without it until the fastest is known, "
+    f"{UNTIL_DECIDED.count} times at most.",
+)
 
 
 def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine) -> Trials:
@@ -29,6 +38,17 @@ def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machin
         option = f"--trials: got {trials}" if trials > 1 else f"--until-ci: got {until_ci:g}"
         raise click.UsageError(f"{option}, but machine {machine.name} has no noise, so that all trials are alike")
     return Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
+
+
+def compared_trials(trials: int | None, seed: int, until_ci: float | None, machine: Machine) -> Trials:
+    """Return what --trials, --seed and --until-ci ask for where programs are compared.
+
+    Raises:
+        UsageError: As `asked_trials`.
+    """
+    if trials is None and until_ci is None:
+        return replace(UNTIL_DECIDED, seed=seed)
+    return asked_trials(1 if trials is None else trials, seed, until_ci, machine)
 
 
 def spread(found: Simulation | Replay) -> list[tuple[str, str]]:

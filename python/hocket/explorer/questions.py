@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from hocket.library import Algorithm, algorithms_named, catalogue, find, find_co
 from hocket.machine import Machine, find_machine, presets
 from hocket.parameters import parse_parameter, values_of
 from hocket.requests import declared_by
-from hocket.simulation import ONE_TRIAL, Trials
+from hocket.simulation import UNTIL_DECIDED, Trials
 from hocket.units import format_ranks, parse_ranks, parse_sizes
 
 __all__ = ["VERIFIED_RANKS", "Named", "Question", "name_of", "read_question"]
@@ -87,11 +87,11 @@ class Question:
     size_bytes: int | None = None
     verified_ranks: tuple[int, ...] = VERIFIED_RANKS
     parameters: tuple[tuple[str, str], ...] = ()
-    trials: Trials = ONE_TRIAL
+    trials: Trials = UNTIL_DECIDED
 
     def __post_init__(self) -> None:
         """Refuse what no view can answer."""
-        if self.trials.count > 1 and not self.machine.noise:
+        if self.trials.count > 1 and not (self.trials.until_decided or self.machine.noise):
             why = f"but machine {self.machine.name} has no noise, so that all trials are alike"
             raise Error(f"trials: got {self.trials.count}, {why}")
         simulations = len(self.candidates) * len(self.ranks) * len(self.sizes_bytes)
@@ -180,7 +180,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         size_bytes=None if collective == "barrier" else field("size", _one_size_if_any),
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
         parameters=field("parameters", _parameters),
-        trials=Trials(field("trials", _between(1, _MOST_TRIALS), "1"), field("seed", _between(0, _MOST_SEED), "0")),
+        trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
     )
 
 
@@ -188,6 +188,10 @@ _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
     *("parameters", "trials", "seed"),
 )
+
+
+def _trials(text: str) -> Trials:
+    return Trials(_between(1, _MOST_TRIALS)(text)) if text else UNTIL_DECIDED
 
 
 def _one_size_if_any(text: str) -> int | None:

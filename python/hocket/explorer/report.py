@@ -17,6 +17,7 @@ from hocket.explorer.questions import Question
 from hocket.explorer.views import VIEWS, OnDone, view
 from hocket.units import format_ranks
 from hocket.version import commit, version
+from hocket.wording import trials_words
 
 __all__ = ["page_file", "report", "vega"]
 
@@ -73,7 +74,7 @@ def _asked(question: Question) -> dict[str, Any]:
     facts = [
         ("ranks", format_ranks(question.ranks)),
         ("machine", machine.parameters),
-        *([("trials", f"{question.trials.count}, seed {question.trials.seed}")] if machine.noise else []),
+        *([("trials", trials_words(question.trials))] if machine.noise else []),
         *([("parameters", ", ".join(map("=".join, question.parameters)))] if question.parameters else []),
         ("made by", f"Hocket {version()} (commit {commit()})"),
     ]

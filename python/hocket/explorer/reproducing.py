@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from hocket.explorer.questions import Question
 from hocket.library import Algorithm
-from hocket.simulation import ONE_TRIAL
+from hocket.simulation import UNTIL_DECIDED
 from hocket.units import format_ranks
 
 __all__ = ["Source", "comparing", "explaining", "linking", "mapping", "verifying"]
@@ -124,7 +124,7 @@ def _size_words(question: Question) -> list[str]:
 
 def _trial_words(question: Question) -> list[str]:
     words = [word for name, value in question.parameters for word in ("--param", f"{name}={value}")]
-    trials = ["--trials", str(question.trials.count)] if question.trials.count > 1 else []
+    trials = [] if question.trials.until_decided else ["--trials", str(question.trials.count)]
     return [*words, *trials, *_seed_words(question)]
 
 
@@ -207,8 +207,11 @@ def _explained_call(question: Question) -> str:
 
 
 def _trials(question: Question) -> str:
-    count, seed = question.trials.count, question.trials.seed
-    return "" if question.trials == ONE_TRIAL else f", trials=hocket.Trials(count={count}, seed={seed})"
+    trials = question.trials
+    if trials == UNTIL_DECIDED:
+        return ""
+    until = ", until_decided=True" if trials.until_decided else ""
+    return f", trials=hocket.Trials(count={trials.count}, seed={trials.seed}{until})"
 
 
 def _sizes(question: Question) -> str:

@@ -23,6 +23,8 @@ from hocket.units import format_bytes, format_count, format_ranks, format_time
 from hocket.verification import verify
 from hocket.winner_map import winner_chart, winners
 from hocket.wording import (
+    ONE_SAMPLE,
+    TOLD_APART,
     Words,
     best_lines,
     carried,
@@ -32,6 +34,7 @@ from hocket.wording import (
     finding_text,
     not_compared_lines,
     ranks_of_path,
+    trials_words,
 )
 
 if TYPE_CHECKING:
@@ -147,7 +150,7 @@ def _cell(one: Simulation | None, found: Comparison) -> str:
 def _trials(question: Question) -> list[tuple[str, str]]:
     if not question.machine.noise:
         return []
-    return [("trials", f"{question.trials.count}, seed {question.trials.seed}; times are means, ± 95 % intervals")]
+    return [("trials", f"{trials_words(question.trials)}; {ONE_SAMPLE if question.trials.count == 1 else TOLD_APART}")]
 
 
 def _winner_map(question: Question, on_done: OnDone) -> View:
@@ -264,7 +267,7 @@ def _call(question: Question) -> Call:
 
 
 def _first_trial(question: Question) -> Trials:
-    return replace(question.trials, count=1)
+    return replace(question.trials, count=1, until_decided=False)
 
 
 def _wide(drawing: alt.LayerChart) -> dict[str, Any]:

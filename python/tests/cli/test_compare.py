@@ -18,6 +18,7 @@ import pytest
 
 import hocket
 from hocket.examples import ring_allreduce
+from hocket.wording import ONE_SAMPLE, TOLD_APART
 from tests.conftest import Ran
 
 LINE = "compare allreduce --ranks 16 --sizes 8B..2MiB:64"
@@ -120,6 +121,24 @@ def test_a_row_tells_how_sure_its_time_is(hocket_command: Callable[..., Ran]) ->
     assert re.search(r"^ 8 B +[\d.]+ us +±\d+% +[\d.]+x ", out, re.MULTILINE)
 
 
+def test_with_noise_trials_go_on_until_the_fastest_is_known(hocket_command: Callable[..., Ran]) -> None:
+    line = "compare allreduce --ranks 16 --sizes 8B,512B --machine jitter-paper --seed 3"
+    out = hocket_command(line).out
+    assert f"  {TOLD_APART}; 16" in out
+    assert re.search(r"^ 8 B +[\d.]+ us +±\d+% +[\d.]+x ", out, re.MULTILINE)
+    assert f"{ONE_SAMPLE}; 1 trial, seed 3" in hocket_command(f"{line} --trials 1").out
+    found = hocket_command(f"{line} --until-ci 5% --json").json["results"]
+    assert all(one["time_s"]["interval"][1] <= 1.05 * one["time_s"]["mean"] for one in found)
+
+
+def test_a_wrong_program_is_not_ranked(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text('import hocket\n\n@hocket.algorithm("barrier")\ndef lazy(r, c):\n    yield r.compute(1e-9)\n')
+    out = hocket_command("compare barrier --ranks 8 --load", path).out
+    assert "lazy: wrong at P = 2-5, as `hocket verify barrier lazy` shows" in out
+    assert "lazy" not in out.partition("not compared")[0]
+
+
 def test_a_barrier_is_compared_without_sizes(hocket_command: Callable[..., Ran]) -> None:
     assert hocket_command("compare barrier --ranks 8 --json").json["sizes_bytes"] == [0]
 
@@ -164,9 +183,13 @@ import os, time, hocket
 def waiting(r, c):
     size = len(c.result(r))
     open(f"began-{size}", "w").close()
-    while size > 8 and not os.path.exists("go"):
+    while size >= 16 and not os.path.exists("go"):  # programs are verified with fewer bytes
         time.sleep(0.01)
-    yield r.compute(2e-6)
+    if r.rank == c.root:
+        yield r.join(*(r.send(peer, c.result(r)) for peer in range(r.size) if peer != c.root))
+    else:
+        yield r.recv(c.root, c.result(r))
+    yield r.compute(1e-6)
 """
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ import pytest
 
 import hocket
 from hocket import _native
+from hocket.wording import formula
 from tests.conftest import Ran
 
 LINE = "simulate allreduce recursive_doubling --ranks 1024 --size 8B"
@@ -54,6 +56,22 @@ def test_people_see_units(hocket_command: Callable[..., Ran]) -> None:
     out = hocket_command(LINE).out
     for part in ("10.02 us", "exact for this call", "8 B", "10240, 80 KiB in all"):
         assert part in out
+
+
+def test_a_formula_that_does_not_hold_is_told() -> None:
+    call, cluster = hocket.Call(ranks=8, size_bytes=8), hocket.Machine.load("cluster")
+    found = hocket.simulate("allreduce/ring", call)
+    assert formula(found, cluster) == [("formula", "14.00 us, exact for this call")]
+    half_s = found.time_s.mean / 2
+    wrong = "7.001 us, declared as {}, but the time is 2 times as long"
+    for is_exact, said in ((True, "exact for this call"), (False, "an upper bound for this call")):
+        twice = replace(found, formula_s=half_s, formula_is_exact=is_exact)
+        assert formula(twice, cluster) == [("formula", wrong.format(said))]
+        assert formula(twice, hocket.Machine.load("jitter-paper")) == [("formula", f"7.001 us, {said}, without noise")]
+    above = replace(found, formula_s=2 * found.time_s.mean)
+    assert "declared" not in formula(above, cluster)[0][1]
+    assert "declared" in formula(replace(above, formula_is_exact=True), cluster)[0][1]
+    assert formula(replace(found, formula_s=None), cluster) == []
 
 
 def test_options_reach_the_call(hocket_command: Callable[..., Ran]) -> None:

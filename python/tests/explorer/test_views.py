@@ -18,6 +18,7 @@ from hocket.explorer.questions import Named, Question, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
 from hocket.units import format_bytes, format_time
+from hocket.wording import TOLD_APART
 from tests.conftest import Ran
 from tests.explorer.conftest import TORUS, fields, question
 
@@ -66,7 +67,7 @@ def test_times_with_noise_have_intervals() -> None:
     one = hocket.simulate("allreduce/ring", call, machine=machine, trials=hocket.Trials(count=64, seed=3))
     reach_s = one.time_s.mean - one.time_s.interval[0]
     assert found.tables[0].rows[0][1] == f"{format_time(one.time_s.mean)} ± {format_time(reach_s)}"
-    assert ("trials", "64, seed 3; times are means, ± 95 % intervals") in found.facts
+    assert ("trials", f"64 trials, seed 3; {TOLD_APART}") in found.facts
 
 
 def test_a_barrier_has_no_sizes_and_no_curves() -> None:
