@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket._native import Error
 from hocket.bounds import Bound, bound
 from hocket.call import Call
-from hocket.checks import function, several, whole
+from hocket.checks import function, instance, several, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
@@ -296,7 +296,7 @@ _CLOSE = 0.01
 
 def _rounds(trials: Trials, machine: Machine) -> list[Trials]:
     """Return how often to simulate what may be the fastest, one time after the other."""
-    if not trials.until_decided:
+    if not instance("trials", trials, Trials, "hocket.Trials").until_decided:
         return [trials]
     if not machine.noise:
         return [replace(trials, count=1)]

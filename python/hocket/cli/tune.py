@@ -24,7 +24,6 @@ from hocket.cli.options import (
     seed_option,
     sizes_option,
     tolerance_option,
-    trials_option,
 )
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
@@ -33,7 +32,6 @@ from hocket.machine import Machine
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.parallel import workers
-from hocket.simulation import Trials
 from hocket.tuning.candidates import usual_sizes
 from hocket.tuning.choice import DEFAULT, Choice, Point, rules_of
 from hocket.tuning.exporting import Exporter, exporter_for
@@ -54,6 +52,7 @@ _RECORDS, _RULES, _DECISIONS, _REPORT = "measurements.jsonl", "hocket.rules", "d
 _TRAINED, _REFINED, _CONFIRMED, _RACED, _JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
 """When stages end, as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
+_NOISY_TRIALS = 64
 
 
 @click.command()
@@ -104,7 +103,12 @@ _CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
     show_default=True,
     help="With --trace: the share of the gain that may be lost by leaving out rules.",
 )
-@trials_option
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    show_default=f"1, or {_NOISY_TRIALS} on a machine with noise",
+    help="How often to simulate on a machine with noise.",
+)
 @seed_option
 @click.option(
     "--output",
@@ -133,7 +137,7 @@ def tune(
     trace: str | None,
     baseline: str | None,
     threshold: float,
-    trials: int,
+    trials: int | None,
     seed: int,
     folder: str,
     jobs: int,
@@ -144,7 +148,7 @@ def tune(
     is_simulated = not (mpi or mpicc or mpiexec or hosts)
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected it beside --machine, without an MPI")
-    model = None if machine is None else _simulated(machine, asked_trials(trials, seed, None, machine), library)
+    model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
         _only_simulates(ranks=ranks, sizes=sizes, mpi=mpi, mpicc=mpicc, mpiexec=mpiexec, hosts=hosts, check=check)
         by = required(model, "--machine", "what the trace is replayed on")
@@ -181,8 +185,10 @@ def tune(
             click.echo(f"for {library.name} itself: hocket rules convert {rules} FILE --to {library.name}")
 
 
-def _simulated(machine: Machine, trials: Trials, library: Library | None) -> Simulated:
-    return Simulated(machine, replace(trials, threads=1), library.name if library else None)
+def _simulated(machine: Machine, trials: int | None, seed: int, library: Library | None) -> Simulated:
+    count = trials or (_NOISY_TRIALS if machine.noise else 1)
+    repeated = replace(asked_trials(count, seed, None, machine), threads=1)
+    return Simulated(machine, repeated, library.name if library else None)
 
 
 def _only_simulates(**given: object) -> None:

@@ -68,7 +68,7 @@ def test_a_formula_that_does_not_hold_is_told() -> None:
         twice = replace(found, formula_s=half_s, formula_is_exact=is_exact)
         assert formula(twice, cluster) == [("formula", wrong.format(said))]
         assert formula(twice, hocket.Machine.load("jitter-paper")) == [("formula", f"7.001 us, {said}, without noise")]
-    above = replace(found, formula_s=2 * found.time_s.mean)
+    above = replace(found, formula_s=2 * found.time_s.mean, formula_is_exact=False)
     assert "declared" not in formula(above, cluster)[0][1]
     assert "declared" in formula(replace(above, formula_is_exact=True), cluster)[0][1]
     assert formula(replace(found, formula_s=None), cluster) == []
