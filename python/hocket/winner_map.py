@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["cells", "winner_chart", "winners"]
 
 _CELL_WIDTH, _CELL_HEIGHT = 38, 26  # pixels
-_LEGEND_COLUMNS = 4
+_LEGEND_CHARACTERS = 100  # in a row
 
 
 def winners(found: Comparison) -> Iterator[dict[str, Any]]:
@@ -38,7 +38,9 @@ def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Seq
     import altair as alt
 
     order = list(dict.fromkeys(row["size"] for row in rows))
-    legend = alt.Legend(title=None, labelLimit=0, symbolLimit=0, orient="bottom", columns=_LEGEND_COLUMNS)
+    longest = max(len(row["fastest"]) for row in rows)
+    columns = max(1, _LEGEND_CHARACTERS // longest)
+    legend = alt.Legend(title=None, labelLimit=0, symbolLimit=0, orient="bottom", columns=columns)
     names = alt.Color("fastest:N", scale=alt.Scale(scheme="tableau20"), legend=legend)
     tooltip = ["ranks:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
     drawing: alt.LayerChart = cells(rows, order, color=names, tooltip=tooltip).properties(

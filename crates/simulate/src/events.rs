@@ -518,7 +518,7 @@ impl<'a, N: Network> Events<'a, N> {
         let flight = self.flights.add(Flying::new(envelope, now_s, Some(sender_slot), None));
         if let Some(queues) = &mut self.queues {
             let [from_node, to_node] = [from, to].map(|rank| rank / self.ranks_per_node);
-            queues.ask(Asking { from: from_node, to: to_node, number, flight });
+            queues.ask(Asking { from: from_node, to: to_node, order: (from, number), flight });
         }
         self.decide_later(now_s);
         Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }

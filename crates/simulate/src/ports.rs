@@ -47,10 +47,11 @@ impl<C: Clock> Usage<C> {
 /// A message that asks for ports.
 #[derive(Clone, Copy)]
 pub struct Asking {
+    /// The nodes.
     pub from: u32,
     pub to: u32,
-    /// Number of messages issued before: those of one rank are in the order of its program.
-    pub number: u64,
+    /// The sender, and the number of messages issued before: those of one rank are in the order of its program.
+    pub order: (u32, u64),
     /// The engine's number of the message.
     pub flight: u32,
 }
@@ -58,9 +59,9 @@ pub struct Asking {
 /// Messages that wait for ports.
 ///
 /// A message asks for a sending port of its sender as soon as it could start; while holding that, it asks for a
-/// receiving port of its receiver. Either is given first come, first served. At one time the messages of one sender
-/// come in the order of its program, and those of several senders in the order of their ranks. A message that has both
-/// ports starts, and waits for nothing more: so no message waits for ever.
+/// receiving port of its receiver. Either is given first come, first served. At one time messages come in the order of
+/// their nodes, ranks, and programs. A message that has both ports starts, and waits for nothing more: so no message waits
+/// for ever.
 pub struct Queues {
     sending: Vec<Line>,
     receiving: Vec<Line>,
@@ -117,7 +118,7 @@ impl Queues {
     /// Everything at this time has happened: appends the messages that start.
     pub fn decide(&mut self, starting: &mut Vec<u32>) {
         let [mut senders, mut receivers] = std::mem::take(&mut self.freed);
-        self.asking.sort_unstable_by_key(|message| (message.from, message.number));
+        self.asking.sort_unstable_by_key(|message| (message.from, message.order));
         for message in self.asking.drain(..) {
             self.sending[message.from as usize].waiting.push_back(message);
             senders.push(message.from);
@@ -165,7 +166,7 @@ mod tests {
                     queues.received(*to);
                 }
                 if *ready == now {
-                    queues.ask(Asking { from: *from, to: *to, number: number as u64, flight: number as u32 });
+                    queues.ask(Asking { from: *from, to: *to, order: (*from, number as u64), flight: number as u32 });
                 }
             }
             let mut starting = Vec::new();

@@ -348,6 +348,37 @@ impl Program for Stuck {
     }
 }
 
+/// Ranks 0 and 1 of a node send to ranks 2 and 3 of another, both at 1 us; the lower one, or the other, gets there in two steps.
+struct SharingAPort {
+    lower_in_two_steps: bool,
+}
+
+impl Program for SharingAPort {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        if r.rank() >= 2 {
+            r.recv(r.rank() - 2, c.result(r)).await;
+            return;
+        }
+        let steps = if (r.rank() == 0) == self.lower_in_two_steps { 2 } else { 1 };
+        for _ in 0..steps {
+            r.compute(1e-6 / f64::from(steps)).await;
+        }
+        r.send(r.rank() + 2, c.result(r)).await;
+    }
+}
+
+#[test]
+fn ranks_of_a_node_take_its_ports_in_their_order() {
+    for protocol in ["eager", "rendezvous"] {
+        let platform = platform_of_nodes(&format!("{HOCKNEY}\nprotocol = \"{protocol}\"\n{LOCAL}"), "ports = 1");
+        let times = [true, false].map(|lower_in_two_steps| {
+            run(&SharingAPort { lower_in_two_steps }, 4, &platform, Engine::Events).unwrap().rank_times_s
+        });
+        assert_eq!(times[0], times[1], "{protocol}");
+        assert!(times[0][2] < times[0][3], "{protocol}: {times:?}");
+    }
+}
+
 #[test]
 fn a_deadlock_is_an_error_that_says_who_waits() {
     let error = run(&Stuck, 3, &hockney("eager"), Engine::Auto).unwrap_err().to_string();
