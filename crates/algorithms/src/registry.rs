@@ -1,9 +1,8 @@
 //! The registry: turns the list of files into modules, entries and programs.
 
-use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Result, Unit};
+use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Part, Result, Unit};
 
-use crate::About;
-use crate::levels::Piece;
+use crate::about::{About, Piece};
 
 /// One algorithm of the catalogue.
 #[derive(Clone, Copy)]
@@ -63,12 +62,30 @@ impl Entry {
         if let Some(sentence) = (self.about.refuses)(&call) {
             return Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks)));
         }
-        let parts = (self.about.pieces)(&call).into_iter().map(Piece::accept).collect::<Result<_>>();
+        let parts = (self.about.pieces)(&call).into_iter().map(Self::accept_piece).collect::<Result<_>>();
         call.parts = parts.map_err(|error| error.at(self))?;
         let values = (self.about.completes)(&call);
         call.parameters.retain(|(name, _)| values.iter().all(|(other, _)| name != other));
         call.parameters.extend(values);
         Ok(call)
+    }
+}
+
+impl Entry {
+    /// The algorithm of a part.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn of(piece: &Piece) -> &'static Self {
+        find(piece.collective, piece.algorithm).expect("an algorithm of the catalogue")
+    }
+
+    /// The part with its calls as the algorithm takes them.
+    fn accept_piece(piece: Piece) -> Result<Part> {
+        let entry = Self::of(&piece);
+        let Piece { part: Part { name, calls }, given, .. } = piece;
+        let accept = |(end, call): (usize, Call)| Ok((end, entry.accept(&call, &given)?));
+        Ok(Part { name, calls: calls.into_iter().map(accept).collect::<Result<_>>()? })
     }
 }
 

@@ -19,7 +19,8 @@ use std::ops::Range;
 use hocket_core::units::parse_bytes;
 use hocket_core::{Call, Collective, Error, Result, Unit};
 
-use crate::automatic::{AUTO, Given, Surroundings};
+use crate::automatic::{AUTO, Surroundings};
+use crate::given::Given;
 use crate::{Entry, find};
 
 /// The algorithm of a rule that leaves a call to MPI.

@@ -33,9 +33,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::{Error, raise, read, write};
 
-/// What results tell as their version.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 fn describe(entry: &Entry) -> Value {
     let parameter = |p: &hocket_core::Parameter| {
         let unit = match p.unit {
@@ -74,7 +71,7 @@ fn describe(entry: &Entry) -> Value {
 /// The version of Hocket.
 #[pyfunction]
 fn version() -> &'static str {
-    VERSION
+    wire::VERSION
 }
 
 /// Every algorithm of the catalogue.

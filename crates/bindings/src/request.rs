@@ -2,7 +2,8 @@
 
 use hocket::cases::check_root;
 use hocket::pacing::Gap;
-use hocket_algorithms::automatic::{Given, Surroundings, has_none};
+use hocket_algorithms::automatic::{Surroundings, has_none};
+use hocket_algorithms::given::Given;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget};
 use hocket_machine::Machine;
@@ -11,8 +12,6 @@ use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use crate::runnable::How;
 
 /// A call of an algorithm by name. Results repeat it, without the fields that they have in another shape or do not depend on.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -199,6 +198,16 @@ impl MachineRequest {
     pub fn platform(&self) -> Result<Platform> {
         Platform::new(&self.machine()?)
     }
+}
+
+/// How to simulate, and whom to tell.
+pub struct How {
+    pub engine: Engine,
+    pub is_traced: bool,
+    pub has_passages: bool,
+    pub trials: Trials,
+    /// Called now and then with how many trials are done.
+    pub on_trials: Option<Py<PyAny>>,
 }
 
 /// How to simulate.

@@ -9,14 +9,14 @@ use hocket_algorithms::{Entry, find};
 use hocket_core::{AnyProgram, Call, Collective, Nodes, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Engine, Many, Options, Platform, Trials, as_call, simulate_trials};
+use hocket_simulate::{Many, Options, Platform, as_call, simulate_trials};
 use hocket_verify::Limits;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::program::PythonProgram;
-use crate::request::CallRequest;
+use crate::request::{CallRequest, How};
 use crate::watch::Watch;
 use crate::wire::raise;
 
@@ -24,16 +24,6 @@ pub enum Runnable {
     Listed(&'static Entry),
     Python(PythonProgram),
     Recorded(Arc<Schedule>),
-}
-
-/// How to simulate.
-pub struct How {
-    pub engine: Engine,
-    pub is_traced: bool,
-    pub has_passages: bool,
-    pub trials: Trials,
-    /// Called now and then with how many trials are done.
-    pub on_trials: Option<Py<PyAny>>,
 }
 
 impl Runnable {

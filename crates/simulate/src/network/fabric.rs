@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::loggp::{Busy, Level};
 use super::{Departure, Network, Parcel, Passages, local};
-use crate::bound::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
+use crate::demanded::{Bound, Demanded, telling_s};
 
 /// A topology with ranks on its nodes, and the work of a rank's processor for a message.
 ///

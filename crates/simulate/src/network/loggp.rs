@@ -29,7 +29,7 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Section};
 
 use super::{Departure, Local, Network, Parcel, local};
-use crate::bound::{Bound, Demanded, telling_s};
+use crate::demanded::{Bound, Demanded, telling_s};
 use crate::clock::Clock;
 
 /// The network: its parameters, and those of messages within a node.

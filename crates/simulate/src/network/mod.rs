@@ -16,8 +16,8 @@ use fabric::Meeting;
 use hocket_core::Result;
 use hocket_machine::Machine;
 
-use crate::bound::{Bound, Demanded};
 use crate::clock::Clock;
+use crate::demanded::{Bound, Demanded};
 
 /// How messages travel between two ranks. Times are in seconds from the common start.
 ///
