@@ -10,13 +10,14 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.machine import Machine
+from hocket.machine import Machine, parsed
 from hocket.requests import GAP, ask, call_request
 from hocket.topology import AXES, Topology
 
@@ -40,8 +41,8 @@ def automatic_values(algorithm: Algorithm | str, call: Call, machine: Machine) -
     if not names:
         return {}
     given = {name: value for name, value in call.parameters.items() if name not in names}
-    request = {"call": call_request(algorithm, replace(call, parameters=given)), "machine": machine.as_request()}
-    return _native.automatic_values(json.dumps(request), names)
+    request = {"call": call_request(algorithm, replace(call, parameters=given))}
+    return _native.automatic_values(machine.parsed, json.dumps(request), names)
 
 
 def resolved(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
@@ -62,9 +63,7 @@ def on_machine(algorithm: Algorithm, call: Call, machine: Machine | None) -> dic
     Raises:
         Error: As `resolved`, or as `call_request`.
     """
-    if machine is None:
-        return {"call": call_request(algorithm, call)}
-    return {"call": call_request(algorithm, resolved(algorithm, call, machine)), "machine": machine.as_request()}
+    return {"call": call_request(algorithm, call if machine is None else resolved(algorithm, call, machine))}
 
 
 def accepted(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> dict[str, int]:
@@ -73,7 +72,8 @@ def accepted(algorithm: Algorithm, call: Call, machine: Machine | None = None) -
     Raises:
         Error: As `on_machine`.
     """
-    values: dict[str, int] = ask(_native.accept, on_machine(algorithm, call, machine), algorithm)
+    accept = partial(_native.accept, parsed(machine))
+    values: dict[str, int] = ask(accept, on_machine(algorithm, call, machine), algorithm)
     return values
 
 

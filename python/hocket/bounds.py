@@ -55,4 +55,4 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
         '13.4 ms'
     """
     request = {"collective": find_collective(collective), **shape_of(call)}
-    return Bound(*_native.bound(json.dumps({"call": request, "machine": as_machine(machine).as_request()})))
+    return Bound(*_native.bound(as_machine(machine).parsed, json.dumps({"call": request})))

@@ -10,8 +10,8 @@ from hocket.automatic import on_machine
 from hocket.call import Call
 from hocket.checks import json_text
 from hocket.library import Algorithm
-from hocket.machine import Machine
-from hocket.simulation import ONE_TRIAL, Trials, machine_request
+from hocket.machine import Machine, parsed
+from hocket.simulation import ONE_TRIAL, Trials, run_request
 
 __all__ = ["recording_s", "simulation_s"]
 
@@ -23,8 +23,8 @@ def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: 
     """
     with suppress(Error):
         if algorithm.program is None:
-            request = {**on_machine(algorithm, call, machine), **machine_request(machine, "auto", trials)}
-            return _native.effort_s(json_text("request", request))
+            request = {**on_machine(algorithm, call, machine), **run_request("auto", trials)}
+            return _native.effort_s(machine.parsed, json_text("request", request))
     return 0.0
 
 
@@ -32,5 +32,6 @@ def recording_s(algorithm: Algorithm, call: Call, *, machine: Machine | None = N
     """Return how many seconds a recording takes about, if there is memory for it; otherwise as `simulation_s`."""
     with suppress(Error):
         if algorithm.program is None:
-            return _native.recording_effort_s(json_text("request", on_machine(algorithm, call, machine)))
+            request_text = json_text("request", on_machine(algorithm, call, machine))
+            return _native.recording_effort_s(parsed(machine), request_text)
     return 0.0

@@ -14,7 +14,7 @@ from hocket import _native, checks
 from hocket._native import Error
 from hocket.files import read_text
 
-__all__ = ["Machine", "find_machine", "presets"]
+__all__ = ["Machine", "find_machine", "parsed", "presets"]
 
 _PRESETS = Path(__file__).parent / "machines"
 
@@ -33,6 +33,7 @@ class Machine:
             section and, where it has one, its unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
         text: The text of its file.
         file: The name of its file, for messages.
+        parsed: What the compiled module has made of it.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Machine:
     quantities: Mapping[str, Any] = field(repr=False)
     text: str = field(repr=False)
     file: str = field(repr=False)
+    parsed: _native.Machine = field(repr=False, compare=False)
 
     @classmethod
     def parse(cls, text: str, file: str = "machine") -> Machine:
@@ -51,8 +53,8 @@ class Machine:
         Raises:
             Error: The text is not a machine: file, line and key.
         """
-        found = json.loads(_native.machine(checks.text("text", text), checks.text("file", file)))
-        return cls(**found, text=text, file=file)
+        parsed = _native.Machine(checks.text("text", text), checks.text("file", file))
+        return cls(**json.loads(parsed.said()), text=text, file=file, parsed=parsed)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -76,9 +78,10 @@ class Machine:
         noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
         return f"{self.model}: {_text(keys)}" + "".join(noises)
 
-    def as_request(self) -> dict[str, str]:
-        """Return the machine in the compiled module's words."""
-        return {"text": self.text, "file": self.file}
+
+def parsed(machine: Machine | None) -> _native.Machine | None:
+    """Return what the compiled module has made of a machine, if there is one."""
+    return None if machine is None else machine.parsed
 
 
 def _text(keys: Mapping[str, str]) -> str:

@@ -67,9 +67,8 @@ def simulate_multicast(
         "algorithm": text("algorithm", algorithm),
         "parameters": {name: whole(f"parameter {name}", value) for name, value in given.items()},
         "way": text("way", way),
-        "machine": as_machine(machine).as_request(),
     }
-    return Delivery(**json.loads(_native.simulate_multicast(json.dumps(request))))
+    return Delivery(**json.loads(_native.simulate_multicast(as_machine(machine).parsed, json.dumps(request))))
 
 
 def _members(group: object) -> list[int]:

@@ -52,8 +52,9 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
         Error: A call that the algorithm refuses, or a gap that it or the machine cannot leave.
     """
     found = as_algorithm(algorithm)
-    request = on_machine(found, call, as_machine(machine))
-    return tuple(Step(**step) for step in json.loads(_native.steps(json.dumps(request))))
+    known = as_machine(machine)
+    answer = _native.steps(known.parsed, json.dumps(on_machine(found, call, known)))
+    return tuple(Step(**step) for step in json.loads(answer))
 
 
 def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine: MachineLike) -> StepTime:
@@ -69,5 +70,6 @@ def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine:
         Error: No steps, no such step, no topology, or a deadlock in the network.
     """
     found = as_algorithm(algorithm)
-    request = {**on_machine(found, call, as_machine(machine)), "step": step}
-    return StepTime(**json.loads(_native.simulate_step(json.dumps(request))))
+    known = as_machine(machine)
+    request = {**on_machine(found, call, known), "step": step}
+    return StepTime(**json.loads(_native.simulate_step(known.parsed, json.dumps(request))))

@@ -217,13 +217,12 @@ def _replay(
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]
     request = {
         "meaning": encoder.meaning(),
-        "machine": known.as_request(),
         "trials": trials_request(trials),
         "rules": [(checks.text("rules", text), file) for file, text in texts.items()],
         "scale_compute": scale_compute,
         "trace": is_traced,
     }
-    answer = json.loads(_native.replay(json.dumps(request), columns))
+    answer = json.loads(_native.replay(known.parsed, json.dumps(request), columns))
     return _result(trace, answer["replay"]), _events(answer)
 
 

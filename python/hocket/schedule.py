@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -14,7 +15,7 @@ from hocket._native import Error
 from hocket.automatic import on_machine
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
-from hocket.machine import Machine
+from hocket.machine import Machine, parsed
 from hocket.requests import hand
 from hocket.results import Result, drawn
 
@@ -126,7 +127,7 @@ class Schedule(Result):
         Raises:
             Error: A task takes longer than GOAL can say: 2^53 ns.
         """
-        return self.content.as_bytes(_request(format, machine))
+        return self.content.as_bytes(*_request(format, machine))
 
     def save(self, path: str | PathLike[str], *, format: Form | None = None, machine: Machine | None = None) -> None:
         """Write the schedule to a file, rank by rank: a schedule of any length needs no further memory.
@@ -143,8 +144,8 @@ class Schedule(Result):
         file = checks.path("schedule", path)
         by_name: dict[str, Form] = {".json": "json", ".bin": "goal_binary"}
         form = by_name.get(Path(file).suffix, "goal") if format is None else format
-        request = _request(form, machine)
-        files.write_by(file, lambda place: self.content.save(request, place))
+        known, request = _request(form, machine)
+        files.write_by(file, lambda place: self.content.save(known, request, place))
 
 
 def _record(rank: int, number: int, task: Mapping[str, Any], element_bytes: int) -> dict[str, Any]:
@@ -169,11 +170,11 @@ def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
     return span["len"] * element_bytes if span else None
 
 
-def _request(form: Form, machine: Machine | None) -> str:
+def _request(form: Form, machine: Machine | None) -> tuple[_native.Machine | None, str]:
     if not isinstance(form, str) or form not in get_args(Form):
         raise Error(f"format: got {checks.shown(form)}, expected one of {', '.join(get_args(Form))}")
     known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
-    return json.dumps({"format": form, "machine": None if known is None else known.as_request()})
+    return parsed(known), json.dumps({"format": form})
 
 
 def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | PathLike[str] | None = None) -> Schedule:
@@ -190,5 +191,6 @@ def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | P
     """
     algorithm = as_algorithm(algorithm)
     known = Machine.load(machine) if isinstance(machine, str | PathLike) else machine
-    content = hand(_native.record, on_machine(algorithm, call, known), algorithm)
+    run = partial(_native.record, parsed(known))
+    content = hand(run, on_machine(algorithm, call, known), algorithm)
     return Schedule(algorithm.label, content, algorithm.collective)

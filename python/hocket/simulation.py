@@ -42,8 +42,8 @@ __all__ = [
     "as_machine",
     "link_passages",
     "link_uses",
-    "machine_request",
     "observe",
+    "run_request",
     "simulate",
     "simulate_schedule",
     "trace",
@@ -528,8 +528,8 @@ def observe(
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
     asked_for = {"trace": events, "links": links, "passages": passages}
-    request = {**on_machine(found, call, known), **machine_request(known, engine, trials), **asked_for}
-    run = partial(_native.simulate, on_trials=_told(on_trials))
+    request = {**on_machine(found, call, known), **run_request(engine, trials), **asked_for}
+    run = partial(_native.simulate, known.parsed, on_trials=_told(on_trials))
     observed = _trace(ask(run, request, found))
     if (links or passages) and observed.simulation.links is None:
         asked = "links" if links else "passages"
@@ -550,7 +550,7 @@ def simulate_schedule(
     Raises:
         Error: An unknown machine, a deadlock, or an engine that does not apply.
     """
-    return _observe_schedule(schedule, machine_request(as_machine(machine), engine, trials), on_trials).simulation
+    return _observe_schedule(schedule, as_machine(machine), run_request(engine, trials), on_trials).simulation
 
 
 def trace_schedule(
@@ -562,8 +562,8 @@ def trace_schedule(
     on_trials: OnTrials | None = None,
 ) -> Trace:
     """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
-    request = {**machine_request(as_machine(machine), engine, trials), "trace": True}
-    return _observe_schedule(schedule, request, on_trials)
+    request = {**run_request(engine, trials), "trace": True}
+    return _observe_schedule(schedule, as_machine(machine), request, on_trials)
 
 
 def as_machine(machine: MachineLike) -> Machine:
@@ -571,15 +571,15 @@ def as_machine(machine: MachineLike) -> Machine:
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
-def machine_request(machine: Machine, engine: Engine, trials: Trials) -> dict[str, Any]:
-    """Return where and how to simulate in the compiled module's words.
+def run_request(engine: Engine, trials: Trials) -> dict[str, Any]:
+    """Return how to simulate in the compiled module's words.
 
     Raises:
         Error: An engine that does not exist, or trials that are none.
     """
     if not isinstance(engine, str) or engine not in get_args(Engine):
         raise Error(f"engine: got {shown(engine)}, expected one of {', '.join(get_args(Engine))}")
-    return {"machine": machine.as_request(), "engine": engine, "trials": trials_request(trials)}
+    return {"engine": engine, "trials": trials_request(trials)}
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:
@@ -591,11 +591,13 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _observe_schedule(schedule: Schedule, request: dict[str, Any], on_trials: OnTrials | None) -> Trace:
+def _observe_schedule(
+    schedule: Schedule, machine: Machine, request: dict[str, Any], on_trials: OnTrials | None
+) -> Trace:
     instance("schedule", schedule, Schedule, "hocket.Schedule")
     name = text("schedule: name", schedule.name)
     content = instance("schedule: content", schedule.content, _native.Schedule, "that of another schedule")
-    run = partial(_native.simulate_schedule, schedule=content, on_trials=_told(on_trials))
+    run = partial(_native.simulate_schedule, machine.parsed, schedule=content, on_trials=_told(on_trials))
     return _trace(ask(run, {"call": {"name": name}, **request}, Algorithm("schedule", name)))
 
 

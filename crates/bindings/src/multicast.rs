@@ -9,7 +9,7 @@ use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::request::MachineRequest;
+use crate::machine::PythonMachine;
 use crate::result::Delivery;
 use crate::wire::{raise, read, write};
 
@@ -32,8 +32,6 @@ struct MulticastRequest {
     parameters: BTreeMap<String, u64>,
     /// "multicast", "acknowledged", "static" or "created", see [`Way`].
     way: String,
-    /// On which machine.
-    machine: MachineRequest,
 }
 
 /// The ways by name.
@@ -87,23 +85,22 @@ impl MulticastRequest {
     ///
     /// # Errors
     /// As [`hocket_simulate::simulate`], or a request that makes no sense.
-    fn simulate(&self) -> Result<Outcome> {
+    fn simulate(&self, platform: &Platform) -> Result<Outcome> {
         if self.master >= self.ranks {
             return Err(Error::new(format!("master: got {}, expected a rank below {}", self.master, self.ranks)));
         }
-        let platform: Platform = self.machine.platform()?;
         let program = Multicasts { all: &self.multicasts()?, way: self.way()?, inline_bytes: INLINE_BYTES };
         let count = self.size_bytes * self.groups.len();
         let call = Call { root: self.master, ..Call::new(Collective::Broadcast, self.ranks, count) };
-        hocket_simulate::simulate(&program, &call, &platform, Options::default())
+        hocket_simulate::simulate(&program, &call, platform, Options::default())
     }
 }
 
 /// Simulates dynamic multicasts.
 #[pyfunction]
-pub fn simulate_multicast(py: Python<'_>, request: &str) -> PyResult<String> {
+pub fn simulate_multicast(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
     let request: MulticastRequest = read(request)?;
-    let outcome = py.detach(|| request.simulate()).map_err(raise)?;
+    let outcome = py.detach(|| request.simulate(machine.platform())).map_err(raise)?;
     let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
     write(&Delivery { time_s: outcome.time_s(), messages, message_bytes })
 }

@@ -6,8 +6,7 @@ use hocket_algorithms::automatic::{Surroundings, has_none};
 use hocket_algorithms::given::Given;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget};
-use hocket_machine::Machine;
-use hocket_simulate::{Engine, Platform, Trials};
+use hocket_simulate::{Engine, Trials};
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -172,34 +171,6 @@ pub fn collective(name: &str) -> Result<Collective> {
     })
 }
 
-/// The text of a machine file and the name it goes by in messages.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MachineRequest {
-    /// The file's text.
-    pub text: String,
-    /// The file's name.
-    pub file: String,
-}
-
-impl MachineRequest {
-    /// The machine file, section by section.
-    ///
-    /// # Errors
-    /// As [`Machine::parse`].
-    pub fn machine(&self) -> Result<Machine> {
-        Machine::parse(&self.text, &self.file)
-    }
-
-    /// The machine.
-    ///
-    /// # Errors
-    /// As [`Machine::parse`] and [`Platform::new`].
-    pub fn platform(&self) -> Result<Platform> {
-        Platform::new(&self.machine()?)
-    }
-}
-
 /// How to simulate, and whom to tell.
 pub struct How {
     pub engine: Engine,
@@ -216,8 +187,6 @@ pub struct How {
 pub struct SimulateRequest<C> {
     /// What to simulate.
     pub call: C,
-    /// On which machine.
-    pub machine: MachineRequest,
     /// "auto", "dataflow" or "events".
     #[serde(default)]
     pub engine: Engine,
@@ -246,25 +215,12 @@ impl<C> SimulateRequest<C> {
     }
 }
 
-/// A call, on a machine if it is known where.
+/// A call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// The call.
     pub call: CallRequest,
-    /// The machine.
-    #[serde(default)]
-    pub machine: Option<MachineRequest>,
-}
-
-impl RunRequest {
-    /// The nodes of the ranks.
-    ///
-    /// # Errors
-    /// As [`MachineRequest::platform`].
-    pub fn nodes(&self) -> Result<Nodes> {
-        self.machine.as_ref().map_or(Ok(Nodes::Unknown), |machine| Ok(machine.platform()?.nodes))
-    }
 }
 
 /// A schedule in the place of a call.

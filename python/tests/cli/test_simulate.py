@@ -202,9 +202,9 @@ def test_links_and_timeline_are_of_the_one_simulation_by_the_engine_that_was_ask
     (tmp_path / "links.toml").write_text(TORUS)
     engines = []
 
-    def simulate(request: str, **more: Any) -> str:
+    def simulate(machine: _native.Machine, request: str, **more: Any) -> str:
         engines.append(json.loads(request)["engine"])
-        return _native.simulate(request, **more)
+        return _native.simulate(machine, request, **more)
 
     monkeypatch.setattr("hocket.simulation._native", SimpleNamespace(simulate=simulate))
     line = f"simulate allreduce ring --ranks 6 --size 8B --machine {tmp_path}/links.toml --engine events --json"
