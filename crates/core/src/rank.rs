@@ -95,8 +95,9 @@ impl<'r> Rank<'r> {
         self.view.map_or(self.ground().features.circuits, |view| view.circuits())
     }
 
-    /// The result of this rank is complete, and will not change: the collective returns to its caller. From here on the
-    /// program only serves other ranks. A program that never calls this function is complete at its end.
+    /// The result of this rank is complete, and will not change: the collective returns to its caller, who may
+    /// change input and result. From here on the program only serves other ranks, from scratch. A program that never calls
+    /// this function is complete at its end.
     pub fn complete(&self) {
         match self.view {
             Some(view) => view.complete(),

@@ -172,6 +172,22 @@ impl fmt::Display for Step {
     }
 }
 
+impl Step {
+    /// Whether this step and one that is under way when it begins use the same elements, one of the two writing them. The
+    /// caller may write all of its buffers from the moment at which it has them back.
+    fn races(&self, other: &Self) -> bool {
+        let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
+        let is_callers =
+            |span: Option<Span>| span.is_some_and(|span| span.buffer != Buffer::Scratch && !span.is_empty());
+        let uses_callers = |step: &Self| is_callers(step.reads) || is_callers(step.writes);
+        match (self.verb, other.verb) {
+            (Verb::Complete, _) => uses_callers(other),
+            (_, Verb::Complete) => uses_callers(self),
+            _ => clash(self.writes, other.reads) || clash(self.writes, other.writes) || clash(self.reads, other.writes),
+        }
+    }
+}
+
 impl State {
     fn new(call: &Call, rank: usize, arena: &mut Arena) -> Self {
         let mut state = Self { result: vec![Value::UNDEFINED; call.result_room(rank)], ..Self::default() };
@@ -249,10 +265,22 @@ impl<'a> Symbolic<'a> {
         self.left_over_message().into_iter().for_each(|found| self.report(found));
         for rank in 0..self.call.ranks {
             let state = &self.ranks[rank];
-            if let Some(end) = state.end.filter(|_| !state.has_left) {
+            let Some(end) = state.end else { continue };
+            if !state.has_left {
                 self.leave(rank, end);
             }
+            self.unfinished_send(rank, end).into_iter().for_each(|found| self.report(found));
         }
+    }
+
+    /// A send of `rank` that is not certainly finished at the end of its program, when its scratch is freed.
+    fn unfinished_send(&self, rank: usize, end: Moment) -> Option<Counterexample> {
+        let steps = &self.ranks[rank].steps;
+        let is_send = |step: &Step| matches!(step.verb, Verb::Send(..)) && !step.reads.is_none_or(Span::is_empty);
+        let send = self.points.at(end).steps.missing(steps.len()).find(|at| is_send(&steps[*at]))?;
+        let expected = format!("step {} to be finished before the program of its rank ends", send + 1);
+        let got = "still under way, and scratch is freed".to_owned();
+        Some(self.counterexample(Kind::BufferRace, rank, send, expected, got))
     }
 
     pub fn finding(&self) -> Option<Counterexample> {
@@ -527,8 +555,7 @@ impl<'a> Symbolic<'a> {
     fn write_to_input(&self, rank: usize, number: usize) -> Option<Counterexample> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
-        let is_program = step.verb != Verb::Complete;
-        let target = step.writes.filter(|span| is_program && !self.call.may_write(rank, *span))?;
+        let target = step.writes.filter(|span| !self.call.may_write(rank, *span))?;
         let (expected, got) = ("the input to be only read".to_owned(), format!("{target} written"));
         let found = self.counterexample(Kind::WriteToInput, rank, number, expected, got);
         Some(Counterexample { span: Some(target.to_string()), ..found })
@@ -557,18 +584,16 @@ impl<'a> Symbolic<'a> {
         self.points.at(now).come.with(rank)
     }
 
-    /// The collective returns to its caller, who may now read the result and change the input: for all that follows, a step
-    /// that never finishes.
+    /// The collective returns to its caller, who may now read and change the result and the input: for all that follows, a
+    /// step that never finishes.
     fn leave(&mut self, rank: usize, now: Moment) {
         let call = self.call;
-        let (result, input) = (call.result_of(rank), call.input_of(rank));
-        let writes = (!call.is_in_place(rank)).then_some(input);
         if call.collective == Collective::Barrier
             && let Some(missing) = self.come(rank, now).missing(call.ranks).next()
         {
             self.report(self.left_too_early(rank, missing));
         }
-        let (step, _) = self.note(rank, now, Verb::Complete, Some(result), writes);
+        let (step, _) = self.note(rank, now, Verb::Complete, None, None);
         let state = &mut self.ranks[rank];
         state.steps[step].is_done = true;
         state.has_left = true;
@@ -616,11 +641,7 @@ impl<'a> Symbolic<'a> {
     fn race_of(&self, rank: usize, number: usize) -> Option<Counterexample> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
-        let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
-        let other = self.points.at(step.start).steps.missing(number).find(|at| {
-            let other = &state.steps[*at];
-            clash(step.writes, other.reads) || clash(step.writes, other.writes) || clash(step.reads, other.writes)
-        })?;
+        let other = self.points.at(step.start).steps.missing(number).find(|at| step.races(&state.steps[*at]))?;
         let expected = format!("step {} to be finished before its elements are used again", other + 1);
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hocket_algorithms::CATALOGUE;
-use hocket_core::{AnyProgram, Call, Collective, Mode, Options, Program, Rank, Side, Source, Span};
+use hocket_core::{AnyProgram, Buffer, Call, Collective, Mode, Options, Program, Rank, Side, Source, Span};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, verify};
 
 /// Defines a program by its body.
@@ -592,6 +592,50 @@ fn a_result_that_is_not_waited_for() {
             verify(&NeverAwaited, &Call { root, ..Call::new(Collective::Broadcast, 2, 1) }, Limits::default());
         assert!(!verdict.is_ok(), "root {root}");
     }
+}
+
+// A broadcast to two, whose root waits only for the first of its sends.
+struct FirstSent {
+    buffer: Buffer,
+    /// Whether the caller may go on while the second send is under way.
+    completes: bool,
+}
+
+impl Program for FirstSent {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        let result = c.result(r);
+        if r.rank() != c.root {
+            r.recv(c.root, result).await;
+            return;
+        }
+        let data = if self.buffer == Buffer::Scratch { r.scratch(result.len) } else { result };
+        r.copy(result, data).await;
+        let (_, rest) = r.first(r.send(1, data), r.send(2, data)).await;
+        if self.completes {
+            r.complete();
+            rest.await;
+        }
+    }
+}
+
+#[test]
+fn a_send_under_way_at_the_return() {
+    let call = |count| Call::new(Collective::Broadcast, 3, count);
+    for buffer in [Buffer::Result, Buffer::Scratch] {
+        let found = find(&FirstSent { buffer, completes: false }, &call(1));
+        assert_eq!((found.kind, &found.ranks[..]), (Kind::BufferRace, &[0][..]), "{found}");
+        assert!(verify(&FirstSent { buffer, completes: false }, &call(0), Limits::default()).is_ok());
+    }
+    let found = find(&FirstSent { buffer: Buffer::Scratch, completes: false }, &call(1));
+    assert_eq!(
+        found.to_string(),
+        "buffer race (eager sends): rank 0, step 3\n  \
+         expected step 3 to be finished before the program of its rank ends\n  \
+         got      still under way, and scratch is freed\n  \
+         step 3: send scratch[0..1] to rank 2"
+    );
+    assert_eq!(find(&FirstSent { buffer: Buffer::Result, completes: true }, &call(1)).kind, Kind::BufferRace);
+    assert!(verify(&FirstSent { buffer: Buffer::Scratch, completes: true }, &call(1), Limits::default()).is_ok());
 }
 
 /// A program that ends by writing to a span of the input, in one of three ways.
