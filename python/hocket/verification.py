@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hocket import _native
@@ -14,7 +15,7 @@ from hocket.call import Call
 from hocket.checks import function, instance, mapping, several, shown, whole
 from hocket.library import Algorithm, Parameter, as_algorithm
 from hocket.parallel import do_all, ignore
-from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, worded
+from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, told, worded
 from hocket.results import Result
 from hocket.schedule import Schedule
 from hocket.units import format_count, format_ranks
@@ -244,7 +245,7 @@ def _check(task: _Task) -> Finding:
     def refuses(**call: Any) -> str | None:
         return refusal(algorithm, Call(**call))
 
-    answer = ask(_native.verify, request, algorithm, refuses)
+    answer = ask(_native.verify, request, algorithm, refuses, partial(told, algorithm))
     counterexamples = [_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]]
     return _finding(algorithm.collective, algorithm.name, task.ranks, {**answer, "counterexamples": counterexamples})
 

@@ -1,6 +1,7 @@
 //! The one place where Rust meets Python: JSON requests in, JSON results out.
 
 mod multicast;
+mod number;
 mod program;
 mod replay;
 mod request;

@@ -44,6 +44,19 @@ impl Runnable {
         }
     }
 
+    /// As `new`, for a world that finds what a program written in Python raises, in the words of `told`.
+    pub fn to_verify(
+        collective: Collective,
+        name: &str,
+        program: Option<Py<PyAny>>,
+        told: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(match (Self::new(collective, name, program)?, told) {
+            (Self::Python(program), Some(told)) => Self::Python(program.found_to_raise(told)),
+            (runnable, _) => runnable,
+        })
+    }
+
     /// The program that a request names, and its call from ranks on these nodes.
     pub fn resolve(request: &CallRequest, program: Option<Py<PyAny>>, nodes: &Nodes) -> PyResult<(Self, Call)> {
         if program.is_none() {

@@ -45,15 +45,16 @@ fn call_json(call: &Call) -> Value {
     })
 }
 
-/// Verifies an algorithm at one number of ranks. `refuses` gives the precondition of one written in Python: a sentence,
-/// or None, for a call given by keywords.
+/// Verifies an algorithm at one number of ranks. Of one written in Python, `refuses` gives the precondition: a sentence, or
+/// None, for a call given by keywords; and `told` says in one line what its program raised.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None))]
+#[pyo3(signature = (request, program = None, refuses = None, told = None))]
 pub fn verify(
     py: Python<'_>,
     request: &str,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
+    told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: VerifyRequest = read(request)?;
     let collective = request::collective(&request.collective).map_err(raise)?;
@@ -62,7 +63,7 @@ pub fn verify(
     }
     let wanted = Wanted { count: request.count, root: request.root, element_bytes: Some(request.element_bytes) };
     wanted.check(collective, request.ranks).map_err(raise)?;
-    let runnable = Runnable::new(collective, &request.algorithm, program)?;
+    let runnable = Runnable::to_verify(collective, &request.algorithm, program, told)?;
     let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
     let ranks = request.ranks;
     let report = py.detach(move || {

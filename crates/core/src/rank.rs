@@ -105,6 +105,11 @@ impl<'r> Rank<'r> {
         }
     }
 
+    /// The program has failed, and never goes on: for worlds that tell why.
+    pub fn fail(&self, why: &str) {
+        self.world().fail(self.seat.rank.get(), why);
+    }
+
     /// The rank has reached the mark of this number, counted from 0: a simulation tells when the last rank has, see
     /// `Ends::marks_s`. Marks of programs within a view are not told.
     pub fn mark(&self, number: u16) {

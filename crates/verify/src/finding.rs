@@ -58,6 +58,8 @@ pub enum Kind {
     UndefinedOperand,
     /// A span outside its buffer, or a peer that is not a rank.
     OutOfBounds,
+    /// The program fails by itself: it raises an exception.
+    Failure,
 }
 
 impl Kind {
@@ -78,6 +80,7 @@ impl Kind {
             Self::WriteToInput => "write to the input",
             Self::UndefinedOperand => "undefined operand",
             Self::OutOfBounds => "out of bounds",
+            Self::Failure => "exception",
         }
     }
 }

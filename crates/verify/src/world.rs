@@ -357,6 +357,20 @@ impl<'a> Symbolic<'a> {
         }
     }
 
+    /// The program of `rank` fails in its next step, and says why.
+    fn failure(&self, rank: usize, why: &str) -> Counterexample {
+        Counterexample {
+            kind: Kind::Failure,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank],
+            step: Some(self.ranks[rank].steps.len() + 1),
+            span: None,
+            expected: "a program that raises nothing".to_owned(),
+            got: why.to_owned(),
+            details: self.latest_steps(rank),
+        }
+    }
+
     /// Lets one undecided operation go on. Returns true if there was one that can.
     fn decide(&mut self) -> bool {
         let Some((index, from)) = self.next_decision() else { return false };
@@ -849,6 +863,10 @@ impl World for Symbolic<'_> {
 
     fn end(&mut self, rank: usize, now: Moment) {
         self.ranks[rank].end = Some(now);
+    }
+
+    fn fail(&mut self, rank: usize, why: &str) {
+        self.report(self.failure(rank, why));
     }
 
     fn moments(&mut self) -> &mut dyn Moments {
