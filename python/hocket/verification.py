@@ -42,7 +42,8 @@ class Finding:
         algorithm: The algorithm.
         ranks: Number of ranks.
         checked: Calls that were checked.
-        exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled".
+        exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled"; None if no call
+            was checked.
         orders: Message orders that were tried, in all calls and under both protocols together.
         overtaking: Messages received before an earlier one of the same pair that had another tag: legal.
         counterexamples: Calls that went wrong; "message" says how, in several lines.
@@ -53,7 +54,7 @@ class Finding:
     algorithm: str
     ranks: int
     checked: int
-    exploration: str
+    exploration: str | None
     orders: int
     overtaking: int
     counterexamples: tuple[Mapping[str, Any], ...]

@@ -376,6 +376,26 @@ def test_a_mistake_of_a_python_program_is_a_finding(
     assert verdict.findings[1].checked > 0
 
 
+def test_a_program_that_does_something_else_when_run_again_is_a_finding() -> None:
+    started: list[int] = []
+
+    @hocket.algorithm("barrier", refuses=lambda call: None if call.ranks == 3 else "needs three ranks")
+    def counting(r: Rank, c: Call) -> Steps:
+        """Every fourth rank that starts, of whatever run, is late."""
+        started.append(r.rank)
+        if len(started) % 4 == 0:
+            yield r.compute(1.0)
+        others = [peer for peer in range(3) if peer != r.rank]
+        nothing = r.scratch(0)
+        yield r.join(*(r.send(peer, nothing) for peer in others), *(r.recv(peer, nothing) for peer in others))
+
+    verdict = hocket.verify(counting, [2, 3])
+    (found,) = verdict.counterexamples
+    assert found["kind"] == "other steps when run again"
+    assert "when run again: compute" in found["message"]
+    assert [finding.exploration for finding in verdict.findings] == [None, "sampled"]
+
+
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, MemoryError])
 def test_an_interruption_is_no_finding(raised: type[BaseException]) -> None:
     @hocket.algorithm("barrier")

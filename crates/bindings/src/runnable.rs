@@ -113,7 +113,8 @@ impl Runnable {
     pub fn verify(&self, calls: impl Iterator<Item = Call>, refuses: Option<&Py<PyAny>>) -> PyResult<Report> {
         let failure = Cell::new(None);
         let accept = |call: &Call| self.accept(call, refuses, &failure);
-        let report = self.with(|program| hocket::verify_calls(program, calls, accept, Limits::default()))?;
+        let limits = Limits { runs_again: matches!(self, Self::Python(_)), ..Limits::default() };
+        let report = self.with(|program| hocket::verify_calls(program, calls, accept, limits))?;
         failure.take().map_or(Ok(report), Err)
     }
 

@@ -82,7 +82,7 @@ pub fn verify(
     write(&json!({
         "checked": report.checked,
         "refused": report.refused,
-        "exploration": report.exploration.name(),
+        "exploration": (report.checked > 0).then(|| report.exploration.name()),
         "orders": report.orders,
         "overtaking": report.overtaking,
         "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),

@@ -29,10 +29,19 @@ pub fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict 
     let mut arena = Arena::new(call.commutative);
     let mut results = [None, None];
     let mut overtaking = 0;
+    let mut runs_again = limits.runs_again;
     let verdict = explore(limits, |is_rendezvous, choices| {
         let world = run(program, call, Symbolic::new(call, is_rendezvous, &mut arena, choices));
         overtaking = overtaking.max(world.overtaking());
-        world.finding().or_else(|| check::results(&world, &mut results[usize::from(is_rendezvous)]))
+        let found = world.finding().or_else(|| check::results(&world, &mut results[usize::from(is_rendezvous)]));
+        if found.is_some() || !std::mem::take(&mut runs_again) {
+            return found;
+        }
+        let first = world.deeds();
+        let is_reversed = choices.exploration() == Exploration::Deterministic;
+        let mut choices = Choices::new(limits);
+        let world = Symbolic::new(call, is_rendezvous, &mut arena, &mut choices).in_reverse(is_reversed);
+        run(program, call, world).differs_from(&first)
     });
     Verdict { overtaking, ..verdict }
 }
@@ -51,6 +60,14 @@ pub fn verify_messages(
     })
 }
 
+/// How the orders of a wrong program were tried. What does not do the same again has more ways to go than its decisions.
+fn explored(verdict: &Verdict, choices: &Choices) -> Exploration {
+    match &verdict.counterexample {
+        Some(found) if found.kind == Kind::NotRepeatable => Exploration::Sampled,
+        _ => choices.exploration(),
+    }
+}
+
 /// Tries orders of messages, with eager and with rendezvous sends, up to the first counterexample.
 fn explore(limits: Limits, mut run: impl FnMut(bool, &mut Choices) -> Option<Counterexample>) -> Verdict {
     let exploration = Exploration::Deterministic;
@@ -58,10 +75,11 @@ fn explore(limits: Limits, mut run: impl FnMut(bool, &mut Choices) -> Option<Cou
     for is_rendezvous in [false, true] {
         let mut choices = Choices::new(limits);
         loop {
-            verdict.counterexample = run(is_rendezvous, &mut choices);
+            let found = run(is_rendezvous, &mut choices);
+            verdict.counterexample = found.map(|found| found.with_details(choices.in_words()));
             verdict.orders += 1;
             if verdict.counterexample.is_some() {
-                verdict.exploration = choices.exploration();
+                verdict.exploration = explored(&verdict, &choices);
                 verdict.decisions += choices.decisions();
                 return verdict;
             }

@@ -6,7 +6,7 @@ use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{At, Buffer, Call, Outcome, Progress, ReadyRanks, Received, Source, Span, Step, Tag, World};
 use rustc_hash::FxHashMap;
 
-use crate::choices::Choices;
+use crate::choices::{Choices, Decision};
 use crate::finding::{Counterexample, Kind};
 
 /// One run of a program: one protocol, one order of messages.
@@ -170,6 +170,9 @@ impl<'a> Messages<'a> {
             several => self.choices.decide(several),
         };
         let (rank, index, from) = alternatives[choice];
+        if alternatives.len() > 1 {
+            self.choices.note(Decision { rank, step: None, from: Some(from) });
+        }
         let Some(receives) = self.undecided.get_mut(&rank) else { return false };
         let Undecided { tag, receive, .. } = receives.remove(index);
         if let Some((_, message)) = self.mailboxes.take_message(rank, Source::Rank(from), tag) {

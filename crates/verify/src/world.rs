@@ -8,7 +8,7 @@ use hocket_core::{
     Source, Span, Step as Asked, Tag, World, budget,
 };
 
-use crate::choices::Choices;
+use crate::choices::{Choices, Decision};
 use crate::expression::{Arena, Contribution, Value};
 use crate::finding::{Counterexample, Kind};
 use crate::set::Set;
@@ -30,6 +30,8 @@ pub struct Symbolic<'a> {
     /// For each rank, true if messages or undecided operations have come or gone since the latest decision.
     has_news: Vec<bool>,
     ready: ReadyRanks,
+    /// Whether the ranks are resumed in reverse order.
+    is_reversed: bool,
     points: Points,
     finding: Option<Counterexample>,
     sent: usize,
@@ -94,6 +96,11 @@ impl Undecided {
                 self.waiting.rank == rank && wanted == tag && source.accepts(from)
             }
         }
+    }
+
+    fn decision(&self, from: u32) -> Decision {
+        let from = matches!(self.what, What::Receive { .. }).then_some(from);
+        Decision { rank: self.waiting.rank, step: Some(self.waiting.step + 1), from }
     }
 
     /// Whether the operation can complete in only one way: it is, or was, behind other receives.
@@ -173,6 +180,13 @@ impl fmt::Display for Step {
 }
 
 impl Step {
+    /// The step in words, wherever its scratch lies.
+    fn deed(&self) -> String {
+        let placed = |span: Span| if span.buffer == Buffer::Scratch { Span { offset: 0, ..span } } else { span };
+        let (reads, writes) = (self.reads.map(placed), self.writes.map(placed));
+        Self { reads, writes, come: Set::default(), ..*self }.to_string()
+    }
+
     /// Whether this step and one that is under way when it begins use the same elements, one of the two writing them. The
     /// caller may write all of its buffers from the moment at which it has them back.
     fn races(&self, other: &Self) -> bool {
@@ -249,11 +263,22 @@ impl<'a> Symbolic<'a> {
             undecided: Vec::new(),
             has_news: vec![false; call.ranks],
             ready: ReadyRanks::all(call.ranks),
+            is_reversed: false,
             points: Points(vec![Finished::default()]),
             finding: None,
             sent: 0,
             overtaking: 0,
         }
+    }
+
+    /// This run, with the ranks in reverse order if `is_reversed`.
+    pub fn in_reverse(self, is_reversed: bool) -> Self {
+        Self { is_reversed, ..self }
+    }
+
+    /// The place of a rank in the order in which ranks are resumed, and the rank at a place.
+    fn place(&self, rank: usize) -> usize {
+        if self.is_reversed { self.call.ranks - 1 - rank } else { rank }
     }
 
     /// No rank can go on: because all programs have ended, or because some never will.
@@ -374,6 +399,10 @@ impl<'a> Symbolic<'a> {
     /// Lets one undecided operation go on. Returns true if there was one that can.
     fn decide(&mut self) -> bool {
         let Some((index, from)) = self.next_decision() else { return false };
+        if let Some(found) = self.changed() {
+            self.report(found);
+            return true;
+        }
         let Undecided { waiting, what, .. } = self.undecided.remove(index);
         self.has_news[waiting.rank] = true;
         match what {
@@ -405,11 +434,61 @@ impl<'a> Symbolic<'a> {
         let mut choice = self.choices.decide(alternatives);
         for (index, one) in undecided.iter().enumerate() {
             match one.senders.get(choice) {
-                Some(from) => return Some((index, *from)),
+                Some(from) => {
+                    if alternatives > 1 {
+                        self.choices.note(one.decision(*from));
+                    }
+                    return Some((index, *from));
+                }
                 None => choice -= one.senders.len(),
             }
         }
         None
+    }
+
+    /// Other decisions than in an earlier run that went the same way before: the program does not do the same again.
+    fn changed(&self) -> Option<Counterexample> {
+        let rank = self.undecided.first().map_or(0, |one| one.waiting.rank);
+        self.choices.has_changed().then(|| self.not_repeatable(rank, "other messages to choose from".to_owned()))
+    }
+
+    fn not_repeatable(&self, rank: usize, got: String) -> Counterexample {
+        Counterexample {
+            kind: Kind::NotRepeatable,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank],
+            step: None,
+            span: None,
+            expected: "the same steps and messages whenever the same call is run".to_owned(),
+            got,
+            details: Vec::new(),
+        }
+    }
+
+    /// What each rank did, in no order.
+    pub fn deeds(&self) -> Vec<Vec<String>> {
+        let of_rank = |state: &State| {
+            let mut deeds: Vec<_> = state.steps.iter().map(Step::deed).collect();
+            deeds.sort_unstable();
+            deeds
+        };
+        self.ranks.iter().map(of_rank).collect()
+    }
+
+    /// A counterexample if this run of a program that was right is not like the `first` one.
+    pub fn differs_from(&self, first: &[Vec<String>]) -> Option<Counterexample> {
+        if let Some(found) = &self.finding {
+            let got = format!("{} when it was run again: {}", found.kind.name(), found.got);
+            return Some(self.not_repeatable(found.ranks[0], got).with_details(found.details.clone()));
+        }
+        let second = self.deeds();
+        let rank = (0..first.len()).find(|rank| first[*rank] != second[*rank])?;
+        let only = |these: &[String], those: &[String]| these.iter().find(|deed| !those.contains(deed)).cloned();
+        let [before, now] = [only(&first[rank], &second[rank]), only(&second[rank], &first[rank])];
+        let lines = [("only at first", before), ("only when run again", now)];
+        let details = lines.into_iter().filter_map(|(when, deed)| Some(format!("{when}: {}", deed?))).collect();
+        let got = format!("{} steps at first, {} when it was run again", first[rank].len(), second[rank].len());
+        Some(self.not_repeatable(rank, got).with_details(details))
     }
 
     /// Gives a receive the earliest message that it accepts.
@@ -422,7 +501,7 @@ impl<'a> Symbolic<'a> {
 
     fn finish(&mut self, waiting: Waiting, received: Received) {
         self.slots.fill(waiting.slot, received);
-        self.ready.push(waiting.rank);
+        self.ready.push(self.place(waiting.rank));
     }
 
     /// A message meets its receive.
@@ -804,8 +883,8 @@ impl World for Symbolic<'_> {
 
     fn next(&mut self) -> Option<usize> {
         while self.finding.is_none() {
-            if let Some(rank) = self.ready.pop() {
-                return Some(rank);
+            if let Some(place) = self.ready.pop() {
+                return Some(self.place(place));
             }
             if !self.decide() {
                 self.conclude();
