@@ -1,6 +1,6 @@
 //! Whatever can be run in the worlds: an algorithm of the catalogue, one written in Python, or a schedule.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -111,18 +111,26 @@ impl Runnable {
     /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which
     /// gives a sentence, or None, for a call given by keywords.
     pub fn verify(&self, calls: impl Iterator<Item = Call>, refuses: Option<&Py<PyAny>>) -> PyResult<Report> {
-        let failure = Cell::new(None);
+        let failure = OnceCell::new();
         let accept = |call: &Call| self.accept(call, refuses, &failure);
         let limits = Limits { runs_again: matches!(self, Self::Python(_)), ..Limits::default() };
-        let report = self.with(|program| hocket::verify_calls(program, calls, accept, limits))?;
-        failure.take().map_or(Ok(report), Err)
+        let watch = Watch::default();
+        let verify =
+            |program: &dyn AnyProgram| hocket::verify_calls(program, calls, accept, limits, &|| watch.says_stop());
+        let report = self.with(verify)?;
+        let report = report.map_err(|error| watch.why(raise(error)))?;
+        failure.into_inner().map_or(Ok(report), Err)
     }
 
-    fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &Cell<Option<PyErr>>) -> Result<Call> {
+    fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &OnceCell<PyErr>) -> Result<Call> {
+        let cannot = || hocket_core::Error::new("the call cannot be verified");
         let failed = |error| {
-            failure.set(Some(error));
-            hocket_core::Error::new("the call cannot be verified")
+            let _ = failure.set(error); // unless another one was the first
+            cannot()
         };
+        if failure.get().is_some() {
+            return Err(cannot());
+        }
         let accepted = if let Self::Listed(entry) = self {
             let given: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
             entry.accept(call, &given)?

@@ -96,7 +96,7 @@ pub fn verify_schedule(py: Python<'_>, name: &str, schedule: &Bound<'_, PythonSc
     let verdict = py.detach(|| {
         let watch = Watch::default();
         let verdict = hocket::verify_schedule(&schedule, Limits::default(), &|| watch.says_stop());
-        watch.reason().map_or(Ok(verdict), Err)
+        verdict.map_err(|error| watch.why(raise(error)))
     })?;
     let counterexample = verdict.counterexample.map(|found| {
         let (algorithm, ranks) = (name, schedule.ranks());

@@ -4,13 +4,14 @@ use std::fmt;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    At, Buffer, Call, Collective, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result, Side,
-    Source, Span, Step as Asked, Tag, World, budget,
+    At, Buffer, Call, Collective, Error, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result,
+    Side, Source, Span, Step as Asked, Tag, World, budget,
 };
 
 use crate::choices::{Choices, Decision};
-use crate::expression::{Arena, Contribution, Value};
+use crate::expression::{Arena, Contribution, Value, bytes_of};
 use crate::finding::{Counterexample, Kind};
+use crate::interrupted;
 use crate::set::Set;
 
 /// One run of a program: one protocol, one order of messages.
@@ -36,7 +37,15 @@ pub struct Symbolic<'a> {
     finding: Option<Counterexample>,
     sent: usize,
     overtaking: usize,
+    is_interrupted: &'a dyn Fn() -> bool,
+    /// Steps and their elements since the latest look at whether the user wants to stop.
+    work: usize,
+    /// Why the run stopped.
+    stop: Option<Error>,
 }
+
+/// Steps and elements between two looks.
+const WORK_PER_LOOK: usize = 1 << 16;
 
 struct Message {
     /// Messages sent before it.
@@ -237,7 +246,8 @@ impl State {
     }
 }
 
-/// Refuses a call without memory for its values, and for the steps of `messages` messages.
+/// Refuses a call without memory for its values, for the steps of `messages` messages, and for the expressions: the whole
+/// of an element has been combined of all contributions in as many steps, less one.
 ///
 /// # Errors
 /// As [`budget::check`].
@@ -245,11 +255,21 @@ pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
     let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;
     let steps_bytes = 2.0 * messages * (size_of::<Step>() + size_of::<Finished>()) as f64;
-    budget::check(format_args!("verifying {} ranks", call.ranks), values_bytes + steps_bytes)
+    let contributions = (0..call.ranks).map(|rank| call.input_of(rank).len as f64).sum::<f64>();
+    let vector = call.input_of(0).len as f64;
+    let combined = if call.collective.reduces() { contributions - vector } else { 0.0 };
+    let bytes = values_bytes + steps_bytes + bytes_of(contributions + combined);
+    budget::check(format_args!("verifying {} ranks", call.ranks), bytes)
 }
 
 impl<'a> Symbolic<'a> {
-    pub fn new(call: &'a Call, is_rendezvous: bool, arena: &'a mut Arena, choices: &'a mut Choices) -> Self {
+    pub fn new(
+        call: &'a Call,
+        is_rendezvous: bool,
+        arena: &'a mut Arena,
+        choices: &'a mut Choices,
+        is_interrupted: &'a dyn Fn() -> bool,
+    ) -> Self {
         let ranks = (0..call.ranks).map(|rank| State::new(call, rank, arena)).collect();
         Self {
             call,
@@ -264,11 +284,35 @@ impl<'a> Symbolic<'a> {
             has_news: vec![false; call.ranks],
             ready: ReadyRanks::all(call.ranks),
             is_reversed: false,
-            points: Points(vec![Finished::default()]),
+            points: Points { all: vec![Finished::default()], refusal: None },
             finding: None,
             sent: 0,
             overtaking: 0,
+            is_interrupted,
+            work: 0,
+            stop: None,
         }
+    }
+
+    /// Checks that the run was not stopped.
+    ///
+    /// # Errors
+    /// There was no more memory, or the user wanted to stop.
+    pub fn check_ran(&self) -> Result<()> {
+        self.stop.clone().map_or(Ok(()), Err)
+    }
+
+    /// Whether the run is to stop before a step of so many elements.
+    fn is_stopped(&mut self, elements: usize) -> bool {
+        self.work += 1 + elements;
+        if self.stop.is_none() {
+            self.stop = self.arena.refusal().or(self.points.refusal.as_ref()).cloned();
+        }
+        if self.work >= WORK_PER_LOOK && self.stop.is_none() {
+            self.work = 0;
+            self.stop = (self.is_interrupted)().then(interrupted);
+        }
+        self.stop.is_some()
     }
 
     /// This run, with the ranks in reverse order if `is_reversed`.
@@ -672,9 +716,9 @@ impl<'a> Symbolic<'a> {
         Progress::Never
     }
 
-    /// The ranks that have come, as far as `rank` has been told.
+    /// The ranks that have come to a barrier, as far as `rank` has been told.
     fn come(&self, rank: usize, now: Moment) -> Set {
-        self.points.at(now).come.with(rank)
+        if self.call.collective == Collective::Barrier { self.points.at(now).come.with(rank) } else { Set::default() }
     }
 
     /// The collective returns to its caller, who may now read and change the result and the input: for all that follows, a
@@ -849,16 +893,23 @@ struct Finished {
 }
 
 /// The finished steps at each moment: the first word of a moment is its number here. At the first, nothing is.
-struct Points(Vec<Finished>);
+struct Points {
+    all: Vec<Finished>,
+    /// Why there is no room for more.
+    refusal: Option<Error>,
+}
 
 impl Points {
     fn at(&self, moment: Moment) -> &Finished {
-        &self.0[moment.words()[0] as usize]
+        &self.all[moment.words()[0] as usize]
     }
 
     fn add(&mut self, finished: Finished) -> Moment {
-        self.0.push(finished);
-        Moment::of([self.0.len() as u64 - 1, 0])
+        match budget::room_for_one(&mut self.all, "the order of steps") {
+            Ok(()) => self.all.push(finished),
+            Err(refusal) => self.refusal = Some(refusal),
+        }
+        Moment::of([self.all.len() as u64 - 1, 0])
     }
 }
 
@@ -882,7 +933,7 @@ impl World for Symbolic<'_> {
     }
 
     fn next(&mut self) -> Option<usize> {
-        while self.finding.is_none() {
+        while self.finding.is_none() && !self.is_stopped(0) {
             if let Some(place) = self.ready.pop() {
                 return Some(self.place(place));
             }
@@ -895,6 +946,9 @@ impl World for Symbolic<'_> {
     }
 
     fn issue(&mut self, at: At, step: &Asked) -> Progress {
+        if self.is_stopped(step.elements()) {
+            return Progress::Never;
+        }
         let begun = match *step {
             Asked::Send { to, data, options } => self.send(at, to, data, options.tag),
             Asked::Recv { from, into, tag } => self.receive(at, from, into, tag),
@@ -926,9 +980,13 @@ impl World for Symbolic<'_> {
     }
 
     fn scratch(&mut self, rank: usize, len: usize) -> Span {
+        let room = self.check_scratch(len);
         let scratch = &mut self.ranks[rank].scratch;
         let offset = scratch.len();
-        scratch.resize(offset + len, Value::UNDEFINED);
+        match room {
+            Ok(()) => scratch.resize(offset + len, Value::UNDEFINED),
+            Err(refusal) => self.stop = Some(refusal),
+        }
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
@@ -967,7 +1025,7 @@ mod tests {
     fn found(is_rendezvous: bool, steps: impl FnOnce(&mut Symbolic<'_>)) -> Option<Kind> {
         let call = Call::new(Collective::Allreduce, 2, 2);
         let (mut arena, mut choices) = (Arena::new(true), Choices::new(Limits::default()));
-        let mut world = Symbolic::new(&call, is_rendezvous, &mut arena, &mut choices);
+        let mut world = Symbolic::new(&call, is_rendezvous, &mut arena, &mut choices, &|| false);
         steps(&mut world);
         while world.next().is_some() {}
         world.finding().map(|found| found.kind)

@@ -1,6 +1,7 @@
 """Work that needs more memory than there is, and input without an end: one line, at once."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,6 +36,7 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> None:
         ("simulate alltoall linear --ranks 3000 --size 8B --timeline out.json", "17994000 operations"),
         ("simulate barrier dissemination --ranks 4 --machine jitter-paper --trials 1000000000", "1000000000 trials"),
         ("verify alltoall linear --ranks 65536", "verifying 65536 ranks"),
+        ("verify allreduce recursive_doubling --ranks 4096 --count 8193", "verifying 4096 ranks"),
     ],
 )
 def test_what_cannot_fit_is_refused_before_it_begins(bad_input: Callable[..., str], line: str, what: str) -> None:
@@ -54,6 +56,29 @@ def test_ranks_that_end_before_others_begin_need_not_fit_together() -> None:
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("limit", ["HOCKET_MEMORY", "ulimit"])
+def test_expressions_that_grow_are_stopped(program_file: Callable[[str], Path], limit: str) -> None:
+    loop = """
+@hocket.algorithm("allreduce")
+def hoarding(r, c):
+    yield r.copy(c.input(r), c.result(r))
+    for _ in range(10_000):
+        yield r.combine(c.input(r), c.result(r), "left")
+"""
+    words = [sys.executable, "-m", *"hocket verify hoarding --ranks 2 --count 50000 --load".split(), program_file(loop)]
+    limited = {"HOCKET_MEMORY": "400MiB"} if limit == "HOCKET_MEMORY" else {}
+    first = "" if limited else "ulimit -v 1000000 && "
+    ran = subprocess.run(
+        ["bash", "-c", f'{first}exec "$@"', "bash", *words],
+        env={name: value for name, value in os.environ.items() if name != "HOCKET_MEMORY"} | limited,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert re.fullmatch(r"hocket: error: \d+ expressions and as many more: needs at least .*\n", ran.stderr)
 
 
 @pytest.mark.parametrize("line", ["simulate {} --size 8B --machine eager.toml", "record {} --size 8B -o out.goal"])
