@@ -659,7 +659,8 @@ impl Program for Counter {
             r.recv(c.root, c.result(r)).await;
             return;
         }
-        if self.calls.get() % if self.is_shared { r.size() } else { 2 } == 0 {
+        let every = if self.is_shared { r.size() } else { 2 };
+        if self.calls.get().is_multiple_of(every) {
             r.compute(1.0).await;
         }
         r.join(r.send(1, c.result(r)), r.send(2, c.result(r))).await;

@@ -121,8 +121,8 @@ SCHEDULES = {
     "rank 1 { a: recv 4b from 0 b: recv 8b from 0 b requires a }",
     "expected messages of at most 4 B from rank 0": "num_ranks 2 rank 0 { send 8b to 1 } rank 1 { recv 4b from 0 }",
     "at most 4 B from rank 1": "num_ranks 2 rank 0 { recv 4b from -1 } rank 1 { send 8b to 0 }",
-    "order: rank 0 takes a message of rank 2": "num_ranks 3 rank 0 { a: recv 8b from -1 b: recv 8b from 2 b requires a } "
-    "rank 1 { send 8b to 0 } rank 2 { send 8b to 0 }",
+    "order: rank 0 takes a message of rank 2": "num_ranks 3 "
+    "rank 0 { a: recv 8b from -1 b: recv 8b from 2 b requires a } rank 1 { send 8b to 0 } rank 2 { send 8b to 0 }",
     "order of messages depends on timing": "num_ranks 2 rank 0 { send 8b to 1 c: calc 1 d: send 9b to 1 d requires c } "
     "rank 1 { a: recv 8b from 0 b: recv 9b from 0 b requires a }",
     # Rank 0 takes the message of rank 2 first, and then waits for another one.
