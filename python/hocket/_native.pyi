@@ -46,6 +46,7 @@ def verify(
     request: str,
     program: Callable[..., Any] | None = None,
     refuses: Callable[..., str | None] | None = None,
+    told: Callable[[BaseException], str] | None = None,
 ) -> str: ...
 
 class Machine:

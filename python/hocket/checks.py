@@ -44,6 +44,11 @@ def shown(value: object) -> str:
     return line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}..."
 
 
+def printable(text: str) -> str:
+    """Return a text of a file with its control characters escaped."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
     """Return a value of a type.
 

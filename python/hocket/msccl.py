@@ -334,7 +334,7 @@ class _Reader:
         if collective != "allreduce" and chunks % gpus:
             raise self._error(f"nchunksperloop: got {chunks}, expected a multiple of the {gpus} GPUs")
         self._algo = {
-            "name": self._text(attributes, "name"),
+            "name": checks.printable(self._text(attributes, "name")),
             "collective": _NAMES[collective],
             "ranks": gpus,
             "chunks": chunks,
@@ -357,6 +357,7 @@ class _Reader:
         number = self._whole(attributes, "id")
         send, recv = (self._whole(attributes, key, least=-1, most=self._algo["ranks"] - 1) for key in ("send", "recv"))
         channel = self._whole(attributes, "chan", least=-1, most=self._algo["channels"] - 1)
+        channel = max(channel, 0)
         if number in blocks:
             raise self._error(f"thread block {number} of gpu {self._gpu} again, expected every one once")
         for other, block in blocks.items():
@@ -366,7 +367,7 @@ class _Reader:
                         f"thread block {number} {verb} gpu {peer} on channel {channel} as block {other} does, "
                         "expected one thread block for each direction of a connection"
                     )
-        self._block = blocks[number] = Block(send, recv, max(channel, 0), self._parser.CurrentLineNumber)
+        self._block = blocks[number] = Block(send, recv, channel, self._parser.CurrentLineNumber)
 
     def _start_step(self, attributes: dict[str, str]) -> None:
         kind = self._text(attributes, "type")

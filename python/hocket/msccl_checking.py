@@ -77,7 +77,8 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
     chunks = content.ranks * (content.input_chunks() + content.output_chunks())
     if chunks > _MOST_CHUNKS:
         raise Error(f"{content.name}: {chunks} chunks of all GPUs, expected at most {_MOST_CHUNKS}")
-    messages = _Run(content, slots).findings()
+    run = _Run(content, slots)
+    messages = run.findings()
     label, name, ranks = "schedule", content.name, content.ranks
     whose = {"collective": label, "algorithm": name, "ranks": ranks}
     finding = Finding(
@@ -85,7 +86,7 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
         algorithm=name,
         ranks=ranks,
         checked=1,
-        exploration="deterministic",
+        exploration="sampled" if run.has_races else "deterministic",
         orders=1,
         overtaking=0,
         counterexamples=tuple({**whose, "message": message} for message in messages),
@@ -115,6 +116,11 @@ class _Run:
             for index in range(content.input_chunks()):
                 place = content.located(gpu, Place("i", index))
                 self._values[gpu, place.buffer, place.offset] = _Value(frozenset({(gpu, "i", index)}))
+
+    @property
+    def has_races(self) -> bool:
+        """Whether steps race, so that another order of steps may come to something else."""
+        return bool(self._races)
 
     def findings(self) -> list[str]:
         """Run to the end, or until nobody can go on, and say what went wrong."""

@@ -23,6 +23,7 @@ __all__ = ["as_msccl"]
 
 _MOST_COUNT = 71  # chunks of a step
 _MOST_STEPS = 256  # of a thread block
+_MOST_BLOCKS = 216  # thread blocks of a GPU
 _MOST_CHANNELS = 32
 _MOST_PEERS = 32  # to which a GPU sends on one channel, or from which it receives
 _MOST_CHUNKS = 1 << 16
@@ -216,6 +217,9 @@ class _Gpu:
 
     def _check(self) -> None:
         """Refuse more than a GPU can do."""
+        if len(self._drafts) > _MOST_BLOCKS:
+            what = f"{len(self._drafts)} thread blocks, expected at most {_MOST_BLOCKS}"
+            raise _refused(self._schedule, f"gpu {self._rank} has {what}")
         peers: dict[tuple[bool, int], int] = defaultdict(int)
         for draft in self._drafts.values():
             if len(draft.steps) > _MOST_STEPS:

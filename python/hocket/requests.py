@@ -206,6 +206,11 @@ def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
     raise Error(message)
 
 
+def told(algorithm: Algorithm, error: BaseException) -> str:
+    """Return where a program raised an error, and what, in one line."""
+    return f"{_place_in(algorithm, error) or ''}{describe(error)}"
+
+
 def describe(error: BaseException) -> str:
     """Return what was raised, in one line; the message alone if it is Hocket's own."""
     try:

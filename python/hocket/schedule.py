@@ -53,7 +53,7 @@ class Schedule(Result):
         """
         file = checks.path("schedule", path)
         try:
-            return cls(Path(file).name, _native.Schedule.load(file))
+            return cls(checks.printable(Path(file).name), _native.Schedule.load(file))
         except OSError as error:
             raise files.unreadable(file, error) from error
 
@@ -66,7 +66,7 @@ class Schedule(Result):
         """
         file = checks.path("schedule", path)
         text = files.read_text(file, most_bytes=_MOST_JSON_BYTES)
-        return cls(Path(file).name, _native.Schedule.from_json(text, file))
+        return cls(checks.printable(Path(file).name), _native.Schedule.from_json(text, file))
 
     @classmethod
     def of(cls, name: str, data: Mapping[str, Any], *, collective: str | None = None) -> Schedule:

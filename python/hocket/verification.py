@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hocket import _native
@@ -14,7 +15,7 @@ from hocket.call import Call
 from hocket.checks import function, instance, mapping, several, shown, whole
 from hocket.library import Algorithm, Parameter, as_algorithm
 from hocket.parallel import do_all, ignore
-from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, worded
+from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, told, worded
 from hocket.results import Result
 from hocket.schedule import Schedule
 from hocket.units import format_count, format_ranks
@@ -41,7 +42,8 @@ class Finding:
         algorithm: The algorithm.
         ranks: Number of ranks.
         checked: Calls that were checked.
-        exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled".
+        exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled"; None if no call
+            was checked.
         orders: Message orders that were tried, in all calls and under both protocols together.
         overtaking: Messages received before an earlier one of the same pair that had another tag: legal.
         counterexamples: Calls that went wrong; "message" says how, in several lines.
@@ -52,7 +54,7 @@ class Finding:
     algorithm: str
     ranks: int
     checked: int
-    exploration: str
+    exploration: str | None
     orders: int
     overtaking: int
     counterexamples: tuple[Mapping[str, Any], ...]
@@ -244,7 +246,7 @@ def _check(task: _Task) -> Finding:
     def refuses(**call: Any) -> str | None:
         return refusal(algorithm, Call(**call))
 
-    answer = ask(_native.verify, request, algorithm, refuses)
+    answer = ask(_native.verify, request, algorithm, refuses, partial(told, algorithm))
     counterexamples = [_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]]
     return _finding(algorithm.collective, algorithm.name, task.ranks, {**answer, "counterexamples": counterexamples})
 

@@ -224,8 +224,10 @@ def finding_text(findings: Sequence[Finding]) -> str:
 
 
 def exploration_parts(findings: Sequence[Finding]) -> Iterator[str]:
-    """Give how orders of messages were explored, and how many."""
+    """Give how orders of messages were explored, and how many, if any were."""
     explored = exploration(findings)
+    if explored is None:
+        return
     yield explored
     if explored != "deterministic":
         yield f"{format_count(sum(finding.orders for finding in findings), 'order')} of messages"
@@ -234,10 +236,10 @@ def exploration_parts(findings: Sequence[Finding]) -> Iterator[str]:
         yield format_count(overtaking, "overtaking message")
 
 
-def exploration(findings: Iterable[Finding]) -> str:
-    """Return the weakest of the explorations."""
+def exploration(findings: Iterable[Finding]) -> str | None:
+    """Return the weakest of the explorations; None if nothing was checked."""
     found = {finding.exploration for finding in findings}
-    return next((name for name in ("sampled", "exhaustive", "deterministic") if name in found), "deterministic")
+    return next((name for name in ("sampled", "exhaustive", "deterministic") if name in found), None)
 
 
 def counterexample_text(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:

@@ -2,6 +2,7 @@
 
 mod machine;
 mod multicast;
+mod number;
 mod program;
 mod replay;
 mod request;

@@ -232,6 +232,7 @@ pub fn simulate_schedule(
     let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
     let how = request.how(on_trials).map_err(raise)?;
     let found = py.detach(move || {
+        schedule.check_messages().map_err(|error| raise(error.at(&request.call.name)))?;
         let many = Runnable::Recorded(schedule).simulate(&call, platform, how)?;
         wire::check_operations(many.first.trace.len() as f64)?;
         Ok::<_, PyErr>(Trace::new(request.call.into_call(ranks), many, platform, request.trials.seed, request.links))

@@ -45,15 +45,16 @@ fn call_json(call: &Call) -> Value {
     })
 }
 
-/// Verifies an algorithm at one number of ranks. `refuses` gives the precondition of one written in Python: a sentence,
-/// or None, for a call given by keywords.
+/// Verifies an algorithm at one number of ranks. Of one written in Python, `refuses` gives the precondition: a sentence, or
+/// None, for a call given by keywords; and `told` says in one line what its program raised.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None))]
+#[pyo3(signature = (request, program = None, refuses = None, told = None))]
 pub fn verify(
     py: Python<'_>,
     request: &str,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
+    told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: VerifyRequest = read(request)?;
     let collective = request::collective(&request.collective).map_err(raise)?;
@@ -62,7 +63,7 @@ pub fn verify(
     }
     let wanted = Wanted { count: request.count, root: request.root, element_bytes: Some(request.element_bytes) };
     wanted.check(collective, request.ranks).map_err(raise)?;
-    let runnable = Runnable::new(collective, &request.algorithm, program)?;
+    let runnable = Runnable::to_verify(collective, &request.algorithm, program, told)?;
     let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
     let ranks = request.ranks;
     let report = py.detach(move || {
@@ -81,7 +82,7 @@ pub fn verify(
     write(&json!({
         "checked": report.checked,
         "refused": report.refused,
-        "exploration": report.exploration.name(),
+        "exploration": (report.checked > 0).then(|| report.exploration.name()),
         "orders": report.orders,
         "overtaking": report.overtaking,
         "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
@@ -95,7 +96,7 @@ pub fn verify_schedule(py: Python<'_>, name: &str, schedule: &Bound<'_, PythonSc
     let verdict = py.detach(|| {
         let watch = Watch::default();
         let verdict = hocket::verify_schedule(&schedule, Limits::default(), &|| watch.says_stop());
-        watch.reason().map_or(Ok(verdict), Err)
+        verdict.map_err(|error| watch.why(raise(error)))
     })?;
     let counterexample = verdict.counterexample.map(|found| {
         let (algorithm, ranks) = (name, schedule.ranks());

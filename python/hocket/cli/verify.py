@@ -101,13 +101,15 @@ def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
     if len(files) != 1:
         raise click.UsageError(f"got {len(files)} files, expected schedule FILE")
     (file,) = files
-    verdict = format_of(file).checked(file)
+    form = format_of(file)
+    verdict = form.checked(file)
     (finding,) = verdict.findings
     if as_json:
         print_json(_entry(verdict))
     else:
         parts = [_result(verdict.findings), format_count(finding.ranks, "rank"), *exploration_parts(verdict.findings)]
-        click.echo(f"schedule {finding.algorithm}: {', '.join(parts)}")
+        limit = f"; messages only: {form.lacks}" if form.lacks else ""
+        click.echo(f"schedule {finding.algorithm}: {', '.join(parts)}{limit}")
         for counterexample in verdict.counterexamples:
             click.echo(f"\n{counterexample['message'].rstrip()}")
     return 0 if verdict.ok else _WRONG

@@ -106,4 +106,5 @@ FORMAT = Format(
     read=_read,
     save=_save,
     as_bytes=None,
+    lacks="Chakra has no data",
 )

@@ -28,6 +28,7 @@ class Format:
         save: Writes a file, and returns the names of the files that it wrote.
         as_bytes: Returns the content of the file; None where a schedule is several files.
         is_sized: Whether its files leave open how many bytes a call has.
+        lacks: Why a file can be checked for its messages only; empty where `verify` checks all of it.
         verify: Checks a file.
     """
 
@@ -39,6 +40,7 @@ class Format:
     save: Callable[[Schedule, str, Machine | None], tuple[str, ...]]
     as_bytes: Callable[[Schedule, Machine | None], bytes] | None
     is_sized: bool = False
+    lacks: str = ""
     verify: Callable[[str], Verdict] | None = None
 
     def checked(self, file: str) -> Verdict:

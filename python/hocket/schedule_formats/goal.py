@@ -4,4 +4,4 @@ from hocket.schedule_formats.native import native
 
 __all__ = ["FORMAT"]
 
-FORMAT = native("goal", ending=".goal", is_text=True, begins=lambda _: True)
+FORMAT = native("goal", ending=".goal", is_text=True, begins=lambda _: True, lacks="GOAL has no data")

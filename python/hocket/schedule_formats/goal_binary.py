@@ -6,4 +6,10 @@ __all__ = ["FORMAT"]
 
 _MAGIC = (4223).to_bytes(8, "little")
 
-FORMAT = native("goal_binary", ending=".bin", is_text=False, begins=lambda first: first.startswith(_MAGIC))
+FORMAT = native(
+    "goal_binary",
+    ending=".bin",
+    is_text=False,
+    begins=lambda first: first.startswith(_MAGIC),
+    lacks="GOAL has no data",
+)

@@ -17,4 +17,5 @@ FORMAT = native(
     is_text=True,
     begins=lambda first: first.lstrip().startswith(b"{"),
     load=_load,
+    lacks="it names no collective, whose result could be checked",
 )

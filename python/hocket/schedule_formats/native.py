@@ -17,6 +17,7 @@ def native(
     ending: str,
     is_text: bool,
     begins: Callable[[bytes], bool],
+    lacks: str,
     load: Callable[[str], Schedule] = Schedule.load,
 ) -> Format:
     """Return one of the formats of the compiled module."""
@@ -33,4 +34,5 @@ def native(
         read=lambda file, _: load(file),
         save=save,
         as_bytes=lambda schedule, machine: schedule.as_bytes(form, machine=machine),
+        lacks=lacks,
     )
