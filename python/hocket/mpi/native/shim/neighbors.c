@@ -80,7 +80,7 @@ static struct neighbors *on_grid(MPI_Comm comm)
     struct grid grid = grid_of(comm);
     int count = 2 * grid.dimensions;
     struct neighbors *neighbors = room_for(count, count, grid.dimensions);
-    neighbors->graph.is_cartesian = 1;
+    neighbors->graph.is_cartesian = neighbors->is_joined = 1;
     for (int i = 0; i < count; i++) {
         int ranks[2];
         PMPI_Cart_shift(comm, i / 2, 1, &ranks[0], &ranks[1]);
@@ -137,7 +137,7 @@ void free_neighbors(struct neighbors *neighbors)
     free(neighbors);
 }
 
-struct neighbors *shim_neighbors(struct call *call)
+struct neighbors *shim_neighbors(const struct call *call)
 {
     int is_taken = shim.is_ready && !shim.off && has_rule(call->asked.collective, call->asked.is_nonblocking);
     struct communicator *state = is_taken ? state_of(call->comm) : NULL;
@@ -145,8 +145,6 @@ struct neighbors *shim_neighbors(struct call *call)
         return NULL;
     if (!state->neighbors)
         state->neighbors = new_neighbors(call->comm);
-    if (!state->neighbors)
-        call->reason = "no neighbours";
     return state->neighbors;
 }
 
