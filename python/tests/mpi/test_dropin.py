@@ -211,6 +211,7 @@ def run_persistent(mpi: Mpi, ranks: int, lines: list[str], *arguments: str) -> R
 )
 def test_persistent_collectives_are_planned_once_and_started_many_times(mpi: Mpi, ranks: int, rounds: int) -> None:
     ran = run_persistent(mpi, ranks, rules(chosen(0)), str(rounds), str(ranks))
+    assert "inactive persistent request" not in ran.errors, ran.errors
     started = {function: calls for (function, _), calls in ran.algorithms.items() if function.endswith("_init")}
     assert set(started) == PERSISTENT, ran.errors
     assert min(started.values()) > rounds, ran.errors

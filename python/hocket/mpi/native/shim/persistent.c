@@ -217,6 +217,9 @@ void shim_forget(MPI_Request request)
 void forget_all(void)
 {
     for (int i = 0; i < BUCKETS; i++)
-        while (buckets[i])
+        while (buckets[i]) {
+            MPI_Request request = buckets[i]->started.request;
             forget(buckets[i]);
+            PMPI_Request_free(&request);
+        }
 }
