@@ -414,6 +414,11 @@ def test_what_one_rank_alone_is_given_keeps_none_waiting(mpi: Mpi, ranks: int, s
     assert not ran.passed, ran.errors
 
 
+def test_types_without_gaps_are_not_packed(mpi: Mpi) -> None:
+    ran = mpi.run(2, [mpi.compiled("packing.c")], ["allgather: ring"])
+    assert ran.output == "packing: right\n", ran.errors
+
+
 def test_graphs_that_are_made_from_other_topologies(mpi: Mpi) -> None:
     lines = ["neighbor_allgather: linear", "ineighbor_allgather: linear"]
     ran = mpi.run(3, [mpi.compiled("graphs.c")], lines)

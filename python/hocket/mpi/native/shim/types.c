@@ -32,8 +32,8 @@ const struct shape *shape_of(MPI_Datatype type)
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lower, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
-    int named = is_named(type), is_dense = named && size == extent && true_lower == 0 && true_extent == size;
-    last_shape = (struct shape){type, named, is_dense, (size_t)size,
+    int has_gaps = size != extent || true_lower != 0 || true_extent != size;
+    last_shape = (struct shape){type, is_named(type), !has_gaps && is_flat(type), (size_t)size,
                           {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
     return &last_shape;
 }
