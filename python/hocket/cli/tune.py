@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any, Protocol
 
@@ -113,10 +114,8 @@ _NOISY_TRIALS = 64
 @click.option(
     "--output",
     "-o",
-    "folder",
     type=Read(files.writable_folder, name="DIR"),
-    required=True,
-    help="Folder of the results.",
+    help="Folder of the results; --check needs none.",
 )
 @jobs_option
 @as_json_option
@@ -139,11 +138,12 @@ def tune(
     threshold: float,
     trials: int | None,
     seed: int,
-    folder: str,
+    output: str | None,
     jobs: int,
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
+    folder = "" if check and output is None else required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
     is_simulated = not (mpi or mpicc or mpiexec or hosts)
     if library is not None and (machine is None or not is_simulated):
@@ -199,8 +199,9 @@ def _only_simulates(**given: object) -> None:
 
 
 def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
-    """Measure defaults, and say which guidelines they do not keep."""
-    with Records(Path(folder) / _CHECKED, {**work.about, **_fixed(None)}) as records:
+    """Measure defaults, and say which guidelines they do not keep; without a folder nothing is kept."""
+    about = {**work.about, **_fixed(None)}
+    with TemporaryDirectory() as passing, Records(Path(folder or passing) / _CHECKED, about) as records:
         if not as_json:
             click.echo(f"{format_count(len(plan.training), 'call')}: {work.announced(plan)}")
         work.do(plan.training, (), records, until=_JUDGED)
@@ -215,9 +216,10 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
         "undecided": undecided,
         "violations": [one.as_dict() for one in found],
     }
-    files.write(Path(folder) / _GUIDELINES, json.dumps({**entry, "version": version()}, indent=2) + "\n")
+    if folder:
+        files.write(Path(folder) / _GUIDELINES, json.dumps({**entry, "version": version()}, indent=2) + "\n")
     if as_json:
-        print_json({**entry, "folder": folder, "version": version()})
+        print_json({**entry, "folder": folder or None, "version": version()})
         return
     click.echo(f"the default is slower, beyond the noise, than what should be no faster: {len(found)}")
     for one in found:
@@ -226,7 +228,8 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
         click.echo(f"not known well enough in the time: {undecided} of {len(done)} calls")
     if left_out:
         click.echo(f"not measured, since the time was over: {format_count(left_out, 'call')}")
-    click.echo(f"guidelines and measurements: {folder}/")
+    if folder:
+        click.echo(f"guidelines and measurements: {folder}/")
 
 
 def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Plan:

@@ -85,6 +85,12 @@ def test_defaults_are_checked_against_guidelines(mpi: Mpi, hocket_command: Calla
     assert names == expected or (found["left_out"] and names < expected)
 
 
+def test_a_check_needs_no_folder(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    words = f"tune --mpicc {mpi.installation.mpicc} allreduce -n 2 --sizes 8B --time-limit 2s --check --json"
+    found = hocket_command(words).json
+    assert found["calls"] + found["left_out"] == 1 and found["folder"] is None
+
+
 @pytest.mark.parametrize("collective", COLLECTIVES_OF_KNOWN_SIZE)
 def test_compositions_do_what_the_collective_does(mpi: Mpi, collective: str) -> None:
     point = Point(collective, 3, 0 if collective == "barrier" else 240)
