@@ -20,7 +20,7 @@ use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
 use hocket_algorithms::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Collective, Nodes, Stencil, Unit, budget, units};
+use hocket_core::{Collective, Nodes, Stencil, Unit, budget, names, units};
 use hocket_machine::Machine;
 use hocket_memory::Operator;
 use hocket_simulate::{Options, Platform};
@@ -116,10 +116,28 @@ fn check_gap(text: &str) -> PyResult<()> {
     Gap::parse(text).map(|_| ()).map_err(raise)
 }
 
+/// What to say of a name that is none of those known.
+#[pyfunction]
+fn hint(name: &str, known: Vec<String>) -> String {
+    names::hint(name, known.iter().map(String::as_str))
+}
+
+/// The line of each key of a TOML file.
+#[pyfunction]
+fn lines_of_keys(text: &str) -> BTreeMap<String, usize> {
+    hocket_machine::lines_of_keys(text)
+}
+
 /// A time such as "1.27 us", in seconds.
 #[pyfunction]
 fn parse_time(text: &str) -> PyResult<f64> {
     units::parse_time_s(text).map_err(raise)
+}
+
+/// A time such as "30m", in seconds.
+#[pyfunction]
+fn parse_duration(text: &str) -> PyResult<f64> {
+    units::parse_duration_s(text).map_err(raise)
 }
 
 /// A rate such as "100 Gbit/s", in bytes per second.
@@ -394,8 +412,9 @@ mod _native {
     #[pymodule_export]
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
-        collective_named, collectives, complete, effort_s, machine, neighbors, parse_bytes, parse_bytes_per_s,
-        parse_time, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        collective_named, collectives, complete, effort_s, hint, lines_of_keys, machine, neighbors, parse_bytes,
+        parse_bytes_per_s, parse_duration, parse_time, rules_of_libraries, run, run_with, simulate, simulate_step,
+        steps, version,
     };
     #[pymodule_export]
     use crate::multicast::simulate_multicast;

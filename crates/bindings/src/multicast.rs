@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::{INLINE_BYTES, Multicast, Multicasts, Way};
-use hocket_core::{Call, Collective, Error, Result};
+use hocket_core::{Call, Collective, Error, Result, names};
 use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -51,9 +51,9 @@ impl MulticastRequest {
     /// There is no such way.
     fn way(&self) -> Result<Way> {
         let found = WAYS.iter().find(|(name, _)| *name == self.way);
-        found.map(|(_, way)| *way).ok_or_else(|| {
-            Error::new(format!("unknown way {:?}, expected one of {}", self.way, WAYS.map(|(name, _)| name).join(", ")))
-        })
+        found
+            .map(|(_, way)| *way)
+            .ok_or_else(|| Error::new(names::unknown("way", &self.way, WAYS.map(|(name, _)| name))))
     }
 
     /// The messages.

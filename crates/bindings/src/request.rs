@@ -4,7 +4,7 @@ use hocket::cases::check_root;
 use hocket::pacing::Gap;
 use hocket_algorithms::automatic::{Given, Surroundings, has_none};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget};
+use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget, names};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Platform, Trials};
 use indexmap::IndexMap;
@@ -167,10 +167,8 @@ impl CallRequest {
 /// # Errors
 /// No such collective.
 pub fn collective(name: &str) -> Result<Collective> {
-    Collective::named(name).ok_or_else(|| {
-        let names: Vec<_> = Collective::ALL.iter().map(|c| c.name()).collect();
-        Error::new(format!("unknown collective {name:?}, expected one of {}", names.join(", ")))
-    })
+    Collective::named(name)
+        .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
 }
 
 /// The text of a machine file and the name it goes by in messages.
