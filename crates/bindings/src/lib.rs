@@ -1,5 +1,6 @@
 //! The one place where Rust meets Python: JSON requests in, JSON results out.
 
+mod aside;
 mod multicast;
 mod program;
 mod replay;
@@ -15,6 +16,7 @@ mod wire;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aside::aside;
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
@@ -227,12 +229,25 @@ fn simulate(
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: SimulateRequest<CallRequest> = read(request)?;
+    let is_python = program.is_some();
+    let work = move || {
+        let trace = simulated(request, program, on_trials)?;
+        write(&trace)
+    };
+    if is_python { py.detach(work) } else { aside(py, work) }
+}
+
+fn simulated(
+    request: SimulateRequest<CallRequest>,
+    program: Option<Py<PyAny>>,
+    on_trials: Option<Py<PyAny>>,
+) -> PyResult<Trace> {
     let platform = request.machine.platform().map_err(raise)?;
     let (runnable, call) = Runnable::resolve(&request.call, program, &platform.nodes)?;
     let gap = request.call.gap().map_err(raise)?;
     let entry = runnable.entry();
     let (call, steps) = match entry {
-        Some(entry) => py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?,
+        Some(entry) => pacing::pace(entry, &call, &platform, gap).map_err(raise)?,
         None => (call, Vec::new()),
     };
     let predicted = entry.map_or(Ok(None), |entry| hocket::predict(entry, &call, &platform)).map_err(raise)?;
@@ -241,11 +256,9 @@ fn simulate(
         wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
     }
     let parameters = request.call.values(entry, &call);
-    let found = py.detach(move || {
-        let many = runnable.simulate(&call, &platform, how)?;
-        wire::check_operations(many.first.trace.len() as f64)?;
-        Ok::<_, PyErr>(Trace::new(request.call, many, &platform, request.trials.seed, request.links))
-    })?;
+    let many = runnable.simulate(&call, &platform, how)?;
+    wire::check_operations(many.first.trace.len() as f64)?;
+    let found = Trace::new(request.call, many, &platform, request.trials.seed, request.links);
     let simulation = Simulation {
         formula_s: predicted.map(|predicted| predicted.time_s),
         formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
@@ -253,7 +266,7 @@ fn simulate(
         steps,
         ..found.simulation
     };
-    write(&Trace { simulation, ..found })
+    Ok(Trace { simulation, ..found })
 }
 
 /// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
@@ -280,7 +293,7 @@ fn steps(py: Python<'_>, request: &str) -> PyResult<String> {
     let CallOnMachine { call: request, machine } = read(request)?;
     let (platform, gap) = (machine.platform().map_err(raise)?, request.gap().map_err(raise)?);
     let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
-    let (_, steps) = py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?;
+    let (_, steps) = aside(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
     write(&steps)
 }
 
@@ -289,7 +302,7 @@ fn steps(py: Python<'_>, request: &str) -> PyResult<String> {
 fn bound(py: Python<'_>, request: &str) -> PyResult<(f64, f64, f64)> {
     let CallOnMachine { call: request, machine } = read(request)?;
     let (call, platform) = (request.call().map_err(raise)?, machine.platform().map_err(raise)?);
-    let bound = py.detach(|| hocket::bound(&call, &platform)).map_err(raise)?;
+    let bound = aside(py, move || hocket::bound(&call, &platform).map_err(raise))?;
     Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
 }
 
@@ -309,8 +322,9 @@ fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
     let platform = machine.platform().map_err(raise)?;
     let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
     let gap = request.gap().map_err(raise)?;
-    let simulated = py.detach(|| pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()));
-    let (step, outcome) = simulated.map_err(raise)?;
+    let (step, outcome) = aside(py, move || {
+        pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()).map_err(raise)
+    })?;
     write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
 }
 
@@ -363,7 +377,7 @@ fn run(
     let RunRequest { call, .. } = read(request)?;
     let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
     let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
-    py.detach(move || runnable.run(&call, &operator, &inputs))
+    aside(py, move || runnable.run(&call, &operator, &inputs))
 }
 
 /// Runs an algorithm on real data with a user's operator, a function of two byte strings, those of lower ranks first.

@@ -9,6 +9,7 @@ use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
+use crate::aside::aside;
 use crate::request::MachineRequest;
 use crate::result::Delivery;
 use crate::wire::{raise, read, write};
@@ -103,7 +104,7 @@ impl MulticastRequest {
 #[pyfunction]
 pub fn simulate_multicast(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: MulticastRequest = read(request)?;
-    let outcome = py.detach(|| request.simulate()).map_err(raise)?;
+    let outcome = aside(py, move || request.simulate().map_err(raise))?;
     let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
     write(&Delivery { time_s: outcome.time_s(), messages, message_bytes })
 }

@@ -6,6 +6,7 @@ use hocket_simulate::Platform;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
+use crate::aside::aside;
 use crate::request::{MachineRequest, TrialsRequest};
 use crate::result::{Found, Replay, ReplayTrace};
 use crate::watch::Watch;
@@ -49,7 +50,7 @@ impl ReplayRequest {
 #[pyfunction]
 pub fn replay(py: Python<'_>, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyResult<String> {
     let request: ReplayRequest = read(request)?;
-    let result = py.detach(move || {
+    let result = aside(py, move || {
         let columns: Vec<_> = columns
             .iter()
             .map(|[compute_s, functions, lines, words]| Columns { compute_s, functions, lines, words })
