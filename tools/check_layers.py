@@ -30,9 +30,9 @@ NOT_FOR_WORLDS = "hocket-algorithms"
 """Worlds run any program: only their tests know the catalogue."""
 
 MODULES = (
-    ("_native", "call", "typing"),
+    ("_native", "typing"),
     ("checks", "models", "packages", "version"),
-    ("files", "parallel", "places", "units"),
+    ("call", "files", "names", "parallel", "places", "units"),
     ("machine", "results"),
     ("library", "traces", "variants"),
     ("requests",),
@@ -62,12 +62,14 @@ CALLS_NATIVE = (
     "bounds",
     "checks",
     "effort",
+    "files",
     "library",
     "machine",
     "memory",
     "models",
     "multicast",
     "mpi",
+    "names",
     "pacing",
     "replays",
     "requests",

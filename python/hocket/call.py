@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
+
+from hocket._native import Error
+from hocket.checks import size_bytes
 
 __all__ = ["Call"]
 
@@ -12,8 +15,11 @@ __all__ = ["Call"]
 class Call:
     """One call of a collective, the same on every rank.
 
+    Sizes are numbers of bytes, or texts such as "64KiB".
+
     Attributes:
         ranks: Number of ranks.
+        size: What `size_bytes` may be given as instead.
         size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan, exscan
             or reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
         root: The root, where the collective has one.
@@ -29,10 +35,23 @@ class Call:
     """
 
     ranks: int
-    size_bytes: int
+    size_bytes: int = None  # type: ignore[assignment]  # a call that is made has one
     root: int = 0
     neighbors: str | None = None
     element_bytes: int = 1
     in_place: bool = False
     commutative: bool = True
     parameters: Mapping[str, float | str] = field(default_factory=dict)
+    size: InitVar[int | str | None] = None
+
+    def __post_init__(self, size: int | str | None) -> None:
+        """Keep sizes as numbers.
+
+        Raises:
+            Error: A text that is no size, no size at all, or two.
+        """
+        if (size is None) == (self.size_bytes is None):
+            raise Error(f"call: got {'no size' if size is None else 'size and size_bytes'}, expected one of them")
+        given = self.size_bytes if size is None else size
+        for name, value in (("size_bytes", given), ("element_bytes", self.element_bytes)):
+            object.__setattr__(self, name, size_bytes(name, value) if isinstance(value, str) else value)

@@ -21,6 +21,7 @@ __all__ = [
     "path",
     "several",
     "shown",
+    "size_bytes",
     "text",
     "truth",
     "whole",
@@ -131,6 +132,20 @@ def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
     if not 0 <= found < limit:
         raise Error(f"{what}: got {found}, expected a whole number from 0 to 2^{limit.bit_length() - 1} - 1")
     return found
+
+
+def size_bytes(what: str, value: Any) -> int:
+    """Return a size in bytes, given as a number, or as a text such as "64KiB".
+
+    Raises:
+        Error: It is none.
+    """
+    if not isinstance(value, str):
+        return whole(what, value)
+    try:
+        return _native.parse_bytes(text(what, value))
+    except Error as error:
+        raise Error(f"{what}: {error}") from None
 
 
 def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, groupby, repeat, takewhile
+from itertools import accumulate, chain, groupby, repeat, takewhile
 from operator import mul
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,7 +15,8 @@ from hocket._native import Error
 from hocket.bounds import Bound, bound
 from hocket.call import Call
 from hocket.checks import function, instance, several, whole
-from hocket.library import Algorithm, as_algorithm
+from hocket.library import Algorithm, as_algorithm, find, is_collective
+from hocket.library import algorithms as of_collective
 from hocket.machine import Machine
 from hocket.parallel import do_all, ignore
 from hocket.places import Place, places
@@ -24,7 +25,7 @@ from hocket.results import Result, drawn
 from hocket.simulation import UNTIL_DECIDED, Engine, MachineLike, Simulation, Trials, as_machine, simulate
 from hocket.topology import Topology
 from hocket.tuning_files import Untuned, untuned
-from hocket.units import format_count, format_ranks
+from hocket.units import format_count, format_ranks, parse_sizes
 from hocket.verification import verify
 
 if TYPE_CHECKING:
@@ -217,9 +218,11 @@ _Found: TypeAlias = Simulation | NotCompared
 
 
 def compare(
-    algorithms: Iterable[Algorithm | str],
-    calls: Sequence[Call],
+    algorithms: Iterable[Algorithm | str] | str,
+    calls: Sequence[Call] | None = None,
     *,
+    ranks: int | None = None,
+    sizes: Iterable[int | str] | int | str | None = None,
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     trials: Trials = UNTIL_DECIDED,
@@ -230,8 +233,11 @@ def compare(
     """Simulate several algorithms for one collective on calls that differ in size.
 
     Args:
-        algorithms: The algorithms, as `hocket.algorithms("allreduce")` gives them, or their labels.
+        algorithms: The algorithms, as `hocket.algorithms("allreduce")` gives them, or their labels; or the name of a
+            collective: all its algorithms but those that are made for a topology which the machine does not have.
         calls: The calls. Each algorithm takes the parameters that it declares.
+        ranks: Instead of calls: the number of ranks.
+        sizes: Instead of calls: sizes in bytes, or as texts such as "64KiB" and "8B..64MiB"; a barrier needs none.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
         trials: How often, on a machine with noise; the same seed for all. By default until the fastest is known.
@@ -243,12 +249,16 @@ def compare(
         Error: An unknown algorithm, machine or library, algorithms for different collectives, calls of different rank
             counts, or calls that none of the algorithms takes.
     """
-    candidates = tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
+    machine = as_machine(machine)
+    candidates = _candidates(algorithms, machine)
+    if calls is None:
+        calls = _calls(candidates, ranks, sizes)
+    elif ranks is not None or sizes is not None:
+        raise Error("calls: got ranks or sizes, too, expected calls, or ranks and sizes")
     calls = several("calls", calls, Call, "hocket.Call")
     function("on_done", on_done)
     _only_one("collectives", {algorithm.collective for algorithm in candidates})
     _only_one("rank counts", {whole("ranks", call.ranks) for call in calls})
-    machine = as_machine(machine)
     libraries = several("defaults", defaults, str, "names of libraries")
     if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
@@ -341,6 +351,30 @@ def _verified(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[st
             words = f"{algorithm.collective} {algorithm.name}"
             wrong[algorithm.name] = f"wrong at P = {format_ranks(ranks)}, as `hocket verify {words}` shows"
     return wrong, tuple(unknown)
+
+
+def _candidates(algorithms: Iterable[Algorithm | str] | str, machine: Machine) -> tuple[Algorithm, ...]:
+    """Return the algorithms of labels, or those of a collective that its name stands for."""
+    if isinstance(algorithms, str):
+        return made_for(machine, of_collective(algorithms)) if is_collective(algorithms) else (find(algorithms),)
+    return tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
+
+
+def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> list[Call]:
+    """Return a call for each size.
+
+    Raises:
+        Error: There are no ranks or no sizes, or a text is no size.
+    """
+    if ranks is None:
+        raise Error("ranks: missing, expected calls, or ranks and sizes")
+    if sizes is None and candidates and candidates[0].collective == "barrier":
+        sizes = 0
+    if sizes is None:
+        raise Error('sizes: missing, expected sizes such as "8B..64MiB"')
+    given = sizes if isinstance(sizes, Iterable) and not isinstance(sizes, str) else [sizes]
+    texts = [(size,) if not isinstance(size, str) else parse_sizes(size) for size in given]
+    return [Call(ranks=ranks, size_bytes=size) for size in dict.fromkeys(chain.from_iterable(texts))]
 
 
 def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:

@@ -15,6 +15,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from hocket import _native
 from hocket._native import Error
 from hocket.checks import memory as check_memory
 from hocket.checks import path as path_of
@@ -27,6 +28,7 @@ else:
 __all__ = [
     "STDOUT",
     "is_stdout",
+    "key_lines",
     "make_folder",
     "parse_object",
     "parse_toml",
@@ -106,7 +108,14 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
     except RecursionError:
         raise Error(f"{file}: nested too deeply") from None
     except ValueError as error:  # of TOML, or of an integer that Python does not convert
-        raise Error(f"{file}: {error}") from error
+        place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        line, sentence = (f":{place[1]}", str(error)[: place.start()]) if place else ("", str(error))
+        raise Error(f"{file}{line}: {sentence}") from error
+
+
+def key_lines(text: str) -> Mapping[str, int]:
+    """Return the line of each key of a TOML file of this text, by the names that lead to it with dots between them."""
+    return _native.lines_of_keys(text)
 
 
 def unreadable(file: str, error: OSError) -> Error:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal
 
 from hocket import _native, checks
 from hocket._native import Error
 from hocket.call import Call
+from hocket.names import unknown
 from hocket.typing import Program, Steps
 from hocket.units import format_value
 
 __all__ = [
     "COLLECTIVES",
     "COLLECTIVES_OF_KNOWN_SIZE",
+    "MEANINGS",
     "Algorithm",
     "Parameter",
     "algorithms",
@@ -46,6 +47,26 @@ COLLECTIVES_OF_KNOWN_SIZE = (
     "scatter",
 )
 """Those whose ranks all know the size of a call, and that need no neighbours, by name in alphabetical order."""
+
+MEANINGS = {
+    "allgather": "Every rank contributes a block, and receives all blocks in rank order.",
+    "allreduce": "Every rank contributes a vector, and receives the combination of all vectors.",
+    "alltoall": "Every rank has a block for every rank, and receives one from every rank.",
+    "alltoallv": "Every rank has a block for every rank, each of its own size, and receives one from every rank.",
+    "barrier": "No rank ends before all have begun.",
+    "broadcast": "Every rank receives the vector of the root.",
+    "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",
+    "gather": "The root receives a block from every rank.",
+    "gatherv": "The root receives a block from every rank, of a size that only the root and that rank know.",
+    "neighbor_allgather": "Every rank contributes a block, and receives the blocks of its neighbours.",
+    "neighbor_alltoall": "Every rank has a block for each of its neighbours, and receives one from each.",
+    "reduce": "The root receives the combination of all vectors.",
+    "reduce_scatter": "Every rank receives its own block of the combination of all vectors.",
+    "scan": "Every rank receives the combination of the vectors of the ranks up to itself.",
+    "scatter": "Every rank receives its own block of what the root holds.",
+    "scatterv": "Every rank receives its own block of what the root holds, of a size that only they know.",
+}
+"""What the ranks have in the end, by collective."""
 
 Refuses = Callable[[Call], "str | None"]
 """A precondition: the sentence to refuse a call with, or nothing."""
@@ -167,7 +188,7 @@ def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
     if is_collective(name):
         names = ", ".join(a.name for a in algorithms(name, among=among))
         raise Error(f"{name} is a collective, expected also one of its algorithms: {names}")
-    return _only(name, tuple(_or_catalogue(among)), "algorithm")
+    return _only(name, tuple(_or_catalogue(among)), "algorithm", COLLECTIVES)
 
 
 def algorithms_named(
@@ -202,7 +223,7 @@ def find_collective(name: str) -> str:
     """
     found = _native.collective_named(checks.text("collective", name))
     if found is None:
-        raise Error(_unknown("collective", name, COLLECTIVES))
+        raise unknown("collective", name, COLLECTIVES)
     return found
 
 
@@ -215,19 +236,13 @@ def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:
     return catalogue() if among is None else checks.several("among", among, Algorithm, "algorithms")
 
 
-def _only(name: str, candidates: Sequence[Algorithm], what: str) -> Algorithm:
+def _only(name: str, candidates: Sequence[Algorithm], what: str, more: Sequence[str] = ()) -> Algorithm:
     found = [a for a in candidates if a.name == name]
     if not found:
-        raise Error(_unknown(what, name, sorted({a.name for a in candidates})))
+        raise unknown(what, name, [*sorted({a.name for a in candidates}), *more])
     if len(found) > 1:
         raise Error(f"several algorithms are named {name}, expected one of {', '.join(a.label for a in found)}")
     return found[0]
-
-
-def _unknown(what: str, name: str, known: Sequence[str]) -> str:
-    nearest = get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"nearest: {', '.join(nearest)}" if nearest else f"expected one of {', '.join(known)}"
-    return f'unknown {what} "{name}", {hint}'
 
 
 def _read(entry: dict[str, Any]) -> Algorithm:

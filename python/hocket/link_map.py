@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from hocket._native import Error
+from hocket.names import among
 from hocket.plot import picture_of
 from hocket.topology import Link, LinkUse, Load, Topology
 from hocket.units import format_bytes, format_time
@@ -85,8 +86,7 @@ def link_chart(
     Raises:
         Error: An unknown load, no run, no links, or too many.
     """
-    if load not in get_args(Load):
-        raise Error(f'load: got "{load}", expected one of {", ".join(get_args(Load))}')
+    among("load", load, get_args(Load))
     links = drawn_links(topology, len(uses))
     runs = {name: {use.link: _loads(use) for use in own} for name, own in uses.items()}
     most = {

@@ -13,6 +13,7 @@ from typing import Any
 from hocket import _native, checks
 from hocket._native import Error
 from hocket.files import read_text
+from hocket.names import hint
 
 __all__ = ["Machine", "find_machine", "parsed", "presets"]
 
@@ -106,5 +107,6 @@ def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
         preset = _PRESETS / f"{file}.toml"
         return read_text(preset), preset.name
     if not os.path.exists(file):
-        raise Error(f'no machine "{file}", expected a TOML file or one of {", ".join(presets())}')
+        known = hint(file, presets())
+        raise Error(f'no machine "{file}", {known.replace("expected one of", "expected a TOML file or one of")}')
     return read_text(file), file

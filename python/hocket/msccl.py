@@ -157,16 +157,17 @@ class Msccl:
             return Place("i", place.offset + (part if self.collective == "reduce_scatter" else 0))
         return place
 
-    def schedule(self, size_bytes: int) -> Schedule:
+    def schedule(self, size_bytes: int | str) -> Schedule:
         """Return the schedule of a call.
 
         Args:
-            size_bytes: The larger of a GPU's input and output; a multiple of the chunks.
+            size_bytes: The larger of a GPU's input and output, a number or a text such as "64KiB"; a multiple of the
+                chunks.
 
         Raises:
             Error: Chunks of no whole bytes, or thread blocks of a GPU that wait for each other.
         """
-        checks.whole("size_bytes", size_bytes)
+        size_bytes = checks.size_bytes("size_bytes", size_bytes)
         if size_bytes < self.chunks or size_bytes % self.chunks:
             raise Error(
                 f"size: got {size_bytes} B, expected a multiple of the schedule's {self.chunks} chunks, in bytes"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hocket import _native
+from hocket import _native, checks
 from hocket.checks import mapping, several, text, whole
 from hocket.simulation import MachineLike, as_machine
 
@@ -30,7 +30,7 @@ class Delivery:
 
 def simulate_multicast(
     groups: Sequence[Sequence[int]],
-    size_bytes: int,
+    size_bytes: int | str,
     *,
     ranks: int,
     machine: MachineLike,
@@ -43,7 +43,7 @@ def simulate_multicast(
 
     Args:
         groups: The members of each group, ascending; in the order in which they are sent to.
-        size_bytes: Length of each message. Up to 8192 B it travels with the header.
+        size_bytes: Length of each message, a number or a text such as "80kB". Up to 8192 B it travels with the header.
         ranks: Number of ranks.
         machine: The machine, as of `simulate`.
         algorithm: The broadcast that distributes longer messages.
@@ -63,7 +63,7 @@ def simulate_multicast(
         "ranks": whole("ranks", ranks),
         "master": whole("master", master),
         "groups": [_members(group) for group in several("groups", groups, object, "the members of each group")],
-        "size_bytes": whole("size_bytes", size_bytes),
+        "size_bytes": checks.size_bytes("size_bytes", size_bytes),
         "algorithm": text("algorithm", algorithm),
         "parameters": {name: whole(f"parameter {name}", value) for name, value in given.items()},
         "way": text("way", way),

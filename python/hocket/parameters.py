@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from hocket._native import Error
 from hocket.automatic import AUTO
 from hocket.library import Algorithm
+from hocket.names import unknown
 from hocket.requests import GAP
 from hocket.units import parse_bytes, parse_count
 
@@ -42,7 +43,7 @@ def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algori
 
 def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
     if name not in units:
-        raise Error(f'unknown parameter "{name}", expected {", ".join(sorted(units)) or "no parameters"}')
+        raise unknown("parameter", name, sorted(units))
     if text == AUTO or units[name] in (GAP, "choice"):
         return text
     try:

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
-from hocket.checks import instance, json_text, mapping, shown, text, truth, whole
-from hocket.library import Algorithm
+from hocket.checks import instance, json_text, mapping, shown, size_bytes, text, truth, whole
+from hocket.library import Algorithm, Parameter
+from hocket.names import among
 
 __all__ = [
     "GAP",
@@ -53,9 +54,9 @@ def complete(
         for p in algorithm.parameters
         if p.name not in gaps
     ]
-    choices = _choices(algorithm)
+    units = {parameter.name: parameter for parameter in algorithm.parameters}
     others = ((name, value) for name, value in parameters.items() if name not in gaps)
-    given = [(name, _number(f"parameter {name}", value, choices.get(name, ()))) for name, value in others]
+    given = [(name, _value(f"parameter {name}", value, units.get(name))) for name, value in others]
     label = text("algorithm", f"{algorithm.collective} {algorithm.name}")
     return {**worded(algorithm, dict(_native.complete(label, declared, given, element_bytes))), **gaps}
 
@@ -65,13 +66,18 @@ def _choices(algorithm: Algorithm) -> dict[str, Sequence[str]]:
     return {parameter.name: parameter.choices for parameter in algorithm.parameters if parameter.choices}
 
 
+def _value(what: str, value: Any, parameter: Parameter | None) -> int:
+    """Return the value of a parameter as a number: bytes may be a text."""
+    if parameter is not None and parameter.unit == "bytes":
+        return size_bytes(what, value)
+    return _number(what, value, () if parameter is None else parameter.choices)
+
+
 def _number(name: str, value: Any, choices: Sequence[str]) -> int:
     """Return a value as a number: a word as its place among the choices."""
     if not choices:
         return whole(name, value)
-    if not isinstance(value, str) or value not in choices:
-        raise Error(f"{name}: got {shown(value)}, expected one of {', '.join(choices)}")
-    return choices.index(value)
+    return choices.index(among(name, value, choices))
 
 
 def worded(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int | str]:
@@ -100,10 +106,10 @@ def element_size(element_bytes: Any) -> int:
     Raises:
         Error: As `whole`, or it is 0.
     """
-    size_bytes = whole("element_bytes", element_bytes)
-    if size_bytes == 0:
+    found = size_bytes("element_bytes", element_bytes)
+    if found == 0:
         raise Error("element_bytes: got 0, expected at least 1")
-    return size_bytes
+    return found
 
 
 def refusal(algorithm: Algorithm, call: Call) -> str | None:
@@ -159,7 +165,7 @@ def shape_of(call: Call) -> dict[str, Any]:
     return {
         "neighbors": None if call.neighbors is None else text("neighbors", call.neighbors),
         "ranks": whole("ranks", call.ranks),
-        "size_bytes": whole("size_bytes", call.size_bytes),
+        "size_bytes": size_bytes("size_bytes", call.size_bytes),
         "root": whole("root", call.root),
         "element_bytes": element_size(call.element_bytes),
     }

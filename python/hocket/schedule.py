@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hocket import _native, checks, files
-from hocket._native import Error
 from hocket.automatic import on_machine
 from hocket.call import Call
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine, parsed
+from hocket.names import among
 from hocket.requests import hand
 from hocket.results import Result, drawn
 
@@ -171,8 +171,7 @@ def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
 
 
 def _request(form: Form, machine: Machine | None) -> tuple[_native.Machine | None, str]:
-    if not isinstance(form, str) or form not in get_args(Form):
-        raise Error(f"format: got {checks.shown(form)}, expected one of {', '.join(get_args(Form))}")
+    among("format", form, get_args(Form))
     known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
     return parsed(known), json.dumps({"format": form})
 

@@ -17,11 +17,12 @@ from hocket.call import Call
 from hocket.checks import function, instance, number, shown, text, whole
 from hocket.library import Algorithm, as_algorithm
 from hocket.machine import Machine
+from hocket.names import among
 from hocket.requests import ask
 from hocket.results import Result, drawn, parameter_columns
 from hocket.schedule import Schedule
 from hocket.topology import LinkUse
-from hocket.units import format_bytes
+from hocket.units import format_bytes, parse_share
 
 if TYPE_CHECKING:
     import altair as alt
@@ -70,7 +71,7 @@ class Trials:
         count: Number of trials, or the most if `until_interval` is given.
         seed: Seed of all randomness; a trial is a function of the seed and its number.
         until_interval: Stop once the confidence interval of the mean time reaches no farther from it than this share of
-            it; looked at after 64, 128, 256, ... trials.
+            it, a number or a text such as "1%"; looked at after 64, 128, 256, ... trials.
         threads: On how many threads; one per processor by default. Results do not depend on it.
         first: Number of the first trial.
         until_decided: In a comparison: 16, 64, 256, .. times, `count` at most, and only what may still be the fastest.
@@ -78,7 +79,7 @@ class Trials:
 
     count: int = 1
     seed: int = 0
-    until_interval: float | None = None
+    until_interval: float | str | None = None
     threads: int | None = None
     first: int = 0
     until_decided: bool = False
@@ -101,7 +102,9 @@ class Trials:
         }
 
 
-def _share(value: float) -> float:
+def _share(value: float | str) -> float:
+    if isinstance(value, str):
+        return parse_share(value)
     return number("until_interval", value, "a share between 0 and 1, or None", is_right=lambda share: 0 < share < 1)
 
 
@@ -577,9 +580,7 @@ def run_request(engine: Engine, trials: Trials) -> dict[str, Any]:
     Raises:
         Error: An engine that does not exist, or trials that are none.
     """
-    if not isinstance(engine, str) or engine not in get_args(Engine):
-        raise Error(f"engine: got {shown(engine)}, expected one of {', '.join(get_args(Engine))}")
-    return {"engine": engine, "trials": trials_request(trials)}
+    return {"engine": among("engine", engine, get_args(Engine)), "trials": trials_request(trials)}
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hocket import checks
 from hocket._native import Error
+from hocket.names import among
 from hocket.plot import HEIGHT, WIDTH, Line, dashed, labels_of, legend, size_axis, styled, thinned, time_axis
 from hocket.sweeps import Table
 from hocket.units import format_bytes, format_time
@@ -62,8 +62,8 @@ def table_chart(
 
 
 def _check(what: str, name: str | None, known: Sequence[str]) -> None:
-    if name is not None and checks.text(what, name) not in known:
-        raise Error(f'{what}: got "{name}", expected one of {", ".join(known)}')
+    if name is not None:
+        among(what, name, known)
 
 
 def _varies(rows: Iterable[_Row], name: str) -> bool:

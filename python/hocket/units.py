@@ -29,11 +29,11 @@ __all__ = [
 
 parse_bytes = _native.parse_bytes
 parse_bytes_per_s = _native.parse_bytes_per_s
+parse_duration = _native.parse_duration
 parse_time = _native.parse_time
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-_WAITS = (("min", 60.0), ("m", 60.0), ("h", 3600.0))
 _DURATIONS = ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 _SHOWN = 0.99995  # of a unit: four digits round it up to one
 _MOST_RANK_COUNTS = 100_000
@@ -108,22 +108,6 @@ def parse_count(text: str) -> int:
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise Error(f'got "{text}", expected a whole number below 10^{_MOST_DIGITS}')
     return int(text)
-
-
-def parse_duration(text: str) -> float:
-    """Return the seconds of a time as people wait for it: "30m", "1.5 h", or as `parse_time` reads it.
-
-    Raises:
-        Error: The text is no time.
-    """
-    for ending, factor in _WAITS:
-        number = text.removesuffix(ending).strip()
-        if number != text.strip() and number.replace(".", "", 1).isdecimal():
-            return float(number) * factor
-    try:
-        return parse_time(text)
-    except Error:
-        raise Error(f'got "{text}", expected a time such as 90s, 30m or 2h') from None
 
 
 def parse_share(text: str) -> float:

@@ -13,7 +13,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.call import Call
 from hocket.checks import function, instance, mapping, several, shown, whole
-from hocket.library import Algorithm, Parameter, as_algorithm
+from hocket.library import Algorithm, Parameter, algorithms, as_algorithm, is_collective
 from hocket.parallel import do_all, ignore
 from hocket.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, told, worded
 from hocket.results import Result
@@ -132,7 +132,7 @@ def verify(
     """Check an algorithm at every root, count and operator, in place and not, for each of some rank counts.
 
     Args:
-        algorithm: An algorithm, or its label such as "allreduce/ring".
+        algorithm: An algorithm, or its label such as "allreduce/ring"; or a collective: all its algorithms.
         ranks: The rank counts.
         parameters: Values of the algorithm's parameters. Of those left out, the default and the values that the
             parameter says to try are tried, in all combinations.
@@ -147,10 +147,13 @@ def verify(
         Error: An unknown algorithm, a parameter or its value that the algorithm does not take, a count that is too
             large, or rank counts that it does not take, all of them.
     """
-    algorithm = as_algorithm(algorithm)
-    complete(algorithm, {} if parameters is None else parameters)
+    if isinstance(algorithm, str) and is_collective(algorithm):
+        among = algorithms(algorithm)
+    else:
+        among = (as_algorithm(algorithm),)
+        complete(among[0], {} if parameters is None else parameters)
     return verify_all(
-        [algorithm],
+        among,
         ranks,
         parameters=parameters,
         count=count,

@@ -260,7 +260,10 @@ def test_a_library_is_the_catalogue_with_files(program_file: Write) -> None:
         ("x = 1\0\n", r"mine\.py:1: SyntaxError: source code string cannot contain null bytes"),
         ("raise SystemExit(3)\n", r"mine\.py:2: SystemExit: 3"),
         ("", r"mine\.py: defines no algorithm, expected a generator function under @hocket.algorithm"),
-        (STAR.replace("broadcast", "braodcast"), r'mine\.py:3: unknown collective "braodcast", nearest: broadcast'),
+        (
+            STAR.replace("broadcast", "braodcast"),
+            r'mine\.py:3: unknown collective "braodcast", did you mean broadcast?',
+        ),
         (STAR.replace("star", "binomial"), r"mine\.py:[34]: the catalogue has an algorithm broadcast/binomial"),
         (
             '@hocket.algorithm("broadcast")\ndef f(r, c):\n    return []\n',

@@ -119,7 +119,7 @@ def test_faster_algorithms_are_faster() -> None:
 
 def test_a_grid_keeps_the_lists_and_numbers_of_a_machine_whose_noise_it_changes(tmp_path: Path) -> None:
     (tmp_path / "torus.toml").write_text(_MACHINES["links"].text)
-    spec = 'ranks = 4\nsizes = "8B"\nmachines = ["torus.toml"]\n[algorithms]\n"allreduce/ring" = {}\n'
+    spec = 'ranks = 4\nsizes = "8B"\nmachine = ["torus.toml"]\n[algorithms]\n"allreduce/ring" = {}\n'
     noise = '[noises.quiet.noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "1 us"\n'
     (tmp_path / "grid.toml").write_text(spec + noise)
     (cell,) = hocket.Grid.load(tmp_path / "grid.toml").cells

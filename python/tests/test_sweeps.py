@@ -30,7 +30,7 @@ SMALL = """
 collective = "allgather"
 ranks = [2, 6, 8]
 sizes = ["1KiB", "8B"]
-machines = ["jitter-paper", "mine.toml"]
+machine = ["jitter-paper", "mine.toml"]
 trials = 10
 seed = 3
 [algorithms]
@@ -54,7 +54,7 @@ LONG = """
 collective = "allreduce"
 ranks = 32
 sizes = "8B..64KiB"
-machines = "jitter-paper"
+machine = "jitter-paper"
 trials = 2000
 [algorithms]
 ring = {}
@@ -148,7 +148,7 @@ def test_csv_tells_numbers_to_the_last_bit(spec: Path) -> None:
 
 
 def noisy(tmp_path: Path, noises: str, machine: str = "jitter-paper") -> list[hocket.Machine]:
-    text = f'ranks = 2\nsizes = 8\nmachines = "{machine}"\n[algorithms]\n"allreduce/ring" = {{}}\n{noises}'
+    text = f'ranks = 2\nsizes = 8\nmachine = "{machine}"\n[algorithms]\n"allreduce/ring" = {{}}\n{noises}'
     return [cell.setting.machine for cell in hocket.Grid.load(write(tmp_path, text)).cells]
 
 
@@ -184,7 +184,7 @@ def test_a_recording_is_beside_the_spec_and_belongs_to_the_key(tmp_path: Path) -
     (tmp_path / "sub" / "mine.toml").write_text(MINE)
     (tmp_path / "events.txt").write_text("0.001 0.0001\n")
     text = (
-        'ranks = 2\nsizes = 8\nmachines = "sub/mine.toml"\n[algorithms]\n"allreduce/ring" = {}\n'
+        'ranks = 2\nsizes = 8\nmachine = "sub/mine.toml"\n[algorithms]\n"allreduce/ring" = {}\n'
         '[noises.recorded.noise.os]\nmodel = "trace"\nfile = "events.txt"\nlength = "1 s"\n'
     )
     (cell,) = hocket.Grid.load(write(tmp_path, text)).cells

@@ -113,9 +113,7 @@ pub fn complete(
 ) -> Result<Vec<(&'static str, u64)>> {
     for (name, value) in given {
         let Some(parameter) = declared.iter().find(|p| p.name == name) else {
-            let names: Vec<_> = declared.iter().map(|p| p.name).collect();
-            let allowed = if names.is_empty() { "no parameters".to_owned() } else { names.join(", ") };
-            return Err(Error::new(format!("unknown parameter {name:?}, expected {allowed}")));
+            return Err(Error::new(hocket_core::names::unknown("parameter", name, declared.iter().map(|p| p.name))));
         };
         if *value < parameter.least {
             return Err(Error::new(format!("parameter {name} = {value}, expected at least {}", parameter.least)));
@@ -139,8 +137,8 @@ pub fn complete(
 /// No such algorithm; the message names those that there are.
 pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     CATALOGUE.iter().find(|e| e.collective == collective && e.name == name).ok_or_else(|| {
-        let names: Vec<_> = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name).collect();
-        Error::new(format!("unknown {collective} algorithm {name:?}, expected one of {}", names.join(", ")))
+        let known = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name);
+        Error::new(hocket_core::names::unknown(&format!("{collective} algorithm"), name, known))
     })
 }
 

@@ -1,5 +1,6 @@
 //! The one place where Rust meets Python: JSON requests in, JSON results out.
 
+mod aside;
 mod machine;
 mod multicast;
 mod number;
@@ -17,14 +18,15 @@ mod wire;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aside::aside;
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
 use hocket_algorithms::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Collective, Nodes, Stencil, Unit, budget, units};
+use hocket_core::{Collective, Nodes, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
-use hocket_simulate::Options;
+use hocket_simulate::{Options, Platform};
 use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -115,10 +117,28 @@ fn check_gap(text: &str) -> PyResult<()> {
     Gap::parse(text).map(|_| ()).map_err(raise)
 }
 
+/// What to say of a name that is none of those known.
+#[pyfunction]
+fn hint(name: &str, known: Vec<String>) -> String {
+    names::hint(name, known.iter().map(String::as_str))
+}
+
+/// The line of each key of a TOML file.
+#[pyfunction]
+fn lines_of_keys(text: &str) -> BTreeMap<String, usize> {
+    hocket_machine::lines_of_keys(text)
+}
+
 /// A time such as "1.27 us", in seconds.
 #[pyfunction]
 fn parse_time(text: &str) -> PyResult<f64> {
     units::parse_time_s(text).map_err(raise)
+}
+
+/// A time such as "30m", in seconds.
+#[pyfunction]
+fn parse_duration(text: &str) -> PyResult<f64> {
+    units::parse_duration_s(text).map_err(raise)
 }
 
 /// A rate such as "100 Gbit/s", in bytes per second.
@@ -185,11 +205,25 @@ fn simulate(
 ) -> PyResult<String> {
     let request: SimulateRequest<CallRequest> = read(request)?;
     let platform = machine.platform();
+    let is_python = program.is_some();
+    let work = move || {
+        let trace = simulated(&platform, request, program, on_trials)?;
+        write(&trace)
+    };
+    if is_python { py.detach(work) } else { aside(py, work) }
+}
+
+fn simulated(
+    platform: &Platform,
+    request: SimulateRequest<CallRequest>,
+    program: Option<Py<PyAny>>,
+    on_trials: Option<Py<PyAny>>,
+) -> PyResult<Trace> {
     let (runnable, call) = Runnable::resolve(&request.call, program, &platform.nodes)?;
     let gap = request.call.gap().map_err(raise)?;
     let entry = runnable.entry();
     let (call, steps) = match entry {
-        Some(entry) => py.detach(|| pacing::pace(entry, &call, platform, gap)).map_err(raise)?,
+        Some(entry) => pacing::pace(entry, &call, platform, gap).map_err(raise)?,
         None => (call, Vec::new()),
     };
     let predicted = entry.map_or(Ok(None), |entry| hocket::predict(entry, &call, platform)).map_err(raise)?;
@@ -198,11 +232,9 @@ fn simulate(
         wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
     }
     let parameters = request.call.values(entry, &call);
-    let found = py.detach(move || {
-        let many = runnable.simulate(&call, platform, how)?;
-        wire::check_operations(many.first.trace.len() as f64)?;
-        Ok::<_, PyErr>(Trace::new(request.call, many, platform, request.trials.seed, request.links))
-    })?;
+    let many = runnable.simulate(&call, platform, how)?;
+    wire::check_operations(many.first.trace.len() as f64)?;
+    let found = Trace::new(request.call, many, platform, request.trials.seed, request.links);
     let simulation = Simulation {
         formula_s: predicted.map(|predicted| predicted.time_s),
         formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
@@ -210,7 +242,7 @@ fn simulate(
         steps,
         ..found.simulation
     };
-    write(&Trace { simulation, ..found })
+    Ok(Trace { simulation, ..found })
 }
 
 /// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
@@ -220,7 +252,7 @@ fn effort_s(machine: &PythonMachine, request: &str) -> PyResult<f64> {
     let platform = machine.platform();
     let (entry, call) = request.call.resolve(&platform.nodes).map_err(raise)?;
     let trials = request.trials.trials().map_err(raise)?;
-    hocket::effort_s(entry, &call, platform, trials).map_err(raise)
+    hocket::effort_s(entry, &call, &platform, trials).map_err(raise)
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
@@ -229,7 +261,7 @@ fn steps(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<Str
     let RunRequest { call: request } = read(request)?;
     let (platform, gap) = (machine.platform(), request.gap().map_err(raise)?);
     let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
-    let (_, steps) = py.detach(|| pacing::pace(entry, &call, platform, gap)).map_err(raise)?;
+    let (_, steps) = aside(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
     write(&steps)
 }
 
@@ -237,8 +269,8 @@ fn steps(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<Str
 #[pyfunction]
 fn bound(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<(f64, f64, f64)> {
     let RunRequest { call } = read(request)?;
-    let call = call.call().map_err(raise)?;
-    let bound = py.detach(|| hocket::bound(&call, machine.platform())).map_err(raise)?;
+    let (call, platform) = (call.call().map_err(raise)?, machine.platform());
+    let bound = aside(py, move || hocket::bound(&call, &platform).map_err(raise))?;
     Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
 }
 
@@ -257,8 +289,9 @@ fn simulate_step(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyRe
     let platform = machine.platform();
     let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
     let gap = request.gap().map_err(raise)?;
-    let simulated = py.detach(|| pacing::simulate_step(entry, &call, platform, gap, step, Options::default()));
-    let (step, outcome) = simulated.map_err(raise)?;
+    let (step, outcome) = aside(py, move || {
+        pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()).map_err(raise)
+    })?;
     write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
 }
 
@@ -270,8 +303,8 @@ fn automatic_values(
     names: Vec<String>,
 ) -> PyResult<BTreeMap<&'static str, u64>> {
     let RunRequest { call: request } = read(request)?;
-    let (surroundings, nodes) = (machine.surroundings().map_err(raise)?, &machine.platform().nodes);
-    request.automatic(&names, surroundings, nodes).map(|values| values.into_iter().collect()).map_err(raise)
+    let (surroundings, platform) = (machine.surroundings().map_err(raise)?, machine.platform());
+    request.automatic(&names, &surroundings, &platform.nodes).map(|values| values.into_iter().collect()).map_err(raise)
 }
 
 /// For how many bytes per segment Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
@@ -313,7 +346,7 @@ fn run(
     let RunRequest { call } = read(request)?;
     let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
     let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
-    py.detach(move || runnable.run(&call, &operator, &inputs))
+    aside(py, move || runnable.run(&call, &operator, &inputs))
 }
 
 /// Runs an algorithm on real data with a user's operator, a function of two byte strings, those of lower ranks first.
@@ -362,8 +395,9 @@ mod _native {
     #[pymodule_export]
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
-        collective_named, collectives, complete, effort_s, neighbors, parse_bytes, parse_bytes_per_s, parse_time,
-        rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
+        parse_bytes_per_s, parse_duration, parse_time, rules_of_libraries, run, run_with, simulate, simulate_step,
+        steps, version,
     };
     #[pymodule_export]
     use crate::machine::PythonMachine;

@@ -1,6 +1,7 @@
 //! Machines as objects of Python, which stay in the compiled module: a file is parsed once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hocket_algorithms::automatic::Surroundings;
 use hocket_core::{Error, Nodes};
@@ -18,8 +19,8 @@ pub struct PythonMachine {
     text: String,
     file: String,
     said: String,
-    platform: Platform,
-    surroundings: hocket_core::Result<Surroundings>,
+    platform: Arc<Platform>,
+    surroundings: hocket_core::Result<Arc<Surroundings>>,
 }
 
 #[pymethods]
@@ -28,8 +29,8 @@ impl PythonMachine {
     fn new(text: String, file: String) -> PyResult<Self> {
         let machine = Machine::parse(&text, &file).map_err(raise)?;
         let platform = Platform::new(&machine).map_err(raise)?;
-        let surroundings = hocket::surroundings(&machine, &platform);
-        Ok(Self { said: said(&machine, &platform)?, text, file, platform, surroundings })
+        let surroundings = hocket::surroundings(&machine, &platform).map(Arc::new);
+        Ok(Self { said: said(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
     }
 
     /// What the file says.
@@ -45,16 +46,16 @@ impl PythonMachine {
 
 impl PythonMachine {
     /// The machine as the engines use it.
-    pub fn platform(&self) -> &Platform {
-        &self.platform
+    pub fn platform(&self) -> Arc<Platform> {
+        self.platform.clone()
     }
 
     /// The machine as automatic values see it.
     ///
     /// # Errors
     /// As [`hocket::surroundings`].
-    pub fn surroundings(&self) -> hocket_core::Result<&Surroundings> {
-        self.surroundings.as_ref().map_err(|error| Error::new(error.to_string()))
+    pub fn surroundings(&self) -> hocket_core::Result<Arc<Surroundings>> {
+        self.surroundings.as_ref().map(Arc::clone).map_err(|error| Error::new(error.to_string()))
     }
 
     /// The nodes of the ranks, as far as it is known on which machine they are.

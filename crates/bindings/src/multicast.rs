@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::{INLINE_BYTES, Multicast, Multicasts, Way};
-use hocket_core::{Call, Collective, Error, Result};
+use hocket_core::{Call, Collective, Error, Result, names};
 use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
+use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::result::Delivery;
 use crate::wire::{raise, read, write};
@@ -49,9 +50,9 @@ impl MulticastRequest {
     /// There is no such way.
     fn way(&self) -> Result<Way> {
         let found = WAYS.iter().find(|(name, _)| *name == self.way);
-        found.map(|(_, way)| *way).ok_or_else(|| {
-            Error::new(format!("unknown way {:?}, expected one of {}", self.way, WAYS.map(|(name, _)| name).join(", ")))
-        })
+        found
+            .map(|(_, way)| *way)
+            .ok_or_else(|| Error::new(names::unknown("way", &self.way, WAYS.map(|(name, _)| name))))
     }
 
     /// The messages.
@@ -100,7 +101,8 @@ impl MulticastRequest {
 #[pyfunction]
 pub fn simulate_multicast(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
     let request: MulticastRequest = read(request)?;
-    let outcome = py.detach(|| request.simulate(machine.platform())).map_err(raise)?;
+    let platform = machine.platform();
+    let outcome = aside(py, move || request.simulate(&platform).map_err(raise))?;
     let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
     write(&Delivery { time_s: outcome.time_s(), messages, message_bytes })
 }

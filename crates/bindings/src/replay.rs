@@ -1,10 +1,13 @@
 //! Replays of traces.
 
+use hocket_algorithms::automatic::Surroundings;
 use hocket_algorithms::rules::Rules;
 use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, Replayed};
+use hocket_simulate::Platform;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
+use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::request::TrialsRequest;
 use crate::result::{Found, Replay, ReplayTrace};
@@ -28,12 +31,13 @@ struct ReplayRequest {
 impl ReplayRequest {
     fn replay(
         self,
-        machine: &PythonMachine,
+        platform: &Platform,
+        surroundings: &Surroundings,
         columns: &[Columns<'_>],
         is_interrupted: &dyn Fn() -> bool,
     ) -> hocket_core::Result<ReplayTrace> {
         let Self { meaning, rules, scale_compute, trials, trace } = self;
-        let (platform, surroundings, seed) = (machine.platform(), machine.surroundings()?, trials.seed);
+        let seed = trials.seed;
         let trials = trials.trials()?;
         let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
             Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse_on(text, file, surroundings)?))
@@ -51,13 +55,16 @@ impl ReplayRequest {
 #[pyfunction]
 pub fn replay(py: Python<'_>, machine: &PythonMachine, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyResult<String> {
     let request: ReplayRequest = read(request)?;
-    let result = py.detach(move || {
+    let (platform, surroundings) = (machine.platform(), machine.surroundings().map_err(raise)?);
+    let result = aside(py, move || {
         let columns: Vec<_> = columns
             .iter()
             .map(|[compute_s, functions, lines, words]| Columns { compute_s, functions, lines, words })
             .collect();
         let watch = Watch::default();
-        request.replay(machine, &columns, &|| watch.says_stop()).map_err(|error| watch.why(raise(error)))
+        request
+            .replay(&platform, &surroundings, &columns, &|| watch.says_stop())
+            .map_err(|error| watch.why(raise(error)))
     })?;
     write(&result)
 }

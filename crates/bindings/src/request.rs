@@ -5,7 +5,7 @@ use hocket::pacing::Gap;
 use hocket_algorithms::automatic::{Surroundings, has_none};
 use hocket_algorithms::given::Given;
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget};
+use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget, names};
 use hocket_simulate::{Engine, Trials};
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -165,10 +165,8 @@ impl CallRequest {
 /// # Errors
 /// No such collective.
 pub fn collective(name: &str) -> Result<Collective> {
-    Collective::named(name).ok_or_else(|| {
-        let names: Vec<_> = Collective::ALL.iter().map(|c| c.name()).collect();
-        Error::new(format!("unknown collective {name:?}, expected one of {}", names.join(", ")))
-    })
+    Collective::named(name)
+        .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
 }
 
 /// How to simulate, and whom to tell.

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use serde::Deserialize;
 
+use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::request::{RunRequest, ScheduleRequest, SimulateRequest};
 use crate::result::Trace;
@@ -138,7 +139,8 @@ impl PythonSchedule {
     /// Reads Hocket's own form.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Self> {
-        py.detach(|| from_json(text.as_bytes(), name)).map(Self::new).map_err(raise)
+        let (text, name) = (text.to_owned(), name.to_owned());
+        aside(py, move || from_json(text.as_bytes(), &name).map_err(raise)).map(Self::new)
     }
 
     /// Writes the schedule into a file.
@@ -188,7 +190,10 @@ pub fn record(
     program: Option<Py<PyAny>>,
 ) -> PyResult<PythonSchedule> {
     let (runnable, call) = recordable(machine, request, program)?;
-    py.detach(move || runnable.record(&call)).map(PythonSchedule::new)
+    let is_listed = runnable.entry().is_some();
+    let work = move || runnable.record(&call);
+    let schedule = if is_listed { aside(py, work) } else { py.detach(work) };
+    schedule.map(PythonSchedule::new)
 }
 
 /// How many seconds it takes about to record a call of an algorithm of the catalogue.
@@ -231,11 +236,11 @@ pub fn simulate_schedule(
     budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES).map_err(raise)?;
     let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
     let how = request.how(on_trials).map_err(raise)?;
-    let found = py.detach(move || {
+    let found = aside(py, move || {
         schedule.check_messages().map_err(|error| raise(error.at(&request.call.name)))?;
-        let many = Runnable::Recorded(schedule).simulate(&call, platform, how)?;
+        let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
         wire::check_operations(many.first.trace.len() as f64)?;
-        Ok::<_, PyErr>(Trace::new(request.call.into_call(ranks), many, platform, request.trials.seed, request.links))
+        Ok::<_, PyErr>(Trace::new(request.call.into_call(ranks), many, &platform, request.trials.seed, request.links))
     })?;
     write(&found)
 }

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::aside::aside;
 use crate::request;
 use crate::runnable::{self, Runnable};
 use crate::schedule::PythonSchedule;
@@ -66,14 +67,16 @@ pub fn verify(
     let runnable = Runnable::to_verify(collective, &request.algorithm, program, told)?;
     let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
     let ranks = request.ranks;
-    let report = py.detach(move || {
+    let is_listed = runnable.entry().is_some();
+    let work = move || {
         let calls = cases::combinations(values).into_iter().enumerate().flat_map(|(number, parameters)| {
             let calls = cases::calls_to_verify(collective, ranks, wanted);
             let calls = calls.filter(move |call| number == 0 || wanted.takes_other_values(call));
             calls.map(move |call| Call { parameters: parameters.clone(), ..call })
         });
         runnable.verify(calls, refuses.as_ref())
-    })?;
+    };
+    let report = if is_listed { aside(py, work) } else { py.detach(work) }?;
     let counterexample = report.counterexample.map(|(call, found)| {
         let (collective, algorithm) = (&request.collective, &request.algorithm);
         let place = json!({"collective": collective, "algorithm": algorithm, "ranks": ranks, "call": call_json(&call)});

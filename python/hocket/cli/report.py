@@ -7,6 +7,7 @@ import click
 from hocket import files
 from hocket.cli import completion
 from hocket.cli.options import (
+    OneOf,
     Read,
     load_paths_option,
     machine_option,
@@ -50,9 +51,7 @@ __all__ = ["report"]
     show_default=format_ranks(VERIFIED_RANKS),
     help="Rank counts at which it is verified.",
 )
-@click.option(
-    "--view", "views", type=click.Choice(list(VIEWS)), multiple=True, help="Only this view; several may be given."
-)
+@click.option("--view", "views", type=OneOf(list(VIEWS)), multiple=True, help="Only this view; several may be given.")
 @load_paths_option
 def report(
     file: str,

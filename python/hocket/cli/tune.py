@@ -18,6 +18,7 @@ from hocket import files
 from hocket.cli import completion
 from hocket.cli.mpi.options import found_installation
 from hocket.cli.options import (
+    OneOf,
     Read,
     as_json_option,
     jobs_option,
@@ -77,7 +78,7 @@ _NOISY_TRIALS = 64
     type=Read(library_of, name="LIBRARY"),
     help="With --machine alone: try only what this library has, such as openmpi-5.0, mpich, ucc or nccl.",
 )
-@click.option("--mpi", type=click.Choice(list(KINDS)), help="An MPI of this kind, of those on the path.")
+@click.option("--mpi", type=OneOf(list(KINDS)), help="An MPI of this kind, of those on the path.")
 @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
 @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
 @click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this one.")

@@ -16,6 +16,7 @@ from hocket.comparison import compare, made_for
 from hocket.files import parse_toml
 from hocket.library import Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.machine import Machine, find_machine, presets
+from hocket.names import among
 from hocket.parameters import parse_parameter, values_of
 from hocket.requests import declared_by
 from hocket.simulation import UNTIL_DECIDED, Trials
@@ -154,7 +155,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
     """
     unknown = sorted(texts.keys() - _FIELDS)
     if unknown:
-        raise Error(f"got a field {shown(unknown[0])}, expected {', '.join(_FIELDS)}")
+        among("field", unknown[0], _FIELDS)
     for name, text in texts.items():
         if not isinstance(text, str):
             raise Error(f"{name}: got {shown(text)}, expected a text")

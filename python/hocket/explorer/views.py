@@ -17,6 +17,7 @@ from hocket.explanation import explain
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
 from hocket.link_map import drawn_links, link_chart
+from hocket.names import among
 from hocket.simulation import LinkUse, Simulation, Trials, observe
 from hocket.topology import Topology
 from hocket.units import format_bytes, format_count, format_ranks, format_time
@@ -87,9 +88,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     Raises:
         Error: There is no such view, or the question has no answer: what, and what was expected.
     """
-    if name not in VIEWS:
-        raise Error(f'got a view "{name:.40}", expected one of {", ".join(VIEWS)}')
-    return VIEWS[name](question, on_done)
+    return VIEWS[among("view", name, VIEWS)](question, on_done)
 
 
 def _times(question: Question, on_done: OnDone) -> View:

@@ -11,6 +11,7 @@ from hocket import checks
 from hocket._native import Error
 from hocket.files import unreadable
 from hocket.machine import Machine
+from hocket.names import among
 from hocket.schedule import Schedule
 from hocket.schedule_formats import chakra, goal, goal_binary, json, msccl_xml
 from hocket.schedule_formats.format import Format
@@ -51,17 +52,16 @@ def format_for(path: str | PathLike[str], name: str | None = None) -> Format:
     if name is None:
         ending = os.path.splitext(checks.path("schedule", path))[1]
         return next((format for format in FORMATS.values() if format.ending == ending), FORMATS["goal"])
-    if name not in FORMATS:
-        raise Error(f"format: got {checks.shown(name)}, expected one of {', '.join(FORMATS)}")
-    return FORMATS[name]
+    return FORMATS[among("format", name, FORMATS)]
 
 
-def load(path: str | PathLike[str], *, size_bytes: int | None = None) -> Schedule:
+def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> Schedule:
     """Read a schedule of any format, by what its file begins with.
 
     Args:
         path: The file; of Chakra's, which are one for each rank, that of rank 0.
-        size_bytes: In MSCCL XML, which leaves it open, the larger of a GPU's input and output; else None.
+        size_bytes: In MSCCL XML, which leaves it open, the larger of a GPU's input and output, such as "64KiB"; else
+            None.
 
     Raises:
         Error: The file cannot be read or is malformed: file, line or element, and what was expected.
@@ -69,7 +69,7 @@ def load(path: str | PathLike[str], *, size_bytes: int | None = None) -> Schedul
     format = format_of(path)
     if size_bytes is not None and not format.is_sized:
         raise Error(f"{os.fspath(path)}: a schedule in {format.name} has its own sizes, expected no size")
-    return format.read(os.fspath(path), size_bytes)
+    return format.read(os.fspath(path), None if size_bytes is None else checks.size_bytes("size_bytes", size_bytes))
 
 
 def save(

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 from hocket import checks
 from hocket._native import Error
-from hocket.files import parse_toml, read_text
+from hocket.files import key_lines, parse_toml, read_text
 from hocket.library import Algorithm, find, find_collective
 from hocket.machine import Machine, presets
+from hocket.names import hint
 from hocket.requests import GAP, complete
 from hocket.simulation import Trials
 from hocket.sweeps.cell import Cell, Setting, Source, Variant, digest, known
@@ -26,7 +27,10 @@ __all__ = ["Grid"]
 
 T = TypeVar("T")
 
-_KEYS = ("algorithms", "collective", "load", "machines", "noises", "ranks", "seed", "sizes", "trials", "until_ci")
+_KEYS = ("algorithms", "collective", "load", "machine", "noises", "ranks", "seed", "sizes", "trials", "until-ci")
+_NAMES = {"algorithm": "algorithms", "machines": "machine", "noise": "noises", "size": "sizes", "until_ci": "until-ci"}
+"""What keys are called here, by other names of the same."""
+
 _OVERRIDDEN = {"network": None, "noise": {"network": None, "os": None}}
 """The sections of a machine file that a noise may change."""
 
@@ -34,7 +38,7 @@ _CELL_BYTES = 1000.0
 """What a cell takes at least, with its key and its row."""
 
 _MOST_SEED = 2**64 - 1
-_MOST_TRIALS = 1_000_000  # with until_ci, unless trials says otherwise
+_MOST_TRIALS = 1_000_000  # with until-ci, unless trials says otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +64,7 @@ class Grid:
         """Read the file of a grid.
 
         Raises:
-            Error: The file does not describe a grid: file and key.
+            Error: The file does not describe a grid: file, line and key.
         """
         return cls.parse(read_text(checks.path("grid", path)), fspath(path))
 
@@ -69,9 +73,10 @@ class Grid:
         """Read the text of a grid; other files that it names lie in the folder of `file`.
 
         Raises:
-            Error: The text does not describe a grid: file and key.
+            Error: The text does not describe a grid: file, line and key.
         """
-        spec = _Spec(checks.text("file", file), parse_toml(checks.text("text", text), file))
+        file = checks.text("file", file)
+        spec = _Spec(file, parse_toml(checks.text("text", text), file), key_lines(text))
         spec.check_keys(spec.values, _KEYS)
         variants = _variants(spec)
         return cls(
@@ -108,9 +113,12 @@ class _Spec:
 
     file: str
     values: Mapping[str, Any]
+    lines: Mapping[str, int]
 
     def error(self, key: str, sentence: str) -> Error:
-        return Error(f"{self.file}: {key}: {sentence}")
+        place = key.partition(" on machine ")[0]
+        line = f":{self.lines[place]}" if place in self.lines else ""
+        return Error(f"{self.file}{line}: {key}: {sentence}")
 
     def refuse(self, key: str, value: Any, expected: str) -> Error:
         return self.error(key, f"got {_shown(value)}, expected {expected}")
@@ -124,8 +132,10 @@ class _Spec:
 
     def check_keys(self, values: Iterable[str], known_keys: Iterable[str], path: str = "") -> None:
         for name in values:
+            if not path and name in _NAMES:
+                raise self.error(name, f"unknown key, here it is {_NAMES[name]}")
             if name not in known_keys:
-                raise self.error(path + name, f"unknown key, expected one of {', '.join(known_keys)}")
+                raise self.error(path + name, f"unknown key, {hint(name, known_keys)}")
 
     def many(self, key: str, expected: str, *, default: object = None) -> list[Any]:
         """Return a value that is a list, or would be one of its items."""
@@ -243,10 +253,10 @@ def _sizes(spec: _Spec, variants: Iterable[Variant]) -> tuple[int, ...]:
 
 
 def _settings(spec: _Spec) -> tuple[Setting, ...]:
-    machines = [_machine(spec, name) for name in spec.texts("machines", "machines", default=["cluster"])]
+    machines = [_machine(spec, name) for name in spec.texts("machine", "machines", default=["cluster"])]
     for index, machine in enumerate(machines):
         if machine.name in [other.name for other in machines[:index]]:
-            raise spec.error("machines", f'two are named "{machine.name}", expected different names')
+            raise spec.error("machine", f'two are named "{machine.name}", expected different names')
     noises = spec.table("noises", spec.values.get("noises", {"": {}}))
     if not noises:
         raise spec.error("noises", "an empty table, expected a table for each noise, or no key")
@@ -259,7 +269,7 @@ def _machine(spec: _Spec, name: str) -> Machine:
     if name in presets():
         return Machine.load(name)
     path = spec.beside(name)
-    machine = spec.read("machines", Machine.load, path)
+    machine = spec.read("machine", Machine.load, path)
     return replace(machine, file=str(path.resolve()))
 
 
@@ -319,13 +329,13 @@ def _traces(machine: Machine) -> list[str]:
 
 
 def _trials(spec: _Spec) -> Trials:
-    until = spec.values.get("until_ci")
+    until = spec.values.get("until-ci")
     if until is not None and (not isinstance(until, str | float) or isinstance(until, bool)):
-        raise spec.refuse("until_ci", until, 'a share such as "1%" or 0.01')
+        raise spec.refuse("until-ci", until, 'a share such as "1%" or 0.01')
     return Trials(
         count=spec.integer("trials", default=1 if until is None else _MOST_TRIALS, least=1, most=_MOST_TRIALS),
         seed=spec.integer("seed", default=0, least=0, most=_MOST_SEED),
-        until_interval=None if until is None else spec.read("until_ci", parse_share, str(until)),
+        until_interval=None if until is None else spec.read("until-ci", parse_share, str(until)),
         threads=1,
     )
 

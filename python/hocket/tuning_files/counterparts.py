@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from hocket._native import Error
+from hocket.names import unknown
 
 __all__ = ["FUNCTIONS_OF", "LIBRARIES", "WHOLE_BYTES", "Known", "Library", "library_of"]
 
@@ -438,5 +438,5 @@ def library_of(name: str) -> Library:
     """
     of_kind = [each for each in LIBRARIES if name in (each, each.split("-")[0])]
     if len(of_kind) != 1:
-        raise Error(f'unknown library "{name}", expected one of {", ".join(of_kind or LIBRARIES)}')
+        raise unknown("library", name, of_kind or LIBRARIES)
     return LIBRARIES[of_kind[0]]

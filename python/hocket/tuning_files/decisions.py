@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from hocket._native import Error
+from hocket.names import unknown
 from hocket.rules import LIBRARY_RULES
 from hocket.tuning_files import hocket_rules, mpich_json
 from hocket.tuning_files.form import Rules
@@ -54,7 +54,7 @@ def defaults_of(name: str) -> Defaults:
         Error: They are not known.
     """
     if name not in _SOURCES:
-        raise Error(f'unknown defaults "{name}", expected {" or ".join(DEFAULTS)}')
+        raise unknown("defaults", name, DEFAULTS)
     format, source = _SOURCES[name]
     return Defaults(name, source, format, _mpich() if format == mpich_json.LIBRARY else LIBRARY_RULES["openmpi-5"])
 

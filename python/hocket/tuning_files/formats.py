@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from hocket import files
 from hocket._native import Error
+from hocket.names import among, hint
 from hocket.tuning_files import hocket_rules, mpich_json, nccl_csv, openmpi_classic, openmpi_json, ucc_tune
 from hocket.tuning_files.decisions import DEFAULTS, default_rules
 from hocket.tuning_files.form import Rules
@@ -33,17 +34,14 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
     Raises:
         Error: The format is unknown, or the file's name does not tell it.
     """
-    expected = f"expected one of {', '.join(FORMATS)}"
     if name is not None:
-        if name not in FORMATS:
-            raise Error(f'{option}: unknown format "{name}", {expected}')
-        return FORMATS[name]
+        return FORMATS[among(option, name, FORMATS)]
     file = Path(fspath(path)).name
     told = [
         each for each in FORMATS.values() if f".{each.name}." in f".{file}." or file.endswith(each.endings or ("/",))
     ]
     if len(told) != 1:
-        raise Error(f"{fspath(path)}: its name does not tell the format and version, {expected} as {option}")
+        raise Error(f"{fspath(path)}: its name does not tell the format and version, {hint('', FORMATS)} as {option}")
     return told[0]
 
 

@@ -32,7 +32,7 @@ GRID = f"""
 collective = "{LARGEST}"
 ranks = [16, 64]
 sizes = ["8B", "1MiB"]
-machines = ["cluster", "jitter-paper"]
+machine = ["cluster", "jitter-paper"]
 trials = 2
 [noises.none]
 [noises.interrupts.noise.os]

@@ -13,7 +13,7 @@ import click
 
 from hocket import files
 from hocket.cli.mpi.options import measuring_options
-from hocket.cli.options import Read, as_json_option, output_option, plot_option
+from hocket.cli.options import OneOf, Read, as_json_option, output_option, plot_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
 from hocket.machine import Machine
 from hocket.mpi import Installation
@@ -106,7 +106,7 @@ def calibrate_options(*, most: str, by: Callable[[F], F]) -> Callable[[F], F]:
         @output_option
         @click.option(
             "--model",
-            type=click.Choice(["loggp", "hockney"]),
+            type=OneOf(["loggp", "hockney"]),
             default="loggp",
             show_default=True,
             help="The network model of the file: with ranges of sizes, or one line for all.",
