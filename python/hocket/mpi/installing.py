@@ -32,8 +32,8 @@ class Installed:
     """What was installed.
 
     Attributes:
-        name: The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI of
-            an MPICH. The module is "hocket/mpich-5.0.2".
+        name: The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI
+            of an MPICH. The module is "hocket/mpich-5.0.2".
         library: What programs preload.
         rules: The file of rules.
         environment: What a shell reads instead of the module.

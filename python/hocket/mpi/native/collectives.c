@@ -473,10 +473,22 @@ static void neighbor_alltoallv(struct call *call, const void *send, struct piece
 
 /* Functions */
 
+static int wait_for(int code, MPI_Request *request)
+{
+    return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
+}
+
+/* Returns 1 if a blocking call that is left to MPI keeps its form. Open MPI 5.0.11 gets nonblocking forms of neighbourhoods wrong. */
+static int keeps_form(const struct call *call)
+{
+    int has_defect = call->asked.collective == HOCKET_NEIGHBOR_ALLGATHER || call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL;
+    return has_defect || !shim_may_be_active(call->comm);
+}
+
 /* MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>: their parameters, the same as arguments, the bytes
  * for which a blocking call may be left to MPI without a description, and the description of the call.
- * A blocking call that is left to MPI keeps its form. Where nonblocking calls may be under way, which it must not stop, all its ranks
- * meet first: then it waits for none that is elsewhere. */
+ * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them: it is made in its nonblocking form,
+ * or keeps its form and all its ranks meet first. Either is so on all ranks, since MPI does not match one form with another. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, bytes, description)                              \
     static __attribute__((noinline)) int described_##initial##large parameters(MPI_Comm comm)                          \
     {                                                                                                                  \
@@ -485,8 +497,12 @@ static void neighbor_alltoallv(struct call *call, const void *send, struct piece
         description;                                                                                                   \
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
-        shim_meet(comm);                                                                                               \
-        return shim_left(&call, PMPI_##name##large arguments(comm));                                                   \
+        if (keeps_form(&call)) {                                                                                       \
+            shim_meet(comm);                                                                                           \
+            return shim_left(&call, PMPI_##name##large arguments(comm));                                               \
+        }                                                                                                              \
+        MPI_Request request;                                                                                           \
+        return shim_left(&call, wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request));           \
     }                                                                                                                  \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
