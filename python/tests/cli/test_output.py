@@ -66,3 +66,12 @@ def test_progress_is_silent_where_nobody_watches(capsys: pytest.CaptureFixture[s
     with output.progress("working", 2) as on_done:
         on_done()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("variable", ["NO_COLOR", "TERM"])
+def test_colours_are_left_out_where_they_are_not_wanted(
+    hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setattr("click._compat.isatty", lambda _stream: True)
+    monkeypatch.setenv(variable, "dumb")
+    assert "\x1b" not in hocket_command("verify barrier --ranks 2").out
