@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import hocket
+from hocket.sweeps import unfinished
 from hocket.sweeps.cell import simulate_cell
 from hocket.sweeps.journal import Journal
 from tests.conftest import Ran
@@ -321,7 +322,8 @@ def test_control_c_leaves_the_journal(tmp_path: Path) -> None:
     ran = start(tmp_path, lines=3)
     ran.send_signal(signal.SIGINT)
     out, err = ran.communicate(timeout=20)
-    assert (ran.returncode, out, err) == (130, "", "hocket: interrupted\n")
+    assert (ran.returncode, out) == (130, "")
+    assert re.fullmatch(r"hocket: \d+ of \d+ simulations are kept, run the same .*\nhocket: interrupted\n", err)
     assert sorted(os.listdir(tmp_path)) == ["spec.toml", "table.csv.partial.jsonl"]
 
 
@@ -400,3 +402,13 @@ def test_a_line_of_a_journal_that_is_nested_too_deeply_is_ignored(tmp_path: Path
     path.write_text("[" * 100_000 + "\n")
     with Journal(str(path)) as journal:
         assert journal.rows == {}
+
+
+def test_what_is_kept_is_not_done_again(tmp_path: Path) -> None:
+    grid = hocket.Grid.parse('ranks = [2, 3]\nsizes = "8B"\n[algorithms]\n"allreduce/ring" = {}')
+    output = tmp_path / "table.csv"
+    assert unfinished(grid, output=output) == grid.cells
+    with Journal(f"{output}.partial.jsonl") as journal:
+        journal.add(grid.cells[0].key, simulate_cell(grid.cells[0]))
+    assert unfinished(grid, output=output) == grid.cells[1:]
+    assert unfinished(grid) == grid.cells

@@ -343,7 +343,7 @@ def _records(found: Comparison) -> list[dict[str, Any]]:
 
 def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
     for name, values in found.parameters.items():
-        print_words(f" {name}: {values}")
+        print_words(f" {name}: {values}", is_piped_whole=False)
     if found.finished_bytes:
         click.echo("\nfastest")
     for sizes, names in best_lines(found):

@@ -97,17 +97,18 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
         print_words(f"{name.ljust(longest)}  {value}".rstrip(), inner=longest + 2)
 
 
-def print_words(line: str, *, inner: int | None = None, bold: bool = False) -> None:
+def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_piped_whole: bool = True) -> None:
     """Print a line of words; what does not fit a terminal goes below it, farther in, and no word is cut.
 
     Args:
         line: The line.
         inner: How far in; without it, two columns farther than the line.
         bold: Whether it is printed bold.
+        is_piped_whole: Whether it stays one line, however long, where it does not go to a terminal.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
     wrapped = [line]
-    if sys.stdout.isatty() and _cells(line) > width():
+    if (sys.stdout.isatty() or not is_piped_whole) and _cells(line) > width():
         wrapped = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for each in wrapped:
         click.secho(each, bold=bold)

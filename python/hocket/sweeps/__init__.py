@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +18,18 @@ from hocket.sweeps.journal import Journal
 from hocket.sweeps.row import Row
 from hocket.sweeps.table import FORMATS, Table, check_format
 
-__all__ = ["FORMATS", "Cell", "ExecutorKind", "Grid", "Row", "Table", "check_format", "open_executor", "sweep"]
+__all__ = [
+    "FORMATS",
+    "Cell",
+    "ExecutorKind",
+    "Grid",
+    "Row",
+    "Table",
+    "check_format",
+    "open_executor",
+    "sweep",
+    "unfinished",
+]
 
 
 def sweep(
@@ -55,8 +67,24 @@ def sweep(
     return table
 
 
+def unfinished(grid: Grid, *, output: str | PathLike[str] | None = None) -> tuple[Cell, ...]:
+    """Return the cells that a sweep with this output has still to simulate.
+
+    Raises:
+        Error: What is kept cannot be read.
+    """
+    if output is None or not os.path.exists(_kept(output)):
+        return grid.cells
+    with Journal(_kept(output)) as journal:
+        return tuple(cell for cell in grid.cells if cell.key not in journal.rows)
+
+
+def _kept(output: str | PathLike[str]) -> str:
+    return f"{fspath(output)}.partial.jsonl"
+
+
 def _journal(output: str | PathLike[str] | None) -> AbstractContextManager[Journal | None]:
-    return nullcontext() if output is None else Journal(f"{fspath(output)}.partial.jsonl")
+    return nullcontext() if output is None else Journal(_kept(output))
 
 
 def _rows(

@@ -70,6 +70,12 @@ class Cell:
     trials: Trials
 
     @property
+    def called(self) -> tuple[Algorithm, Call]:
+        """The algorithm and the call that are simulated."""
+        algorithm = find(self.variant.label, among=known(self.variant.load))
+        return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
+
+    @property
     def key(self) -> str:
         """The digest of all that its result depends on."""
         description = {
@@ -103,9 +109,7 @@ def known(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
 
 def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; what is refused is a row too."""
-    variant = cell.variant
-    algorithm = find(variant.label, among=known(variant.load))
-    call = Call(ranks=cell.ranks, size_bytes=cell.size_bytes, parameters=variant.parameters)
+    algorithm, call = cell.called
     try:
         found = simulate(algorithm, call, machine=cell.setting.machine, trials=cell.trials)
     except Error as error:

@@ -42,3 +42,16 @@ def test_ctrl_c_ends_a_command_within_a_second(tmp_path: Path, line: str) -> Non
             run.kill()
         assert time.monotonic() - begin_s < 1
         assert (run.returncode, err.splitlines()[-1]) == (130, "hocket: interrupted")
+
+
+def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(
+        'ranks = [4, 8192]\nsizes = "8B..1KiB"\ncollective = "alltoall"\n[algorithms]\nlinear = {}\n'
+    )
+    words = [sys.executable, "-m", "hocket", "sweep", "g.toml", "-o", "g.csv", "--yes", "--jobs", "1"]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE) as run:
+        time.sleep(2 * BEGUN_S)
+        os.kill(run.pid, signal.SIGINT)
+        err = run.communicate(timeout=30)[1].decode()
+    assert run.returncode == 130
+    assert "hocket: 8 of 16 simulations are kept, run the same command again to go on" in err
