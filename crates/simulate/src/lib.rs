@@ -10,6 +10,7 @@ mod dataflow;
 mod events;
 mod in_time;
 mod network;
+mod peers;
 mod plan;
 mod ports;
 mod tape;
@@ -31,7 +32,7 @@ pub use trials::{Many, Trials, simulate_trials};
 use clock::{Quiet, Trial};
 use dataflow::{Failure, Order};
 use hocket_core::{AnyProgram, Call, Error, Nodes, Result};
-use hocket_machine::{Machine, Node, Noise};
+use hocket_machine::{Machine, Node, Noise, Section};
 use serde::Deserialize;
 
 /// A machine as the engines use it: its network model, its processors, and its noise.
@@ -58,6 +59,7 @@ impl Platform {
         let network = NetworkModel::read(machine)?;
         machine.network.finish()?;
         machine.node.finish()?;
+        machine.host.iter().try_for_each(Section::finish)?;
         let noise = Noise::read(&machine.noise)?;
         let has_nodes = machine.network.contains("ranks_per_node");
         let nodes = if has_nodes { Nodes::Equal(machine.network.count("ranks_per_node")?) } else { Nodes::Unknown };
