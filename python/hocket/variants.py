@@ -1,4 +1,4 @@
-"""Variants of a machine: the same machine with one kind of cost halved, with more ports, or without noise."""
+"""Variants of a machine: one kind of cost halved, more ports, no noise, or no costs of first messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from hocket.files import parse_toml
 from hocket.machine import Machine
 
-__all__ = ["KINDS", "halved", "quiet", "toml", "with_more_ports"]
+__all__ = ["KINDS", "halved", "quiet", "toml", "with_more_ports", "with_peers_known"]
 
 KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "latency": (
@@ -24,7 +24,10 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         ),
     ),
     "overhead": (
-        frozenset({"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "send_overhead", "software_latency"}),
+        frozenset(
+            {"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer"}
+            | {"send_overhead", "software_latency"},
+        ),
         frozenset(),
     ),
     "computation": (
@@ -34,6 +37,7 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 """The keys of a machine file that make each kind of cost: those to halve, and rates, to double."""
 
+_OF_COSTS = ("network", "node", "host")  # the sections with costs
 _MOST_PORTS = 1024  # of a machine file
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
 
@@ -43,9 +47,7 @@ def halved(machine: Machine, kind: str) -> Machine | None:
     costs, rates = KINDS[kind]
     factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
     sections = _sections(machine)
-    changed = {
-        name: _scaled(value, factors) if name in ("network", "node") else value for name, value in sections.items()
-    }
+    changed = {name: _scaled(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
     return None if changed == sections else _machine(machine, changed)
 
 
@@ -56,6 +58,13 @@ def with_more_ports(machine: Machine) -> Machine | None:
     if machine.model not in ("hockney", "links", "packets") or not isinstance(ports, int) or ports > _MOST_PORTS // 2:
         return None
     return _machine(machine, {**sections, "node": {**sections.get("node", {}), "ports": 2 * ports}})
+
+
+def with_peers_known(machine: Machine) -> Machine | None:
+    """Return the machine on which first messages to peers cost no more than others; None if that changes nothing."""
+    sections = _sections(machine)
+    changed = {name: _without(value, "new_peer") for name, value in sections.items()}
+    return None if changed == sections else _machine(machine, changed)
 
 
 def quiet(machine: Machine) -> Machine | None:
@@ -81,6 +90,13 @@ def _sections(machine: Machine) -> dict[str, Any]:
 
 def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:
     return Machine.parse(toml(sections), machine.file)
+
+
+def _without(values: Any, name: str) -> Any:
+    """Return a section, or a value, with no key of that name in it and its sections."""
+    if not isinstance(values, dict):
+        return values
+    return {key: _without(value, name) for key, value in values.items() if key != name}
 
 
 def _scaled(values: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:

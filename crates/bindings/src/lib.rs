@@ -194,6 +194,7 @@ fn machine(text: &str, file: &str) -> PyResult<String> {
         "model": platform.network.name(),
         "network": texts(&machine.network),
         "node": texts(&machine.node),
+        "host": machine.host.as_ref().map(texts).unwrap_or_default(),
         "noise": noise,
         "quantities": machine.network.read_so_far(),
     }))
