@@ -74,10 +74,10 @@ class Machine:
     @property
     def parameters(self) -> str:
         """Its model and the values of all keys, in one line."""
-        network = {key: value for key, value in self.network.items() if key != "model"}
-        keys = {**network, **self.node, **self.host}
+        keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
+        host = f"; host {_text(self.host)}" if self.host else ""
         noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
-        return f"{self.model}: {_text(keys)}" + "".join(noises)
+        return f"{self.model}: {_text(keys)}{host}" + "".join(noises)
 
     def as_request(self) -> dict[str, str]:
         """Return the machine in the compiled module's words."""

@@ -10,7 +10,7 @@ import pytest
 
 import hocket
 from hocket.critical_paths import PARTS, critical_path, total
-from hocket.variants import halved, quiet, with_more_ports
+from hocket.variants import halved, quiet, with_host, with_more_ports
 
 _TORUS = """
 name = "torus"
@@ -167,6 +167,30 @@ def test_variants_change_what_they_say() -> None:
     assert less is not None
     assert less.quantities["host.o_send_s"] == 0.5e-6
     assert less.quantities["host.new_peer_s"] == 1e-6
+
+
+def test_a_loggp_machine_is_the_same_with_its_host_apart() -> None:
+    together = _MACHINES["loggp"]
+    apart = with_host(together)
+    assert set(apart.network) == {"model", "L", "G"}
+    assert {*apart.network, *apart.host} == {*together.network}
+    assert with_host(apart) is apart
+    call = hocket.Call(ranks=8, size_bytes=100_000)
+    for algorithm in ("allreduce/ring", "gather/linear", "alltoall/pairwise_exchange"):
+        one, other = (hocket.simulate(algorithm, call, machine=each) for each in (together, apart))
+        assert one.times_s == other.times_s
+
+
+@pytest.mark.parametrize("model", ["links", "packets"])
+def test_a_software_latency_is_the_host_of_a_sender(model: str) -> None:
+    before = _MACHINES[model]
+    after = with_host(before)
+    assert (after.host, after.node["ports"]) == ({"o_send": "1 us", "o_receive": "0 s"}, "2")
+    call = hocket.Call(ranks=8, size_bytes=10_000)
+    one, other = (hocket.simulate("broadcast/binomial", call, machine=each) for each in (before, after))
+    assert one.times_s == pytest.approx(other.times_s)
+    with pytest.raises(hocket.Error, match="machine cluster: got the model hockney, expected circuits, links"):
+        with_host(_MACHINES["hockney"])
 
 
 def test_circuits_are_refused() -> None:

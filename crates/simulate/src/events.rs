@@ -641,8 +641,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message leaves its sender at `now_s`, or waits until the interface, which is free at `free_s`, is free for it.
     fn inject_by_interface(&mut self, now_s: f64, free_s: f64, flying: Flying) -> Message {
         let Flying { envelope, .. } = flying;
-        let milestones_left = if self.meets(self.parcel_of(&envelope)) { 2 } else { 1 };
-        let flight = self.flights.add(Flying { milestones_left, ..flying });
+        let flight = self.flights.add(flying);
         let waiting = &mut self.interfaces[envelope.from as usize];
         if free_s <= now_s && waiting.is_empty() {
             self.depart(flight, now_s);
@@ -675,6 +674,7 @@ impl<'a, N: Network> Events<'a, N> {
         if self.meets(message) {
             return self.send_off(flight, message, departure.start.time_s);
         }
+        self.flights.get_mut(flight).milestones_left = 1;
         if let Some(slot) = sender_slot {
             self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot, from, len });
         }

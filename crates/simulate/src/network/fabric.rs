@@ -263,11 +263,14 @@ impl Network for Meeting<'_> {
     }
 
     fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
-        let departure = self.level(message).map(|level| level.inject(node, now, message));
-        match departure {
-            Some(departure) if message.local_ranks > 0 => return departure,
-            Some(_) => (),
-            None => drop(self.0.fabric().host.occupy_sender(node, now, message)),
+        match self.level(message) {
+            Some(level) if message.local_ranks > 0 => return level.inject(node, now, message),
+            Some(level) => {
+                level.inject(node, now, message);
+            }
+            None => {
+                self.0.fabric().host.occupy_sender(node, now, message);
+            }
         }
         Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0 }
     }
