@@ -19,7 +19,7 @@ from hocket._native import Error
 from hocket.machine import Machine
 from hocket.schedule import Schedule
 from hocket.simulation import Event, Trace, trace_schedule
-from hocket.variants import halved, quiet
+from hocket.variants import halved, quiet, with_peers_known
 
 __all__ = ["PARTS", "Step", "critical_path", "matched", "total"]
 
@@ -69,7 +69,8 @@ def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None 
     """
     if machine.model == "circuits":
         raise Error(f"machine {machine.name}: got the model circuits, expected hockney, loggp, links or packets")
-    messages = _Messages(traced.simulation.ranks, quiet(machine) or machine)
+    traces = (traced, quiet_trace) if quiet_trace else (traced,)
+    messages = _messages(traced.simulation.ranks, quiet(machine) or machine, traces)
     steps = [*_backwards(traced, messages)][::-1]
     if quiet_trace is None:
         return tuple(steps)
@@ -81,6 +82,18 @@ def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None 
         if event in on_path and number in counterparts
     }
     return tuple(_with_noise(step, undisturbed.get(step.event)) for step in steps)
+
+
+def _messages(ranks: int, machine: Machine, traces: Iterable[Trace]) -> _Messages:
+    """Return the messages of these traces, alone on a quiet machine."""
+    without = with_peers_known(machine)
+    if without is None:
+        return _Messages(ranks, machine)
+    firsts: set[Event] = set()
+    for trace in traces:
+        sends = sorted((event for event in trace.events if event.kind == "send"), key=lambda event: event.start_s)
+        firsts.update({(send.rank, send.peer): send for send in reversed(sends)}.values())
+    return _Messages(ranks, machine, firsts=frozenset(firsts), later=_Messages(ranks, without))
 
 
 def _with_noise(step: Step, undisturbed: Step | None) -> Step:
@@ -151,7 +164,7 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     if event.kind not in _MESSAGES or other is None:
         return Step(event, event.rank, event.start_s, {"waiting": event.end_s - event.start_s})
     send, recv = (event, other) if event.kind == "send" else (other, event)
-    alone = messages.alone(send.rank, recv.rank, int(send.bytes))
+    alone = messages.like(send).alone(send.rank, recv.rank, int(send.bytes))
     # By whichever end is late, how long after that the operation would be done if nothing else was under way.
     late = {"send": alone.send_late, "recv": alone.recv_late}
     ready = {
@@ -189,11 +202,17 @@ class _Alone:
 
 @dataclass(frozen=True)
 class _Messages:
-    """Messages alone on a quiet machine."""
+    """Messages alone on a quiet machine. Where first messages to peers cost more, the others are apart, in `later`."""
 
     ranks: int
     machine: Machine
     known: dict[Any, _Alone] = field(default_factory=dict)
+    firsts: frozenset[Event] = frozenset()
+    later: _Messages | None = None
+
+    def like(self, send: Event) -> _Messages:
+        """Return those that cost what this one costs."""
+        return self if self.later is None or send in self.firsts else self.later
 
     @cached_property
     def variants(self) -> dict[str, Machine | None]:

@@ -29,6 +29,7 @@ class Machine:
         model: Its network model.
         network: The keys of its section [network], as in the file.
         node: The keys of its section [node].
+        host: The keys of its section [host], if it has one.
         noise: The keys of its sections [noise.os] and [noise.network], by "os" and "network".
         quantities: What the texts of all keys mean: numbers in SI units, lists and names. A key is told with its
             section and, where it has one, its unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
@@ -41,6 +42,7 @@ class Machine:
     model: str
     network: Mapping[str, str] = field(repr=False)
     node: Mapping[str, str] = field(repr=False)
+    host: Mapping[str, str] = field(repr=False)
     noise: Mapping[str, Mapping[str, str]] = field(repr=False)
     quantities: Mapping[str, Any] = field(repr=False)
     text: str = field(repr=False)
@@ -76,8 +78,9 @@ class Machine:
     def parameters(self) -> str:
         """Its model and the values of all keys, in one line."""
         keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
+        host = f"; host {_text(self.host)}" if self.host else ""
         noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
-        return f"{self.model}: {_text(keys)}" + "".join(noises)
+        return f"{self.model}: {_text(keys)}{host}" + "".join(noises)
 
 
 def parsed(machine: Machine | None) -> _native.Machine | None:

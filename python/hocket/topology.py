@@ -131,6 +131,7 @@ class Topology(Result):
         name: The topology's name, such as "torus".
         network: The keys of the machine's section [network], those of the topology among them.
         node: The keys of its section [node].
+        host: The keys of its section [host], if it has one.
         torus: The sizes of a torus along its axes; None for other topologies.
         nodes: How many nodes.
         switches: How many switches.
@@ -149,6 +150,7 @@ class Topology(Result):
     name: str
     network: Mapping[str, str] = field(repr=False)
     node: Mapping[str, str] = field(repr=False)
+    host: Mapping[str, str] = field(repr=False)
     torus: tuple[int, ...] | None
     nodes: int
     switches: int

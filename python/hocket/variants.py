@@ -1,4 +1,4 @@
-"""Variants of a machine: the same machine with one kind of cost halved, with more ports, or without noise."""
+"""Variants of a machine: with less of one kind of cost, with more ports, without noise, or with its host apart."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from hocket._native import Error
 from hocket.files import parse_toml
 from hocket.machine import Machine
 
-__all__ = ["KINDS", "halved", "quiet", "toml", "with_more_ports"]
+__all__ = ["KINDS", "halved", "quiet", "toml", "with_host", "with_more_ports", "with_peers_known"]
 
 KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "latency": (
@@ -24,7 +25,10 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         ),
     ),
     "overhead": (
-        frozenset({"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "send_overhead", "software_latency"}),
+        frozenset(
+            {"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer"}
+            | {"send_overhead", "software_latency"},
+        ),
         frozenset(),
     ),
     "computation": (
@@ -34,7 +38,18 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 """The keys of a machine file that make each kind of cost: those to halve, and rates, to double."""
 
+_OF_COSTS = ("network", "node", "host")  # the sections with costs
+_OF_HOST = frozenset({"from", "o", "o_send", "o_receive", "g", "O", "O_send", "O_receive"}) | {
+    "both_ways",
+    "S",
+    "request",
+    "answer",
+    "new_peer",
+}
+"""The keys of a loggp network that have a place in [host]."""
+
 _MOST_PORTS = 1024  # of a machine file
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
 
 
@@ -43,9 +58,7 @@ def halved(machine: Machine, kind: str) -> Machine | None:
     costs, rates = KINDS[kind]
     factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
     sections = _sections(machine)
-    changed = {
-        name: _scaled(value, factors) if name in ("network", "node") else value for name, value in sections.items()
-    }
+    changed = {name: _scaled(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
     return None if changed == sections else _machine(machine, changed)
 
 
@@ -58,6 +71,37 @@ def with_more_ports(machine: Machine) -> Machine | None:
     return _machine(machine, {**sections, "node": {**sections.get("node", {}), "ports": 2 * ports}})
 
 
+def with_host(machine: Machine) -> Machine:
+    """Return the machine with what a message costs its ranks in [host]; itself if it has that section.
+
+    A `software_latency` becomes the `o_send` of a receiver without costs.
+
+    Raises:
+        Error: Its network takes no [host].
+    """
+    sections = _sections(machine)
+    if "host" in sections:
+        return machine
+    network, node = dict(sections["network"]), dict(sections.get("node", {}))
+    if machine.model == "hockney":
+        raise Error(f"machine {machine.name}: got the model hockney, expected circuits, links, loggp or packets")
+    if machine.model == "loggp":
+        host = {key: network.pop(key) for key in [*network] if key in _OF_HOST}
+    else:
+        host = {"o_send": node.pop("software_latency", "0 s"), "o_receive": "0 s"}
+    changed = {**sections, "network": network, "host": host}
+    if "node" in sections:
+        changed["node"] = node
+    return _machine(machine, changed)
+
+
+def with_peers_known(machine: Machine) -> Machine | None:
+    """Return the machine on which first messages to peers cost no more than others; None if that changes nothing."""
+    sections = _sections(machine)
+    changed = {name: _without(value, "new_peer") for name, value in sections.items()}
+    return None if changed == sections else _machine(machine, changed)
+
+
 def quiet(machine: Machine) -> Machine | None:
     """Return the machine without noise; None if it has none."""
     sections = _sections(machine)
@@ -66,9 +110,13 @@ def quiet(machine: Machine) -> Machine | None:
 
 def toml(values: Mapping[str, Any], path: str = "") -> str:
     """Return the sections of a machine file as its text: texts, numbers and lists are written in TOML as in JSON."""
-    keys = [f"{_quoted(key)} = {_quoted(value)}\n" for key, value in values.items() if not isinstance(value, dict)]
-    tables = [(f"{path}{_quoted(key)}", value) for key, value in values.items() if isinstance(value, dict)]
-    return "".join(keys) + "".join(f"[{name}]\n{toml(table, name + '.')}" for name, table in tables)
+    keys = [f"{_key(key)} = {_quoted(value)}\n" for key, value in values.items() if not isinstance(value, dict)]
+    tables = [(f"{path}{_key(key)}", value) for key, value in values.items() if isinstance(value, dict)]
+    return "".join(keys) + "".join(f"\n[{name}]\n{toml(table, name + '.')}" for name, table in tables)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _quoted(name)
 
 
 def _quoted(value: Any) -> str:
@@ -81,6 +129,13 @@ def _sections(machine: Machine) -> dict[str, Any]:
 
 def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:
     return Machine.parse(toml(sections), machine.file)
+
+
+def _without(values: Any, name: str) -> Any:
+    """Return a section, or a value, with no key of that name in it and its sections."""
+    if not isinstance(values, dict):
+        return values
+    return {key: _without(value, name) for key, value in values.items() if key != name}
 
 
 def _scaled(values: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:

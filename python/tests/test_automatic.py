@@ -46,6 +46,13 @@ def test_segments_are_the_best_of_the_model_for_the_height_of_the_trees(collecti
         assert found == {"segment": round(best)}
 
 
+def test_the_host_of_a_machine_with_links_says_what_segments_cost_processors() -> None:
+    text = LINKS.replace('software_latency = "1 us"\n', "") + '[host]\no_send = "0.6 us"\no_receive = "0.4 us"\n'
+    call = hocket.Call(ranks=24, size_bytes=1 << 20, parameters={"segment": "auto"})
+    host, sender = (automatic_values("allreduce/trinaryx3", call, machine(each)) for each in (text, LINKS))
+    assert host == sender
+
+
 def test_where_the_model_says_nothing_segments_are_as_large_as_by_default() -> None:
     linked, free = machine(LINKS), machine(LINKS.replace('software_latency = "1 us"\n', ""))
     for ranks, size, where in ((8, 4096, machine(QUIET)), (1, 4096, linked), (8, 0, linked), (8, 4096, free)):

@@ -10,7 +10,7 @@ import pytest
 
 import hocket
 from hocket.critical_paths import PARTS, critical_path, total
-from hocket.variants import halved, quiet, with_more_ports
+from hocket.variants import halved, quiet, with_host, with_more_ports
 
 _TORUS = """
 name = "torus"
@@ -35,12 +35,24 @@ model = "poisson"
 interval = "20 us"
 duration = "5 us"
 """
+_SENDER = 'software_latency = "1 us"\n'
+_HOST = """
+[host]
+o_send = "1 us"
+o_receive = "0.4 us"
+O = "0.1 ns/B"
+g = "0.5 us"
+G = "0.1 ns/B"
+S = "4 KiB"
+new_peer = "2 us"
+"""
 _MACHINES = {
     "hockney": hocket.Machine.load("cluster"),
     "loggp": hocket.Machine.load("loggp-infiniband"),
     "links": hocket.Machine.parse(_TORUS.format(model="links")),
     "packets": hocket.Machine.parse(_TORUS.format(model="packets")),
     "noise": hocket.Machine.parse(_TORUS.format(model="links") + _NOISY),
+    "host": hocket.Machine.parse(_TORUS.format(model="links").replace(_SENDER, "") + _HOST),
 }
 
 
@@ -86,6 +98,22 @@ def test_messages_that_wait_for_a_port_wait() -> None:
     # which o is the processor's time for the second.
     assert found.parts_s["latency"] == pytest.approx(1.2e-6)
     assert found.parts_s["waiting"] > 2e-6
+
+
+def test_hosts_are_overheads() -> None:
+    call = hocket.Call(ranks=2, size_bytes=1)
+    found = hocket.explain("broadcast/binomial", call, machine=_MACHINES["host"])
+    assert found.parts_s["overhead"] == pytest.approx(2e-6 + 1e-6 + 0.4e-6)
+    assert found.parts_s["latency"] == pytest.approx(100e-9)
+    twice = hocket.explain("allreduce/reduce_broadcast", call, machine=_MACHINES["host"])
+    assert twice.parts_s["overhead"] == pytest.approx(2 * (2e-6 + 1e-6 + 0.4e-6)), "each rank sends to the other once"
+    segments = hocket.Call(ranks=2, size_bytes=3, parameters={"segment": 1})
+    thrice = hocket.explain("broadcast/chain", segments, machine=_MACHINES["host"])
+    assert thrice.parts_s["overhead"] == pytest.approx(2e-6 + 3 * 1e-6 + 0.4e-6), (
+        "it is a peer from the second message on"
+    )
+    (faster,) = [remedy.time_s for remedy in found.remedies if remedy.change == "half the overheads"]
+    assert faster == pytest.approx(found.time_s - found.parts_s["overhead"] / 2)
 
 
 def test_noise_is_a_part() -> None:
@@ -135,6 +163,34 @@ def test_variants_change_what_they_say() -> None:
     assert less is not None
     assert less.quantities["network.link_bandwidth_bytes_per_s"] == 8e9
     assert less.quantities["network.dims"] == [4, 4]
+    less = halved(_MACHINES["host"], "overhead")
+    assert less is not None
+    assert less.quantities["host.o_send_s"] == 0.5e-6
+    assert less.quantities["host.new_peer_s"] == 1e-6
+
+
+def test_a_loggp_machine_is_the_same_with_its_host_apart() -> None:
+    together = _MACHINES["loggp"]
+    apart = with_host(together)
+    assert set(apart.network) == {"model", "L", "G"}
+    assert {*apart.network, *apart.host} == {*together.network}
+    assert with_host(apart) is apart
+    call = hocket.Call(ranks=8, size_bytes=100_000)
+    for algorithm in ("allreduce/ring", "gather/linear", "alltoall/pairwise_exchange"):
+        one, other = (hocket.simulate(algorithm, call, machine=each) for each in (together, apart))
+        assert one.times_s == other.times_s
+
+
+@pytest.mark.parametrize("model", ["links", "packets"])
+def test_a_software_latency_is_the_host_of_a_sender(model: str) -> None:
+    before = _MACHINES[model]
+    after = with_host(before)
+    assert (after.host, after.node["ports"]) == ({"o_send": "1 us", "o_receive": "0 s"}, "2")
+    call = hocket.Call(ranks=8, size_bytes=10_000)
+    one, other = (hocket.simulate("broadcast/binomial", call, machine=each) for each in (before, after))
+    assert one.times_s == pytest.approx(other.times_s)
+    with pytest.raises(hocket.Error, match="machine cluster: got the model hockney, expected circuits, links"):
+        with_host(_MACHINES["hockney"])
 
 
 def test_circuits_are_refused() -> None:

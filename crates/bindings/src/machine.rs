@@ -80,6 +80,7 @@ fn said(machine: &Machine, platform: &Platform) -> PyResult<String> {
         "model": platform.network.name(),
         "network": texts(&machine.network),
         "node": texts(&machine.node),
+        "host": machine.host.as_ref().map(texts).unwrap_or_default(),
         "noise": noise,
         "quantities": machine.network.read_so_far(),
     }))

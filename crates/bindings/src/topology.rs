@@ -78,6 +78,7 @@ pub fn topology(text: &str, file: &str) -> PyResult<Option<String>> {
         "name": topology.name(),
         "network": values(&machine.network),
         "node": values(&machine.node),
+        "host": machine.host.as_ref().map(values).unwrap_or_default(),
         "torus": topology.torus(),
         "nodes": topology.nodes(),
         "switches": topology.vertices() - topology.nodes(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hocket_algorithms::automatic::{Links, Messages, Noise, Surroundings};
 use hocket_core::{Error, Result};
 use hocket_machine::{Machine, NoiseModel};
-use hocket_simulate::{NetworkModel, Platform};
+use hocket_simulate::{Fabric, NetworkModel, Platform};
 
 /// The machine, and the platform made of it, as automatic values see them.
 ///
@@ -16,7 +16,7 @@ pub fn surroundings(machine: &Machine, platform: &Platform) -> Result<Surroundin
         messages: messages(machine, platform),
         noise: noise(platform),
         held: held(platform),
-        links: links(machine)?,
+        links: links(machine, platform)?,
     })
 }
 
@@ -66,11 +66,11 @@ fn held(platform: &Platform) -> Option<Noise> {
     }
 }
 
-fn links(machine: &Machine) -> Result<Option<Links>> {
+fn links(machine: &Machine, platform: &Platform) -> Result<Option<Links>> {
     let Some(link_bytes_per_s) = machine.network.optional_bytes_per_s("link_bandwidth")? else { return Ok(None) };
     let reduce_bytes_per_s = machine.node.optional_bytes_per_s("reduce_bandwidth")?;
     Ok(Some(Links {
-        latency_s: machine.node.time_s_or("software_latency", 0.0)?,
+        latency_s: platform.network.fabric().map_or(0.0, Fabric::processor_s),
         link_bytes_per_s,
         reduce_bytes_per_s: reduce_bytes_per_s.unwrap_or(f64::INFINITY),
     }))

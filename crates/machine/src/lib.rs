@@ -26,6 +26,8 @@ pub struct Machine {
     pub network: Section,
     /// `[node]`: what a rank computes with.
     pub node: Section,
+    /// `[host]`: what a message costs the ranks at its ends, if the file says so.
+    pub host: Option<Section>,
     /// `[noise]`: what delays operations.
     pub noise: Section,
 }
@@ -40,11 +42,13 @@ impl Machine {
         let name = root.text("name")?;
         let network = root.section("network")?;
         let node = root.optional_section("node")?;
+        let host = root.optional_section("host")?;
+        let host = root.contains("host").then_some(host);
         let noise = root.optional_section("noise")?;
         root.finish()?;
         if network.is_empty() {
             return Err(Error::new(format!("{file}: section [network] is missing, expected its model and parameters")));
         }
-        Ok(Self { name, network, node, noise })
+        Ok(Self { name, network, node, host, noise })
     }
 }

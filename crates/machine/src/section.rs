@@ -193,6 +193,13 @@ impl Section {
         }
     }
 
+    /// The refusal of the whole section, by what was expected.
+    pub fn reject_all(&self, expected: &str) -> Error {
+        let line = self.table.span().map_or(1, |span| line_of(&self.text, span.start));
+        let name = self.path.trim_end_matches('.');
+        Error::new(format!("got a section, expected {expected}")).at(format!("{}:{line}: [{name}]", self.file))
+    }
+
     /// A time per byte in seconds, or `default` when the key is absent.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use crate::clock::{Clock, Passage, Timing};
 use crate::in_time::{Arrival, Begun, Clockwork, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{Departure, Network, Parcel};
 use crate::options::{Options, bytes, interrupted};
+use crate::peers::Peers;
 use crate::ports::Usage;
 
 /// The reason why there is no outcome.
@@ -235,6 +236,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     is_interrupted: &'a dyn Fn() -> bool,
     simultaneous: HashMap<(Direction, usize), Simultaneous>,
     issued: Issued<<T::Clock as Clock>::Issue>,
+    peers: Peers,
     /// The use of ports, which tells if messages would have to wait for one.
     sending: Usage<T::Clock>,
     receiving: Usage<T::Clock>,
@@ -275,6 +277,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
                 Order::OfRanks if T::HAS_MOMENTS => Issued::Latest(vec![[None; 2]; call.ranks]),
                 Order::OfRanks => Issued::InStates,
             },
+            peers: Peers::new(network.knows_peers()),
             sending: Usage::new(call.ranks, network.ports(), start),
             receiving: Usage::new(call.ranks, network.ports(), start),
             timing,
@@ -284,7 +287,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     #[inline(always)]
     fn parcel(&self, from: usize, to: usize, len: usize) -> Parcel {
         let local_ranks = self.network.local_ranks([from, to], self.ranks.len());
-        Parcel { bytes: bytes(len, self.element_bytes), local_ranks }
+        Parcel { bytes: bytes(len, self.element_bytes), local_ranks, is_new: false }
     }
 
     fn refuse(&mut self, why: &str) {
@@ -540,7 +543,8 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let received = Received { source: rank as u32, len };
-        let parcel = self.parcel(rank, to, len);
+        let is_new = self.peers.meet(rank as u32, to as u32);
+        let parcel = Parcel { is_new, ..self.parcel(rank, to, len) };
         let is_eager = mode != Mode::Synchronous && self.network.is_eager(parcel);
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");

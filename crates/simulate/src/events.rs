@@ -10,15 +10,18 @@ use std::collections::{HashSet, VecDeque};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    AnyProgram, Call, Error, Features, Mode, Moment, Path, ReadyRanks, Received, Result, Source, Tag, Woken,
+    AnyProgram, Call, Error, Features, Mode, Moment, Path, Position, ReadyRanks, Received, Result, Source, Tag, Woken,
     check_ranks,
 };
 use hocket_machine::Node;
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
 use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Outcome, Sending, kept_bytes};
-use crate::network::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Network, Parcel, Passages, Switching, Traffic};
+use crate::network::{
+    Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, Parcel, Passages, Switching, Traffic,
+};
 use crate::options::{Options, bytes, interrupted};
+use crate::peers::Peers;
 use crate::ports::{Asking, Queues};
 use crate::timetable::{Event, Timetable};
 
@@ -105,6 +108,9 @@ const COMPLETING: u64 = 2;
 const DECIDING: u64 = 4;
 const KINDS: usize = 5;
 
+/// Tells the draws of noise on receiving apart from those on what programs do.
+const RECEIVING: usize = 1 << 40;
+
 /// The facts about a message before it leaves.
 #[derive(Clone, Copy)]
 struct Envelope {
@@ -117,6 +123,8 @@ struct Envelope {
     number: u64,
     gap_packets: f32,
     is_posted: bool,
+    /// As [`Parcel::is_new`].
+    is_new: bool,
 }
 
 /// A message on its way through a network in which it meets others, there or at a port.
@@ -172,6 +180,8 @@ fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, ta
 pub struct Events<'a, N: Network> {
     network: &'a N,
     traffic: Option<Box<dyn Traffic + 'a>>,
+    /// The topology and the hosts of the network in which messages meet, if they do.
+    fabric: Option<&'a Fabric>,
     flights: Flights,
     trial: &'a Trial<'a>,
     nodes: Vec<N::Node<Placed>>,
@@ -201,6 +211,9 @@ pub struct Events<'a, N: Network> {
     circuits: Option<usize>,
     /// Messages of each rank that wait for its interface, where there are interfaces.
     interfaces: Vec<VecDeque<u32>>,
+    /// Whether messages that meet others pass interfaces before and after that.
+    has_interfaces: bool,
+    peers: Peers,
     /// Messages that wait for ports, where these are limited.
     queues: Option<Queues>,
     /// How many successive ranks share these.
@@ -345,9 +358,11 @@ impl<'a, N: Network> Events<'a, N> {
         let mut traffic = network.shared().map(|shared| shared.traffic());
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
         let ranks_per_node = network.ranks_per_node().unwrap_or(1).min(call.ranks);
+        let fabric = network.shared().map(|shared| shared.fabric());
         Self {
             network,
             traffic,
+            fabric,
             flights: Flights::default(),
             trial,
             nodes: (0..call.ranks).map(|_| network.idle(trial.start())).collect(),
@@ -368,6 +383,8 @@ impl<'a, N: Network> Events<'a, N> {
             progress: Vec::new(),
             circuits,
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
+            has_interfaces: fabric.is_some_and(|fabric| fabric.has_interfaces),
+            peers: Peers::new(network.knows_peers()),
             queues: network.ports().map(|ports| Queues::new(call.ranks.div_ceil(ranks_per_node), ports)),
             ranks_per_node: ranks_per_node as u32,
             issued: 0,
@@ -384,7 +401,19 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn parcel(&self, from: u32, to: u32, len: usize) -> Parcel {
         let local_ranks = self.network.local_ranks([from as usize, to as usize], self.nodes.len());
-        Parcel { bytes: self.bytes(len), local_ranks }
+        Parcel { bytes: self.bytes(len), local_ranks, is_new: false }
+    }
+
+    /// What the time of a message depends on.
+    #[inline(always)]
+    fn parcel_of(&self, envelope: &Envelope) -> Parcel {
+        Parcel { is_new: envelope.is_new, ..self.parcel(envelope.from, envelope.to, envelope.len) }
+    }
+
+    /// Whether a message meets others on its way.
+    #[inline(always)]
+    fn meets(&self, message: Parcel) -> bool {
+        N::MESSAGES_MEET && message.local_ranks == 0
     }
 
     #[inline(always)]
@@ -485,11 +514,15 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message is there for its receive.
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let (now_s, message) = (self.agenda.now_s, self.parcel(from, rank, len));
-        let end = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), message);
-        if end.time_s == now_s {
+        let mut end_s = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), message).time_s;
+        if let Some(fabric) = self.fabric.filter(|_| self.has_interfaces && message.local_ranks == 0) {
+            let position = Position(self.steps).branch(RECEIVING).0;
+            end_s = self.delayed_by_noise_s(rank, position, fabric.host.receiving_s(message), end_s);
+        }
+        if end_s == now_s {
             self.complete(rank, slot, (from, len));
         } else {
-            self.at(end.time_s, Action::Complete { rank, slot, from, len });
+            self.at(end_s, Action::Complete { rank, slot, from, len });
         }
     }
 
@@ -527,8 +560,8 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message that has its ports starts.
     fn start(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope: Envelope { from, to, len, position, .. }, sender_slot, .. } = *self.flights.get(flight);
-        let message = self.parcel(from, to, len);
+        let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
+        let (Envelope { from, to, len, position, .. }, message) = (envelope, self.parcel_of(&envelope));
         let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
         let (sent_s, sender_done_s) = (now_s + departure.transfer_s, departure.sender_done.time_s);
         if sender_done_s != sent_s {
@@ -557,29 +590,46 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message leaves its sender at `now_s` or as soon after as it can.
     #[inline(always)]
     fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
-        let Envelope { from, to, len, position, is_posted, .. } = envelope;
-        let message = self.parcel(from, to, len);
-        let is_local = message.local_ranks > 0;
-        if self.queues.is_some() && !is_local {
+        let Envelope { from, to, len, position, .. } = envelope;
+        let message = self.parcel_of(&envelope);
+        if self.queues.is_some() && message.local_ranks == 0 {
             return self.ask(now_s, sender_slot, envelope);
         }
         if let Some(free) = self.network.free_to_send(&self.nodes[from as usize], message) {
             return self.inject_by_interface(now_s, free.time_s, Flying::new(envelope, now_s, Some(sender_slot), None));
         }
         let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
-        let complete = Action::Complete { rank: from, slot: sender_slot, from, len };
-        if self.traffic.is_none() {
-            self.at(departure.sender_done.time_s, complete);
+        if !N::MESSAGES_MEET {
+            self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot: sender_slot, from, len });
             let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
             let time_s = self.trial.pass(passage, departure.start).time_s;
             return Message { envelope, time_s, state: State::Known };
         }
-        let left_s = self.delayed_departure_s(&envelope, departure.start.time_s);
+        let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
+        self.send_off(flight, message, departure.start.time_s);
+        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+    }
+
+    /// A message enters the network, where it meets others, when its sender's processor is done with it: at `end_s` without
+    /// noise.
+    #[inline(always)]
+    fn send_off(&mut self, flight: u32, message: Parcel, end_s: f64) {
+        let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
+        let Envelope { from, len, position, is_posted, .. } = envelope;
+        let left_s = self.delayed_by_noise_s(
+            from,
+            position,
+            self.fabric.map_or(0.0, |fabric| fabric.host.sending_s(message)),
+            end_s,
+        );
+        let flying = self.flights.get_mut(flight);
+        flying.left_s = left_s;
         if is_posted {
-            self.at(left_s, complete);
+            flying.sender_slot = None;
+            if let Some(slot) = sender_slot {
+                self.at(left_s, Action::Complete { rank: from, slot, from, len });
+            }
         }
-        let sender_slot = (!is_posted).then_some(sender_slot);
-        let flight = self.flights.add(Flying::new(envelope, left_s, sender_slot, None));
         // Nothing happens before messages leave that are sent now, except where programs meet circuits.
         if self.running.is_some() && left_s == self.agenda.now_s && self.circuits.is_none() && !self.agenda.has(LEAVING)
         {
@@ -587,13 +637,12 @@ impl<'a, N: Network> Events<'a, N> {
         } else {
             self.at(left_s, Action::Leave { flight });
         }
-        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
     }
 
     /// A message leaves its sender at `now_s`, or waits until the interface, which is free at `free_s`, is free for it.
     fn inject_by_interface(&mut self, now_s: f64, free_s: f64, flying: Flying) -> Message {
         let Flying { envelope, .. } = flying;
-        let flight = self.flights.add(Flying { milestones_left: 1, ..flying });
+        let flight = self.flights.add(flying);
         let waiting = &mut self.interfaces[envelope.from as usize];
         if free_s <= now_s && waiting.is_empty() {
             self.depart(flight, now_s);
@@ -620,9 +669,13 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message that has the interface of its sender leaves as soon as the processor can.
     #[inline(always)]
     fn depart(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope: Envelope { from, to, len, position, .. }, sender_slot, .. } = *self.flights.get(flight);
-        let message = self.parcel(from, to, len);
+        let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
+        let (Envelope { from, to, len, position, .. }, message) = (envelope, self.parcel_of(&envelope));
         let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
+        if self.meets(message) {
+            return self.send_off(flight, message, departure.start.time_s);
+        }
+        self.flights.get_mut(flight).milestones_left = 1;
         if let Some(slot) = sender_slot {
             self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot, from, len });
         }
@@ -641,14 +694,13 @@ impl<'a, N: Network> Events<'a, N> {
         self.arrive(flight, taken.time_s);
     }
 
-    /// The time at which the processor is done with a message that would leave at `left_s` without noise: the
-    /// processor's part of the message is work, which noise delays.
-    fn delayed_departure_s(&mut self, envelope: &Envelope, left_s: f64) -> f64 {
-        let latency_s = self.network.shared().map_or(0.0, |shared| shared.fabric().software_latency_s);
-        let work = Passage::work(envelope.from as usize, envelope.position, latency_s);
-        let end_s = self.trial.delayed_s(work, left_s - latency_s, left_s);
-        let node = &mut self.nodes[envelope.from as usize];
-        self.network.work(node, Placed::at(end_s), |end| end).time_s
+    /// The time at which the processor of `rank` is done with its part of a message, which takes it `length_s`, until `end_s`
+    /// without noise: it is work, which noise delays.
+    #[inline]
+    fn delayed_by_noise_s(&mut self, rank: u32, position: u64, length_s: f64, end_s: f64) -> f64 {
+        let work = Passage::work(rank as usize, position, length_s);
+        let end_s = self.trial.delayed_s(work, end_s - length_s, end_s);
+        self.network.work(&mut self.nodes[rank as usize], Placed::at(end_s), |end| end).time_s
     }
 
     /// The sender of a rendezvous continues without it. Returns a slot whose outcome is discarded.
@@ -712,10 +764,14 @@ impl<'a, N: Network> Events<'a, N> {
                     }
                 }
                 Milestone::Arrived => {
-                    let Flying { envelope: Envelope { from, to, position, .. }, left_s, .. } =
-                        *self.flights.get(flight);
-                    let passage = Passage::transfer(from as usize, position, to as usize, now_s - left_s);
-                    self.at(self.trial.delayed_s(passage, left_s, now_s), Action::Arrive { flight });
+                    let Flying { envelope, left_s, .. } = *self.flights.get(flight);
+                    let Envelope { from, to, position, .. } = envelope;
+                    let there_s = if self.has_interfaces { self.last_byte_s(&envelope, left_s, now_s) } else { now_s };
+                    let passage = Passage::transfer(from as usize, position, to as usize, there_s - left_s);
+                    let arrival_s = self.trial.delayed_s(passage, left_s, there_s);
+                    let is_taken_in = self.has_interfaces;
+                    let taking_in = Action::TakeIn { flight, arrival_s };
+                    self.at(arrival_s, if is_taken_in { taking_in } else { Action::Arrive { flight } });
                 }
                 Milestone::Answered(is_open) => {
                     let Flying { envelope, sender_slot, .. } = self.flights.remove(flight);
@@ -727,6 +783,18 @@ impl<'a, N: Network> Events<'a, N> {
             }
         }
         self.progress = progress;
+    }
+
+    /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: interfaces need
+    /// their time for its bytes, too.
+    fn last_byte_s(&self, envelope: &Envelope, left_s: f64, carried_s: f64) -> f64 {
+        let message = self.parcel_of(envelope);
+        let gap_s = self.fabric.map_or(0.0, |fabric| fabric.host.gap_s(message));
+        if gap_s == 0.0 {
+            return carried_s;
+        }
+        let ranks = [envelope.from, envelope.to].map(|rank| rank as usize);
+        carried_s.max(left_s + self.network.way_s(ranks, message) + gap_s)
     }
 
     /// Applies `act` to the circuits of the network, if it has any.
@@ -822,7 +890,8 @@ impl<'a, N: Network> Events<'a, N> {
                 let granted = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
                 let flight = self.flights.add(granted);
                 let message = self.parcel(from, to, len);
-                self.at(self.network.grant(now.max(time_s), message), Action::Inject { flight });
+                let way_s = self.network.way_s([to as usize, from as usize], message);
+                self.at(self.network.grant(now.max(time_s), message) + way_s, Action::Inject { flight });
             }
         }
     }
@@ -926,14 +995,16 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let slot = self.outcomes.open();
         let (from, number) = (rank as u32, self.issued);
         self.issued += 1;
-        let envelope = Envelope { from, to, len, position: now.position(), number, gap_packets, is_posted };
+        let (position, is_new) = (now.position(), self.peers.meet(from, to));
+        let envelope = Envelope { from, to, len, position, number, gap_packets, is_posted, is_new };
         let now = now.time_s;
-        let parcel = self.parcel(from, to, len);
+        let parcel = self.parcel_of(&envelope);
         let message = if mode != Mode::Synchronous && self.network.is_eager(parcel) {
             self.inject(now, slot, envelope)
         } else {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
-            Message { envelope, time_s: self.network.request(now, parcel), state: State::Rendezvous(sender_slot) }
+            let time_s = self.network.request(now, parcel) + self.network.way_s([rank, to as usize], parcel);
+            Message { envelope, time_s, state: State::Rendezvous(sender_slot) }
         };
         let mailboxes = &mut self.mailboxes;
         let to = to as usize;
@@ -987,8 +1058,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let Change { peer, connects } = change;
         let slot = self.outcomes.open();
         let (rank, position) = (rank as u32, now.position());
-        let envelope =
-            Envelope { from: rank, to: peer, len: 0, position, number: 0, gap_packets: 0.0, is_posted: false };
+        let (from, to, is_posted, is_new) = (rank, peer, false, false);
+        let envelope = Envelope { from, to, len: 0, position, number: 0, gap_packets: 0.0, is_posted, is_new };
         let id = self.flights.add(Flying::new(envelope, now.time_s, Some(slot), None));
         let placement = self.network.shared().map(|shared| &shared.fabric().placement);
         let nodes = [rank, peer].map(|rank| placement.map_or(0, |placement| placement.node_of(rank as usize)));

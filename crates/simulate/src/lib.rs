@@ -12,6 +12,7 @@ mod events;
 mod in_time;
 mod network;
 mod options;
+mod peers;
 mod plan;
 mod platform;
 mod ports;

@@ -1,7 +1,7 @@
 //! Machines, as the engines use them.
 
 use hocket_core::{Error, Nodes, Result};
-use hocket_machine::{Machine, Node, Noise};
+use hocket_machine::{Machine, Node, Noise, Section};
 
 use crate::network::NetworkModel;
 
@@ -29,6 +29,7 @@ impl Platform {
         let network = NetworkModel::read(machine)?;
         machine.network.finish()?;
         machine.node.finish()?;
+        machine.host.iter().try_for_each(Section::finish)?;
         let noise = Noise::read(&machine.noise)?;
         let has_nodes = machine.network.contains("ranks_per_node");
         let nodes = if has_nodes { Nodes::Equal(machine.network.count("ranks_per_node")?) } else { Nodes::Unknown };

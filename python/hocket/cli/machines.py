@@ -8,20 +8,24 @@ from hocket.cli import completion
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_json, print_table
 from hocket.machine import Machine, presets
+from hocket.variants import with_host
 
 __all__ = ["machines"]
 
 
 @click.command()
 @click.argument("machine", required=False, type=Read(Machine.load, name="NAME"), shell_complete=completion.machines)
+@click.option("--convert", is_flag=True, help="Print it with a section [host], without its comments.")
 @as_json_option
-def machines(machine: Machine | None, as_json: bool) -> None:
+def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
     """List the machines that come with Hocket, or print the file of one, to be copied and changed.
 
     MACHINE is a preset or a file.
     """
+    if machine is None and convert:
+        raise click.UsageError("--convert needs a machine")
     if machine is not None:
-        _print_one(machine, as_json=as_json)
+        _print_one(with_host(machine) if convert else machine, as_json=as_json)
         return
     found = [Machine.load(name) for name in presets()]
     if as_json:

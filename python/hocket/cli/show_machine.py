@@ -53,12 +53,12 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
 
 def _show_contention_free(machine: Machine, *, as_json: bool) -> None:
     if as_json:
-        facts = {"network": machine.network, "node": machine.node, "noise": machine.noise}
+        facts = {"network": machine.network, "node": machine.node, "host": machine.host, "noise": machine.noise}
         print_json({"machine": machine.name, "topology": None, **facts})
         return
     click.secho(machine.name, bold=True)
     noise = [(f"noise.{kind}", _text(keys)) for kind, keys in machine.noise.items()]
-    print_facts([*_keys(machine.network, machine.node), *noise])
+    print_facts([*_keys(machine), *noise])
     click.echo("\nno topology: messages travel without disturbing each other")
 
 
@@ -83,7 +83,7 @@ def _print(topology: Topology) -> None:
 
 def _facts(topology: Topology) -> Iterator[tuple[str, str]]:
     yield "topology", topology.name
-    yield from _keys(topology.network, topology.node)
+    yield from _keys(topology)
     yield "nodes", f"{topology.nodes}, with room for {format_count(topology.ranks, 'rank')}"
     yield "switches", str(topology.switches)
     yield "directed links", f"{topology.directed_links}, each of {format_count(topology.channels, 'virtual channel')}"
@@ -101,12 +101,13 @@ def _print_route(route: tuple[int, int], hops: Sequence[Hop]) -> None:
         print_table(["link", "to", "number", "channel"], rows, right=["number", "channel"])
 
 
-def _keys(network: Mapping[str, str], node: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if "model" in network:
-        yield "model", network["model"]
-    yield "network", _text({key: value for key, value in network.items() if key not in ("model", "topology")})
-    if node:
-        yield "node", _text(node)
+def _keys(of: Machine | Topology) -> Iterator[tuple[str, str]]:
+    if "model" in of.network:
+        yield "model", of.network["model"]
+    yield "network", _text({key: value for key, value in of.network.items() if key not in ("model", "topology")})
+    for section, keys in (("node", of.node), ("host", of.host)):
+        if keys:
+            yield section, _text(keys)
 
 
 def _text(keys: Mapping[str, str]) -> str:

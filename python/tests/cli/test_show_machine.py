@@ -60,6 +60,7 @@ def test_the_links_and_routes_of_every_topology_fit_together(
         "topology",
         "network",
         "node",
+        "host",
         "nodes",
         "switches",
         "directed_links",
@@ -149,6 +150,7 @@ def test_a_machine_without_a_topology_tells_its_keys(hocket_command: Callable[..
         "topology": None,
         "network": machine.network,
         "node": machine.node,
+        "host": {},
         "noise": machine.noise,
     }
 

@@ -76,6 +76,27 @@ fn bounds_of_tori_by_hand() {
     assert!((broadcast.bandwidth_s - (3e-6 + 0.5e-6)).abs() < 1e-15, "{broadcast:?}");
 }
 
+/// At a crossbar of 1 us per link, with o_send = 1 us, o_receive = 0.5 us, g = 2 us and G = 2 ns/B: two links and both ends;
+/// a third rank is told g after the second at least, a message 2.5 us after it was sent; and n bytes pass an interface in
+/// (n - 1) G.
+#[test]
+fn bounds_with_hosts_by_hand() {
+    let network =
+        "model = \"links\"\nlink_bandwidth = \"1 GB/s\"\nlink_latency = \"1 us\"\ntopology = \"crossbar\"\nnodes = 8";
+    let machine = platform(
+        &format!("{network}\n[host]\no_send = \"1 us\"\no_receive = \"0.5 us\"\ng = \"2 us\"\nG = \"2 ns/B\""),
+        "",
+    );
+    for (ranks, latency_s) in [(2, 3.5e-6), (3, 2.5e-6 + 2e-6), (4, 5e-6)] {
+        for collective in [Collective::Broadcast, Collective::Gather] {
+            let found = bound_of(collective, ranks, 8, &machine);
+            assert!((found.latency_s - latency_s).abs() < 1e-15, "{collective} of {ranks}: {found:?}");
+        }
+    }
+    let found = bound_of(Collective::Broadcast, 8, 1_000_001, &machine);
+    assert!((found.bandwidth_s - 2e-3).abs() < 1e-12, "{found:?}");
+}
+
 /// Half of 16 nodes are behind the 4 links up of two subtrees; half of 24 behind the 4 global links from two groups to the
 /// two others.
 #[test]

@@ -9,14 +9,36 @@ use hocket_simulate::{Engine, Kind, Options, Outcome, Platform};
 
 use crate::bounds::check_bound;
 
-const MODELS: [&str; 6] = [
-    "model = \"links\"\nlink_latency = \"100 ns\"",
-    "model = \"links\"\nswitching = \"wormhole\"",
-    "model = \"links\"\nsharing = \"fair\"\nlink_latency = \"100 ns\"",
-    "model = \"links\"\nprotocol = \"rendezvous\"",
-    "model = \"packets\"\npacket = \"64 B\"\nbuffer = 2\nlink_latency = \"20 ns\"\nrouter_latency = \"30 ns\"",
-    "model = \"packets\"\npacket = \"64 B\"\ninjection_bandwidth = \"250 MB/s\"",
+/// Keys of `[network]`, and of the node or the host.
+const MODELS: [[&str; 2]; 10] = [
+    ["model = \"links\"\nlink_latency = \"100 ns\"", SENDER],
+    ["model = \"links\"\nswitching = \"wormhole\"", SENDER],
+    ["model = \"links\"\nsharing = \"fair\"\nlink_latency = \"100 ns\"", SENDER],
+    ["model = \"links\"\nprotocol = \"rendezvous\"", SENDER],
+    [
+        "model = \"packets\"\npacket = \"64 B\"\nbuffer = 2\nlink_latency = \"20 ns\"\nrouter_latency = \"30 ns\"",
+        SENDER,
+    ],
+    ["model = \"packets\"\npacket = \"64 B\"\ninjection_bandwidth = \"250 MB/s\"", SENDER],
+    [
+        "model = \"links\"\nlink_latency = \"100 ns\"",
+        "[host]\no_send = \"1 us\"\no_receive = \"0.3 us\"\ng = \"0.5 us\"",
+    ],
+    [
+        "model = \"links\"\nsharing = \"fair\"",
+        "[host]\nfrom = [\"0 B\", \"64 B\"]\no = [\"1 us\", \"0.2 us\"]\nG = \"2 ns/B\"",
+    ],
+    [
+        "model = \"links\"\nprotocol = \"rendezvous\"",
+        "[host]\no_send = \"0.5 us\"\no_receive = \"2 us\"\nO = \"3 ns/B\"",
+    ],
+    [
+        "model = \"packets\"\npacket = \"64 B\"",
+        "[host]\no = \"1 us\"\nS = \"100 B\"\ng = \"3 us\"\nnew_peer = \"1 us\"",
+    ],
 ];
+
+const SENDER: &str = "software_latency = \"1 us\"";
 
 const SHAPES: [&str; 7] = [
     "topology = \"torus\"\ndims = [9, 2, 2]",
@@ -28,9 +50,10 @@ const SHAPES: [&str; 7] = [
     "topology = \"torus\"\ndims = [3, 4]\nranks_per_node = 3\nlocal.L = \"2 us\"\nlocal.o = \"2 us\"\nlocal.g = \"3 us\"",
 ];
 
-fn platform(model: &str, shape: &str) -> Platform {
-    let node = "ports = 2\nsoftware_latency = \"1 us\"\nreduce_bandwidth = \"10 GB/s\"";
-    let text = format!("name = \"test\"\n[network]\n{model}\nlink_bandwidth = \"1 GB/s\"\n{shape}\n[node]\n{node}\n");
+fn platform([model, host]: [&str; 2], shape: &str) -> Platform {
+    let node = "ports = 2\nreduce_bandwidth = \"10 GB/s\"";
+    let text =
+        format!("name = \"test\"\n[network]\n{model}\nlink_bandwidth = \"1 GB/s\"\n{shape}\n[node]\n{node}\n{host}\n");
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -77,19 +100,19 @@ fn apart() -> Platform {
     Platform::new(&Machine::parse(&format!("name = \"apart\"\n[network]\n{network}\n"), "apart.toml").unwrap()).unwrap()
 }
 
-fn check(model: &str, shape: &str) {
+fn check(model: [&str; 2], shape: &str) {
     let (platform, apart) = (platform(model, shape), apart());
     for entry in CATALOGUE {
         for call in accepted(entry) {
             let outcome = run(entry, &call, &platform);
             let always = simulate(entry, &call, &apart, Options::default()).unwrap();
             let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
-            assert_eq!(sent(&outcome), sent(&always), "{entry} with {model} on {shape} in {call:?}");
+            assert_eq!(sent(&outcome), sent(&always), "{entry} with {model:?} on {shape} in {call:?}");
             let carried: f64 = outcome.links.iter().map(|link| link.bytes).sum();
-            assert_eq!(carried, bytes_over_links(&outcome, &platform), "{entry} with {model} on {shape} in {call:?}");
+            assert_eq!(carried, bytes_over_links(&outcome, &platform), "{entry} with {model:?} on {shape} in {call:?}");
             let no_link_is_longer_busy =
                 outcome.links.iter().all(|link| link.busy_s <= last_s(&outcome) * (1.0 + 1e-9));
-            assert!(no_link_is_longer_busy, "{entry} with {model} on {shape} in {call:?}");
+            assert!(no_link_is_longer_busy, "{entry} with {model:?} on {shape} in {call:?}");
         }
     }
 }
@@ -106,12 +129,14 @@ fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_topology() {
     for shape in &SHAPES[1..] {
         check(MODELS[0], shape);
         check(MODELS[4], shape);
+        check(MODELS[6], shape);
     }
 }
 
 /// Software latency, then two links one after the other, with a router between them in `packets`: of ten packets of 64 ns
 /// two leave every 64 + 2 * 20 + 30 ns, as buffers are short, so the last one at 4 * 134 + 64 ns. Slow ports need 256 ns for
-/// each packet, so that the message is there before its sender is done.
+/// each packet, so that the message is there before its sender is done. With hosts: what both ends cost, the bytes at the
+/// interface where that takes longer than on links, and before that request and answer.
 #[test]
 fn one_message_takes_what_its_closed_form_says() {
     let chain = find(Collective::Broadcast, "chain").unwrap();
@@ -124,11 +149,15 @@ fn one_message_takes_what_its_closed_form_says() {
         1e-6 + 640e-9,
         1e-6 + 600e-9 + 2.0 * 50e-9 + 64e-9,
         1e-6 + 10.0 * 256e-9,
+        1e-6 + 2.0 * 1e-7 + 640e-9 + 0.3e-6,
+        0.2e-6 + 639.0 * 2e-9 + 0.2e-6,
+        (0.5e-6 + 2e-6) + (0.5e-6 + 639.0 * 3e-9) + 640e-9 + (2e-6 + 639.0 * 3e-9),
+        (1e-6 + 1e-6) + (1e-6 + 1e-6) + 640e-9 + 1e-6,
     ];
     for (model, expected_s) in MODELS.iter().zip(expected_s) {
-        let found_s = run(chain, &call, &platform(model, shape)).time_s();
+        let found_s = run(chain, &call, &platform(*model, shape)).time_s();
         // Packets travel at moments 2^-50 s apart.
-        assert!((found_s - expected_s).abs() < 1e-13, "{model}: {found_s}, not {expected_s}");
+        assert!((found_s - expected_s).abs() < 1e-13, "{model:?}: {found_s}, not {expected_s}");
     }
 }
 

@@ -11,6 +11,7 @@ mod contract_simulate;
 mod contract_verify;
 mod engines;
 mod exchange;
+mod hosts;
 mod levels;
 mod loggops;
 mod multicast;

@@ -6,18 +6,21 @@ use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 use serde::Serialize;
 
-use super::loggp::{Busy, Level};
+use super::loggp::{Busy, Level, RECEIVE, SEND, passing_s};
 use super::{Departure, Network, Parcel, Passages, local};
 use crate::clock::Clock;
 use crate::demanded::{Bound, Demanded, telling_s};
 
-/// A topology with ranks on its nodes, and the work of a rank's processor for a message.
+/// A topology with ranks on its nodes, and what a message costs the ranks at its ends.
 ///
 /// Keys of `[network]`: those of the topology and of the placement, and `protocol` = "eager" (a message leaves at once; the
-/// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `software_latency` (0 when absent): how
-/// long the processor is busy before a message leaves; `ports` (1 when absent): messages that a node can send, and as
-/// many that it can receive, at a time. A processor does one thing at a time: it sends, reduces, copies and computes
-/// in the order in which it is asked. `[network.local]`: costs of messages within a node, as those of `loggp`; without it
+/// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `ports` (1 when absent): messages that a
+/// node can send, and as many that it can receive, at a time; `software_latency` (0 when absent): how long the processor
+/// is busy before a message leaves. Instead of that a section `[host]` has the keys of `loggp` but for L: processor and
+/// interfaces of a rank are as there, a message is injected when the sender's processor is done with it, and its receiver's
+/// interface takes it in when its last byte is there, which is no sooner than m G after its first byte can be. Requests and
+/// answers take the latency of the route besides what `[host]` says. A processor does one thing at a time: it sends,
+/// receives, reduces, copies and computes in the order in which it is asked. `[network.local]`: costs of messages within a node, as those of `loggp`; without it
 /// the network says what a message to the own node takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
@@ -27,8 +30,10 @@ pub struct Fabric {
     pub placement: Placement,
     /// `protocol`: whether a message leaves without waiting for its receive.
     pub is_eager: bool,
-    /// `software_latency`, in seconds.
-    pub software_latency_s: f64,
+    /// What a message costs its ends: `[host]`, or `software_latency` of the sender.
+    pub host: Level,
+    /// Whether messages pass interfaces of their ranks, and receiving them costs processors time: where there is `[host]`.
+    pub has_interfaces: bool,
     /// `ports` of each node.
     pub ports: usize,
     /// The costs of messages within a node, if they have any.
@@ -52,11 +57,22 @@ impl Fabric {
             let links = topology.links();
             return Err(network.reject("topology", &format!("one of at most {MOST_LINKS} links, not {links}")));
         }
+        let host = match &machine.host {
+            None => Level::of_sender(node.time_s_or("software_latency", 0.0)?),
+            Some(_) if node.contains("software_latency") => {
+                return Err(node.reject("software_latency", "none beside [host], where o_send is this time"));
+            }
+            Some(host) if host.contains("S") && network.contains("protocol") => {
+                return Err(network.reject("protocol", "none beside host.S, the largest eager message"));
+            }
+            Some(host) => Level::read_host(host)?,
+        };
         Ok(Self {
             placement: Placement::read(network, topology.nodes())?,
             topology,
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
-            software_latency_s: node.time_s_or("software_latency", 0.0)?,
+            host,
+            has_interfaces: machine.host.is_some(),
             ports: node.count_up_to("ports", 1, MOST_PORTS)?,
             local: local::costs(network, Level::read_local)?,
         })
@@ -73,10 +89,11 @@ impl Fabric {
     /// The times that no algorithm can beat if links have this latency and this bandwidth, and a processor does one
     /// thing at a time.
     ///
-    /// A message between nodes takes `software_latency` and the latency of its links; one within a node takes
-    /// `software_latency`, or what `[network.local]` says. The data of one rank travels as far as the node farthest away;
-    /// a rank tells one more whenever its processor is free. The bytes that have to cross a cut share the links that lead
-    /// across, and those that leave a node also its ports.
+    /// A message between nodes takes what its ends cost, and the latency of its links; one within a node takes what its
+    /// ends cost, or what `[network.local]` says. The data of one rank travels as far as the node farthest away; a rank
+    /// tells one more, or is told by one more, whenever its processor, and its interface if there is one, is free. The
+    /// bytes that have to cross a cut share the links that lead across, and those that leave a node also its ports; the
+    /// bytes of a rank pass its interface.
     pub fn bound(&self, demanded: &Demanded<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
         let node_of = |rank| self.placement.node_of(rank);
         let Some(spread) = demanded.spread() else {
@@ -84,33 +101,50 @@ impl Fabric {
         };
         let nodes: BTreeSet<usize> = (0..demanded.call.ranks).map(node_of).collect();
         let is_alone = nodes.len() == demanded.call.ranks;
-        let between_s = self.software_latency_s + link_latency_s;
-        let [gap_s, delay_s] = match &self.local {
-            _ if is_alone => [self.software_latency_s, between_s],
-            None => [self.software_latency_s; 2],
-            Some(local) => {
-                [local.least_processor_s().min(self.software_latency_s), local.least_time_s().min(between_s)]
-            }
+        let levels = std::iter::once(&self.host).chain(self.local.as_ref().filter(|_| !is_alone));
+        let end = if spread.is_gathering { RECEIVE } else { SEND };
+        let gap = |level: &Level| if self.has_interfaces { level.least_gap_s(end) } else { level.least_end_s(end) };
+        let gap_s = levels.clone().map(gap).fold(f64::INFINITY, f64::min);
+        let ends_s = self.host.least_time_s();
+        let delay_s = match &self.local {
+            _ if is_alone => ends_s + link_latency_s,
+            None => ends_s,
+            Some(local) => local.least_time_s().min(ends_s + link_latency_s),
         };
-        let told_s = if spread.is_gathering { delay_s } else { telling_s(spread.ranks, delay_s, gap_s) };
+        let told_s = telling_s(spread.ranks, delay_s, gap_s);
         let is_all = spread.ranks == demanded.call.ranks;
         let farthest = if is_all { farthest(&self.topology, node_of(spread.rank), &nodes) } else { 0 };
-        let way_s = if farthest > 0 { self.software_latency_s + farthest as f64 * link_latency_s } else { 0.0 };
+        let way_s = if farthest > 0 { ends_s + farthest as f64 * link_latency_s } else { 0.0 };
 
-        let passing_s = |within: &dyn Fn(usize) -> bool, most_lanes: usize| {
+        let crossing_s = |within: &dyn Fn(usize) -> bool, most_lanes: usize| {
             let bytes = demanded.crossing_bytes(&|rank| within(node_of(rank)));
             let lanes = links_out_of(&self.topology, within).min(most_lanes);
             if bytes > 0.0 { bytes / (lanes as f64 * link_bytes_per_s) } else { 0.0 }
         };
-        let of_nodes = demanded.ranks_to_try().map(node_of).map(|busy| passing_s(&|node| node == busy, self.ports));
-        let of_halves = self.topology.halves().into_iter().map(|half| passing_s(&half, usize::MAX));
+        let of_nodes = demanded.ranks_to_try().map(node_of).map(|busy| crossing_s(&|node| node == busy, self.ports));
+        let of_halves = self.topology.halves().into_iter().map(|half| crossing_s(&half, usize::MAX));
         let shared_s = demanded.bytes_of_a_rank() / (self.ports as f64 * link_bytes_per_s);
         let bytes_s = of_nodes.chain(of_halves).fold(if is_alone { shared_s } else { 0.0 }, f64::max);
+        let first_and_last_s = self.host.least_end_s(SEND) + self.host.least_end_s(RECEIVE) + link_latency_s;
+        let on_links_s = if bytes_s > 0.0 { first_and_last_s + bytes_s } else { 0.0 };
+        let at_hosts_s = if self.has_interfaces { passing_s(levels, demanded.bytes_of_a_rank()) } else { 0.0 };
         Bound {
             latency_s: told_s.max(way_s),
-            bandwidth_s: if bytes_s > 0.0 { between_s + bytes_s } else { 0.0 },
+            bandwidth_s: on_links_s.max(at_hosts_s),
             computation_s: demanded.combining_s(),
         }
+    }
+
+    /// How long the processor of a rank that takes an empty message and passes it on is busy with it, in seconds.
+    pub fn processor_s(&self) -> f64 {
+        self.host.of(0.0).o.into_iter().sum()
+    }
+
+    /// Links of the route between two nodes.
+    pub(super) fn distance(&self, [from, to]: [usize; 2]) -> f64 {
+        let mut hops = Vec::new();
+        self.topology.route(from, to, &mut hops);
+        hops.len() as f64
     }
 
     /// The topology's name and size, as "torus of 64 nodes".
@@ -150,6 +184,8 @@ fn links_out_of(topology: &AnyTopology, within: &dyn Fn(usize) -> bool) -> usize
 pub trait Shared: Sync {
     /// The topology, and the work of a rank's processor for a message.
     fn fabric(&self) -> &Fabric;
+    /// The latency of the way between two nodes, in seconds.
+    fn latency_s(&self, nodes: [usize; 2]) -> f64;
     /// The messages on their way, none as yet.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
     /// The times that no algorithm can beat.
@@ -160,9 +196,12 @@ pub trait Shared: Sync {
 pub(super) struct Meeting<'a>(pub &'a dyn Shared);
 
 impl Meeting<'_> {
-    /// The costs of a message within a node, if it is one.
-    fn local(&self, message: Parcel) -> Option<&Level> {
-        self.0.fabric().local.as_ref().filter(|_| message.local_ranks > 0)
+    /// The costs of a message's ends: within a node, if these have costs of their own, or between nodes, if there is
+    /// `[host]`.
+    #[inline(always)]
+    fn level(&self, message: Parcel) -> Option<&Level> {
+        let Fabric { local, host, has_interfaces, .. } = self.0.fabric();
+        if message.local_ranks > 0 { local.as_ref() } else { has_interfaces.then_some(host) }
     }
 }
 
@@ -194,39 +233,58 @@ impl Network for Meeting<'_> {
     }
 
     fn is_eager(&self, message: Parcel) -> bool {
-        self.local(message).map_or(self.0.fabric().is_eager, |level| level.is_eager(message.bytes))
+        let is_eager = message.local_ranks > 0 || self.0.fabric().is_eager;
+        is_eager && self.level(message).is_none_or(|level| level.is_eager(message.bytes))
+    }
+
+    fn knows_peers(&self) -> bool {
+        let Fabric { local, host, .. } = self.0.fabric();
+        std::iter::once(host).chain(local).any(Level::knows_peers)
+    }
+
+    fn way_s(&self, ranks: [usize; 2], message: Parcel) -> f64 {
+        let Fabric { placement, has_interfaces, .. } = self.0.fabric();
+        if !has_interfaces || message.local_ranks > 0 {
+            return 0.0;
+        }
+        self.0.latency_s(ranks.map(|rank| placement.node_of(rank)))
     }
 
     fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.local(message).map_or(now, |level| level.request(now, message.bytes))
+        self.level(message).map_or(now, |level| level.request(now, message.bytes))
     }
 
     fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.local(message).map_or(now, |level| level.grant(now, message.bytes))
+        self.level(message).map_or(now, |level| level.grant(now, message.bytes))
     }
 
     fn free_to_send<T: Clock>(&self, node: &Busy<T>, message: Parcel) -> Option<T> {
-        self.local(message).map(|_| node.sending)
+        self.level(message).map(|_| node.sending)
     }
 
     fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
-        if let Some(level) = self.local(message) {
-            return level.inject(node, now, message);
+        match self.level(message) {
+            Some(level) if message.local_ranks > 0 => return level.inject(node, now, message),
+            Some(level) => {
+                level.inject(node, now, message);
+            }
+            None => {
+                self.0.fabric().host.occupy_sender(node, now, message);
+            }
         }
-        node.processor = now.max(node.processor).plus(self.0.fabric().software_latency_s);
         Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0 }
     }
 
     fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
-        self.local(message).map_or(arrival, |level| level.head(start, arrival, message))
+        self.level(message).map_or(arrival, |level| level.head(start, arrival, message))
     }
 
     fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
-        self.local(message).map_or(arrival, |level| level.take_in(node, arrival, message))
+        self.level(message).map_or(arrival, |level| level.take_in(node, arrival, message))
     }
 
     fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
-        self.local(message).map_or(now, |level| level.accept(node, now, message))
+        self.level(message).map_or(now, |level| level.accept(node, now, message))
     }
 
     fn work<T: Clock>(&self, node: &mut Busy<T>, now: T, pass: impl FnOnce(T) -> T) -> T {

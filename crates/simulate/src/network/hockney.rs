@@ -67,6 +67,10 @@ const MOST_PORTS: usize = 1024;
 impl Hockney {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let section = &machine.network;
+        if let Some(host) = &machine.host {
+            let others = "none on a hockney network: there is network.send_overhead; loggp has the same wire with [host]";
+            return Err(host.reject_all(others));
+        }
         Ok(Self {
             between: Line::read(section)?,
             local: Local::read(section, Line::read_local)?,
@@ -135,7 +139,7 @@ impl Network for Hockney {
     }
 
     #[inline(always)]
-    fn inject<T: Clock>(&self, (): &mut (), now: T, Parcel { bytes, local_ranks }: Parcel) -> Departure<T> {
+    fn inject<T: Clock>(&self, (): &mut (), now: T, Parcel { bytes, local_ranks, .. }: Parcel) -> Departure<T> {
         let transfer_s = match &self.local {
             Some(Local { costs: line, .. }) if local_ranks > 0 => {
                 line.alpha_s + line.beta_s_per_byte.max(local_ranks as f64 * line.memory_s_per_byte) * bytes

@@ -21,7 +21,10 @@
 //!   no processor.
 //! - computing, reducing and copying occupy the processor; they are ready when asked for.
 //!
-//! The o and O of a sender and of a receiver can differ. Messages within a node can have parameters of their own
+//! - the first message of a rank to a peer occupies the sender's processor for `new_peer` before it starts.
+//!
+//! The keys of `[network]` besides L and those of nodes can stand in a section `[host]` instead. The o and O of a sender
+//! and of a receiver can differ. Messages within a node can have parameters of their own
 //! ([`Local`]); they share the processors with all others. There G is at least k times the time per byte of the node's memory
 //! (1 / `memory_bandwidth`), of which each of the node's k ranks has its share.
 
@@ -56,6 +59,8 @@ pub struct Level {
     answer_s: Option<f64>,
     /// `S`: the largest eager message, in bytes; infinite when the key is absent.
     S: f64,
+    /// `new_peer`: how long the first message of a rank to a peer occupies its processor before it starts, in seconds.
+    new_peer_s: f64,
     /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte of all ranks of a node together.
     memory_s_per_byte: f64,
 }
@@ -76,13 +81,30 @@ pub struct Costs {
     pub O: [f64; 2],
 }
 
-const SEND: usize = 0;
-const RECEIVE: usize = 1;
+/// The end of a message: where it is sent, and where it is received.
+pub(super) const SEND: usize = 0;
+pub(super) const RECEIVE: usize = 1;
+
+/// Keys of `[host]` that have no place in `[network]` beside it.
+const OF_HOST: [&str; 13] = [
+    "from", "o", "o_send", "o_receive", "g", "O", "O_send", "O_receive", "both_ways", "S", "request", "answer", "new_peer",
+];
 
 impl Costs {
-    /// How long a message occupies the processor that sends or receives it, the lesser of the two, in seconds.
+    /// How long a message occupies the processor at this end, in seconds.
+    #[inline]
+    fn end_s(&self, end: usize, bytes: f64) -> f64 {
+        self.o[end] + following(bytes) * self.O[end]
+    }
+
+    /// The same at the end where that is shorter.
     fn processor_s(&self, bytes: f64) -> f64 {
-        [SEND, RECEIVE].map(|end| self.o[end] + following(bytes) * self.O[end]).into_iter().fold(f64::INFINITY, f64::min)
+        self.end_s(SEND, bytes).min(self.end_s(RECEIVE, bytes))
+    }
+
+    /// How long a message occupies an interface, in seconds.
+    fn interface_s(&self, bytes: f64) -> f64 {
+        self.g + following(bytes) * self.G
     }
 
     /// The time of a message to a receiver that waits for it, in seconds.
@@ -101,19 +123,46 @@ fn following(bytes: f64) -> f64 {
 impl Level {
     /// Reads the keys of a section.
     pub(super) fn read(section: &Section) -> Result<Self> {
+        Self::read_parts(section, Some(section))
+    }
+
+    /// Reads the keys of `[host]` on a network whose topology says what the way takes.
+    pub(super) fn read_host(section: &Section) -> Result<Self> {
+        Self::read_parts(section, None)
+    }
+
+    /// A sender whose processor is busy for so long with each message, and a receiver without costs.
+    pub(super) fn of_sender(busy_s: f64) -> Self {
+        Self {
+            starts_bytes: vec![0.0],
+            ranges: vec![Costs { L: 0.0, o: [busy_s, 0.0], g: 0.0, G: 0.0, O: [0.0; 2] }],
+            both_ways: 1.0,
+            request_s: None,
+            answer_s: None,
+            S: f64::INFINITY,
+            new_peer_s: 0.0,
+            memory_s_per_byte: 0.0,
+        }
+    }
+
+    /// Reads the keys of a section; L, and G unless it is there, from that of the wire. Without one the latency is 0.
+    fn read_parts(section: &Section, wire: Option<&Section>) -> Result<Self> {
         let starts = section.ranges_bytes("from")?;
         let count = starts.len();
         let times_s = |key: &str| section.optional_times_s(key, count);
         let times_per_byte_s = |key: &str| section.optional_times_per_byte_s(key, count);
         let none = || vec![0.0; count];
-        let latency_s = times_s("L")?;
-        let latency_s = latency_s.ok_or_else(|| section.reject("L", "a time such as \"1 us\""))?;
+        let latency_s = |wire: &Section| {
+            wire.optional_times_s("L", count)?.ok_or_else(|| wire.reject("L", "a time such as \"1 us\""))
+        };
+        let latency_s = wire.map_or_else(|| Ok(none()), latency_s)?;
         let [o_send, o_receive] = of_both(section, "o", times_s)?;
         let missing = || section.reject("o", "a time such as \"1 us\", or o_send and o_receive");
         let (o_send, o_receive) = (o_send.ok_or_else(missing)?, o_receive.ok_or_else(missing)?);
         let [send_per_byte, receive_per_byte] = of_both(section, "O", times_per_byte_s)?.map(|o| o.unwrap_or_else(none));
         let gap_s = times_s("g")?.unwrap_or_else(none);
-        let gap_per_byte_s = times_per_byte_s("G")?.unwrap_or_else(none);
+        let of_gap = wire.filter(|_| !section.contains("G")).unwrap_or(section);
+        let gap_per_byte_s = of_gap.optional_times_per_byte_s("G", count)?.unwrap_or_else(none);
         let range = |at: usize| Costs {
             L: latency_s[at],
             o: [o_send[at], o_receive[at]],
@@ -128,6 +177,7 @@ impl Level {
             request_s: section.optional_time_s("request")?,
             answer_s: section.optional_time_s("answer")?,
             S: section.optional_bytes("S")?.map_or(f64::INFINITY, |bytes| bytes as f64),
+            new_peer_s: section.time_s_or("new_peer", 0.0)?,
             memory_s_per_byte: 0.0,
         })
     }
@@ -158,9 +208,14 @@ impl Level {
         self.spans().map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
     }
 
-    /// The least time for which a message occupies a processor, in seconds.
-    pub(super) fn least_processor_s(&self) -> f64 {
-        self.least(|costs, [first, _]| costs.processor_s(first))
+    /// The least time for which a message occupies the processor at this end, in seconds.
+    pub(super) fn least_end_s(&self, end: usize) -> f64 {
+        self.least(|costs, [first, _]| costs.end_s(end, first))
+    }
+
+    /// The least time between two messages at this end, in seconds.
+    pub(super) fn least_gap_s(&self, end: usize) -> f64 {
+        self.least(|costs, [first, _]| costs.interface_s(first).max(costs.end_s(end, first)))
     }
 
     /// The least time of a message, in seconds.
@@ -171,6 +226,24 @@ impl Level {
     #[inline]
     pub(super) fn is_eager(&self, bytes: f64) -> bool {
         bytes <= self.S
+    }
+
+    /// Whether the first message to a peer differs from others.
+    pub(super) fn knows_peers(&self) -> bool {
+        self.new_peer_s > 0.0
+    }
+
+    /// How long a message occupies the processor that sends it, in seconds.
+    #[inline]
+    pub fn sending_s(&self, message: Parcel) -> f64 {
+        let new_peer_s = if message.is_new { self.new_peer_s } else { 0.0 };
+        new_peer_s + self.of(message.bytes).end_s(SEND, message.bytes)
+    }
+
+    /// How long a message occupies the processor that receives it, in seconds.
+    #[inline]
+    pub fn receiving_s(&self, message: Parcel) -> f64 {
+        self.of(message.bytes).end_s(RECEIVE, message.bytes)
     }
 
     pub(super) fn request<T: Clock>(&self, now: T, bytes: f64) -> T {
@@ -185,7 +258,7 @@ impl Level {
 
     /// m G, in seconds; at least what the rank's share of the memory's bandwidth takes.
     #[inline]
-    fn gap_s(&self, message: Parcel) -> f64 {
+    pub fn gap_s(&self, message: Parcel) -> f64 {
         let gap_s_per_byte = self.of(message.bytes).G.max(message.local_ranks as f64 * self.memory_s_per_byte);
         following(message.bytes) * gap_s_per_byte
     }
@@ -193,8 +266,7 @@ impl Level {
     #[inline(always)]
     pub(super) fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
         let (costs, m, gap_s) = (self.of(message.bytes), following(message.bytes), self.gap_s(message));
-        let start = now.max(node.processor);
-        node.processor = start.plus(costs.o[SEND] + m * costs.O[SEND]);
+        let start = self.occupy_sender(node, now, message);
         node.sending = start.plus(costs.g + gap_s);
         if self.holds_receiving() {
             node.receiving = node.receiving.max(now).plus((self.both_ways - 1.0) * gap_s);
@@ -203,10 +275,18 @@ impl Level {
         Departure { sender_done: node.processor, start, transfer_s }
     }
 
+    /// The processor does its part of a message that it sends. Returns the time at which the message starts.
+    #[inline(always)]
+    pub(super) fn occupy_sender<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
+        let ready = now.max(node.processor);
+        let start = if message.is_new { ready.plus(self.new_peer_s) } else { ready };
+        node.processor = start.plus(self.of(message.bytes).end_s(SEND, message.bytes));
+        start
+    }
+
     #[inline(always)]
     pub(super) fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
-        let (costs, m) = (self.of(message.bytes), following(message.bytes));
-        node.processor = now.max(node.processor).plus(costs.o[RECEIVE] + m * costs.O[RECEIVE]);
+        node.processor = now.max(node.processor).plus(self.receiving_s(message));
         node.processor
     }
 
@@ -249,7 +329,19 @@ fn of_both<T: Clone>(section: &Section, key: &str, read: impl Fn(&str) -> Result
 impl Loggp {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let section = &machine.network;
-        Ok(Self { between: Level::read(section)?, local: Local::read(section, Level::read_local)? })
+        let between = match &machine.host {
+            None => Level::read(section)?,
+            Some(host) => {
+                if let Some(key) = OF_HOST.iter().find(|key| section.contains(key)) {
+                    return Err(section.reject(key, "none beside [host], where it belongs"));
+                }
+                if host.contains("G") && section.contains("G") {
+                    return Err(section.reject("G", "none beside host.G"));
+                }
+                Level::read_parts(host, Some(section))?
+            }
+        };
+        Ok(Self { between, local: Local::read(section, Level::read_local)? })
     }
 
     #[inline(always)]
@@ -260,14 +352,32 @@ impl Loggp {
         }
     }
 
-    fn levels(&self) -> impl Iterator<Item = &Level> {
+    fn levels(&self) -> impl Iterator<Item = &Level> + Clone {
         std::iter::once(&self.between).chain(self.local.as_ref().map(|local| &local.costs))
     }
 
-    /// The least of any level, as [`Level::least`].
-    fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
-        self.levels().map(|level| level.least(&choose)).fold(f64::INFINITY, f64::min)
-    }
+}
+
+/// The time for which the bytes of one rank pass its processor and its interface, without those of the last message, in
+/// seconds: the n bytes leave, or come, in M messages, of which the last one follows the others' (M - 1) g + (n - M) G of
+/// the interface, and (M - 1) o + (n - M) O of the processor, for the M that suits best.
+///
+/// Of several ranges, or levels, the best counts, with the smallest message of a range. The last of the M messages may then
+/// be of a range in which bytes take less than in the best, but is no larger than that allows.
+pub(super) fn passing_s<'a>(levels: impl Iterator<Item = &'a Level> + Clone, bytes: f64) -> f64 {
+    let per_byte_s = least(levels.clone(), |costs, [first, last]| {
+        let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
+        least_of_greatest([costs.G, costs.g], [per_byte_s, o], [1.0 / last, 1.0 / first])
+    });
+    let last_bytes = -least(levels, |costs, [_, last]| {
+        if costs.G.max(costs.O[SEND]) + costs.O[RECEIVE] < per_byte_s { -last } else { -1.0 }
+    });
+    per_byte_s * (bytes - last_bytes).max(0.0)
+}
+
+/// The least of any level, as [`Level::least`].
+fn least<'a>(levels: impl Iterator<Item = &'a Level>, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
+    levels.map(|level| level.least(&choose)).fold(f64::INFINITY, f64::min)
 }
 
 /// The times at which a rank's processor and network interface are free again.
@@ -303,30 +413,24 @@ impl Network for Loggp {
         self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
     }
 
-    /// A rank tells one more every max(o, g), which knows 2 o + L later. The n bytes of one rank leave, or come, in M
-    /// messages: the last one follows the others' (M - 1) g + (n - M) G of the interface, and (M - 1) o + (n - M) O of
-    /// the processor, for the M that suits best. A processor does one thing at a time.
-    ///
-    /// Of several ranges, or levels, the best counts, with the smallest message of a range. The last of the M messages may then
-    /// be of a range in which bytes take less than in the best, but is no larger than that allows.
+    /// A rank tells one more every max(o, g), which knows 2 o + L later. The bytes of one rank pass it as [`passing_s`] says.
+    /// A processor does one thing at a time.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        let gap_s = self.least(|costs, [first, _]| (costs.g + following(first) * costs.G).max(costs.processor_s(first)));
+        let gap_s =
+            least(self.levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
         let delay_s = self.levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
-        let passing_s_per_byte = self.least(|costs, [first, last]| {
-            let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
-            least_of_greatest([costs.G, costs.g], [per_byte_s, o], [1.0 / last, 1.0 / first])
-        });
         let bytes = demanded.bytes_of_a_rank();
         let is_one_range = self.local.is_none() && self.between.ranges.len() == 1;
-        let last_bytes = -self.least(|costs, [_, last]| {
-            if costs.G.max(costs.O[SEND]) + costs.O[RECEIVE] < passing_s_per_byte { -last } else { -1.0 }
-        });
         let last_s = if is_one_range { delay_s } else { 0.0 };
         Bound {
             latency_s: demanded.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, gap_s)),
-            bandwidth_s: if bytes > 0.0 { last_s + passing_s_per_byte * (bytes - last_bytes).max(0.0) } else { 0.0 },
+            bandwidth_s: if bytes > 0.0 { last_s + passing_s(self.levels(), bytes) } else { 0.0 },
             computation_s: demanded.combining_s(),
         }
+    }
+
+    fn knows_peers(&self) -> bool {
+        self.levels().any(Level::knows_peers)
     }
 
     fn is_eager(&self, message: Parcel) -> bool {

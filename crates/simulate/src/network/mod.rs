@@ -58,6 +58,14 @@ pub trait Network {
     fn ranks_per_node(&self) -> Option<usize> {
         None
     }
+    /// Whether the first message of a rank to a peer differs from others.
+    fn knows_peers(&self) -> bool {
+        false
+    }
+    /// The latency of the way of a message between two ranks, in seconds, where requests and answers do not know it.
+    fn way_s(&self, _ranks: [usize; 2], _message: Parcel) -> f64 {
+        0.0
+    }
     /// The times that no algorithm can beat on this network.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound;
     /// Whether a message leaves without waiting for its receive.
@@ -100,6 +108,8 @@ pub struct Parcel {
     pub bytes: f64,
     /// As [`Network::local_ranks`].
     pub local_ranks: usize,
+    /// Whether it is the first one of its sender to its receiver, where the network knows peers.
+    pub is_new: bool,
 }
 
 /// A message on its way.

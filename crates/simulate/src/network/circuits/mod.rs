@@ -169,6 +169,11 @@ impl Shared for Circuits {
         &self.fabric
     }
 
+    /// Requests and answers need no circuit.
+    fn latency_s(&self, _nodes: [usize; 2]) -> f64 {
+        self.latency_s
+    }
+
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         Box::new(Switch::new(self))
     }

@@ -117,6 +117,10 @@ impl Shared for Links {
         &self.fabric
     }
 
+    fn latency_s(&self, nodes: [usize; 2]) -> f64 {
+        self.fabric.distance(nodes) * self.link_latency_s
+    }
+
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         match self.sharing {
             Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),

@@ -143,6 +143,10 @@ impl Shared for Packets {
         &self.fabric
     }
 
+    fn latency_s(&self, nodes: [usize; 2]) -> f64 {
+        self.fabric.distance(nodes) * (self.link_latency_s + self.router_latency_s)
+    }
+
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         Box::new(Routers::new(self))
     }
