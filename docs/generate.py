@@ -10,9 +10,9 @@ from itertools import groupby
 from pathlib import Path
 
 import hocket
-from hocket.library import MEANINGS
-from hocket.picture import picture
-from hocket.units import format_bytes, format_time, format_value
+from hocket.base.units import format_bytes, format_time, format_value
+from hocket.catalogue.library import MEANINGS
+from hocket.drawing.picture import picture
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 

@@ -7,7 +7,7 @@ import pytest
 
 import hocket
 from hocket import typing
-from hocket.comparison import Best, Comparison
+from hocket.simulating.comparison import Best, Comparison
 from hocket.typing import Rank, Steps
 
 SIZES = (8, 4096, 4 << 20)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.critical_paths import PARTS, critical_path, total
-from hocket.variants import halved, quiet, with_host, with_more_ports
+from hocket.catalogue.variants import halved, quiet, with_host, with_more_ports
+from hocket.simulating.critical_paths import PARTS, critical_path, total
 
 _TORUS = """
 name = "torus"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.link_map import link_chart, link_picture
-from hocket.simulation import LinkUse
+from hocket.drawing.link_map import link_chart, link_picture
+from hocket.simulating.simulation import LinkUse
 
 TOPOLOGIES = {
     "torus": "dims = [3, 2, 2]",

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hocket
-from hocket.msccl import Msccl
-from hocket.msccl_checking import verify_msccl
-from hocket.schedule_formats import format_of
+from hocket.schedules.formats import format_of
+from hocket.schedules.msccl import Msccl
+from hocket.schedules.msccl_checking import verify_msccl
 
 
 def _step(number: int, kind: str, source: str, target: str, *, after: str = "-1 -1", waiters: int = 0) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.msccl import COLLECTIVES, Msccl
-from hocket.msccl_checking import verify_msccl
-from hocket.msccl_writing import as_msccl
-from hocket.schedule_formats import FORMATS, format_for, format_of, load, save
+from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
+from hocket.schedules.msccl import COLLECTIVES, Msccl
+from hocket.schedules.msccl_checking import verify_msccl
+from hocket.schedules.msccl_writing import as_msccl
 
 CLUSTER = hocket.Machine.load("cluster")
 RING = hocket.record("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.sweeps import unfinished
-from hocket.sweeps.cell import simulate_cell
-from hocket.sweeps.journal import Journal
+from hocket.simulating.sweeps import unfinished
+from hocket.simulating.sweeps.cell import simulate_cell
+from hocket.simulating.sweeps.journal import Journal
 from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket", "sweep"]
@@ -205,7 +205,7 @@ def test_a_key_tells_cells_apart(spec: Path, monkeypatch: pytest.MonkeyPatch) ->
         replace(cells[0], variant=replace(cells[0].variant, parameters={"T": 1})),
     ):
         assert other.key != key
-    monkeypatch.setattr("hocket.sweeps.cell.version", lambda: "another")
+    monkeypatch.setattr("hocket.simulating.sweeps.cell.version", lambda: "another")
     assert cells[0].key != key
 
 
@@ -267,8 +267,8 @@ def test_a_finished_cell_is_not_simulated_again(spec: Path, monkeypatch: pytest.
         hocket.sweep(spec, output="table.csv", executor=ThreadPoolExecutor(1), on_done=stop_after(7))
     journal = Path("table.csv.partial.jsonl")
     assert len(journal.read_text().splitlines()) == 7
-    done: list[hocket.sweeps.Cell] = []
-    monkeypatch.setattr("hocket.sweeps.simulate_cell", lambda cell: done.append(cell) or simulate_cell(cell))
+    done: list[hocket.simulating.sweeps.Cell] = []
+    monkeypatch.setattr("hocket.simulating.sweeps.simulate_cell", lambda cell: done.append(cell) or simulate_cell(cell))
     assert hocket.sweep(spec, output="table.csv") == whole
     assert len(done) == 48 - 7
     assert not journal.exists()

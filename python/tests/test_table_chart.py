@@ -141,6 +141,6 @@ def test_nothing_or_too_much_to_draw_is_refused(table: hocket.Table, monkeypatch
     many = tuple(replace(table.rows[1], machine=str(number), size_bytes=8) for number in range(25))
     with pytest.raises(hocket.Error, match="a picture of 25 panels, expected at most 24"):
         hocket.Table(many).plot()
-    monkeypatch.setattr("hocket.table_chart._MOST_ROWS", 24)
+    monkeypatch.setattr("hocket.drawing.table_chart._MOST_ROWS", 24)
     with pytest.raises(hocket.Error, match="a picture of 25 simulations, expected at most 24"):
         hocket.Table(many).plot(x="ranks")

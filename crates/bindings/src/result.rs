@@ -179,7 +179,7 @@ fn is_used(carried: &hocket_simulate::LinkUse) -> bool {
     carried.busy_s > 0.0 || carried.bytes > 0.0
 }
 
-/// `hocket.pacing.StepTime`.
+/// `hocket.simulating.pacing.StepTime`.
 #[derive(Serialize)]
 pub struct StepTime {
     #[serde(flatten)]

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from hocket.base.version import commit, version
 from hocket.cli.group import Group
-from hocket.version import commit, version
 
 __all__ = ["ClosedPipeError", "InterruptedByUserError", "hocket"]
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import click
 
+from hocket.base.files import writable
+from hocket.base.units import format_count
+from hocket.catalogue.machine import Machine
 from hocket.cli.options import OneOf, Read, schedule_size_option
 from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
-from hocket.files import writable
-from hocket.machine import Machine
-from hocket.msccl import COLLECTIVES
-from hocket.schedule_formats import format_for
-from hocket.units import format_count
+from hocket.schedules.formats import format_for
+from hocket.schedules.msccl import COLLECTIVES
 
 __all__ = ["convert"]
 

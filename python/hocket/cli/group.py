@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hocket.names import unknown
+from hocket.base.names import unknown
 
 __all__ = ["CommandGroup", "Group"]
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from hocket._native import Error
-from hocket.authoring import library
-from hocket.call import Call
+from hocket.base.call import Call
+from hocket.base.files import writable
+from hocket.base.names import among
+from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
+from hocket.catalogue.authoring import library
+from hocket.catalogue.library import Algorithm, catalogue, find
+from hocket.catalogue.machine import Machine
+from hocket.catalogue.parameters import parse_parameter, values_of
 from hocket.cli import completion
-from hocket.files import writable
-from hocket.library import Algorithm, catalogue, find
-from hocket.machine import Machine
-from hocket.names import among
-from hocket.parameters import parse_parameter, values_of
-from hocket.plot import PICTURES
-from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
+from hocket.drawing.plot import PICTURES
 
 __all__ = [
     "CallOptions",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hocket import files
+from hocket.base import files
 
 if TYPE_CHECKING:
     import altair as alt
@@ -27,6 +27,7 @@ __all__ = [
     "Bar",
     "GrowingTable",
     "hand_out",
+    "picture_of",
     "print_csv",
     "print_facts",
     "print_json",
@@ -73,8 +74,8 @@ def hand_out(
         draw: Returns the picture.
         show: Else prints the results for people, and where files are: what they are, and their names.
     """
-    from hocket.plot import encode
-    from hocket.version import version
+    from hocket.base.version import version
+    from hocket.drawing.plot import encode
 
     if plot is not None:
         files.write(plot, encode(draw(), Path(plot).suffix))
@@ -87,6 +88,18 @@ def hand_out(
         print_json(entry)
     else:
         show([("plot", plot), ("results", output)])
+
+
+def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
+    """Return the picture of a result as a file of an ending, once what draws results is loaded.
+
+    Raises:
+        Error: As `hocket.drawing.plot.picture_of`.
+    """
+    from hocket.drawing import pictures as pictures
+    from hocket.drawing import plot
+
+    return plot.picture_of(draw, ending)
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import click
 
-from hocket import files
-from hocket.automatic import resolved
+from hocket.base import files
+from hocket.base.version import version
+from hocket.catalogue.automatic import resolved
+from hocket.catalogue.library import Algorithm
+from hocket.catalogue.machine import Machine
+from hocket.catalogue.requests import complete
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
@@ -23,14 +27,10 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_json
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
-from hocket.dependencies import dependency_graph
-from hocket.effort import recording_s
-from hocket.library import Algorithm
-from hocket.machine import Machine
-from hocket.requests import complete
-from hocket.schedule import record as record_call
-from hocket.schedule_formats import format_for
-from hocket.version import version
+from hocket.schedules.dependencies import dependency_graph
+from hocket.schedules.formats import format_for
+from hocket.schedules.schedule import record as record_call
+from hocket.simulating.effort import recording_s
 
 __all__ = ["record"]
 

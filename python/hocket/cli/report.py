@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.files import writable
+from hocket.base.units import format_ranks, parse_bytes, parse_ranks
+from hocket.catalogue.library import find_collective
+from hocket.catalogue.machine import Machine
 from hocket.cli import completion
 from hocket.cli.options import (
     OneOf,
@@ -22,10 +26,6 @@ from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS
-from hocket.files import writable
-from hocket.library import find_collective
-from hocket.machine import Machine
-from hocket.units import format_ranks, parse_bytes, parse_ranks
 
 __all__ = ["report"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.catalogue.machine import Machine
 from hocket.cli.options import OneOf, Read
-from hocket.machine import Machine
-from hocket.schedule import Schedule
-from hocket.schedule_formats import FORMATS, Format, format_of, load
+from hocket.schedules.formats import FORMATS, Format, format_of, load
+from hocket.schedules.schedule import Schedule
 
 __all__ = ["as_bytes", "calc_machine_option", "format_option", "hand_out", "read_schedule"]
 

@@ -7,6 +7,9 @@ from typing import Any
 import click
 
 from hocket._native import Error
+from hocket.base.units import format_value, parse_count
+from hocket.catalogue.library import Algorithm, Parameter, find_collective, is_collective
+from hocket.catalogue.machine import Machine
 from hocket.cli.options import (
     Read,
     algorithm_argument,
@@ -21,10 +24,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.cli.show_collective import show_collective
 from hocket.cli.show_machine import show_machine
-from hocket.library import Algorithm, Parameter, find_collective, is_collective
-from hocket.machine import Machine
-from hocket.picture import picture
-from hocket.units import format_value, parse_count
+from hocket.drawing.picture import picture
 
 __all__ = ["show"]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.parallel import workers
 from hocket.cli.options import OneOf, as_json_option, jobs_option
 from hocket.cli.output import print_json, print_table, progress
-from hocket.parallel import workers
-from hocket.plot import FORMATS, encode
+from hocket.drawing.plot import FORMATS, encode
 from hocket.studies import STUDIES, Claim, Figure
 from hocket.studies.study import Rows, Work, as_csv
 

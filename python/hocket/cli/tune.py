@@ -14,7 +14,11 @@ from typing import Any, Protocol
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.parallel import workers
+from hocket.base.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
+from hocket.base.version import version
+from hocket.catalogue.machine import Machine
 from hocket.cli import completion
 from hocket.cli.mpi.options import found_installation
 from hocket.cli.options import (
@@ -30,10 +34,9 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
-from hocket.machine import Machine
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
-from hocket.parallel import workers
+from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import usual_sizes
 from hocket.tuning.choice import DEFAULT, Choice, Point, rules_of
 from hocket.tuning.exporting import Exporter, exporter_for
@@ -44,9 +47,6 @@ from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, t
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning, markdown, rules_file
 from hocket.tuning.simulating import Simulated, simulate_points
-from hocket.tuning_files.counterparts import Library, library_of
-from hocket.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
-from hocket.version import version
 
 __all__ = ["tune"]
 

@@ -8,6 +8,12 @@ from typing import Any
 
 import click
 
+from hocket.base.parallel import workers
+from hocket.base.units import format_count, parse_count
+from hocket.base.version import version
+from hocket.catalogue.library import Algorithm, algorithms_named, is_collective
+from hocket.catalogue.parameters import values_of
+from hocket.catalogue.verification import Finding, Verdict, verify_all
 from hocket.cli import completion
 from hocket.cli.options import (
     Read,
@@ -20,14 +26,8 @@ from hocket.cli.options import (
     rank_counts_option,
 )
 from hocket.cli.output import print_json, progress
-from hocket.library import Algorithm, algorithms_named, is_collective
-from hocket.parallel import workers
-from hocket.parameters import values_of
-from hocket.schedule_formats import format_of
-from hocket.units import format_count, parse_count
-from hocket.verification import Finding, Verdict, verify_all
-from hocket.version import version
-from hocket.wording import counterexample_text, exploration, exploration_parts, finding_text
+from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text
+from hocket.schedules.formats import format_of
 
 __all__ = ["verify"]
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.version import version
 from hocket.mpi.installation import KINDS, Installation
 from hocket.mpi.preload import build
-from hocket.version import version
 
 __all__ = ["Installed", "install", "name_of"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hocket import files
 from hocket._native import Error
-from hocket.names import among
+from hocket.base import files
+from hocket.base.names import among
 
 __all__ = ["GROUPS", "JobLog", "LogEntry", "Report", "Row", "Use", "log_files", "read_job_log"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from os import PathLike
 
-from hocket import checks
 from hocket._native import Error
+from hocket.base import checks
 from hocket.traces.allprof_reading import is_log, read_allprof
 from hocket.traces.chakra import FIRST_BYTES, begins
 from hocket.traces.chakra_reading import read_chakra

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
+from hocket.base.version import commit
 from hocket.cli import main
-from hocket.version import commit
 from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket"]
@@ -275,7 +275,7 @@ def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
     assert all(line.startswith("hocket: this takes about ") for line in announced) and len(announced) <= 1
 
 
-@pytest.mark.parametrize("module", ["click", "hocket.checks", "hocket.simulation"])
+@pytest.mark.parametrize("module", ["click", "hocket.base.checks", "hocket.simulating.simulation"])
 def test_control_c_while_modules_load_is_exit_status_130(module: str) -> None:
     words = ["simulate", "allreduce", "ring", "--ranks", "20000", "--size", "1MiB"]
     with subprocess.Popen(

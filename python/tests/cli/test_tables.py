@@ -11,11 +11,11 @@ import click
 import pytest
 
 import hocket
+from hocket.catalogue.library import COLLECTIVES
+from hocket.catalogue.machine import Machine
 from hocket.cli.lab.compare import _print as print_lab
 from hocket.cli.mpi.bench import print_bench
 from hocket.lab.comparing import Compared, Point
-from hocket.library import COLLECTIVES
-from hocket.machine import Machine
 from hocket.mpi.benchmark import Bench, Measurement, Prediction
 from tests.conftest import Ran
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import hocket
+from hocket.base.units import format_bytes, format_time
+from hocket.drawing.wording import TOLD_APART
 from hocket.explorer.questions import Named, Question, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
-from hocket.units import format_bytes, format_time
-from hocket.wording import TOLD_APART
 from tests.conftest import Ran
 from tests.explorer.conftest import TORUS, fields, question
 

@@ -11,8 +11,8 @@ import pytest
 
 import hocket
 from hocket import Call, catalogue
-from hocket.automatic import accepted
-from hocket.library import Algorithm
+from hocket.catalogue.automatic import accepted
+from hocket.catalogue.library import Algorithm
 from hocket.mpi import Installation, build
 
 from .conftest import PROGRAMS, Mpi, Ran, wrappers

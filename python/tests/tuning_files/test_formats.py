@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
-from hocket.tuning_files import (
+from hocket.rules.tuning_files import (
     FORMATS,
     Choice,
     Rule,
@@ -23,8 +23,8 @@ from hocket.tuning_files import (
     verdicts,
     written,
 )
-from hocket.tuning_files.deciding import decided
-from hocket.tuning_files.mpich_json import default_tree
+from hocket.rules.tuning_files.deciding import decided
+from hocket.rules.tuning_files.mpich_json import default_tree
 
 from . import strategies
 

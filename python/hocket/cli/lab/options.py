@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import click
 
 from hocket._native import Error
+from hocket.catalogue.machine import Machine
+from hocket.catalogue.topology import Topology
 from hocket.cli.options import Read
 from hocket.cli.output import progress
 from hocket.lab.laboratory import Lab, temporary
-from hocket.machine import Machine
-from hocket.topology import Topology
 
 __all__ = ["DEFAULT", "building", "in_lab", "name_option", "place_options", "scale_option"]
 

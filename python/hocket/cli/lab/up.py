@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import click
 
+from hocket.catalogue.machine import Machine
 from hocket.cli import completion
 from hocket.cli.lab.options import building, name_option, scale_option
 from hocket.cli.options import Read
 from hocket.lab.laboratory import Lab
-from hocket.machine import Machine
 
 __all__ = ["up"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.units import format_bytes, format_time, parse_bytes
+from hocket.catalogue.machine import Machine
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import OneOf, Read, as_json_option, output_option, plot_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
-from hocket.machine import Machine
 from hocket.mpi import Installation
-from hocket.units import format_bytes, format_time, parse_bytes
 
 if TYPE_CHECKING:
     from hocket.mpi.calibration import Calibration, Level
@@ -81,7 +81,7 @@ class Wanted:
         text = machine_file(found, name, self.model, Path(recorded).name if recorded else None)
         Machine.parse(text, output or "machine")
         if self.plot is not None:
-            from hocket.plot import calibration_chart, encode
+            from hocket.drawing.plot import calibration_chart, encode
 
             files.write(self.plot, encode(calibration_chart(found), Path(self.plot).suffix))
         if output and recorded:

@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from hocket._native import Error
+from hocket.base.names import unknown
+from hocket.base.units import format_bytes, format_count, format_time
+from hocket.base.version import version
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
 from hocket.mpi.job_logs import GROUPS, Report, Row, log_files, read_job_log
-from hocket.names import unknown
-from hocket.units import format_bytes, format_count, format_time
-from hocket.version import version
 
 __all__ = ["report"]
 

@@ -12,17 +12,27 @@ from typing import Any
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.units import format_bytes, format_reach, format_time
+from hocket.base.version import version
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.group import CommandGroup
 from hocket.cli.options import Read, as_json_option, jobs_option, picture_file
-from hocket.cli.output import GrowingTable, print_json, print_words, progress
-from hocket.effort import simulation_s
-from hocket.plot import PICTURES, picture_of
-from hocket.sweeps import FORMATS, Cell, ExecutorKind, Grid, Row, Table, check_format, open_executor, unfinished
-from hocket.sweeps import sweep as sweep_grid
-from hocket.units import format_bytes, format_reach, format_time
-from hocket.version import version
+from hocket.cli.output import GrowingTable, picture_of, print_json, print_words, progress
+from hocket.drawing.plot import PICTURES
+from hocket.simulating.effort import simulation_s
+from hocket.simulating.sweeps import (
+    FORMATS,
+    Cell,
+    ExecutorKind,
+    Grid,
+    Row,
+    Table,
+    check_format,
+    open_executor,
+    unfinished,
+)
+from hocket.simulating.sweeps import sweep as sweep_grid
 
 __all__ = ["sweep"]
 
