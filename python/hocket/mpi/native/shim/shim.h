@@ -11,7 +11,8 @@
  *     started.c         nonblocking calls under way, their requests, and waiting
  *     persistent.c      persistent calls, and their requests
  *     log.c             counts of calls, the summary, and the log of the job
- *     life_cycle.c      settings, beginning and end
+ *     life_cycle.c      beginning and end
+ *     process.c         the settings of the process, and helpers of all parts
  *
  * Messages go over a private communicator of the same processes, so that they never meet messages of the program. It is
  * created by the first blocking call that has an algorithm; where rules name nonblocking calls, together with the
