@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hocket
 from hocket.base.units import format_bytes, format_time, format_value
-from hocket.catalogue.library import MEANINGS
+from hocket.definitions.library import MEANINGS
 from hocket.drawing.picture import picture
 
 CATALOGUE = Path(__file__).parent / "catalogue"

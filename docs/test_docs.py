@@ -24,10 +24,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 import hocket
-from hocket.catalogue.library import COLLECTIVES
 from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
+from hocket.definitions.library import COLLECTIVES
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent

@@ -2,12 +2,12 @@
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.catalogue.authoring import algorithm, load
-from hocket.catalogue.library import Algorithm, Parameter, algorithms, catalogue, find
-from hocket.catalogue.machine import Machine, presets
-from hocket.catalogue.memory import run
-from hocket.catalogue.topology import Topology
-from hocket.catalogue.verification import Verdict, verify, verify_all
+from hocket.definitions.authoring import algorithm, load
+from hocket.definitions.library import Algorithm, Parameter, algorithms, catalogue, find
+from hocket.definitions.machine import Machine, presets
+from hocket.definitions.memory import run
+from hocket.definitions.topology import Topology
+from hocket.definitions.verification import Verdict, verify, verify_all
 from hocket.drawing import pictures as pictures  # draws results
 from hocket.rules.choosing import LIBRARY_RULES, choose
 from hocket.schedules.checking import verify_schedule

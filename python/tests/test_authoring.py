@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.catalogue import authoring
+from hocket.definitions import authoring
 from hocket.examples.ring_allreduce import chunked_ring
 from hocket.typing import Call, Rank, Steps
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import hocket
-from hocket.catalogue.automatic import automatic_values
+from hocket.definitions.automatic import automatic_values
 from hocket.simulating.models.trinaryx3 import best_segment_bytes
 from hocket.studies import jitter
 

@@ -11,7 +11,7 @@ import pytest
 import hocket
 from hocket._native import check_rules
 from hocket.base import files
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.mpi.job_logs import read_job_log
 from hocket.rules.choosing import rules_text
 from hocket.rules.tuning_files import FORMATS as TUNING_FORMATS

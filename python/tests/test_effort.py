@@ -4,7 +4,7 @@ import pytest
 
 import hocket
 from hocket import Call
-from hocket.catalogue.library import catalogue
+from hocket.definitions.library import catalogue
 from hocket.simulating.effort import recording_s, simulation_s
 from hocket.typing import Rank, Steps
 

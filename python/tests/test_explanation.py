@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.catalogue.variants import halved, quiet, with_host, with_more_ports
+from hocket.definitions.variants import halved, quiet, with_host, with_more_ports
 from hocket.simulating.critical_paths import PARTS, critical_path, total
 
 _TORUS = """

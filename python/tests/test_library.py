@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.catalogue import library
+from hocket.definitions import library
 
 
 def test_the_catalogue_says_what_each_algorithm_is() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.catalogue import requests
+from hocket.definitions import requests
 from hocket.typing import Call, Rank, Steps
 
 SEGMENTED = hocket.Algorithm(

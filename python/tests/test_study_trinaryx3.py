@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from hocket.base.parallel import ignore, workers
-from hocket.catalogue.verification import verify
+from hocket.definitions.verification import verify
 from hocket.simulating.simulation import LinkUse
 from hocket.studies import trinaryx3
 from hocket.studies.study import Work

@@ -15,9 +15,6 @@ from hocket.base.call import Call
 from hocket.base.parallel import workers
 from hocket.base.units import format_bytes, format_time
 from hocket.base.version import version
-from hocket.catalogue.library import Algorithm, algorithms_named
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.topology import Topology
 from hocket.cli import completion
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
@@ -43,6 +40,9 @@ from hocket.cli.options import (
 from hocket.cli.output import picture_of, print_csv, print_json, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import compared_trials, compared_trials_option
+from hocket.definitions.library import Algorithm, algorithms_named
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, from_to, not_compared_lines, span
 from hocket.rules.tuning_files import DEFAULTS

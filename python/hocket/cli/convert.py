@@ -8,9 +8,9 @@ import click
 
 from hocket.base.files import writable
 from hocket.base.units import format_count
-from hocket.catalogue.machine import Machine
 from hocket.cli.options import OneOf, Read, schedule_size_option
 from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
+from hocket.definitions.machine import Machine
 from hocket.schedules.formats import format_for
 from hocket.schedules.msccl import COLLECTIVES
 

@@ -8,8 +8,6 @@ import click
 
 from hocket.base import files
 from hocket.base.version import version
-from hocket.catalogue.library import Algorithm
-from hocket.catalogue.machine import Machine
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
@@ -27,6 +25,8 @@ from hocket.cli.options import (
     space_time_option,
 )
 from hocket.cli.output import picture_of, print_facts, print_json, print_table, progress
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
 from hocket.drawing.wording import Words, explanation_facts, explanation_tables, ranks_of_path
 from hocket.simulating.explanation import Explanation, effort_s
 from hocket.simulating.explanation import explain as explain_call

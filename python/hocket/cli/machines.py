@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from hocket.catalogue.machine import Machine, presets
-from hocket.catalogue.variants import with_host
 from hocket.cli import completion
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_json, print_table
+from hocket.definitions.machine import Machine, presets
+from hocket.definitions.variants import with_host
 
 __all__ = ["machines"]
 

@@ -16,11 +16,11 @@ from hocket.base.call import Call
 from hocket.base.files import writable
 from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
-from hocket.catalogue.authoring import library
-from hocket.catalogue.library import Algorithm, catalogue, find
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.parameters import parse_parameter, values_of
 from hocket.cli import completion
+from hocket.definitions.authoring import library
+from hocket.definitions.library import Algorithm, catalogue, find
+from hocket.definitions.machine import Machine
+from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
 
 __all__ = [

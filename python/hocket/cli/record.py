@@ -6,10 +6,6 @@ import click
 
 from hocket.base import files
 from hocket.base.version import version
-from hocket.catalogue.automatic import resolved
-from hocket.catalogue.library import Algorithm
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.requests import complete
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
@@ -27,6 +23,10 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_json
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
+from hocket.definitions.automatic import resolved
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import complete
 from hocket.schedules.dependencies import dependency_graph
 from hocket.schedules.formats import format_for
 from hocket.schedules.schedule import record as record_call

@@ -11,7 +11,6 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_bytes, format_time
-from hocket.catalogue.machine import Machine
 from hocket.cli.options import (
     Read,
     as_json_option,
@@ -24,6 +23,7 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.cli.trials import asked_trials, spread
+from hocket.definitions.machine import Machine
 from hocket.drawing.space_time import space_time_picture
 from hocket.drawing.timeline import events_timeline
 from hocket.drawing.wording import carried

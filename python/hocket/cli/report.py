@@ -7,8 +7,6 @@ import click
 from hocket.base import files
 from hocket.base.files import writable
 from hocket.base.units import format_ranks, parse_bytes, parse_ranks
-from hocket.catalogue.library import find_collective
-from hocket.catalogue.machine import Machine
 from hocket.cli import completion
 from hocket.cli.options import (
     OneOf,
@@ -23,6 +21,8 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import progress
 from hocket.cli.trials import compared_trials, compared_trials_option
+from hocket.definitions.library import find_collective
+from hocket.definitions.machine import Machine
 from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from hocket.base import files
-from hocket.catalogue.machine import Machine
 from hocket.cli.options import OneOf, Read
+from hocket.definitions.machine import Machine
 from hocket.schedules.formats import FORMATS, Format, format_of, load
 from hocket.schedules.schedule import Schedule
 

@@ -7,9 +7,9 @@ import secrets
 import click
 
 from hocket.base.packages import optional
-from hocket.catalogue.machine import Machine
 from hocket.cli import completion
 from hocket.cli.options import load_paths_option
+from hocket.definitions.machine import Machine
 from hocket.explorer.questions import Named
 
 __all__ = ["serve"]

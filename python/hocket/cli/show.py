@@ -8,8 +8,6 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_value, parse_count
-from hocket.catalogue.library import Algorithm, Parameter, find_collective, is_collective
-from hocket.catalogue.machine import Machine
 from hocket.cli.options import (
     Read,
     algorithm_argument,
@@ -24,6 +22,8 @@ from hocket.cli.options import (
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.cli.show_collective import show_collective
 from hocket.cli.show_machine import show_machine
+from hocket.definitions.library import Algorithm, Parameter, find_collective, is_collective
+from hocket.definitions.machine import Machine
 from hocket.drawing.picture import picture
 
 __all__ = ["show"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from hocket.catalogue.library import MEANINGS, Algorithm
 from hocket.cli.output import print_facts, print_json, print_table
+from hocket.definitions.library import MEANINGS, Algorithm
 
 __all__ = ["show_collective"]
 

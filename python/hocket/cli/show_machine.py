@@ -10,9 +10,9 @@ import click
 
 from hocket.base import files
 from hocket.base.units import format_count
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.topology import Hop, Topology
 from hocket.cli.output import print_facts, print_json, print_table
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Hop, Topology
 from hocket.drawing.network_picture import network_picture
 
 __all__ = ["show_machine"]

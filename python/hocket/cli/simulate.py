@@ -14,9 +14,6 @@ import click
 
 from hocket.base import files
 from hocket.base.units import format_bytes, format_time
-from hocket.catalogue.library import Algorithm
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.topology import Topology
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
@@ -41,6 +38,9 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import picture_of, print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, spread
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import PICTURES

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hocket.base.units import format_time
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from hocket.base import files
 from hocket.base.parallel import workers
 from hocket.base.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
 from hocket.base.version import version
-from hocket.catalogue.machine import Machine
 from hocket.cli import completion
 from hocket.cli.mpi.options import found_installation
 from hocket.cli.options import (
@@ -34,6 +33,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
+from hocket.definitions.machine import Machine
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.rules.tuning_files.counterparts import Library, library_of

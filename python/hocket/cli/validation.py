@@ -15,9 +15,9 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.parallel import workers
-from hocket.catalogue.machine import Machine
 from hocket.cli.lab.options import DEFAULT, in_lab
 from hocket.cli.output import print_json, print_table, progress
+from hocket.definitions.machine import Machine
 from hocket.drawing.plot import FORMATS, encode
 from hocket.lab.laboratory import Lab
 from hocket.mpi import Installation

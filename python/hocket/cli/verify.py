@@ -11,9 +11,6 @@ import click
 from hocket.base.parallel import workers
 from hocket.base.units import format_count, parse_count
 from hocket.base.version import version
-from hocket.catalogue.library import Algorithm, algorithms_named, is_collective
-from hocket.catalogue.parameters import values_of
-from hocket.catalogue.verification import Finding, Verdict, verify_all
 from hocket.cli import completion
 from hocket.cli.options import (
     Read,
@@ -26,6 +23,9 @@ from hocket.cli.options import (
     rank_counts_option,
 )
 from hocket.cli.output import print_json, progress
+from hocket.definitions.library import Algorithm, algorithms_named, is_collective
+from hocket.definitions.parameters import values_of
+from hocket.definitions.verification import Finding, Verdict, verify_all
 from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text
 from hocket.schedules.formats import format_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base.units import format_time
-from hocket.catalogue.topology import Topology
+from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import Colour, drawn_links, map_of, scale_labels
 from hocket.drawing.plot import picture_of
 

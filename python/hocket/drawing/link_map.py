@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from hocket._native import Error
 from hocket.base.names import among
 from hocket.base.units import format_bytes, format_time
-from hocket.catalogue.topology import Link, LinkUse, Load, Topology
+from hocket.definitions.topology import Link, LinkUse, Load, Topology
 from hocket.drawing.plot import picture_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.units import format_count
-from hocket.catalogue.topology import Hop, Link, Topology, Vertex
+from hocket.definitions.topology import Hop, Link, Topology, Vertex
 from hocket.drawing.plot import picture_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from hocket.base.call import Call
-from hocket.catalogue.library import Algorithm
-from hocket.catalogue.machine import Machine
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.simulation import Event, trace, trace_schedule
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hocket._native import Error
 from hocket.base.results import drawn
 from hocket.base.units import format_time, time_unit
-from hocket.catalogue.topology import LinkUse, Load, Topology
+from hocket.definitions.topology import LinkUse, Load, Topology
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, WIDTH, chart
 from hocket.drawing.space_time import space_time_chart

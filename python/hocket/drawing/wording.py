@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hocket.base.units import format_bytes, format_count, format_ranks, format_time, format_value
 
 if TYPE_CHECKING:
-    from hocket.catalogue.library import Algorithm
-    from hocket.catalogue.machine import Machine
-    from hocket.catalogue.verification import Finding
+    from hocket.definitions.library import Algorithm
+    from hocket.definitions.machine import Machine
+    from hocket.definitions.verification import Finding
     from hocket.simulating.comparison import Best, Comparison
     from hocket.simulating.critical_paths import Step
     from hocket.simulating.explanation import Explanation, Remedy

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hocket.base.units import format_ranks
-from hocket.catalogue.library import Algorithm
+from hocket.definitions.library import Algorithm
 from hocket.explorer.questions import Question
 from hocket.simulating.simulation import UNTIL_DECIDED
 

@@ -21,9 +21,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from hocket._native import Error
 from hocket.base.checks import shown
 from hocket.base.version import version
-from hocket.catalogue.library import COLLECTIVES
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.topology import Topology
+from hocket.definitions.library import COLLECTIVES
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 from hocket.explorer.jobs import FullError, Job, Jobs
 from hocket.explorer.questions import Named
 from hocket.explorer.report import page_file, vega

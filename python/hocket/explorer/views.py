@@ -14,8 +14,8 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.units import format_bytes, format_count, format_ranks, format_time
-from hocket.catalogue.topology import Topology
-from hocket.catalogue.verification import verify
+from hocket.definitions.topology import Topology
+from hocket.definitions.verification import verify
 from hocket.drawing import pictures as pictures  # draws results
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.winner_map import winner_chart, winners

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.catalogue.library import Algorithm
+from hocket.definitions.library import Algorithm
 from hocket.lab.building import Sent
 from hocket.lab.laboratory import Lab
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation

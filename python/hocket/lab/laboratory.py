@@ -16,8 +16,8 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.topology import AXES, Topology
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import AXES, Topology
 from hocket.lab import building
 from hocket.lab.building import Sent
 from hocket.lab.wiring import Wiring

@@ -14,9 +14,9 @@ from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
-from hocket.catalogue.library import Algorithm
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.requests import declared_by
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import declared_by
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import Launcher, command, crowded, environment

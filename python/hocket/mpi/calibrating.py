@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from hocket.base.call import Call
-from hocket.catalogue.library import Algorithm, algorithms_named
-from hocket.catalogue.machine import Machine
+from hocket.definitions.library import Algorithm, algorithms_named
+from hocket.definitions.machine import Machine
 from hocket.mpi.benchmark import bench, predict
 from hocket.mpi.calibration import Calibration, calibrate, measured
 from hocket.mpi.installation import Installation

@@ -12,8 +12,8 @@ from hocket import _native
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.checks import text
-from hocket.catalogue.library import Algorithm, find, find_collective
-from hocket.catalogue.requests import shape_of
+from hocket.definitions.library import Algorithm, find, find_collective
+from hocket.definitions.requests import shape_of
 
 __all__ = ["LIBRARY_RULES", "choose", "rules_text"]
 

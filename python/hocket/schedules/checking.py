@@ -6,7 +6,7 @@ import json
 
 from hocket import _native
 from hocket.base.checks import instance
-from hocket.catalogue.verification import Verdict, finding
+from hocket.definitions.verification import Verdict, finding
 from hocket.schedules.schedule import Schedule
 
 __all__ = ["verify_schedule"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.catalogue.verification import Finding, Verdict
+from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.msccl import Action, Block, Msccl, Place, Step
 
 __all__ = ["verify_msccl"]

@@ -15,10 +15,10 @@ from hocket.base import checks, files
 from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.results import Result, drawn
-from hocket.catalogue.automatic import on_machine
-from hocket.catalogue.library import Algorithm, as_algorithm
-from hocket.catalogue.machine import Machine, parsed
-from hocket.catalogue.requests import hand
+from hocket.definitions.automatic import on_machine
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.machine import Machine, parsed
+from hocket.definitions.requests import hand
 
 if TYPE_CHECKING:
     import altair as alt

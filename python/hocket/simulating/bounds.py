@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hocket import _native
 from hocket.base.call import Call
-from hocket.catalogue.library import find_collective
-from hocket.catalogue.requests import shape_of
+from hocket.definitions.library import find_collective
+from hocket.definitions.requests import shape_of
 from hocket.simulating.simulation import MachineLike, as_machine
 
 __all__ = ["Bound", "bound"]

@@ -18,12 +18,12 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
 from hocket.base.units import format_count, format_ranks, parse_sizes
-from hocket.catalogue.library import Algorithm, as_algorithm, find, is_collective
-from hocket.catalogue.library import algorithms as of_collective
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.requests import declared_by
-from hocket.catalogue.topology import Topology
-from hocket.catalogue.verification import verify
+from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
+from hocket.definitions.library import algorithms as of_collective
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import declared_by
+from hocket.definitions.topology import Topology
+from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.simulation import UNTIL_DECIDED, Engine, MachineLike, Simulation, Trials, as_machine, simulate

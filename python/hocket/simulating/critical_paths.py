@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any
 
 from hocket._native import Error
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.variants import halved, quiet, with_peers_known
+from hocket.definitions.machine import Machine
+from hocket.definitions.variants import halved, quiet, with_peers_known
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.simulation import Event, Trace, trace_schedule
 

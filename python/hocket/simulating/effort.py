@@ -8,9 +8,9 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import json_text
-from hocket.catalogue.automatic import on_machine
-from hocket.catalogue.library import Algorithm
-from hocket.catalogue.machine import Machine, parsed
+from hocket.definitions.automatic import on_machine
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine, parsed
 from hocket.simulating.simulation import ONE_TRIAL, Trials, run_request
 
 __all__ = ["recording_s", "simulation_s"]

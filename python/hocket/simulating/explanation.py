@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.base.call import Call
 from hocket.base.results import Result, drawn
-from hocket.catalogue.library import Algorithm, algorithms, as_algorithm
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.variants import halved, quiet, with_more_ports
+from hocket.definitions.library import Algorithm, algorithms, as_algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.variants import halved, quiet, with_more_ports
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.comparison import compare, made_for, of_algorithm
 from hocket.simulating.critical_paths import PARTS, Step, critical_path, total

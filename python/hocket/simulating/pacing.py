@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from hocket import _native
 from hocket.base.call import Call
-from hocket.catalogue.automatic import on_machine
-from hocket.catalogue.library import Algorithm, as_algorithm
+from hocket.definitions.automatic import on_machine
+from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.simulating.simulation import MachineLike, as_machine
 
 __all__ = ["Step", "StepTime", "simulate_step", "steps"]

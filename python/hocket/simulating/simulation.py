@@ -17,11 +17,11 @@ from hocket.base.checks import function, instance, number, shown, text, whole
 from hocket.base.names import among
 from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, parse_share
-from hocket.catalogue.automatic import on_machine
-from hocket.catalogue.library import Algorithm, as_algorithm
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.requests import ask
-from hocket.catalogue.topology import LinkUse
+from hocket.definitions.automatic import on_machine
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import ask
+from hocket.definitions.topology import LinkUse
 from hocket.schedules.schedule import Schedule
 
 if TYPE_CHECKING:

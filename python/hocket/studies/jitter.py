@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import Simulation, Statistics, Trials, simulate
 from hocket.studies.study import Claim, Figure, Rows, Scope, Study, Work, judge
 

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from hocket.base.parallel import do_all
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.simulating.multicast import simulate_multicast
 from hocket.studies import multicast_pictures as pictures
 from hocket.studies.multicast_claims import judged

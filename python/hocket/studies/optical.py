@@ -33,7 +33,7 @@ from typing import Any
 from hocket import traces
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.simulating.models import optical as models
 from hocket.simulating.replays import replay
 from hocket.simulating.simulation import simulate

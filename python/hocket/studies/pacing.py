@@ -25,7 +25,7 @@ from typing import Any
 
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.simulating.pacing import StepTime, simulate_step, steps
 from hocket.simulating.simulation import ONE_TRIAL, Event, Simulation, Trials, link_uses, simulate, trace
 from hocket.studies import pacing_pictures as pictures

@@ -25,8 +25,8 @@ from typing import Any
 
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
-from hocket.catalogue.library import find
-from hocket.catalogue.machine import Machine
+from hocket.definitions.library import find
+from hocket.definitions.machine import Machine
 from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.simulating.simulation import Simulation, observe, simulate
 from hocket.studies import trinaryx3_pictures as pictures

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hocket.catalogue.authoring import algorithm
-from hocket.catalogue.library import Parameter
+from hocket.definitions.authoring import algorithm
+from hocket.definitions.library import Parameter
 from hocket.typing import Call, Rank, Span, Steps
 
 __all__ = ["blocking_ring"]

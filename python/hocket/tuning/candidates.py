@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.catalogue.automatic import accepted
-from hocket.catalogue.library import Algorithm, Parameter, algorithms, find
-from hocket.catalogue.machine import Machine
+from hocket.definitions.automatic import accepted
+from hocket.definitions.library import Algorithm, Parameter, algorithms, find
+from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import LIBRARIES
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.schedules.schedule import record

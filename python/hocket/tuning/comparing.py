@@ -8,7 +8,7 @@ from math import log
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules

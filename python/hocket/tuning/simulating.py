@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
-from hocket.catalogue.library import Algorithm, algorithms
-from hocket.catalogue.machine import Machine
+from hocket.definitions.library import Algorithm, algorithms
+from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import DEFAULTS, untuned
 from hocket.simulating.comparison import made_for
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate

@@ -11,7 +11,7 @@ from typing import Any
 from hocket.base import checks
 from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
-from hocket.catalogue.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.rules.choosing import choose
 from hocket.simulating.replays import DEFAULT_RULES, Replay, replay
 from hocket.simulating.simulation import Statistics, simulate

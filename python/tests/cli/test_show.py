@@ -57,7 +57,7 @@ def test_an_algorithm_written_in_python_is_shown_alike(hocket_command: Callable[
         assert part in out
 
 
-@pytest.mark.parametrize("collective", hocket.catalogue.library.COLLECTIVES)
+@pytest.mark.parametrize("collective", hocket.definitions.library.COLLECTIVES)
 def test_a_collective_is_shown_with_its_arguments_and_algorithms(
     hocket_command: Callable[..., Ran], collective: str
 ) -> None:

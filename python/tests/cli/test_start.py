@@ -26,10 +26,13 @@ sys.exit(status)
 @pytest.mark.parametrize(
     ("line", "unwanted"),
     [
-        ("--help", {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.catalogue.library", "hocket.simulating.simulation"}),
+        (
+            "--help",
+            {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.definitions.library", "hocket.simulating.simulation"},
+        ),
         (
             "--version",
-            {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.catalogue.library", "hocket.simulating.simulation"},
+            {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.definitions.library", "hocket.simulating.simulation"},
         ),
         ("mpi --help", {*PACKAGES, *COMMANDS - {"hocket.cli.mpi"}, *OTHERS, "rich", "hocket.cli.mpi.bench"}),
         ("list", {*PACKAGES, *COMMANDS - {"hocket.cli.list"}, *OTHERS, "hocket.simulating.simulation"}),

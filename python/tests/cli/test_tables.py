@@ -11,10 +11,10 @@ import click
 import pytest
 
 import hocket
-from hocket.catalogue.library import COLLECTIVES
-from hocket.catalogue.machine import Machine
 from hocket.cli.lab.compare import _print as print_lab
 from hocket.cli.mpi.bench import print_bench
+from hocket.definitions.library import COLLECTIVES
+from hocket.definitions.machine import Machine
 from hocket.lab.comparing import Compared, Point
 from hocket.mpi.benchmark import Bench, Measurement, Prediction
 from tests.conftest import Ran

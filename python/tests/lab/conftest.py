@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hocket._native import Error
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import down, temporary
 from hocket.mpi import Installation
 from tests.mpi.conftest import FIRST_OR_ALL

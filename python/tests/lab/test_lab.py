@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hocket import Call, simulate
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.lab import building
 from hocket.lab.laboratory import Lab, labs
 from hocket.mpi import Installation

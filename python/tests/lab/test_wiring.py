@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hocket import Error
-from hocket.catalogue.topology import Topology
+from hocket.definitions.topology import Topology
 from hocket.lab.wiring import MOST_VERTICES, Wiring
 
 from .conftest import STAR, TORUS, text

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.catalogue.library import COLLECTIVES
+from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.benchmark import Measurement
 from hocket.mpi.installation import KINDS, Installation
 from tests.conftest import Ran

@@ -11,8 +11,8 @@ import pytest
 
 import hocket
 from hocket import Call, catalogue
-from hocket.catalogue.automatic import accepted
-from hocket.catalogue.library import Algorithm
+from hocket.definitions.automatic import accepted
+from hocket.definitions.library import Algorithm
 from hocket.mpi import Installation, build
 
 from .conftest import PROGRAMS, Mpi, Ran, wrappers

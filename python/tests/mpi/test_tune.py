@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.catalogue.library import COLLECTIVES_OF_KNOWN_SIZE
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE
 from hocket.mpi import Installation
 from hocket.mpi.turns import Turns
 from hocket.tuning.candidates import candidates, of_any_machine

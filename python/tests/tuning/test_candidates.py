@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hocket
-from hocket.catalogue.library import COLLECTIVES_OF_KNOWN_SIZE
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE
 from hocket.rules.tuning_files import LIBRARIES
 from hocket.rules.tuning_files import Choice as Named
 from hocket.rules.tuning_files.hocket_rules import of_function

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hocket._native import Error
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab, temporary
 from hocket.mpi import Installation
 from hocket.studies import STUDIES, Claim

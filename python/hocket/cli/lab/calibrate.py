@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import click
 
-from hocket.catalogue.machine import Machine
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.calibrate import Wanted, calibrate_options
 from hocket.cli.mpi.options import installation_options
+from hocket.definitions.machine import Machine
 
 __all__ = ["calibrate"]
 

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import click
 
 from hocket._native import Error
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.topology import Topology
 from hocket.cli.options import Read
 from hocket.cli.output import progress
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 from hocket.lab.laboratory import Lab, temporary
 
 __all__ = ["DEFAULT", "building", "in_lab", "name_option", "place_options", "scale_option"]

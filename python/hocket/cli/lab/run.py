@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import click
 
-from hocket.catalogue.machine import Machine
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.options import installation_options, rule_options
+from hocket.definitions.machine import Machine
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import click
 
-from hocket.catalogue.machine import Machine
 from hocket.cli import completion
 from hocket.cli.lab.options import building, name_option, scale_option
 from hocket.cli.options import Read
+from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab
 
 __all__ = ["up"]

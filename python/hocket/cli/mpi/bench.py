@@ -12,9 +12,6 @@ import click
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_bytes, format_reach, format_time, parse_count, parse_share
-from hocket.catalogue.library import Algorithm, algorithms_named
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.parameters import values_of
 from hocket.cli import completion
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
@@ -30,6 +27,9 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import hand_out, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable
+from hocket.definitions.library import Algorithm, algorithms_named
+from hocket.definitions.machine import Machine
+from hocket.definitions.parameters import values_of
 from hocket.drawing.plot import bench_chart
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation, predict

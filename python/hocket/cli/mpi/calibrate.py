@@ -13,10 +13,10 @@ import click
 
 from hocket.base import files
 from hocket.base.units import format_bytes, format_time, parse_bytes
-from hocket.catalogue.machine import Machine
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import OneOf, Read, as_json_option, output_option, plot_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
 
 if TYPE_CHECKING:

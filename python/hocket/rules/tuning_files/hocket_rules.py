@@ -10,7 +10,7 @@ import re
 from hocket import _native
 from hocket._native import Error
 from hocket.base.units import parse_bytes
-from hocket.catalogue.library import algorithms, find_collective
+from hocket.definitions.library import algorithms, find_collective
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.format import Format

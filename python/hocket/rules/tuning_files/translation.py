@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from hocket.catalogue.library import algorithms
+from hocket.definitions.library import algorithms
 from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES, Known, Library
 from hocket.rules.tuning_files.form import Choice
 from hocket.rules.tuning_files.hocket_rules import collective_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.catalogue.library import Algorithm
+from hocket.definitions.library import Algorithm
 from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import default_rules

@@ -11,7 +11,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.schedules.dependencies import ends_awaited
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Schedule

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
-    from hocket.catalogue.verification import Verdict
+    from hocket.definitions.verification import Verdict
 
 __all__ = ["Format"]
 

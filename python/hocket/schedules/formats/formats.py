@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import unreadable
 from hocket.base.names import among
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.schedules.formats import chakra, goal, goal_binary, json, msccl_xml
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Schedule

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.schedules.formats.format import Format
 from hocket.schedules.msccl import Msccl
 from hocket.schedules.msccl_writing import as_msccl
 from hocket.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
-    from hocket.catalogue.verification import Verdict
+    from hocket.definitions.verification import Verdict
 
 __all__ = ["FORMAT"]
 

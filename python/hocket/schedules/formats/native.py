@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Form, Schedule
 

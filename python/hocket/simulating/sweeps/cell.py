@@ -12,9 +12,9 @@ from typing import Any
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.version import version
-from hocket.catalogue.authoring import library
-from hocket.catalogue.library import Algorithm, catalogue, find
-from hocket.catalogue.machine import Machine
+from hocket.definitions.authoring import library
+from hocket.definitions.library import Algorithm, catalogue, find
+from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import Simulation, Trials, simulate
 from hocket.simulating.sweeps.row import Row
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.version import version
-from hocket.catalogue.library import catalogue
+from hocket.definitions.library import catalogue
 from hocket.simulating.simulation import Simulation, simulate
 from hocket.studies.validation.comparison import Case, Comparison
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.version import version
-from hocket.catalogue.library import algorithms_named
-from hocket.catalogue.machine import Machine
+from hocket.definitions.library import algorithms_named
+from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench, predict
 from hocket.mpi.calibrating import calibrated

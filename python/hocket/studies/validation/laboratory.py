@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.version import version
-from hocket.catalogue.library import algorithms_named
-from hocket.catalogue.machine import Machine
-from hocket.catalogue.topology import Topology
+from hocket.definitions.library import algorithms_named
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 from hocket.lab.comparing import LEAST_ROUNDS, compared, expected
 from hocket.lab.laboratory import Lab
 from hocket.mpi import Installation

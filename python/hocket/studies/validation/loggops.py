@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hocket.base.call import Call
 from hocket.base.version import version
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import record
 from hocket.simulating.simulation import simulate
 from hocket.studies.validation.comparison import Case, Comparison, not_run

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from hocket import typing
 from hocket.base.call import Call
 from hocket.base.version import version
-from hocket.catalogue.authoring import algorithm
-from hocket.catalogue.library import Algorithm, as_algorithm
-from hocket.catalogue.machine import Machine
+from hocket.definitions.authoring import algorithm
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import simulate
 from hocket.studies.validation.comparison import Case, Comparison, not_run
 

@@ -13,7 +13,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, json_text, mapping, shown, size_bytes, text, truth, whole
 from hocket.base.names import among
-from hocket.catalogue.library import Algorithm, Parameter
+from hocket.definitions.library import Algorithm, Parameter
 
 __all__ = [
     "GAP",

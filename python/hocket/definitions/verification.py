@@ -15,8 +15,8 @@ from hocket.base.checks import function, mapping, several, shown, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
-from hocket.catalogue.library import Algorithm, Parameter, algorithms, as_algorithm, is_collective
-from hocket.catalogue.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, told, worded
+from hocket.definitions.library import Algorithm, Parameter, algorithms, as_algorithm, is_collective
+from hocket.definitions.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, told, worded
 
 __all__ = ["Finding", "Refusal", "Verdict", "finding", "verify", "verify_all"]
 

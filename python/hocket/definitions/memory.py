@@ -12,8 +12,8 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import function, mapping, shown, text, truth, whole
-from hocket.catalogue.library import Algorithm, as_algorithm
-from hocket.catalogue.requests import call_request, guarded
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.requests import call_request, guarded
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from hocket import _native
 from hocket.base.checks import mapping, several, whole
 from hocket.base.checks import text as checked_text
 from hocket.base.results import Result, drawn
-from hocket.catalogue.machine import find_machine
+from hocket.definitions.machine import find_machine
 
 if TYPE_CHECKING:
     import altair as alt

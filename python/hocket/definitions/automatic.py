@@ -16,10 +16,10 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.catalogue.library import Algorithm, as_algorithm
-from hocket.catalogue.machine import Machine, parsed
-from hocket.catalogue.requests import GAP, ask, call_request
-from hocket.catalogue.topology import AXES, Topology
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.machine import Machine, parsed
+from hocket.definitions.requests import GAP, ask, call_request
+from hocket.definitions.topology import AXES, Topology
 
 __all__ = ["AUTO", "accepted", "automatic_values", "on_machine", "resolved"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.files import parse_toml
-from hocket.catalogue.machine import Machine
+from hocket.definitions.machine import Machine
 
 __all__ = ["KINDS", "halved", "quiet", "toml", "with_host", "with_more_ports", "with_peers_known"]
 
