@@ -19,7 +19,7 @@ pub use world::check_room;
 
 use choices::Choices;
 use expression::Arena;
-use hocket_core::{AnyProgram, Call, Error, Result, run};
+use hocket_core::{AnyProgram, Call, Result, run};
 use messages::Messages;
 use world::Symbolic;
 
@@ -81,11 +81,6 @@ fn explored(verdict: &Verdict, choices: &Choices) -> Exploration {
         Some(found) if found.kind == Kind::NotRepeatable => Exploration::Sampled,
         _ => choices.exploration(),
     }
-}
-
-/// The user wants to stop.
-fn interrupted() -> Error {
-    Error::new("interrupted")
 }
 
 /// Tries orders of messages, with eager and with rendezvous sends, up to the first counterexample.

@@ -6,9 +6,8 @@ use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{At, Buffer, Call, Outcome, Progress, ReadyRanks, Received, Result, Source, Span, Step, Tag, World};
 use rustc_hash::FxHashMap;
 
-use crate::choices::{Choices, Decision};
+use crate::choices::{Choices, Decision, interrupted};
 use crate::finding::{Counterexample, Kind};
-use crate::interrupted;
 
 /// One run of a program: one protocol, one order of messages.
 pub struct Messages<'a> {

@@ -8,10 +8,9 @@ use hocket_core::{
     Side, Source, Span, Step as Asked, Tag, World, budget,
 };
 
-use crate::choices::{Choices, Decision};
+use crate::choices::{Choices, Decision, interrupted};
 use crate::expression::{Arena, Contribution, Value, bytes_of};
 use crate::finding::{Counterexample, Kind};
-use crate::interrupted;
 use crate::set::Set;
 
 /// One run of a program: one protocol, one order of messages.
