@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import hocket
-from hocket.automatic import automatic_values
+from hocket.definitions.automatic import automatic_values
 from hocket.studies.jitter import ALGORITHM, Setting, machine
 
 LOGS = (4, 8, 11, 14, 18)

@@ -14,8 +14,8 @@ import sys
 
 import click
 
+from hocket.base.units import format_bytes, format_time
 from hocket.cli.output import print_table
-from hocket.units import format_bytes, format_time
 
 CASES = (("recursive_doubling", 8, 1.10), ("ring", 8 << 20, 1.05), ("rabenseifner", 8 << 20, 1.05))
 """Algorithm, bytes, and the ratio that is aimed at."""

@@ -10,29 +10,11 @@ from itertools import groupby
 from pathlib import Path
 
 import hocket
-from hocket.picture import picture
-from hocket.units import format_bytes, format_time, format_value
+from hocket.base.units import format_bytes, format_time, format_value
+from hocket.definitions.library import MEANINGS
+from hocket.drawing.picture import picture
 
 CATALOGUE = Path(__file__).parent / "catalogue"
-
-MEANINGS = {
-    "allgather": "Every rank contributes a block, and receives all blocks in rank order.",
-    "allreduce": "Every rank contributes a vector, and receives the combination of all vectors.",
-    "alltoall": "Every rank has a block for every rank, and receives one from every rank.",
-    "alltoallv": "Every rank has a block for every rank, each of its own size, and receives one from every rank.",
-    "barrier": "No rank ends before all have begun.",
-    "broadcast": "Every rank receives the vector of the root.",
-    "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",
-    "gather": "The root receives a block from every rank.",
-    "gatherv": "The root receives a block from every rank, of a size that only the root and that rank know.",
-    "neighbor_allgather": "Every rank contributes a block, and receives the blocks of its neighbours.",
-    "neighbor_alltoall": "Every rank has a block for each of its neighbours, and receives one from each.",
-    "reduce": "The root receives the combination of all vectors.",
-    "reduce_scatter": "Every rank receives its own block of the combination of all vectors.",
-    "scan": "Every rank receives the combination of the vectors of the ranks up to itself.",
-    "scatter": "Every rank receives its own block of what the root holds.",
-    "scatterv": "The same, with blocks of different sizes, which only the root and the block's rank know.",
-}
 
 MACHINE = "cluster"
 PICTURE_RANKS = 8

@@ -27,7 +27,7 @@ import hocket
 from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
-from hocket.library import COLLECTIVES
+from hocket.definitions.library import COLLECTIVES
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent

@@ -1,6 +1,7 @@
-"""Check that imports point down only: between the crates, and between the modules of the Python package.
+"""Check that imports point down only, and that no files use each other in a circle.
 
-A crate or module that is new belongs into one of the tables below. Prints one line per violation and exits with 1.
+Imports point down between the crates, and between the rooms of the Python package. A crate or room that is new belongs
+into one of the tables below. Prints one line per violation and exits with 1.
 """
 
 import ast
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from circles import circles, of_python, of_rust
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "hocket"
@@ -29,72 +32,37 @@ CRATES = (
 NOT_FOR_WORLDS = "hocket-algorithms"
 """Worlds run any program: only their tests know the catalogue."""
 
-MODULES = (
-    ("_native", "call", "typing"),
-    ("checks", "models", "packages", "version"),
-    ("files", "parallel", "places", "units"),
-    ("machine", "results"),
-    ("library", "traces", "variants"),
-    ("requests",),
-    ("topology",),
-    ("automatic",),
-    ("schedule",),
-    ("msccl",),
-    ("authoring", "dependencies", "memory", "rules", "verification"),
-    ("msccl_checking", "msccl_writing", "parameters", "simulation"),
-    ("bounds", "effort", "schedule_formats", "tuning_files"),
-    ("comparison", "critical_paths", "mpi", "multicast", "pacing", "picture", "replays", "sweeps", "timeline"),
-    ("winner_map",),
-    ("explanation", "plot", "studies", "tuning"),
-    ("link_map", "network_picture", "space_time", "table_chart", "wording"),
-    ("lab", "link_activity", "pictures"),
-    ("validation",),
-    ("api",),
-    ("hocket",),
-    ("explorer",),
+ROOMS = (
+    ("_native", "typing"),
+    ("base",),
+    ("definitions", "traces"),
+    ("rules", "schedules"),
+    ("simulating",),
+    ("mpi",),
+    ("drawing", "tuning"),
+    ("api", "explorer", "lab"),
+    ("hocket", "studies"),
     ("cli", "examples"),
     ("__main__",),
 )
-"""Layers, the lowest first; "hocket" is the package's own `__init__`, which has what "api" lists."""
+"""Layers, the lowest first: packages and files at the top of `hocket`, which is its own `__init__`."""
 
-CALLS_NATIVE = (
-    "automatic",
-    "bounds",
-    "checks",
-    "effort",
-    "library",
-    "machine",
-    "memory",
-    "models",
-    "multicast",
-    "mpi",
-    "pacing",
-    "replays",
-    "requests",
-    "rules",
-    "schedule",
-    "simulation",
-    "topology",
-    "tuning_files",
-    "units",
-    "verification",
-    "version",
-)
+MOST_ROOMS = 14
+"""Packages at the top of `hocket`."""
+
+CALLS_NATIVE = ("base", "definitions", "mpi", "rules", "schedules", "simulating")
 """Who calls the compiled module; its `Error` is everybody's but the applications'."""
-
-BY_NAME = {"results": ("pictures",)}
-"""Who may import what lies above, by name and when it is asked for: results, which are drawn by what knows them all."""
 
 APPLICATIONS = {"examples": ("hocket", "typing")}
 """Written as users would write them: what they may import."""
 
 
 def main() -> int:
-    violations = [*check_crates(), *check_core(), *check_modules()]
+    violations = [*check_crates(), *check_circles(), *check_rooms()]
     for violation in violations:
         print(violation)
     if not violations:
-        print("layers: imports point down only")
+        print("layers: imports point down only, and no files use each other in a circle")
     return 1 if violations else 0
 
 
@@ -115,31 +83,13 @@ def check_crates() -> Iterator[str]:
             yield from check_dependency(package["name"], dependency, manifest, heights)
 
 
-def check_core() -> Iterator[str]:
-    """Check that no module of the lowest crate uses itself through others."""
-    folder = ROOT / "crates" / "core" / "src"
-    text = (folder / "lib.rs").read_text()
-    homes = {
-        name.strip(): module
-        for module, names in re.findall(r"^pub use (\w+)::\{?([^;}]+)\}?;", text, re.MULTILINE)
-        for name in names.split(",")
-    }
-    uses = {file.stem: set(uses_of(file, homes)) for file in folder.glob("*.rs") if file.stem != "lib"}
-    while leaves := [module for module, used in uses.items() if not used & uses.keys()]:
-        for module in leaves:
-            del uses[module]
-    if uses:
-        yield f"{shown(folder)}:1: {listed(sorted(uses))} use each other in a circle, expected imports that point down"
-
-
-def uses_of(file: Path, homes: Mapping[str, str]) -> Iterator[str]:
-    """Give the modules of its crate that a file uses, also by names that the crate's root has from them."""
-    code = file.read_text().split("#[cfg(test)]")[0]
-    code = re.sub(r"//.*", "", code)
-    for names in re.findall(r"\bcrate::(\w+|\{[^}]*\})", code):
-        for name in re.findall(r"\w+", re.sub(r"::\w+", "", names)):
-            if homes.get(name, name) != file.stem:
-                yield homes.get(name, name)
+def check_circles() -> Iterator[str]:
+    """Check that no files of a crate, or of the package, use each other in a circle."""
+    sources = {source: of_rust(source) for source in sorted((ROOT / "crates").glob("*/src"))}
+    for folder, uses in {**sources, PACKAGE: of_python(PACKAGE)}.items():
+        for circle in circles(uses):
+            names = listed([name or "lib" for name in circle]).removeprefix("only ")
+            yield f"{shown(folder)}:1: {names} use each other in a circle, expected imports that point down"
 
 
 def check_dependency(
@@ -157,13 +107,17 @@ def check_dependency(
         yield f"{shown(manifest)}:{line}: {name} depends on {other}, expected {listed(allowed)}"
 
 
-def check_modules() -> Iterator[str]:
-    heights = height_of(MODULES)
+def check_rooms() -> Iterator[str]:
+    """Check the packages and files at the top, and that imports between them point down."""
+    heights = height_of(ROOMS)
+    packages = sorted(file.parent.name for file in PACKAGE.glob("*/__init__.py"))
+    if len(packages) > MOST_ROOMS:
+        yield f"{shown(PACKAGE)}:1: {len(packages)} packages, expected {MOST_ROOMS} at most: {', '.join(packages)}"
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE).with_suffix("").parts
         name = "hocket" if parts == ("__init__",) else parts[0]
         if name not in heights:
-            yield f"{shown(file)}:1: module {name} is in no layer, expected a line in {shown(__file__)}"
+            yield f"{shown(file)}:1: {name} is in no layer, expected a line in {shown(__file__)}"
             continue
         for line, other, imported in imports_of(file):
             wrong = None if other == name else why_not(name, other, imported, heights)
@@ -202,7 +156,7 @@ def why_not(name: str, other: str, imported: str, heights: Mapping[str, int]) ->
         return None if other in APPLICATIONS[name] else f"the public API: {', '.join(APPLICATIONS[name])}"
     if other == "_native" and imported != "Error" and name not in CALLS_NATIVE:
         return f"Error alone: {', '.join(CALLS_NATIVE)} call the compiled module"
-    if heights.get(other, len(MODULES)) >= heights[name] and other not in BY_NAME.get(name, ()):
+    if heights.get(other, len(ROOMS)) >= heights[name]:
         return listed([module for module in heights if heights[module] < heights[name]])
     return None
 

@@ -18,8 +18,8 @@ from types import FrameType
 from typing import NoReturn
 
 import hocket
-from hocket.msccl import Msccl
-from hocket.msccl_checking import verify_msccl
+from hocket.schedules.msccl import Msccl
+from hocket.schedules.msccl_checking import verify_msccl
 
 MEMORY_BYTES = 4 << 30
 TIME_S = 10

@@ -23,7 +23,8 @@ from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 import hocket
-from hocket import Error, schedule_formats, traces
+from hocket import Error, traces
+from hocket.schedules import formats as schedule_formats
 from hocket.traces import Call, Communicator, RankTrace, Trace, chakra
 from hocket.traces.chakra import Node
 

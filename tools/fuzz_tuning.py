@@ -17,7 +17,7 @@ from pathlib import Path
 from fuzz_traces import CHANGES, LONGEST_LINE, MEMORY_BYTES, TIME_S, out_of_time
 
 from hocket import LIBRARY_RULES, Error
-from hocket.tuning_files import FORMATS, Format, Rules, converted, decided, defaults_of, findings, read, situation
+from hocket.rules.tuning_files import FORMATS, Format, Rules, converted, decided, defaults_of, findings, read, situation
 
 LARGEST_BYTES = 1 << 16
 RANKS = (1, 2, 7, 8, 64)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import click
 
+from hocket.base.version import version
 from hocket.cli.app import hocket
 from hocket.cli.group import Group
-from hocket.version import version
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Load what is public when it is first asked for: the command line obeys Ctrl-C before that, too."""
     if name == "__version__":
-        return import_module("hocket.version").version()
+        return import_module("hocket.base.version").version()
     if util.find_spec(f"hocket.{name}"):
         return import_module(f"hocket.{name}")
     public = import_module("hocket.api")

@@ -1,21 +1,25 @@
 """Everything public, from the modules where it lives; as `hocket` has it."""
 
 from hocket._native import Error
-from hocket.authoring import algorithm, load
-from hocket.bounds import Bound, bound
-from hocket.call import Call
-from hocket.comparison import Comparison, compare
-from hocket.critical_paths import Step, critical_path
-from hocket.dependencies import dependency_graph
-from hocket.explanation import Explanation, Remedy, explain
-from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
-from hocket.machine import Machine, presets
-from hocket.memory import run
-from hocket.multicast import Delivery, simulate_multicast
-from hocket.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
-from hocket.rules import LIBRARY_RULES, choose
-from hocket.schedule import Schedule, record
-from hocket.simulation import (
+from hocket.base.call import Call
+from hocket.definitions.authoring import algorithm, load
+from hocket.definitions.library import Algorithm, Parameter, algorithms, catalogue, find
+from hocket.definitions.machine import Machine, presets
+from hocket.definitions.memory import run
+from hocket.definitions.topology import Topology
+from hocket.definitions.verification import Verdict, verify, verify_all
+from hocket.drawing import pictures as pictures  # draws results
+from hocket.rules.choosing import LIBRARY_RULES, choose
+from hocket.schedules.checking import verify_schedule
+from hocket.schedules.dependencies import dependency_graph
+from hocket.schedules.schedule import Schedule, record
+from hocket.simulating.bounds import Bound, bound
+from hocket.simulating.comparison import Comparison, compare
+from hocket.simulating.critical_paths import Step, critical_path
+from hocket.simulating.explanation import Explanation, Remedy, explain
+from hocket.simulating.multicast import Delivery, simulate_multicast
+from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
+from hocket.simulating.simulation import (
     Circuits,
     Links,
     LinkUse,
@@ -31,9 +35,7 @@ from hocket.simulation import (
     trace,
     trace_schedule,
 )
-from hocket.sweeps import Grid, Row, Table, sweep
-from hocket.topology import Topology
-from hocket.verification import Verdict, verify, verify_all, verify_schedule
+from hocket.simulating.sweeps import Grid, Row, Table, sweep
 
 __all__ = [
     "LIBRARY_RULES",

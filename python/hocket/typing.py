@@ -66,7 +66,7 @@ class Call(Protocol):
         """Return where the result of the running rank goes."""
 
     def count(self, block: int) -> int:
-        """Return the number of elements of block `block`."""
+        """Return the number of elements of block `block`; in gatherv and scatterv only the root knows all."""
 
     def block(self, span: Span, block: int) -> Span:
         """Return block `block` of a span that holds all blocks."""

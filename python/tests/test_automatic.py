@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 import hocket
-from hocket.automatic import automatic_values
-from hocket.models.trinaryx3 import best_segment_bytes
+from hocket.definitions.automatic import automatic_values
+from hocket.simulating.models.trinaryx3 import best_segment_bytes
 from hocket.studies import jitter
 
 QUIET = """

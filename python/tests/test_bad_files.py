@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket import files
 from hocket._native import check_rules
-from hocket.machine import Machine
+from hocket.base import files
+from hocket.definitions.machine import Machine
 from hocket.mpi.job_logs import read_job_log
-from hocket.rules import rules_text
-from hocket.schedule_formats import FORMATS as SCHEDULE_FORMATS
-from hocket.schedule_formats import load as load_schedule
-from hocket.sweeps.grid import Grid
-from hocket.sweeps.journal import Journal
-from hocket.sweeps.table import Table
+from hocket.rules.choosing import rules_text
+from hocket.rules.tuning_files import FORMATS as TUNING_FORMATS
+from hocket.schedules.formats import FORMATS as SCHEDULE_FORMATS
+from hocket.schedules.formats import load as load_schedule
+from hocket.simulating.sweeps.grid import Grid
+from hocket.simulating.sweeps.journal import Journal
+from hocket.simulating.sweeps.table import Table
 from hocket.traces import load as load_trace
 from hocket.tuning.records import Records
-from hocket.tuning_files import FORMATS as TUNING_FORMATS
 
 DIGITS = "9" * 5_000
 CONTENTS: Mapping[str, bytes] = {

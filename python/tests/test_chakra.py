@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket import schedule_formats, traces
+from hocket import traces
+from hocket.schedules import formats as schedule_formats
 from hocket.traces import chakra, chakra_schema
 from hocket.traces.chakra import COLLECTIVE, COMPUTE, METADATA, RECEIVE, SEND, Node
 from hocket.traces.lines import Budget

@@ -1,12 +1,13 @@
 """Which algorithm is fastest for which size."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 import hocket
 from hocket import typing
-from hocket.comparison import Best, Comparison
+from hocket.simulating.comparison import Best, Comparison
 from hocket.typing import Rank, Steps
 
 SIZES = (8, 4096, 4 << 20)
@@ -170,7 +171,7 @@ def test_a_choice_without_a_counterpart_is_told_with_a_sentence() -> None:
         (None, "what it chooses is not known, or has no counterpart")
     ]
     assert found.times_the_fastest(found.defaults[0]) is None
-    with pytest.raises(hocket.Error, match=r'^unknown defaults "mpich-1", expected mpich-5.0 or openmpi-5.0$'):
+    with pytest.raises(hocket.Error, match=r'^unknown defaults "mpich-1", did you mean mpich-5.0\?$'):
         hocket.compare(["scan/chain"], [hocket.Call(ranks=4, size_bytes=8)], defaults=["mpich-1"])
 
 
@@ -186,3 +187,26 @@ def test_a_size_that_no_algorithm_takes_has_no_factor() -> None:
     for known in told:
         unfinished = {size_bytes for size_bytes, _ in known.missing}
         assert all(known.times_the_fastest(one) is None for one in known.defaults if one.size_bytes in unfinished)
+
+
+def test_a_collective_stands_for_its_algorithms_and_sizes_are_texts() -> None:
+    found = hocket.compare("broadcast", ranks=4, sizes="8B..64B:8")
+    calls = [hocket.Call(ranks=4, size="8B"), hocket.Call(ranks=4, size_bytes=64)]
+    assert found == hocket.compare([a for a in hocket.algorithms("broadcast") if a.topology is None], calls)
+    assert hocket.compare("broadcast", calls) == found
+    assert hocket.compare("barrier", ranks=4).sizes_bytes == (0,)
+    assert hocket.compare("broadcast/chain", ranks=4, sizes=["1KiB", 8]).sizes_bytes == (1024, 8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ranks": 4}, 'sizes: missing, expected sizes such as "8B..64MiB"'),
+        ({"sizes": 8}, "ranks: missing, expected calls, or ranks and sizes"),
+        ({"ranks": 4, "sizes": "8KB"}, 'got "8KB", did you mean 8kB or 8KiB'),
+        ({"calls": [hocket.Call(ranks=4, size=8)], "ranks": 4}, "calls: got ranks or sizes, too, expected calls"),
+    ],
+)
+def test_what_is_compared_is_given_in_one_way(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(hocket.Error, match=message):
+        hocket.compare("broadcast", **arguments)

@@ -4,8 +4,8 @@ import pytest
 
 import hocket
 from hocket import Call
-from hocket.effort import recording_s, simulation_s
-from hocket.library import catalogue
+from hocket.definitions.library import catalogue
+from hocket.simulating.effort import recording_s, simulation_s
 from hocket.typing import Rank, Steps
 
 PACKETS = """

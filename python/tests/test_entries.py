@@ -66,5 +66,5 @@ def point(collective: str) -> Point:
 
 def grid(collective: str, machine: hocket.Machine) -> hocket.Grid:
     names = "".join(f'"{algorithm.label}" = {{}}\n' for algorithm in hocket.algorithms(collective))
-    text = f'ranks = {RANKS}\nsizes = "{SIZE_BYTES}B"\nmachines = "machine.toml"\n[algorithms]\n{names}'
+    text = f'ranks = {RANKS}\nsizes = "{SIZE_BYTES}B"\nmachine = "machine.toml"\n[algorithms]\n{names}'
     return hocket.Grid.parse(text, str(Path(machine.file).with_name("grid.toml")))

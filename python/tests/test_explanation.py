@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.critical_paths import PARTS, critical_path, total
-from hocket.variants import halved, quiet, with_host, with_more_ports
+from hocket.definitions.variants import halved, quiet, with_host, with_more_ports
+from hocket.simulating.critical_paths import PARTS, critical_path, total
 
 _TORUS = """
 name = "torus"
@@ -147,7 +147,7 @@ def test_faster_algorithms_are_faster() -> None:
 
 def test_a_grid_keeps_the_lists_and_numbers_of_a_machine_whose_noise_it_changes(tmp_path: Path) -> None:
     (tmp_path / "torus.toml").write_text(_MACHINES["links"].text)
-    spec = 'ranks = 4\nsizes = "8B"\nmachines = ["torus.toml"]\n[algorithms]\n"allreduce/ring" = {}\n'
+    spec = 'ranks = 4\nsizes = "8B"\nmachine = ["torus.toml"]\n[algorithms]\n"allreduce/ring" = {}\n'
     noise = '[noises.quiet.noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "1 us"\n'
     (tmp_path / "grid.toml").write_text(spec + noise)
     (cell,) = hocket.Grid.load(tmp_path / "grid.toml").cells

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket import Error, files
-from hocket.schedule_formats import FORMATS as SCHEDULE_FORMATS
-from hocket.sweeps.grid import Grid
+from hocket import Error
+from hocket.base import files
+from hocket.schedules.formats import FORMATS as SCHEDULE_FORMATS
+from hocket.simulating.sweeps.grid import Grid
 from hocket.traces import write_allprof, write_simgrid
 from tests.trace_programs import Program
 

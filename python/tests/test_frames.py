@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.results import Result
+from hocket.base.results import Result
 
 CALL = hocket.Call(ranks=8, size_bytes=4096)
 TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"

@@ -172,7 +172,7 @@ def test_files_are_those_named_and_those_in_folders(tmp_path: Path, bad_input: C
         f"{tmp_path}/none: no logs, expected files that end in .jsonl"
     )
     assert bad_input("mpi report", "/nowhere") == "/nowhere: No such file or directory"
-    assert bad_input("mpi report --by sizes", str(two)).startswith('--by: unknown "sizes", expected some of collective')
+    assert bad_input("mpi report --by sizes", str(two)).startswith('--by: unknown column "sizes", did you mean size?')
 
 
 def test_names_of_mpis() -> None:

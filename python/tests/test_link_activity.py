@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.link_activity import activity_chart, activity_picture, bytes_over_time
-from hocket.simulation import Passage
+from hocket.drawing.link_activity import activity_chart, activity_picture, bytes_over_time
+from hocket.simulating.simulation import Passage
 from tests.test_link_map import cells, legend, network, panels, text
 
 PASSAGES = (Passage(0, 400.0, 0.0, 4e-6), Passage(0, 100.0, 6e-6, 7e-6), Passage(3, 100.0, 5e-6, 6e-6))

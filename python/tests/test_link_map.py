@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.link_map import link_chart, link_picture
-from hocket.simulation import LinkUse
+from hocket.drawing.link_map import link_chart, link_picture
+from hocket.simulating.simulation import LinkUse
 
 TOPOLOGIES = {
     "torus": "dims = [3, 2, 2]",
@@ -135,7 +135,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     torus = network("torus")
     with pytest.raises(hocket.Error, match=r'ends in ".gif", expected one of'):
         link_picture({"": ()}, torus, ".gif", title="")
-    with pytest.raises(hocket.Error, match='load: got "colour", expected one of bytes, busy, waiting'):
+    with pytest.raises(hocket.Error, match="load: got 'colour', expected one of bytes, busy, waiting"):
         link_chart({"": ()}, torus, title="", load="colour")  # type: ignore[arg-type]
     with pytest.raises(hocket.Error, match="nothing to draw, expected at least one run"):
         link_chart({}, torus, title="")

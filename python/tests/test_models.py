@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.models import optical
-from hocket.models.trinaryx3 import (
+from hocket.simulating.models import optical
+from hocket.simulating.models.trinaryx3 import (
     best_segment_bytes,
     tree_broadcast_s,
     tree_reduce_s,

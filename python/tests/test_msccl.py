@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hocket
-from hocket.msccl import Msccl
-from hocket.msccl_checking import verify_msccl
-from hocket.schedule_formats import format_of
+from hocket.schedules.formats import format_of
+from hocket.schedules.msccl import Msccl
+from hocket.schedules.msccl_checking import verify_msccl
 
 
 def _step(number: int, kind: str, source: str, target: str, *, after: str = "-1 -1", waiters: int = 0) -> str:
@@ -160,6 +160,21 @@ def test_bad_files_are_refused(tmp_path: Path, old: str, new: str, message: str)
     with pytest.raises(hocket.Error) as error:
         _load(tmp_path, _exchange().replace(old, new, 1))
     assert message in str(error.value).replace('"', "'")
+
+
+def test_control_characters_of_names_are_escaped(tmp_path: Path) -> None:
+    assert (
+        _load(tmp_path, _exchange().replace('name="test"', 'name="a&#x9b;31m&#10;b\u202e"')).name
+        == r"a\x9b31m\nb\u202e"
+    )
+
+
+def test_the_channel_of_a_connection_may_be_left_open_once(tmp_path: Path) -> None:
+    text = _exchange().replace('chan="0"', 'chan="-1"', 1)
+    assert verify_msccl(_load(tmp_path, text)).ok
+    block = '<tb id="7" send="1" recv="-1" chan="0"></tb>'
+    with pytest.raises(hocket.Error, match="expected one thread block for each direction of a connection"):
+        _load(tmp_path, text.replace("</gpu>", block + "</gpu>", 1))
 
 
 def test_sizes_are_multiples_of_the_chunks(tmp_path: Path) -> None:

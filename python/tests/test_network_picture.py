@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.network_picture import network_chart, network_picture
+from hocket.drawing.network_picture import network_chart, network_picture
 from tests.test_link_map import TOPOLOGIES, network
 
 

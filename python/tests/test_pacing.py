@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import hocket
-from hocket import pacing
+from hocket.simulating import pacing
 from hocket.studies import STUDIES
 from hocket.studies.pacing import GAPS, PACKET_S, Setting, machine
 from hocket.studies.study import Rows, Work

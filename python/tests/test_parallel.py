@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hocket.parallel import do_all, ignore, workers
+from hocket.base.parallel import do_all, ignore, workers
 
 
 def test_results_are_in_the_order_of_the_tasks() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 import hocket
-from hocket.picture import picture, space_time
-from hocket.simulation import Event
+from hocket.drawing.picture import picture, space_time
+from hocket.simulating.simulation import Event
 
 RING_OF_FOUR = """\
 rank  1      2      3      4      5      6

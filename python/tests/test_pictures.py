@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.critical_paths import critical_path
-from hocket.plot import picture_of
+from hocket.drawing.plot import picture_of
+from hocket.simulating.critical_paths import critical_path
 
 CALL = hocket.Call(ranks=4, size_bytes=4096)
 TORUS = """

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket import plot
-from hocket.comparison import Comparison
+from hocket.drawing import plot
+from hocket.simulating.comparison import Comparison
 
 
 @pytest.fixture(scope="module")

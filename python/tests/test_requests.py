@@ -1,13 +1,14 @@
 """Calls as requests, and what comes back when a program fails."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hocket
-from hocket import requests
+from hocket.definitions import requests
 from hocket.typing import Call, Rank, Steps
 
 SEGMENTED = hocket.Algorithm(
@@ -70,7 +71,7 @@ def test_whatever_else_is_of_a_wrong_type_is_refused_by_name(given: dict[str, An
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"segmnt": 8}, 'broadcast segmented: unknown parameter "segmnt", expected segment, fanout'),
+        ({"segmnt": 8}, 'broadcast segmented: unknown parameter "segmnt", did you mean segment?'),
         ({"segment": 7}, "broadcast segmented: parameter segment = 7, expected at least 8"),
     ],
 )
@@ -117,3 +118,13 @@ def test_a_defect_of_the_library_stays_what_it_is() -> None:
 
     with pytest.raises(KeyError):
         requests.guarded(SEGMENTED, fail)
+
+
+def test_sizes_may_be_texts() -> None:
+    call = hocket.Call(ranks=4, size="1MiB", element_bytes="4B", parameters={"segment": "64KiB"})  # type: ignore[arg-type]
+    assert (call.size_bytes, call.element_bytes) == (1 << 20, 4)
+    assert replace(call, ranks=8).size_bytes == 1 << 20
+    assert hocket.simulate("broadcast/chain", call).parameters["segment"] == 1 << 16
+    for sizes in ({}, {"size": 8, "size_bytes": 8}):
+        with pytest.raises(hocket.Error, match=r"^call: got (no size|size and size_bytes), expected one of them$"):
+            hocket.Call(ranks=4, **sizes)

@@ -11,8 +11,8 @@ import pytest
 
 import hocket
 from hocket import _native
-from hocket.pacing import Step, StepTime, simulate_step, steps
-from hocket.simulation import Circuits, Event, Links, LinkUse, Passage, Simulation
+from hocket.simulating.pacing import Step, StepTime, simulate_step, steps
+from hocket.simulating.simulation import Circuits, Event, Links, LinkUse, Passage, Simulation
 
 CIRCUITS = """
 name = "circuits"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.rules import rules_text
+from hocket.rules.choosing import rules_text
 
 
 def test_rules_choose_an_algorithm_with_its_parameters() -> None:

@@ -50,7 +50,9 @@ def test_goal_comes_back_with_the_same_messages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "form"), [("x.goal", "goal"), ("x.bin", "goal_binary"), ("x.json", "json")])
-def test_a_file_is_written_in_the_form_of_its_name(tmp_path: Path, name: str, form: hocket.schedule.Form) -> None:
+def test_a_file_is_written_in_the_form_of_its_name(
+    tmp_path: Path, name: str, form: hocket.schedules.schedule.Form
+) -> None:
     schedule = hocket.record("allreduce/ring", CALL)
     machine = hocket.Machine.load("cluster")
     for path, given in [(tmp_path / name, None), (tmp_path / "other", form)]:

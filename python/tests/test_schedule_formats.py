@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.msccl import COLLECTIVES, Msccl
-from hocket.msccl_checking import verify_msccl
-from hocket.msccl_writing import as_msccl
-from hocket.schedule_formats import FORMATS, format_for, format_of, load, save
+from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
+from hocket.schedules.msccl import COLLECTIVES, Msccl
+from hocket.schedules.msccl_checking import verify_msccl
+from hocket.schedules.msccl_writing import as_msccl
 
 CLUSTER = hocket.Machine.load("cluster")
 RING = hocket.record("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))
@@ -110,6 +110,17 @@ def _alone(*actions: Mapping[str, Any]) -> hocket.Schedule:
     return hocket.Schedule.of("alone", data, collective="allreduce")
 
 
+def _sends(ranks: int, tags: int) -> hocket.Schedule:
+    """An allreduce in which rank 0 sends to all others with several tags."""
+    span = {"offset": 0, "len": 8}
+    pairs = [(peer, tag) for peer in range(1, ranks) for tag in range(tags)]
+    sends = [{"action": {"send": {"to": peer, "tag": tag, "data": span | {"buffer": "input"}}}} for peer, tag in pairs]
+    receive = {"from": 0, "into": span | {"buffer": "result"}}
+    receives = [[{"action": {"recv": {**receive, "tag": tag}}} for tag in range(tags)] for _ in range(1, ranks)]
+    data = {"format": 1, "element_bytes": 1, "scratch": [0] * ranks, "ranks": [sends, *receives]}
+    return hocket.Schedule.of("sends", data, collective="allreduce")
+
+
 COPY = {
     "copy": {
         "source": {"buffer": "input", "offset": 0, "len": 8},
@@ -132,6 +143,7 @@ COPY = {
         (_recorded("allreduce/ring", size_bytes=4097), "a message has 1024, expected at most 71"),
         (_recorded("alltoall/linear", ranks=40), "gpu 0 has 39 peers on a channel, expected at most 32"),
         (_alone(*[COPY] * 300), "gpu 0 has 300 steps in a thread block, expected at most 256"),
+        (_sends(32, 7), "gpu 0 has 217 thread blocks, expected at most 216"),
         (_recorded("allgather/k_ring", size_bytes=0), "does not say which data its messages carry"),
         (_alone(COPY, {"compute": {"time_s": 1.0}}), "rank 0 computes, expected messages, copies and reductions only"),
     ],

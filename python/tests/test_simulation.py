@@ -85,7 +85,7 @@ def test_a_trace_tells_what_each_rank_did() -> None:
         (hocket.Call(ranks=0, size_bytes=8), "ranks: got 0, expected 1"),
         (hocket.Call(ranks=4, size_bytes=9, element_bytes=8), "expected a whole number of elements of 8 B"),
         (hocket.Call(ranks=4, size_bytes=8, root=1), "allreduce has no root"),
-        (hocket.Call(ranks=4, size_bytes=8, parameters={"a": 1}), 'unknown parameter "a", expected no parameters'),
+        (hocket.Call(ranks=4, size_bytes=8, parameters={"a": 1}), 'unknown parameter "a", expected none'),
         (hocket.Call(ranks=4, size_bytes=8, commutative=False), "needs a commutative operator"),
     ],
 )

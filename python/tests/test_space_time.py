@@ -7,7 +7,7 @@ import re
 import pytest
 
 import hocket
-from hocket.space_time import space_time_chart, space_time_picture
+from hocket.drawing.space_time import space_time_chart, space_time_picture
 
 
 def _traced(label: str, ranks: int) -> hocket.Trace:

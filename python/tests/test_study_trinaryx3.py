@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from hocket.parallel import ignore, workers
-from hocket.simulation import LinkUse
+from hocket.base.parallel import ignore, workers
+from hocket.definitions.verification import verify
+from hocket.simulating.simulation import LinkUse
 from hocket.studies import trinaryx3
 from hocket.studies.study import Work
 from hocket.studies.trinaryx3 import (
@@ -30,7 +31,6 @@ from hocket.studies.trinaryx3 import (
 )
 from hocket.studies.trinaryx3_ring import blocking_ring
 from hocket.studies.trinaryx3_waiting import Case, cases, shares
-from hocket.verification import verify
 
 SMALL = (4, 3, 2)
 

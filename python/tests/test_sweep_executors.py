@@ -17,7 +17,7 @@ SPEC = """
 collective = "allgather"
 ranks = [4, 6]
 sizes = "8B..4KiB:8"
-machines = "jitter-paper"
+machine = "jitter-paper"
 trials = 20
 [algorithms]
 ring = {}

@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.sweeps.cell import simulate_cell
-from hocket.sweeps.journal import Journal
+from hocket.simulating.sweeps import unfinished
+from hocket.simulating.sweeps.cell import simulate_cell
+from hocket.simulating.sweeps.journal import Journal
 from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket", "sweep"]
@@ -30,7 +31,7 @@ SMALL = """
 collective = "allgather"
 ranks = [2, 6, 8]
 sizes = ["1KiB", "8B"]
-machines = ["jitter-paper", "mine.toml"]
+machine = ["jitter-paper", "mine.toml"]
 trials = 10
 seed = 3
 [algorithms]
@@ -54,7 +55,7 @@ LONG = """
 collective = "allreduce"
 ranks = 32
 sizes = "8B..64KiB"
-machines = "jitter-paper"
+machine = "jitter-paper"
 trials = 2000
 [algorithms]
 ring = {}
@@ -148,7 +149,7 @@ def test_csv_tells_numbers_to_the_last_bit(spec: Path) -> None:
 
 
 def noisy(tmp_path: Path, noises: str, machine: str = "jitter-paper") -> list[hocket.Machine]:
-    text = f'ranks = 2\nsizes = 8\nmachines = "{machine}"\n[algorithms]\n"allreduce/ring" = {{}}\n{noises}'
+    text = f'ranks = 2\nsizes = 8\nmachine = "{machine}"\n[algorithms]\n"allreduce/ring" = {{}}\n{noises}'
     return [cell.setting.machine for cell in hocket.Grid.load(write(tmp_path, text)).cells]
 
 
@@ -184,7 +185,7 @@ def test_a_recording_is_beside_the_spec_and_belongs_to_the_key(tmp_path: Path) -
     (tmp_path / "sub" / "mine.toml").write_text(MINE)
     (tmp_path / "events.txt").write_text("0.001 0.0001\n")
     text = (
-        'ranks = 2\nsizes = 8\nmachines = "sub/mine.toml"\n[algorithms]\n"allreduce/ring" = {}\n'
+        'ranks = 2\nsizes = 8\nmachine = "sub/mine.toml"\n[algorithms]\n"allreduce/ring" = {}\n'
         '[noises.recorded.noise.os]\nmodel = "trace"\nfile = "events.txt"\nlength = "1 s"\n'
     )
     (cell,) = hocket.Grid.load(write(tmp_path, text)).cells
@@ -204,7 +205,7 @@ def test_a_key_tells_cells_apart(spec: Path, monkeypatch: pytest.MonkeyPatch) ->
         replace(cells[0], variant=replace(cells[0].variant, parameters={"T": 1})),
     ):
         assert other.key != key
-    monkeypatch.setattr("hocket.sweeps.cell.version", lambda: "another")
+    monkeypatch.setattr("hocket.simulating.sweeps.cell.version", lambda: "another")
     assert cells[0].key != key
 
 
@@ -266,8 +267,8 @@ def test_a_finished_cell_is_not_simulated_again(spec: Path, monkeypatch: pytest.
         hocket.sweep(spec, output="table.csv", executor=ThreadPoolExecutor(1), on_done=stop_after(7))
     journal = Path("table.csv.partial.jsonl")
     assert len(journal.read_text().splitlines()) == 7
-    done: list[hocket.sweeps.Cell] = []
-    monkeypatch.setattr("hocket.sweeps.simulate_cell", lambda cell: done.append(cell) or simulate_cell(cell))
+    done: list[hocket.simulating.sweeps.Cell] = []
+    monkeypatch.setattr("hocket.simulating.sweeps.simulate_cell", lambda cell: done.append(cell) or simulate_cell(cell))
     assert hocket.sweep(spec, output="table.csv") == whole
     assert len(done) == 48 - 7
     assert not journal.exists()
@@ -321,7 +322,8 @@ def test_control_c_leaves_the_journal(tmp_path: Path) -> None:
     ran = start(tmp_path, lines=3)
     ran.send_signal(signal.SIGINT)
     out, err = ran.communicate(timeout=20)
-    assert (ran.returncode, out, err) == (130, "", "hocket: interrupted\n")
+    assert (ran.returncode, out) == (130, "")
+    assert re.fullmatch(r"hocket: \d+ of \d+ simulations are kept, run the same .*\nhocket: interrupted\n", err)
     assert sorted(os.listdir(tmp_path)) == ["spec.toml", "table.csv.partial.jsonl"]
 
 
@@ -400,3 +402,13 @@ def test_a_line_of_a_journal_that_is_nested_too_deeply_is_ignored(tmp_path: Path
     path.write_text("[" * 100_000 + "\n")
     with Journal(str(path)) as journal:
         assert journal.rows == {}
+
+
+def test_what_is_kept_is_not_done_again(tmp_path: Path) -> None:
+    grid = hocket.Grid.parse('ranks = [2, 3]\nsizes = "8B"\n[algorithms]\n"allreduce/ring" = {}')
+    output = tmp_path / "table.csv"
+    assert unfinished(grid, output=output) == grid.cells
+    with Journal(f"{output}.partial.jsonl") as journal:
+        journal.add(grid.cells[0].key, simulate_cell(grid.cells[0]))
+    assert unfinished(grid, output=output) == grid.cells[1:]
+    assert unfinished(grid) == grid.cells

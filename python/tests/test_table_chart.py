@@ -114,7 +114,7 @@ def test_an_interval_that_reaches_below_zero_stays_on_the_axis(table: hocket.Tab
 def test_a_parameter_of_numbers_and_words_is_no_axis(table: hocket.Table) -> None:
     rows = [row for row in table.rows if row.parameters]
     mixed = hocket.Table((replace(rows[0], parameters={"T": "auto"}), *rows[1:]))
-    with pytest.raises(hocket.Error, match='x: got "param_T", expected one of size_bytes, ranks, param_hosts'):
+    with pytest.raises(hocket.Error, match="x: got 'param_T', expected one of size_bytes, ranks, param_hosts"):
         mixed.plot(x="param_T")
     chart = mixed.plot(x="ranks")
     assert {row["line"] for row in rows_of(chart)} == {f"T = {value}" for value in ("auto", 0, 1, 3)}
@@ -124,9 +124,9 @@ def test_a_parameter_of_numbers_and_words_is_no_axis(table: hocket.Table) -> Non
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"x": "machine"}, 'x: got "machine", expected one of size_bytes, ranks, param_T, param_hosts'),
-        ({"color": "T"}, 'color: got "T", expected one of collective, algorithm, param_T, param_hosts, ranks, '),
-        ({"facet": "seed"}, 'facet: got "seed", expected one of '),
+        ({"x": "machine"}, "x: got 'machine', expected one of size_bytes, ranks, param_T, param_hosts"),
+        ({"color": "T"}, "color: got 'T', expected one of collective, algorithm, param_T, param_hosts, ranks, "),
+        ({"facet": "seed"}, "facet: got 'seed', expected one of "),
     ],
 )
 def test_unknown_columns_are_refused(table: hocket.Table, chosen: dict[str, str], message: str) -> None:
@@ -141,6 +141,6 @@ def test_nothing_or_too_much_to_draw_is_refused(table: hocket.Table, monkeypatch
     many = tuple(replace(table.rows[1], machine=str(number), size_bytes=8) for number in range(25))
     with pytest.raises(hocket.Error, match="a picture of 25 panels, expected at most 24"):
         hocket.Table(many).plot()
-    monkeypatch.setattr("hocket.table_chart._MOST_ROWS", 24)
+    monkeypatch.setattr("hocket.drawing.table_chart._MOST_ROWS", 24)
     with pytest.raises(hocket.Error, match="a picture of 25 simulations, expected at most 24"):
         hocket.Table(many).plot(x="ranks")

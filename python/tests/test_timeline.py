@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.timeline import timeline
+from hocket.drawing.timeline import timeline
 
 LABELS = ["allreduce/ring", "allreduce/recursive_doubling", "broadcast/binomial"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.topology import Hop, Link, Spot, Topology, Vertex
+from hocket.definitions.topology import Hop, Link, Spot, Topology, Vertex
 
 TEXT = """name = "mine"
 [network]

@@ -564,7 +564,9 @@ def test_load_knows_formats_by_what_a_file_begins_with(tmp_path: Path) -> None:
     assert load(write_simgrid(tmp_path / "simgrid", trace)).calls == trace.calls
     assert load(write_allprof(tmp_path / "allprof", trace)).calls == trace.calls
     (tmp_path / "binary").write_bytes(b"\0\xff\0")
-    with pytest.raises(hocket.Error, match="expected one that is there"):
+    with pytest.raises(
+        hocket.Error, match=r"binary: no trace of .*: it begins with .*, neither an action nor a file that is there"
+    ):
         load(tmp_path / "binary")
     (tmp_path / "empty").write_bytes(b"")
     with pytest.raises(hocket.Error, match="empty, line 1: the file ends, expected a header"):

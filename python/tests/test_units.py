@@ -2,7 +2,8 @@
 
 import pytest
 
-from hocket import Error, units
+from hocket import Error
+from hocket.base import units
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,9 @@
 """Whether algorithms are right."""
 
+import re
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -272,7 +276,7 @@ def test_what_belongs_to_another_rank_is_refused_in_every_world(what: str, world
             yield r.copy(c.input(r), theirs[what].part(0, len(theirs[what])))
 
     place = r"a step" if what in ("step", "branch") else rf"{what}\[\d+..\d+\]"
-    expected = rf"test_verification.py:\d+: allreduce/borrowed: rank \d uses {place} of rank \d, expected its own$"
+    expected = rf"test_verification.py:\d+: (allreduce/borrowed: )?rank \d uses {place} of rank \d, expected its own$"
     with pytest.raises(hocket.Error, match=expected):
         in_world(world, borrowed)
 
@@ -287,14 +291,15 @@ def test_a_span_of_another_run_is_refused() -> None:
         yield r.send(0, spans[0])
         yield r.recv(0, spans[0])
 
-    with pytest.raises(hocket.Error, match=r"rank 0 uses result\[0..0\] of another run, expected its own$"):
-        hocket.verify(remembers, [1])
+    (found,) = hocket.verify(remembers, [1]).counterexamples
+    assert found["got"].endswith("rank 0 uses result[0..0] of another run, expected its own")
 
 
 def in_world(world: str, algorithm: hocket.Algorithm) -> None:
-    """Run an allreduce of two ranks in a world."""
+    """Run an allreduce of two ranks in a world; what is a finding there is raised here."""
     if world == "verify":
-        hocket.verify(algorithm, [2])
+        (found,) = hocket.verify(algorithm, [2]).counterexamples
+        raise hocket.Error(found["got"])
     elif world == "run":
         hocket.run(algorithm, [np.arange(3), np.arange(3)])
     elif world == "simulate":
@@ -322,3 +327,83 @@ def test_orders_of_messages_are_counted() -> None:
     assert many.exploration == "sampled"
     assert 100 < many.orders < 10_000
     assert hocket.verify("allreduce/ring", [4], count=1).findings[0].orders == 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("collective", "mistake", "told"),
+    [
+        ("broadcast", lambda r, c: r.send(-1, c.result(r)), "rank -1 does not exist, expected 0 to 2"),
+        ("broadcast", lambda r, c: r.recv(r.size, c.result(r)), "rank 3 does not exist, expected 0 to 2"),
+        ("broadcast", lambda r, c: r.recv(10**30, c.result(r)), "rank 100000000000000000000000… does not exist"),
+        ("broadcast", lambda r, c: r.send(0, c.result(r), tag=-1), "tag -1, expected 0 to 4294967295"),
+        ("broadcast", lambda r, c: r.copy(c.result(r).part(-1, 0), c.result(r)), r"part\(-1, 0\): expected a part of"),
+        (
+            "broadcast",
+            lambda r, c: r.copy(c.result(r).chunk(1, 0), c.result(r)),
+            r"chunks 1 to 1 \+ 1: expected some of 0",
+        ),
+        (
+            "broadcast",
+            lambda r, c: r.copy(c.result(r), r.scratch(99)),
+            "0 elements into 99, expected spans of one length",
+        ),
+        ("broadcast", lambda r, c: r.scratch(-1), r"scratch of -1 elements, expected 0 to 2\^40"),
+        ("broadcast", lambda r, c: {}[r.rank], r"KeyError: 1"),
+        ("broadcast", lambda r, c: 1 // (r.rank - 1), r"ZeroDivisionError: .*"),
+        (
+            "gatherv",
+            lambda r, c: c.count(0),
+            "gatherv: rank 1 asks for blocks of others, expected its own count: MPI .*",
+        ),
+        ("scatterv", lambda r, c: c.block(c.result(r), 1), "scatterv: rank 1 asks for blocks of others, .*"),
+    ],
+)
+def test_a_mistake_of_a_python_program_is_a_finding(
+    collective: str, mistake: Callable[[Rank, Call], Any], told: str
+) -> None:
+    @hocket.algorithm(collective)
+    def mistaken(r: Rank, c: Call) -> Steps:
+        """Rank 1 makes a mistake in its second step."""
+        yield r.compute(0.0)
+        if r.rank == 1:
+            yield mistake(r, c)
+
+    verdict = hocket.verify_all([mistaken, hocket.find("barrier/dissemination")], [3])
+    (found,) = verdict.counterexamples
+    assert (found["kind"], found["ranks"], found["at_ranks"], found["step"]) == ("exception", 3, [1], 2)
+    assert found["call"]["root"] == 0
+    assert re.match(rf".*test_verification\.py:\d+: {told}", found["got"])
+    assert verdict.findings[1].checked > 0
+
+
+def test_a_program_that_does_something_else_when_run_again_is_a_finding() -> None:
+    started: list[int] = []
+
+    @hocket.algorithm("barrier", refuses=lambda call: None if call.ranks == 3 else "needs three ranks")
+    def counting(r: Rank, c: Call) -> Steps:
+        """Every fourth rank that starts, of whatever run, is late."""
+        started.append(r.rank)
+        if len(started) % 4 == 0:
+            yield r.compute(1.0)
+        others = [peer for peer in range(3) if peer != r.rank]
+        nothing = r.scratch(0)
+        yield r.join(*(r.send(peer, nothing) for peer in others), *(r.recv(peer, nothing) for peer in others))
+
+    verdict = hocket.verify(counting, [2, 3])
+    (found,) = verdict.counterexamples
+    assert found["kind"] == "other steps when run again"
+    assert "when run again: compute" in found["message"]
+    assert [finding.exploration for finding in verdict.findings] == [None, "sampled"]
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, MemoryError])
+def test_an_interruption_is_no_finding(raised: type[BaseException]) -> None:
+    @hocket.algorithm("barrier")
+    def interrupted(r: Rank, c: Call) -> Steps:
+        """Is interrupted."""
+        yield r.compute(0.0)
+        raise raised
+
+    with pytest.raises((KeyboardInterrupt, hocket.Error)) as stopped:
+        hocket.verify(interrupted, [2])
+    assert raised.__name__ in repr(stopped.value)

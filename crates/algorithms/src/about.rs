@@ -1,9 +1,8 @@
 //! What an algorithm's file declares besides its program.
 
-use hocket_core::{Call, Options, Parameter, Unit};
+use hocket_core::{Call, Collective, Options, Parameter, Part, Unit};
 
 use crate::automatic::Automatic;
-use crate::levels::Piece;
 
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +34,20 @@ pub struct About {
     pub steps: Option<Steps>,
     /// The topology it is made for, if it is: elsewhere it is compared with others only when it is named.
     pub topology: Option<&'static str>,
+}
+
+/// A part of a composed algorithm in a call, and its algorithm.
+pub struct Piece {
+    /// The collective of its algorithm.
+    pub collective: Collective,
+    /// The name of its algorithm.
+    pub algorithm: &'static str,
+    /// Whether it runs within groups; else between them, in lanes.
+    pub is_within: bool,
+    /// Its calls, before they are accepted.
+    pub part: Part,
+    /// Values of parameters that the part has in common with the whole.
+    pub given: Vec<(String, u64)>,
 }
 
 /// Steps in which every rank sends one message and receives one. The program sends to these destinations; the gaps between

@@ -11,9 +11,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{
-    Buffer, Call, Collective, Counts, Listed, Members, Nodes, Parameter, Part, Rank, Result, Span, Subgroup, Unit,
+    Buffer, Call, Collective, Counts, Listed, Members, Nodes, Parameter, Part, Rank, Span, Subgroup, Unit,
 };
 
+pub use crate::about::Piece;
 use crate::about::SEGMENT;
 use crate::groups::{GROUP, Groups};
 use crate::{Entry, find, names};
@@ -160,30 +161,6 @@ const fn are_equal(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// A part of a composed algorithm in a call, and its algorithm.
-pub struct Piece {
-    /// Its algorithm.
-    pub entry: &'static Entry,
-    /// Whether it runs within groups; else between them, in lanes.
-    pub is_within: bool,
-    /// Its calls, before they are accepted.
-    part: Part,
-    /// Values of parameters that the part has in common with the whole.
-    given: Vec<(String, u64)>,
-}
-
-impl Piece {
-    /// The part with its calls as the algorithm takes them.
-    ///
-    /// # Errors
-    /// As [`Entry::accept`].
-    pub fn accept(self) -> Result<Part> {
-        let Self { entry, part: Part { name, calls }, given, .. } = self;
-        let accept = |(end, call): (usize, Call)| Ok((end, entry.accept(&call, &given)?));
-        Ok(Part { name, calls: calls.into_iter().map(accept).collect::<Result<_>>()? })
-    }
-}
-
 impl Choice {
     /// The algorithm that the call names.
     fn entry(&self, c: &Call) -> &'static Entry {
@@ -210,7 +187,8 @@ impl Choice {
             }
         }
         let entry = self.entry(c);
-        Piece { entry, is_within, part: Part { name: self.parameter.name, calls }, given: self.given(c, entry) }
+        let part = Part { name: self.parameter.name, calls };
+        Piece { collective: self.collective, algorithm: entry.name, is_within, part, given: self.given(c, entry) }
     }
 
     /// The part within all groups, each of which makes its call.
@@ -362,7 +340,7 @@ pub fn needs_equal_groups(c: &Call) -> Option<&'static str> {
 /// The most ports that a part can use.
 pub fn most_ports(c: &Call, pieces: &[Piece]) -> usize {
     let ports = |(piece, part): (&Piece, &Part)| {
-        part.calls.iter().map(|(_, call)| (piece.entry.about.ports)(call)).max().unwrap_or(1)
+        part.calls.iter().map(|(_, call)| (Entry::of(piece).about.ports)(call)).max().unwrap_or(1)
     };
     pieces.iter().zip(c.parts.iter()).map(ports).max().unwrap_or(1)
 }

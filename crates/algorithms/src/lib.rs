@@ -4,10 +4,10 @@
 mod about;
 pub mod automatic;
 pub mod bine;
-
 pub mod circulant;
 mod cost;
 pub mod exchanges;
+pub mod given;
 pub mod groups;
 pub mod in_order_tree;
 pub mod levels;

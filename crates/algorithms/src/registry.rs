@@ -1,9 +1,8 @@
 //! The registry: turns the list of files into modules, entries and programs.
 
-use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Result, Unit};
+use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Part, Result, Unit};
 
-use crate::About;
-use crate::levels::Piece;
+use crate::about::{About, Piece};
 
 /// One algorithm of the catalogue.
 #[derive(Clone, Copy)]
@@ -63,12 +62,30 @@ impl Entry {
         if let Some(sentence) = (self.about.refuses)(&call) {
             return Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks)));
         }
-        let parts = (self.about.pieces)(&call).into_iter().map(Piece::accept).collect::<Result<_>>();
+        let parts = (self.about.pieces)(&call).into_iter().map(Self::accept_piece).collect::<Result<_>>();
         call.parts = parts.map_err(|error| error.at(self))?;
         let values = (self.about.completes)(&call);
         call.parameters.retain(|(name, _)| values.iter().all(|(other, _)| name != other));
         call.parameters.extend(values);
         Ok(call)
+    }
+}
+
+impl Entry {
+    /// The algorithm of a part.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn of(piece: &Piece) -> &'static Self {
+        find(piece.collective, piece.algorithm).expect("an algorithm of the catalogue")
+    }
+
+    /// The part with its calls as the algorithm takes them.
+    fn accept_piece(piece: Piece) -> Result<Part> {
+        let entry = Self::of(&piece);
+        let Piece { part: Part { name, calls }, given, .. } = piece;
+        let accept = |(end, call): (usize, Call)| Ok((end, entry.accept(&call, &given)?));
+        Ok(Part { name, calls: calls.into_iter().map(accept).collect::<Result<_>>()? })
     }
 }
 
@@ -96,9 +113,7 @@ pub fn complete(
 ) -> Result<Vec<(&'static str, u64)>> {
     for (name, value) in given {
         let Some(parameter) = declared.iter().find(|p| p.name == name) else {
-            let names: Vec<_> = declared.iter().map(|p| p.name).collect();
-            let allowed = if names.is_empty() { "no parameters".to_owned() } else { names.join(", ") };
-            return Err(Error::new(format!("unknown parameter {name:?}, expected {allowed}")));
+            return Err(Error::new(hocket_core::names::unknown("parameter", name, declared.iter().map(|p| p.name))));
         };
         if *value < parameter.least {
             return Err(Error::new(format!("parameter {name} = {value}, expected at least {}", parameter.least)));
@@ -122,8 +137,8 @@ pub fn complete(
 /// No such algorithm; the message names those that there are.
 pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     CATALOGUE.iter().find(|e| e.collective == collective && e.name == name).ok_or_else(|| {
-        let names: Vec<_> = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name).collect();
-        Error::new(format!("unknown {collective} algorithm {name:?}, expected one of {}", names.join(", ")))
+        let known = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name);
+        Error::new(hocket_core::names::unknown(&format!("{collective} algorithm"), name, known))
     })
 }
 

@@ -17,9 +17,10 @@
 use std::ops::Range;
 
 use hocket_core::units::parse_bytes;
-use hocket_core::{Call, Collective, Error, Result, Unit};
+use hocket_core::{Call, Collective, Error, Result, Unit, names};
 
-use crate::automatic::{AUTO, Given, Surroundings};
+use crate::automatic::{AUTO, Surroundings};
+use crate::given::Given;
 use crate::{Entry, find};
 
 /// The algorithm of a rule that leaves a call to MPI.
@@ -222,11 +223,9 @@ fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
 fn parse_collective(name: &str) -> Result<(Collective, bool)> {
     let nonblocking = || Collective::named(name.strip_prefix('i')?).map(|collective| (collective, true));
     Collective::named(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
-        let names: Vec<_> = Collective::ALL.iter().map(|collective| collective.name()).collect();
-        Error::new(format!(
-            "unknown collective {name:?}, expected one of {}, or one with an i before it",
-            names.join(", ")
-        ))
+        let known = Collective::ALL.iter().map(|collective| collective.name());
+        let unknown = names::unknown("collective", name, known);
+        Error::new(if unknown.ends_with('?') { unknown } else { format!("{unknown}, or one with an i before it") })
     })
 }
 
@@ -445,7 +444,7 @@ mod tests {
                 "got \"allreduce\", expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE",
             ),
             ("bcasts: chain", "unknown collective \"bcasts\", expected one of allgather, allreduce"),
-            ("allreduce: rings", "unknown allreduce algorithm \"rings\", expected one of "),
+            ("allreduce: rings", "unknown allreduce algorithm \"rings\", did you mean ring?"),
             ("alltoallv[size=1..]: linear", "alltoallv: got a size, expected none: a rank knows its own blocks only"),
             ("allreduce[total=1..]: ring", "allreduce: got a total, expected a size, which is that of all blocks"),
             ("allreduce[size=1..1]: ring", "range \"1..1\" holds nothing, expected FROM < TO"),

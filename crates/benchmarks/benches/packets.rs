@@ -22,7 +22,7 @@ fn step(nodes: usize, gap_packets: f64, spread_s: f64) -> Vec<(f64, Flight)> {
     let late = |node: usize| spread_s * (node * 7919 % nodes) as f64 / nodes as f64;
     let flight = |node: usize| {
         let bytes = (PACKETS * 2048) as f64;
-        Flight { id: node as u32, from: node, to: node ^ ((nodes / 3) | 5), bytes, gap_packets }
+        Flight { gap_packets, ..(node as u32, node, node ^ ((nodes / 3) | 5), bytes).into() }
     };
     let mut flights: Vec<_> = (0..nodes).map(|node| (late(node), flight(node))).collect();
     flights.sort_by(|a, b| a.0.total_cmp(&b.0));

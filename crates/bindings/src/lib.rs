@@ -1,6 +1,9 @@
 //! The one place where Rust meets Python: JSON requests in, JSON results out.
 
+mod aside;
+mod machine;
 mod multicast;
+mod number;
 mod program;
 mod replay;
 mod request;
@@ -15,26 +18,24 @@ mod wire;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aside::aside;
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
 use hocket_algorithms::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Collective, Nodes, Stencil, Unit, budget, units};
-use hocket_machine::Machine;
+use hocket_core::{Collective, Nodes, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
 use hocket_simulate::{Options, Platform};
+use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{CallRequest, MachineRequest, RunRequest, SimulateRequest};
+use request::{CallRequest, RunRequest, SimulateRequest};
 use result::{Simulation, StepTime, Trace};
 use runnable::Runnable;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::{Error, raise, read, write};
-
-/// What results tell as their version.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn describe(entry: &Entry) -> Value {
     let parameter = |p: &hocket_core::Parameter| {
@@ -74,7 +75,7 @@ fn describe(entry: &Entry) -> Value {
 /// The version of Hocket.
 #[pyfunction]
 fn version() -> &'static str {
-    VERSION
+    wire::VERSION
 }
 
 /// Every algorithm of the catalogue.
@@ -116,10 +117,28 @@ fn check_gap(text: &str) -> PyResult<()> {
     Gap::parse(text).map(|_| ()).map_err(raise)
 }
 
+/// What to say of a name that is none of those known.
+#[pyfunction]
+fn hint(name: &str, known: Vec<String>) -> String {
+    names::hint(name, known.iter().map(String::as_str))
+}
+
+/// The line of each key of a TOML file.
+#[pyfunction]
+fn lines_of_keys(text: &str) -> BTreeMap<String, usize> {
+    hocket_machine::lines_of_keys(text)
+}
+
 /// A time such as "1.27 us", in seconds.
 #[pyfunction]
 fn parse_time(text: &str) -> PyResult<f64> {
     units::parse_time_s(text).map_err(raise)
+}
+
+/// A time such as "30m", in seconds.
+#[pyfunction]
+fn parse_duration(text: &str) -> PyResult<f64> {
+    units::parse_duration_s(text).map_err(raise)
 }
 
 /// A rate such as "100 Gbit/s", in bytes per second.
@@ -174,61 +193,48 @@ fn choose(rules: &str, file: &str, request: &str) -> PyResult<Option<(&'static s
     Ok(Some((entry.name, write(&request.values(Some(entry), &call))?)))
 }
 
-/// Checks the text of a machine file, and returns what it says.
-#[pyfunction]
-fn machine(text: &str, file: &str) -> PyResult<String> {
-    let machine = Machine::parse(text, file).map_err(raise)?;
-    let platform = Platform::new(&machine).map_err(raise)?;
-    let texts = |section: &hocket_machine::Section| {
-        section.values().map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<BTreeMap<_, _>>()
-    };
-    let mut noise = BTreeMap::new();
-    for kind in ["os", "network"] {
-        let section = machine.noise.optional_section(kind).map_err(raise)?;
-        if !section.is_empty() {
-            noise.insert(kind, texts(&section));
-        }
-    }
-    write(&json!({
-        "name": platform.name,
-        "model": platform.network.name(),
-        "network": texts(&machine.network),
-        "node": texts(&machine.node),
-        "host": machine.host.as_ref().map(texts).unwrap_or_default(),
-        "noise": noise,
-        "quantities": machine.network.read_so_far(),
-    }))
-}
-
 /// Simulates an algorithm; `on_trials` is told now and then how many trials are done.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, on_trials = None))]
+#[pyo3(signature = (machine, request, program = None, on_trials = None))]
 fn simulate(
     py: Python<'_>,
+    machine: &PythonMachine,
     request: &str,
     program: Option<Py<PyAny>>,
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: SimulateRequest<CallRequest> = read(request)?;
-    let platform = request.machine.platform().map_err(raise)?;
+    let platform = machine.platform();
+    let is_python = program.is_some();
+    let work = move || {
+        let trace = simulated(&platform, request, program, on_trials)?;
+        write(&trace)
+    };
+    if is_python { py.detach(work) } else { aside(py, work) }
+}
+
+fn simulated(
+    platform: &Platform,
+    request: SimulateRequest<CallRequest>,
+    program: Option<Py<PyAny>>,
+    on_trials: Option<Py<PyAny>>,
+) -> PyResult<Trace> {
     let (runnable, call) = Runnable::resolve(&request.call, program, &platform.nodes)?;
     let gap = request.call.gap().map_err(raise)?;
     let entry = runnable.entry();
     let (call, steps) = match entry {
-        Some(entry) => py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?,
+        Some(entry) => pacing::pace(entry, &call, platform, gap).map_err(raise)?,
         None => (call, Vec::new()),
     };
-    let predicted = entry.map_or(Ok(None), |entry| hocket::predict(entry, &call, &platform)).map_err(raise)?;
+    let predicted = entry.map_or(Ok(None), |entry| hocket::predict(entry, &call, platform)).map_err(raise)?;
     let how = request.how(on_trials).map_err(raise)?;
     if how.is_traced {
         wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
     }
     let parameters = request.call.values(entry, &call);
-    let found = py.detach(move || {
-        let many = runnable.simulate(&call, &platform, how)?;
-        wire::check_operations(many.first.trace.len() as f64)?;
-        Ok::<_, PyErr>(Trace::new(request.call, many, &platform, request.trials.seed, request.links))
-    })?;
+    let many = runnable.simulate(&call, platform, how)?;
+    wire::check_operations(many.first.trace.len() as f64)?;
+    let found = Trace::new(request.call, many, platform, request.trials.seed, request.links);
     let simulation = Simulation {
         formula_s: predicted.map(|predicted| predicted.time_s),
         formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
@@ -236,43 +242,35 @@ fn simulate(
         steps,
         ..found.simulation
     };
-    write(&Trace { simulation, ..found })
+    Ok(Trace { simulation, ..found })
 }
 
 /// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
 #[pyfunction]
-fn effort_s(request: &str) -> PyResult<f64> {
+fn effort_s(machine: &PythonMachine, request: &str) -> PyResult<f64> {
     let request: SimulateRequest<CallRequest> = read(request)?;
-    let platform = request.machine.platform().map_err(raise)?;
+    let platform = machine.platform();
     let (entry, call) = request.call.resolve(&platform.nodes).map_err(raise)?;
     let trials = request.trials.trials().map_err(raise)?;
     hocket::effort_s(entry, &call, &platform, trials).map_err(raise)
 }
 
-/// A call on a machine, of which something is asked.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CallOnMachine {
-    call: CallRequest,
-    machine: MachineRequest,
-}
-
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
 #[pyfunction]
-fn steps(py: Python<'_>, request: &str) -> PyResult<String> {
-    let CallOnMachine { call: request, machine } = read(request)?;
-    let (platform, gap) = (machine.platform().map_err(raise)?, request.gap().map_err(raise)?);
+fn steps(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
+    let RunRequest { call: request } = read(request)?;
+    let (platform, gap) = (machine.platform(), request.gap().map_err(raise)?);
     let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
-    let (_, steps) = py.detach(|| pacing::pace(entry, &call, &platform, gap)).map_err(raise)?;
+    let (_, steps) = aside(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
     write(&steps)
 }
 
 /// What no algorithm for a call can beat on a machine: latency, bandwidth and computation, in seconds.
 #[pyfunction]
-fn bound(py: Python<'_>, request: &str) -> PyResult<(f64, f64, f64)> {
-    let CallOnMachine { call: request, machine } = read(request)?;
-    let (call, platform) = (request.call().map_err(raise)?, machine.platform().map_err(raise)?);
-    let bound = py.detach(|| hocket::bound(&call, &platform)).map_err(raise)?;
+fn bound(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<(f64, f64, f64)> {
+    let RunRequest { call } = read(request)?;
+    let (call, platform) = (call.call().map_err(raise)?, machine.platform());
+    let bound = aside(py, move || hocket::bound(&call, &platform).map_err(raise))?;
     Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
 }
 
@@ -281,29 +279,31 @@ fn bound(py: Python<'_>, request: &str) -> PyResult<(f64, f64, f64)> {
 #[serde(deny_unknown_fields)]
 struct StepRequest {
     call: CallRequest,
-    machine: MachineRequest,
     step: usize,
 }
 
 /// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap, and how long it takes.
 #[pyfunction]
-fn simulate_step(py: Python<'_>, request: &str) -> PyResult<String> {
-    let StepRequest { call: request, machine, step } = read(request)?;
-    let platform = machine.platform().map_err(raise)?;
+fn simulate_step(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
+    let StepRequest { call: request, step } = read(request)?;
+    let platform = machine.platform();
     let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
     let gap = request.gap().map_err(raise)?;
-    let simulated = py.detach(|| pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()));
-    let (step, outcome) = simulated.map_err(raise)?;
+    let (step, outcome) = aside(py, move || {
+        pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()).map_err(raise)
+    })?;
     write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
 }
 
 /// The automatic values of the parameters of these names, in a call on a machine.
 #[pyfunction]
-fn automatic_values(request: &str, names: Vec<String>) -> PyResult<BTreeMap<&'static str, u64>> {
-    let CallOnMachine { call: request, machine } = read(request)?;
-    let machine = machine.machine().map_err(raise)?;
-    let platform = Platform::new(&machine).map_err(raise)?;
-    let surroundings = hocket::surroundings(&machine, &platform).map_err(raise)?;
+fn automatic_values(
+    machine: &PythonMachine,
+    request: &str,
+    names: Vec<String>,
+) -> PyResult<BTreeMap<&'static str, u64>> {
+    let RunRequest { call: request } = read(request)?;
+    let (surroundings, platform) = (machine.surroundings().map_err(raise)?, machine.platform());
     request.automatic(&names, &surroundings, &platform.nodes).map(|values| values.into_iter().collect()).map_err(raise)
 }
 
@@ -325,9 +325,9 @@ fn best_segment_bytes(
 /// The values that an algorithm of the catalogue accepts a call with: of its parameters, and of the names in its formulas
 /// that follow from the call.
 #[pyfunction]
-fn accept(request: &str) -> PyResult<String> {
-    let request: RunRequest = read(request)?;
-    let (_, call) = request.call.resolve(&request.nodes().map_err(raise)?).map_err(raise)?;
+fn accept(machine: Option<&Bound<'_, PythonMachine>>, request: &str) -> PyResult<String> {
+    let RunRequest { call } = read(request)?;
+    let (_, call) = call.resolve(PythonMachine::nodes(machine.map(Bound::get))).map_err(raise)?;
     write(&call.parameters.into_iter().collect::<BTreeMap<_, _>>())
 }
 
@@ -343,10 +343,10 @@ fn run(
     program: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Vec<u8>>> {
     let operator = hocket_memory::operator(data_type, operator).map_err(raise)?;
-    let RunRequest { call, .. } = read(request)?;
+    let RunRequest { call } = read(request)?;
     let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
     let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
-    py.detach(move || runnable.run(&call, &operator, &inputs))
+    aside(py, move || runnable.run(&call, &operator, &inputs))
 }
 
 /// Runs an algorithm on real data with a user's operator, a function of two byte strings, those of lower ranks first.
@@ -359,7 +359,7 @@ fn run_with(
     inputs: Vec<Vec<u8>>,
     program: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Vec<u8>>> {
-    let RunRequest { call, .. } = read(request)?;
+    let RunRequest { call } = read(request)?;
     let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
     let failure = Arc::new(Mutex::new(None));
     let combine = python_operator(operator, failure.clone());
@@ -395,9 +395,12 @@ mod _native {
     #[pymodule_export]
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
-        collective_named, collectives, complete, effort_s, machine, neighbors, parse_bytes, parse_bytes_per_s,
-        parse_time, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
+        parse_bytes_per_s, parse_duration, parse_time, rules_of_libraries, run, run_with, simulate, simulate_step,
+        steps, version,
     };
+    #[pymodule_export]
+    use crate::machine::PythonMachine;
     #[pymodule_export]
     use crate::multicast::simulate_multicast;
     #[pymodule_export]

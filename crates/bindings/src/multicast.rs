@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::{INLINE_BYTES, Multicast, Multicasts, Way};
-use hocket_core::{Call, Collective, Error, Result};
+use hocket_core::{Call, Collective, Error, Result, names};
 use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::request::MachineRequest;
+use crate::aside::aside;
+use crate::machine::PythonMachine;
 use crate::result::Delivery;
 use crate::wire::{raise, read, write};
 
@@ -32,8 +33,6 @@ struct MulticastRequest {
     parameters: BTreeMap<String, u64>,
     /// "multicast", "acknowledged", "static" or "created", see [`Way`].
     way: String,
-    /// On which machine.
-    machine: MachineRequest,
 }
 
 /// The ways by name.
@@ -51,9 +50,9 @@ impl MulticastRequest {
     /// There is no such way.
     fn way(&self) -> Result<Way> {
         let found = WAYS.iter().find(|(name, _)| *name == self.way);
-        found.map(|(_, way)| *way).ok_or_else(|| {
-            Error::new(format!("unknown way {:?}, expected one of {}", self.way, WAYS.map(|(name, _)| name).join(", ")))
-        })
+        found
+            .map(|(_, way)| *way)
+            .ok_or_else(|| Error::new(names::unknown("way", &self.way, WAYS.map(|(name, _)| name))))
     }
 
     /// The messages.
@@ -87,23 +86,23 @@ impl MulticastRequest {
     ///
     /// # Errors
     /// As [`hocket_simulate::simulate`], or a request that makes no sense.
-    fn simulate(&self) -> Result<Outcome> {
+    fn simulate(&self, platform: &Platform) -> Result<Outcome> {
         if self.master >= self.ranks {
             return Err(Error::new(format!("master: got {}, expected a rank below {}", self.master, self.ranks)));
         }
-        let platform: Platform = self.machine.platform()?;
         let program = Multicasts { all: &self.multicasts()?, way: self.way()?, inline_bytes: INLINE_BYTES };
         let count = self.size_bytes * self.groups.len();
         let call = Call { root: self.master, ..Call::new(Collective::Broadcast, self.ranks, count) };
-        hocket_simulate::simulate(&program, &call, &platform, Options::default())
+        hocket_simulate::simulate(&program, &call, platform, Options::default())
     }
 }
 
 /// Simulates dynamic multicasts.
 #[pyfunction]
-pub fn simulate_multicast(py: Python<'_>, request: &str) -> PyResult<String> {
+pub fn simulate_multicast(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
     let request: MulticastRequest = read(request)?;
-    let outcome = py.detach(|| request.simulate()).map_err(raise)?;
+    let platform = machine.platform();
+    let outcome = aside(py, move || request.simulate(&platform).map_err(raise))?;
     let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
     write(&Delivery { time_s: outcome.time_s(), messages, message_bytes })
 }

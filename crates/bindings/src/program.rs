@@ -11,10 +11,11 @@ use hocket_core::{
     Call, Collective, Counts, Edge, Neighborhood, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner,
     budget,
 };
-use pyo3::exceptions::PyStopIteration;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
+use crate::number::Number;
 use crate::wire::{Error, raise};
 
 /// How deep steps may lie within each other, generators and the branches of `join` and `first` alike: each takes a piece
@@ -32,6 +33,8 @@ const STEPS_PER_PART: usize = 10;
 /// A generator function of a rank and a call.
 pub struct PythonProgram {
     function: Py<PyAny>,
+    /// Tells in one line what the program raised, where that is one of the world's findings.
+    told: Option<Py<PyAny>>,
     failure: OnceCell<PyErr>,
     /// How often generators were resumed, and how many branches began, since the latest look at memory.
     begun: Cell<usize>,
@@ -42,10 +45,15 @@ const BEGUN_PER_LOOK: usize = 1 << 16;
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, failure: OnceCell::new(), begun: Cell::new(0) }
+        Self { function, told: None, failure: OnceCell::new(), begun: Cell::new(0) }
     }
 
-    /// What a rank raised; a world in which one did has no other result.
+    /// The program, for a world whose findings have what it raises in the words of `told`.
+    pub fn found_to_raise(self, told: Py<PyAny>) -> Self {
+        Self { told: Some(told), ..self }
+    }
+
+    /// What a rank raised, unless it is a finding; a world in which one did has no other result.
     pub fn check(&self) -> PyResult<()> {
         self.failure.get().map_or(Ok(()), |error| Err(Python::attach(|py| error.clone_ref(py))))
     }
@@ -59,8 +67,27 @@ impl PythonProgram {
         budget::look().map_err(raise)
     }
 
-    /// Gives up: the rank never goes on.
-    async fn fail(&self, error: PyErr) {
+    /// Gives up, since the program raised this.
+    async fn raised(&self, r: &Rank<'_>, error: PyErr) {
+        match Python::attach(|py| self.in_words(py, &error)) {
+            Ok(Some(words)) => r.fail(&words),
+            Ok(None) => self.stop(error).await,
+            Err(error) => self.stop(error).await,
+        }
+        pending::<()>().await;
+    }
+
+    /// What the program raised, if that is a finding: Ctrl-C and a lack of memory are none of the program's.
+    fn in_words(&self, py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
+        let Some(told) = &self.told else { return Ok(None) };
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PyMemoryError>(py) {
+            return Ok(None);
+        }
+        told.call1(py, (error.clone_ref(py).into_value(py),))?.extract(py).map(Some)
+    }
+
+    /// Gives up: the rank never goes on, and the run has no result.
+    async fn stop(&self, error: PyErr) {
         let _ = self.failure.set(error); // unless another one was the first
         pending::<()>().await;
     }
@@ -71,7 +98,8 @@ impl Program for PythonProgram {
         let scratch = Arc::new(ScratchRequests::default());
         let owner = Owner::new(r.rank());
         let rank = PythonRank { owner, size: r.size(), ports: r.circuits(), scratch: scratch.clone() };
-        let started = Python::attach(|py| self.function.call1(py, (rank, PythonCall(c.clone()))));
+        let started =
+            Python::attach(|py| self.function.call1(py, (rank, PythonCall { call: c.clone(), rank: owner.rank })));
         match started {
             Ok(generator) => {
                 let (empty, steps, rests) = (Cell::new(0), Cell::new(0), RefCell::default());
@@ -82,7 +110,7 @@ impl Program for PythonProgram {
                 let _end = DropRests(driver.clone());
                 driver.generate(generator, 1).await;
             }
-            Err(error) => self.fail(error).await,
+            Err(error) => self.raised(r, error).await,
         }
     }
 }
@@ -191,11 +219,14 @@ impl<'a> Driver<'a> {
             let next = Python::attach(|py| self.resume(running.generator.bind(py), value, depth));
             let given = self.give_scratch().and(self.program.look_at_memory());
             self.withdraw();
-            match given.and(next) {
+            if let Err(error) = given {
+                self.program.stop(error).await;
+            }
+            match next {
                 Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,
                 Ok(Next::Returned(returned)) => return returned,
                 Err(error) => {
-                    self.program.fail(error).await;
+                    self.program.raised(self.rank, error).await;
                     return none();
                 }
             }
@@ -406,21 +437,30 @@ impl PythonSpan {
         self.span.to_string()
     }
 
-    fn part(&self, offset: usize, length: usize) -> PyResult<Self> {
-        let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.span.len);
-        checked(is_inside, || format!("part({offset}, {length}): expected a part of the {} elements", self.span.len))?;
+    fn part(&self, offset: Number, length: Number) -> PyResult<Self> {
+        let (offset, length) = some_of(self.span.len, &offset, &length, || {
+            format!("part({offset}, {length}): expected a part of the {} elements", self.span.len)
+        })?;
         Ok(self.with(self.span.part(offset, length)))
     }
 
-    fn chunk(&self, index: usize, chunks: usize) -> PyResult<Self> {
-        self.chunks(index, 1, chunks)
+    fn chunk(&self, index: Number, chunks: Number) -> PyResult<Self> {
+        self.chunks(index, Number::Natural(1), chunks)
     }
 
-    fn chunks(&self, first: usize, count: usize, chunks: usize) -> PyResult<Self> {
-        let is_inside = first.checked_add(count).is_some_and(|end| end <= chunks) && chunks > 0;
-        checked(is_inside, || format!("chunks {first} to {first} + {count}: expected some of {chunks}"))?;
-        Ok(self.with(self.span.chunks(first, count, chunks)))
+    fn chunks(&self, first: Number, count: Number, chunks: Number) -> PyResult<Self> {
+        let what = || format!("chunks {first} to {first} + {count}: expected some of {chunks}");
+        let all = chunks.natural().filter(|chunks| *chunks > 0).ok_or_else(|| Error::new_err(what()))?;
+        let (first, count) = some_of(all, &first, &count, what)?;
+        Ok(self.with(self.span.chunks(first, count, all)))
     }
+}
+
+/// The `count` things from `first` on, if they are among `all`.
+fn some_of(all: usize, first: &Number, count: &Number, what: impl FnOnce() -> String) -> PyResult<(usize, usize)> {
+    let both = first.natural().zip(count.natural());
+    both.filter(|(first, count)| first.checked_add(*count).is_some_and(|end| end <= all))
+        .ok_or_else(|| Error::new_err(what()))
 }
 
 impl PythonSpan {
@@ -430,53 +470,58 @@ impl PythonSpan {
     }
 }
 
-/// One call of a collective.
+/// One call of a collective, as one of its ranks knows it.
 #[pyclass(frozen, name = "Call", module = "hocket._native")]
-pub struct PythonCall(Call);
+pub struct PythonCall {
+    call: Call,
+    rank: usize,
+}
 
 #[pymethods]
 impl PythonCall {
     #[getter]
     fn root(&self) -> usize {
-        self.0.root
+        self.call.root
     }
 
     fn input(&self, r: &PythonRank) -> PythonSpan {
-        PythonSpan { span: self.0.input_of(r.owner.rank), owner: r.owner }
+        PythonSpan { span: self.call.input_of(r.owner.rank), owner: r.owner }
     }
 
     fn result(&self, r: &PythonRank) -> PythonSpan {
-        PythonSpan { span: self.0.result_of(r.owner.rank), owner: r.owner }
+        PythonSpan { span: self.call.result_of(r.owner.rank), owner: r.owner }
     }
 
-    fn count(&self, block: usize) -> PyResult<usize> {
-        self.check_blocks(block, 1)?;
-        Ok(self.0.count(block))
+    fn count(&self, block: Number) -> PyResult<usize> {
+        let (block, _) = self.some_blocks(&block, &Number::Natural(1))?;
+        checked(self.knows_all_counts() || block == self.rank, || self.unknown_counts())?;
+        Ok(self.call.count(block))
     }
 
-    fn block(&self, span: PythonSpan, block: usize) -> PyResult<PythonSpan> {
-        self.blocks(span, block, 1)
+    fn block(&self, span: PythonSpan, block: Number) -> PyResult<PythonSpan> {
+        self.blocks(span, block, Number::Natural(1))
     }
 
-    fn blocks(&self, span: PythonSpan, first: usize, count: usize) -> PyResult<PythonSpan> {
-        self.check_blocks(first, count)?;
-        let (len, total) = (span.span.len, self.0.offset(first + count));
+    fn blocks(&self, span: PythonSpan, first: Number, count: Number) -> PyResult<PythonSpan> {
+        let (first, count) = self.some_blocks(&first, &count)?;
+        checked(self.knows_all_counts(), || self.unknown_counts())?;
+        let (len, total) = (span.span.len, self.call.offset(first + count));
         checked(total <= len, || format!("blocks end at element {total}, expected a span of all blocks, got {len}"))?;
-        Ok(span.with(self.0.blocks(span.span, first, count)))
+        Ok(span.with(self.call.blocks(span.span, first, count)))
     }
 
     fn sends(&self, r: &PythonRank) -> PyResult<Vec<(usize, PythonSpan)>> {
-        let (call, rank) = (&self.0, r.owner.rank);
+        let (call, rank) = (&self.call, r.owner.rank);
         self.peers(r, call.input_of(rank), |edges| &edges.to, |all, peer| call.block_to(all, rank, peer))
     }
 
     fn receives(&self, r: &PythonRank) -> PyResult<Vec<(usize, PythonSpan)>> {
-        let (call, rank) = (&self.0, r.owner.rank);
+        let (call, rank) = (&self.call, r.owner.rank);
         self.peers(r, call.result_of(rank), |edges| &edges.from, |all, peer| call.block_from(all, rank, peer))
     }
 
     fn parameter(&self, name: &str) -> PyResult<u64> {
-        let found = self.0.parameters.iter().find(|(key, _)| *key == name);
+        let found = self.call.parameters.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| *value).ok_or_else(|| Error::new_err(format!("parameter {name:?} is not declared")))
     }
 }
@@ -490,11 +535,11 @@ impl PythonCall {
         edges: fn(&Neighborhood) -> &Vec<Edge>,
         block: impl Fn(Span, usize) -> Span,
     ) -> PyResult<Vec<(usize, PythonSpan)>> {
-        let Call { collective, ranks, .. } = self.0;
+        let Call { collective, ranks, .. } = self.call;
         let found: Vec<_> = match collective {
             Collective::Alltoall | Collective::Alltoallv => (0..ranks).map(|peer| (peer, block(all, peer))).collect(),
             _ if collective.has_neighbors() => {
-                let edges = edges(self.0.neighbors().of(r.owner.rank)).iter();
+                let edges = edges(self.call.neighbors().of(r.owner.rank)).iter();
                 edges.map(|edge| (edge.rank, all.part(edge.elements.start, edge.elements.len()))).collect()
             }
             _ => return Err(Error::new_err(format!("{collective}: its blocks are found by block()"))),
@@ -502,13 +547,25 @@ impl PythonCall {
         Ok(found.into_iter().map(|(peer, span)| (peer, PythonSpan { span, owner: r.owner })).collect())
     }
 
-    fn check_blocks(&self, first: usize, count: usize) -> PyResult<()> {
-        let ranks = self.0.ranks;
-        checked(!matches!(self.0.counts, Counts::Pairs(_) | Counts::Neighbors(_)), || {
-            format!("{}: its blocks are found by sends() and receives()", self.0.collective)
+    fn some_blocks(&self, first: &Number, count: &Number) -> PyResult<(usize, usize)> {
+        let ranks = self.call.ranks;
+        checked(!matches!(self.call.counts, Counts::Pairs(_) | Counts::Neighbors(_)), || {
+            format!("{}: its blocks are found by sends() and receives()", self.call.collective)
         })?;
-        let is_inside = first.checked_add(count).is_some_and(|end| end <= ranks);
-        checked(is_inside, || format!("blocks {first} to {first} + {count}: expected some of {ranks}"))
+        some_of(ranks, first, count, || format!("blocks {first} to {first} + {count}: expected some of {ranks}"))
+    }
+
+    /// Whether MPI tells this rank the sizes of the blocks of others.
+    fn knows_all_counts(&self) -> bool {
+        self.call.collective.size_is_known() || self.rank == self.call.root
+    }
+
+    fn unknown_counts(&self) -> String {
+        let Call { collective, root, .. } = self.call;
+        format!(
+            "{collective}: rank {} asks for blocks of others, expected its own count: MPI tells only the root, {root}, all",
+            self.rank
+        )
     }
 }
 
@@ -524,9 +581,9 @@ pub struct PythonRank {
 }
 
 impl PythonRank {
-    fn peer(&self, rank: usize) -> PyResult<usize> {
-        checked(rank < self.size, || format!("rank {rank} does not exist, expected one below {}", self.size))?;
-        Ok(rank)
+    fn peer(&self, rank: &Number) -> PyResult<usize> {
+        let what = || Error::new_err(format!("rank {rank} does not exist, expected 0 to {}", self.size - 1));
+        rank.natural().filter(|rank| *rank < self.size).ok_or_else(what)
     }
 
     fn own(&self, span: PythonSpan) -> PyResult<Span> {
@@ -559,6 +616,11 @@ impl PythonRank {
     }
 }
 
+fn tag_of(tag: &Number) -> PyResult<Tag> {
+    let what = || Error::new_err(format!("tag {tag}, expected 0 to {}", Tag::MAX));
+    tag.natural().and_then(|tag| tag.try_into().ok()).ok_or_else(what)
+}
+
 #[pymethods]
 impl PythonRank {
     #[getter]
@@ -566,38 +628,47 @@ impl PythonRank {
         self.owner.rank
     }
 
-    fn scratch(&self, length: usize) -> PyResult<PythonSpan> {
-        checked(length <= 1 << 40, || format!("scratch of {length} elements, expected at most 2^40"))?;
+    fn scratch(&self, length: Number) -> PyResult<PythonSpan> {
+        let what = || Error::new_err(format!("scratch of {length} elements, expected 0 to 2^40"));
+        let length = length.natural().filter(|length| *length <= 1 << 40).ok_or_else(what)?;
         let offset = self.scratch.end.fetch_add(length, Ordering::Relaxed);
         self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner).push(length);
         let span = Span { buffer: hocket_core::Buffer::Scratch, offset, len: length };
         Ok(PythonSpan { span, owner: self.owner })
     }
 
-    #[pyo3(signature = (to, data, tag = 0))]
-    fn send(&self, to: usize, data: PythonSpan, tag: Tag) -> PyResult<Verb> {
-        Ok(self.step(Act::Send { to: self.peer(to)?, data: self.own(data)?, tag }))
+    #[pyo3(signature = (to, data, tag = Number::Natural(0)))]
+    fn send(&self, to: Number, data: PythonSpan, tag: Number) -> PyResult<Verb> {
+        Ok(self.step(Act::Send { to: self.peer(&to)?, data: self.own(data)?, tag: tag_of(&tag)? }))
     }
 
-    #[pyo3(signature = (source, into, tag = 0))]
-    fn recv(&self, source: usize, into: PythonSpan, tag: Tag) -> PyResult<Verb> {
-        let from = Source::Rank(self.peer(source)? as u32);
-        Ok(self.step(Act::Recv { from, into: self.own(into)?, tag }))
+    #[pyo3(signature = (source, into, tag = Number::Natural(0)))]
+    fn recv(&self, source: Number, into: PythonSpan, tag: Number) -> PyResult<Verb> {
+        let from = Source::Rank(self.peer(&source)? as u32);
+        Ok(self.step(Act::Recv { from, into: self.own(into)?, tag: tag_of(&tag)? }))
     }
 
-    #[pyo3(signature = (into, tag = 0))]
-    fn recv_any(&self, into: PythonSpan, tag: Tag) -> PyResult<Verb> {
-        Ok(self.step(Act::Recv { from: Source::Any, into: self.own(into)?, tag }))
+    #[pyo3(signature = (into, tag = Number::Natural(0)))]
+    fn recv_any(&self, into: PythonSpan, tag: Number) -> PyResult<Verb> {
+        Ok(self.step(Act::Recv { from: Source::Any, into: self.own(into)?, tag: tag_of(&tag)? }))
     }
 
-    fn sendrecv(&self, py: Python<'_>, to: usize, data: PythonSpan, source: usize, into: PythonSpan) -> PyResult<Verb> {
-        let steps = [self.send(to, data, 0)?, self.recv(source, into, 0)?];
+    fn sendrecv(
+        &self,
+        py: Python<'_>,
+        to: Number,
+        data: PythonSpan,
+        source: Number,
+        into: PythonSpan,
+    ) -> PyResult<Verb> {
+        let no_tag = || Number::Natural(0);
+        let steps = [self.send(to, data, no_tag())?, self.recv(source, into, no_tag())?];
         let steps: PyResult<_> = steps.into_iter().map(|step| Ok(Py::new(py, step)?.into_any())).collect();
         Ok(Verb { height: 2, ..self.step(Act::Join(steps?)) })
     }
 
-    fn reduce(&self, peer: usize, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
-        let side = if self.peer(peer)? < self.owner.rank { Side::Left } else { Side::Right };
+    fn reduce(&self, peer: Number, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
+        let side = if self.peer(&peer)? < self.owner.rank { Side::Left } else { Side::Right };
         self.combined(source, target, side)
     }
 
@@ -620,12 +691,12 @@ impl PythonRank {
         Ok(self.step(Act::Compute { time_s }))
     }
 
-    fn connect(&self, peer: usize) -> PyResult<Verb> {
-        Ok(self.step(Act::Connect { peer: self.peer(peer)? }))
+    fn connect(&self, peer: Number) -> PyResult<Verb> {
+        Ok(self.step(Act::Connect { peer: self.peer(&peer)? }))
     }
 
-    fn disconnect(&self, peer: usize) -> PyResult<Verb> {
-        Ok(self.step(Act::Disconnect { peer: self.peer(peer)? }))
+    fn disconnect(&self, peer: Number) -> PyResult<Verb> {
+        Ok(self.step(Act::Disconnect { peer: self.peer(&peer)? }))
     }
 
     #[pyo3(signature = (*branches))]

@@ -1,12 +1,15 @@
 //! Replays of traces.
 
+use hocket_algorithms::automatic::Surroundings;
 use hocket_algorithms::rules::Rules;
 use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, Replayed};
 use hocket_simulate::Platform;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::request::{MachineRequest, TrialsRequest};
+use crate::aside::aside;
+use crate::machine::PythonMachine;
+use crate::request::TrialsRequest;
 use crate::result::{Found, Replay, ReplayTrace};
 use crate::watch::Watch;
 use crate::wire::{raise, read, write};
@@ -17,7 +20,6 @@ use crate::wire::{raise, read, write};
 struct ReplayRequest {
     /// The meaning of the columns of the trace.
     meaning: Meaning,
-    machine: MachineRequest,
     /// Rules that choose algorithms, and the name that each text has in errors; the first ones come first.
     rules: Vec<(String, String)>,
     scale_compute: f64,
@@ -27,35 +29,42 @@ struct ReplayRequest {
 }
 
 impl ReplayRequest {
-    fn replay(self, columns: &[Columns<'_>], is_interrupted: &dyn Fn() -> bool) -> hocket_core::Result<ReplayTrace> {
-        let Self { meaning, machine, rules, scale_compute, trials, trace } = self;
-        let machine = machine.machine()?;
-        let (platform, seed) = (Platform::new(&machine)?, trials.seed);
+    fn replay(
+        self,
+        platform: &Platform,
+        surroundings: &Surroundings,
+        columns: &[Columns<'_>],
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> hocket_core::Result<ReplayTrace> {
+        let Self { meaning, rules, scale_compute, trials, trace } = self;
+        let seed = trials.seed;
         let trials = trials.trials()?;
-        let surroundings = hocket::surroundings(&machine, &platform)?;
         let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
-            Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse_on(text, file, &surroundings)?))
+            Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse_on(text, file, surroundings)?))
         })?;
         let options = Options { scale_compute, trials, trace, is_interrupted };
         let Replayed { mut many, accounts, calls } =
-            hocket_replay::replay(meaning, columns, &rules, &platform, options)?;
+            hocket_replay::replay(meaning, columns, &rules, platform, options)?;
         let events = std::mem::take(&mut many.first.trace);
-        let found = Found::new(many, &platform, seed);
+        let found = Found::new(many, platform, seed);
         Ok(ReplayTrace { replay: Replay { ranks: columns.len(), scale_compute, accounts, found }, events, calls })
     }
 }
 
 /// Replays a trace: of each rank four columns of numbers, see [`Columns`].
 #[pyfunction]
-pub fn replay(py: Python<'_>, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyResult<String> {
+pub fn replay(py: Python<'_>, machine: &PythonMachine, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyResult<String> {
     let request: ReplayRequest = read(request)?;
-    let result = py.detach(move || {
+    let (platform, surroundings) = (machine.platform(), machine.surroundings().map_err(raise)?);
+    let result = aside(py, move || {
         let columns: Vec<_> = columns
             .iter()
             .map(|[compute_s, functions, lines, words]| Columns { compute_s, functions, lines, words })
             .collect();
         let watch = Watch::default();
-        request.replay(&columns, &|| watch.says_stop()).map_err(|error| watch.why(raise(error)))
+        request
+            .replay(&platform, &surroundings, &columns, &|| watch.says_stop())
+            .map_err(|error| watch.why(raise(error)))
     })?;
     write(&result)
 }

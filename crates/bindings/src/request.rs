@@ -2,17 +2,15 @@
 
 use hocket::cases::check_root;
 use hocket::pacing::Gap;
-use hocket_algorithms::automatic::{Given, Surroundings, has_none};
+use hocket_algorithms::automatic::{Surroundings, has_none};
+use hocket_algorithms::given::Given;
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget};
-use hocket_machine::Machine;
-use hocket_simulate::{Engine, Platform, Trials};
+use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget, names};
+use hocket_simulate::{Engine, Trials};
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use crate::runnable::How;
 
 /// A call of an algorithm by name. Results repeat it, without the fields that they have in another shape or do not depend on.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -167,38 +165,18 @@ impl CallRequest {
 /// # Errors
 /// No such collective.
 pub fn collective(name: &str) -> Result<Collective> {
-    Collective::named(name).ok_or_else(|| {
-        let names: Vec<_> = Collective::ALL.iter().map(|c| c.name()).collect();
-        Error::new(format!("unknown collective {name:?}, expected one of {}", names.join(", ")))
-    })
+    Collective::named(name)
+        .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
 }
 
-/// The text of a machine file and the name it goes by in messages.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MachineRequest {
-    /// The file's text.
-    pub text: String,
-    /// The file's name.
-    pub file: String,
-}
-
-impl MachineRequest {
-    /// The machine file, section by section.
-    ///
-    /// # Errors
-    /// As [`Machine::parse`].
-    pub fn machine(&self) -> Result<Machine> {
-        Machine::parse(&self.text, &self.file)
-    }
-
-    /// The machine.
-    ///
-    /// # Errors
-    /// As [`Machine::parse`] and [`Platform::new`].
-    pub fn platform(&self) -> Result<Platform> {
-        Platform::new(&self.machine()?)
-    }
+/// How to simulate, and whom to tell.
+pub struct How {
+    pub engine: Engine,
+    pub is_traced: bool,
+    pub has_passages: bool,
+    pub trials: Trials,
+    /// Called now and then with how many trials are done.
+    pub on_trials: Option<Py<PyAny>>,
 }
 
 /// How to simulate.
@@ -207,8 +185,6 @@ impl MachineRequest {
 pub struct SimulateRequest<C> {
     /// What to simulate.
     pub call: C,
-    /// On which machine.
-    pub machine: MachineRequest,
     /// "auto", "dataflow" or "events".
     #[serde(default)]
     pub engine: Engine,
@@ -237,25 +213,12 @@ impl<C> SimulateRequest<C> {
     }
 }
 
-/// A call, on a machine if it is known where.
+/// A call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// The call.
     pub call: CallRequest,
-    /// The machine.
-    #[serde(default)]
-    pub machine: Option<MachineRequest>,
-}
-
-impl RunRequest {
-    /// The nodes of the ranks.
-    ///
-    /// # Errors
-    /// As [`MachineRequest::platform`].
-    pub fn nodes(&self) -> Result<Nodes> {
-        self.machine.as_ref().map_or(Ok(Nodes::Unknown), |machine| Ok(machine.platform()?.nodes))
-    }
 }
 
 /// A schedule in the place of a call.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::request::CallRequest;
+use crate::wire::VERSION;
 
 /// What trials on a machine found. A field of [`Outcome`] is a field of every result.
 #[derive(Serialize)]
@@ -36,7 +37,7 @@ impl Found {
             trials: ends.len(),
             times_s: ends.iter().map(|ends| ends.last_s).collect(),
             links: platform.network.fabric().map(|_| Links::new(&outcome.links)),
-            version: crate::VERSION,
+            version: VERSION,
             outcome,
         }
     }
@@ -178,7 +179,7 @@ fn is_used(carried: &hocket_simulate::LinkUse) -> bool {
     carried.busy_s > 0.0 || carried.bytes > 0.0
 }
 
-/// `hocket.pacing.StepTime`.
+/// `hocket.simulating.pacing.StepTime`.
 #[derive(Serialize)]
 pub struct StepTime {
     #[serde(flatten)]

@@ -1,6 +1,6 @@
 //! Whatever can be run in the worlds: an algorithm of the catalogue, one written in Python, or a schedule.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,14 +9,14 @@ use hocket_algorithms::{Entry, find};
 use hocket_core::{AnyProgram, Call, Collective, Nodes, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Engine, Many, Options, Platform, Trials, as_call, simulate_trials};
+use hocket_simulate::{Many, Options, Platform, as_call, simulate_trials};
 use hocket_verify::Limits;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::program::PythonProgram;
-use crate::request::CallRequest;
+use crate::request::{CallRequest, How};
 use crate::watch::Watch;
 use crate::wire::raise;
 
@@ -26,22 +26,25 @@ pub enum Runnable {
     Recorded(Arc<Schedule>),
 }
 
-/// How to simulate.
-pub struct How {
-    pub engine: Engine,
-    pub is_traced: bool,
-    pub has_passages: bool,
-    pub trials: Trials,
-    /// Called now and then with how many trials are done.
-    pub on_trials: Option<Py<PyAny>>,
-}
-
 impl Runnable {
     pub fn new(collective: Collective, name: &str, program: Option<Py<PyAny>>) -> PyResult<Self> {
         match program {
             None => find(collective, name).map(Self::Listed).map_err(raise),
             Some(function) => Ok(Self::Python(PythonProgram::new(function))),
         }
+    }
+
+    /// As `new`, for a world that finds what a program written in Python raises, in the words of `told`.
+    pub fn to_verify(
+        collective: Collective,
+        name: &str,
+        program: Option<Py<PyAny>>,
+        told: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(match (Self::new(collective, name, program)?, told) {
+            (Self::Python(program), Some(told)) => Self::Python(program.found_to_raise(told)),
+            (runnable, _) => runnable,
+        })
     }
 
     /// The program that a request names, and its call from ranks on these nodes.
@@ -98,17 +101,26 @@ impl Runnable {
     /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which
     /// gives a sentence, or None, for a call given by keywords.
     pub fn verify(&self, calls: impl Iterator<Item = Call>, refuses: Option<&Py<PyAny>>) -> PyResult<Report> {
-        let failure = Cell::new(None);
+        let failure = OnceCell::new();
         let accept = |call: &Call| self.accept(call, refuses, &failure);
-        let report = self.with(|program| hocket::verify_calls(program, calls, accept, Limits::default()))?;
-        failure.take().map_or(Ok(report), Err)
+        let limits = Limits { runs_again: matches!(self, Self::Python(_)), ..Limits::default() };
+        let watch = Watch::default();
+        let verify =
+            |program: &dyn AnyProgram| hocket::verify_calls(program, calls, accept, limits, &|| watch.says_stop());
+        let report = self.with(verify)?;
+        let report = report.map_err(|error| watch.why(raise(error)))?;
+        failure.into_inner().map_or(Ok(report), Err)
     }
 
-    fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &Cell<Option<PyErr>>) -> Result<Call> {
+    fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &OnceCell<PyErr>) -> Result<Call> {
+        let cannot = || hocket_core::Error::new("the call cannot be verified");
         let failed = |error| {
-            failure.set(Some(error));
-            hocket_core::Error::new("the call cannot be verified")
+            let _ = failure.set(error); // unless another one was the first
+            cannot()
         };
+        if failure.get().is_some() {
+            return Err(cannot());
+        }
         let accepted = if let Self::Listed(entry) = self {
             let given: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
             entry.accept(call, &given)?

@@ -13,7 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use serde::Deserialize;
 
-use crate::request::{MachineRequest, RunRequest, ScheduleRequest, SimulateRequest};
+use crate::aside::aside;
+use crate::machine::PythonMachine;
+use crate::request::{RunRequest, ScheduleRequest, SimulateRequest};
 use crate::result::Trace;
 use crate::runnable::Runnable;
 use crate::watch::Watch;
@@ -44,14 +46,13 @@ impl PythonSchedule {
     fn written<W: Write>(
         &self,
         py: Python<'_>,
+        machine: Option<&PythonMachine>,
         request: &str,
         open: impl FnOnce() -> PyResult<W> + Send,
     ) -> PyResult<()> {
         let request: WriteRequest = read(request)?;
-        let node =
-            request.machine.map(|machine| machine.platform()).transpose().map_err(raise)?.map(|known| known.node);
         py.detach(|| {
-            let node = node.unwrap_or_default();
+            let node = machine.map_or_else(Default::default, |machine| machine.platform().node.clone());
             let costs =
                 Costs { reduce_s: &|bytes| node.reduce.time_s(bytes), copy_s: &|bytes| node.copy.time_s(bytes) };
             watched(open()?, |out| self.0.write(request.format, costs, out).map_err(of_system))
@@ -64,7 +65,6 @@ impl PythonSchedule {
 #[serde(deny_unknown_fields)]
 struct WriteRequest {
     format: Form,
-    machine: Option<MachineRequest>,
 }
 
 /// A stream that is interrupted when the user presses Ctrl-C or there is no more memory.
@@ -139,19 +139,31 @@ impl PythonSchedule {
     /// Reads Hocket's own form.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Self> {
-        py.detach(|| from_json(text.as_bytes(), name)).map(Self::new).map_err(raise)
+        let (text, name) = (text.to_owned(), name.to_owned());
+        aside(py, move || from_json(text.as_bytes(), &name).map_err(raise)).map(Self::new)
     }
 
     /// Writes the schedule into a file.
-    fn save(&self, py: Python<'_>, request: &str, file: PathBuf) -> PyResult<()> {
-        self.written(py, request, || File::create(file).map_err(of_system))
+    fn save(
+        &self,
+        py: Python<'_>,
+        machine: Option<&Bound<'_, PythonMachine>>,
+        request: &str,
+        file: PathBuf,
+    ) -> PyResult<()> {
+        self.written(py, machine.map(Bound::get), request, || File::create(file).map_err(of_system))
     }
 
     /// Writes the schedule.
-    fn as_bytes<'py>(&self, py: Python<'py>, request: &str) -> PyResult<Bound<'py, PyBytes>> {
+    fn as_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        machine: Option<&Bound<'_, PythonMachine>>,
+        request: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         check(self.0.task_count() as f64, TEXT_BYTES)?;
         let mut bytes = Vec::new();
-        self.written(py, request, || Ok(&mut bytes))?;
+        self.written(py, machine.map(Bound::get), request, || Ok(&mut bytes))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -163,54 +175,69 @@ impl PythonSchedule {
     /// How the schedule goes to another process.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let make = py.get_type::<Self>().getattr("from_json")?;
-        let text = self.as_bytes(py, "{\"format\":\"json\"}")?.call_method0("decode")?;
+        let text = self.as_bytes(py, None, "{\"format\":\"json\"}")?.call_method0("decode")?;
         Ok((make, (text, "schedule").into_pyobject(py)?))
     }
 }
 
 /// Records an algorithm as a schedule.
 #[pyfunction]
-#[pyo3(signature = (request, program = None))]
-pub fn record(py: Python<'_>, request: &str, program: Option<Py<PyAny>>) -> PyResult<PythonSchedule> {
-    let (runnable, call) = recordable(request, program)?;
-    py.detach(move || runnable.record(&call)).map(PythonSchedule::new)
+#[pyo3(signature = (machine, request, program = None))]
+pub fn record(
+    py: Python<'_>,
+    machine: Option<&Bound<'_, PythonMachine>>,
+    request: &str,
+    program: Option<Py<PyAny>>,
+) -> PyResult<PythonSchedule> {
+    let (runnable, call) = recordable(machine, request, program)?;
+    let is_listed = runnable.entry().is_some();
+    let work = move || runnable.record(&call);
+    let schedule = if is_listed { aside(py, work) } else { py.detach(work) };
+    schedule.map(PythonSchedule::new)
 }
 
 /// How many seconds it takes about to record a call of an algorithm of the catalogue.
 #[pyfunction]
-pub fn recording_effort_s(request: &str) -> PyResult<f64> {
-    let (runnable, call) = recordable(request, None)?;
+pub fn recording_effort_s(machine: Option<&Bound<'_, PythonMachine>>, request: &str) -> PyResult<f64> {
+    let (runnable, call) = recordable(machine, request, None)?;
     runnable.entry().map_or(Ok(0.0), |entry| hocket::recording_effort_s(entry, &call)).map_err(raise)
 }
 
 /// The program that a request names, and its call, which can be recorded in the memory that there is.
-fn recordable(request: &str, program: Option<Py<PyAny>>) -> PyResult<(Runnable, Call)> {
+fn recordable(
+    machine: Option<&Bound<'_, PythonMachine>>,
+    request: &str,
+    program: Option<Py<PyAny>>,
+) -> PyResult<(Runnable, Call)> {
     let request: RunRequest = read(request)?;
     if request.call.gap().map_err(raise)? != Gap::default() {
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
-    let (runnable, call) = Runnable::resolve(&request.call, program, &request.nodes().map_err(raise)?)?;
+    let nodes = PythonMachine::nodes(machine.map(Bound::get));
+    let (runnable, call) = Runnable::resolve(&request.call, program, nodes)?;
     check(2.0 * runnable.messages(&call).map_err(raise)?, TASK_BYTES)?;
     Ok((runnable, call))
 }
 
 /// Simulates a schedule; `on_trials` is told now and then how many trials are done.
 #[pyfunction]
-#[pyo3(signature = (request, schedule, on_trials = None))]
+#[pyo3(signature = (machine, request, schedule, on_trials = None))]
 pub fn simulate_schedule(
     py: Python<'_>,
+    machine: &PythonMachine,
     request: &str,
     schedule: &Bound<'_, PythonSchedule>,
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: SimulateRequest<ScheduleRequest> = read(request)?;
     let schedule = schedule.get().content();
-    let platform = request.machine.platform().map_err(raise)?;
+    let platform = machine.platform();
     let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
     budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES).map_err(raise)?;
     let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
     let how = request.how(on_trials).map_err(raise)?;
-    let found = py.detach(move || {
+    let found = aside(py, move || {
+        schedule.check_messages().map_err(|error| raise(error.at(&request.call.name)))?;
         let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
         wire::check_operations(many.first.trace.len() as f64)?;
         Ok::<_, PyErr>(Trace::new(request.call.into_call(ranks), many, &platform, request.trials.seed, request.links))

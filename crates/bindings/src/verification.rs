@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::aside::aside;
 use crate::request;
 use crate::runnable::{self, Runnable};
 use crate::schedule::PythonSchedule;
@@ -45,15 +46,16 @@ fn call_json(call: &Call) -> Value {
     })
 }
 
-/// Verifies an algorithm at one number of ranks. `refuses` gives the precondition of one written in Python: a sentence,
-/// or None, for a call given by keywords.
+/// Verifies an algorithm at one number of ranks. Of one written in Python, `refuses` gives the precondition: a sentence, or
+/// None, for a call given by keywords; and `told` says in one line what its program raised.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None))]
+#[pyo3(signature = (request, program = None, refuses = None, told = None))]
 pub fn verify(
     py: Python<'_>,
     request: &str,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
+    told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: VerifyRequest = read(request)?;
     let collective = request::collective(&request.collective).map_err(raise)?;
@@ -62,17 +64,19 @@ pub fn verify(
     }
     let wanted = Wanted { count: request.count, root: request.root, element_bytes: Some(request.element_bytes) };
     wanted.check(collective, request.ranks).map_err(raise)?;
-    let runnable = Runnable::new(collective, &request.algorithm, program)?;
+    let runnable = Runnable::to_verify(collective, &request.algorithm, program, told)?;
     let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
     let ranks = request.ranks;
-    let report = py.detach(move || {
+    let is_listed = runnable.entry().is_some();
+    let work = move || {
         let calls = cases::combinations(values).into_iter().enumerate().flat_map(|(number, parameters)| {
             let calls = cases::calls_to_verify(collective, ranks, wanted);
             let calls = calls.filter(move |call| number == 0 || wanted.takes_other_values(call));
             calls.map(move |call| Call { parameters: parameters.clone(), ..call })
         });
         runnable.verify(calls, refuses.as_ref())
-    })?;
+    };
+    let report = if is_listed { aside(py, work) } else { py.detach(work) }?;
     let counterexample = report.counterexample.map(|(call, found)| {
         let (collective, algorithm) = (&request.collective, &request.algorithm);
         let place = json!({"collective": collective, "algorithm": algorithm, "ranks": ranks, "call": call_json(&call)});
@@ -81,7 +85,7 @@ pub fn verify(
     write(&json!({
         "checked": report.checked,
         "refused": report.refused,
-        "exploration": report.exploration.name(),
+        "exploration": (report.checked > 0).then(|| report.exploration.name()),
         "orders": report.orders,
         "overtaking": report.overtaking,
         "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
@@ -95,7 +99,7 @@ pub fn verify_schedule(py: Python<'_>, name: &str, schedule: &Bound<'_, PythonSc
     let verdict = py.detach(|| {
         let watch = Watch::default();
         let verdict = hocket::verify_schedule(&schedule, Limits::default(), &|| watch.says_stop());
-        watch.reason().map_or(Ok(verdict), Err)
+        verdict.map_err(|error| watch.why(raise(error)))
     })?;
     let counterexample = verdict.counterexample.map(|found| {
         let (algorithm, ranks) = (name, schedule.ranks());

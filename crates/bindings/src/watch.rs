@@ -4,8 +4,10 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use hocket_core::budget;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
+use crate::aside::is_left;
 use crate::wire::raise;
 
 /// Time between two looks at memory: each takes some 0.1 ms.
@@ -24,6 +26,7 @@ impl Watch {
     pub fn says_stop(&self) -> bool {
         let known = self.why.take();
         let why = known
+            .or_else(|| is_left().then(|| PyKeyboardInterrupt::new_err(())))
             .or_else(|| Python::attach(|py| py.check_signals().err()))
             .or_else(|| self.look_at_memory().err().map(raise));
         let is_some = why.is_some();
@@ -33,7 +36,7 @@ impl Watch {
 
     /// Calls back into Python, not oftener than memory is looked at; the work is to stop if that fails.
     pub fn call(&self, back: impl FnOnce(Python<'_>) -> PyResult<()>) {
-        if self.is_time(&self.latest_call) {
+        if !is_left() && self.is_time(&self.latest_call) {
             let raised = Python::attach(back).err();
             let known = self.why.take();
             self.why.set(known.or(raised));

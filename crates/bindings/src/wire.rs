@@ -11,6 +11,9 @@ pyo3::create_exception!(
     "Inability to do what was asked, in one line: what, where, and what was expected."
 );
 
+/// What results tell as their version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub fn raise(error: hocket_core::Error) -> PyErr {
     Error::new_err(error.to_string())
 }

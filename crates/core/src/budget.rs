@@ -33,6 +33,20 @@ pub fn look() -> Result<()> {
     fits("the work", 0.0)
 }
 
+/// Makes room in a list for one more, after checking that there is memory for what the list then takes.
+///
+/// # Errors
+/// As [`check`].
+#[inline]
+pub fn room_for_one<T>(list: &mut Vec<T>, what: impl Display) -> Result<()> {
+    if list.len() == list.capacity() {
+        let more = list.len().max(64);
+        check(what, (more * size_of::<T>()) as f64)?;
+        list.reserve_exact(more);
+    }
+    Ok(())
+}
+
 fn fits(what: impl Display, more_bytes: f64) -> Result<()> {
     let Some(held_bytes) = held_bytes() else { return Ok(()) };
     let (limit_bytes, source) = match stated_bytes()? {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Buffer, Counts, Error, Neighbors, Nodes, Rank, Result, Span, Stencil};
+use crate::{Buffer, Counts, Error, Neighbors, Nodes, Rank, Result, Span, Stencil, names};
 
 /// The collectives, named as in MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -177,7 +177,8 @@ impl Parameter {
     pub fn number_of(&self, word: &str) -> Result<u64> {
         let words = self.words();
         words.iter().position(|known| *known == word).map(|number| number as u64).ok_or_else(|| {
-            Error::new(format!("parameter {}: got {word:?}, expected one of {}", self.name, words.join(", ")))
+            let hint = names::hint(word, words.iter().copied());
+            Error::new(format!("parameter {}: got {word:?}, {hint}", self.name))
         })
     }
 

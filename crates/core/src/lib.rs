@@ -15,6 +15,7 @@ mod executor;
 mod graph;
 pub mod matching;
 mod moment;
+pub mod names;
 mod neighbors;
 mod nodes;
 mod path;

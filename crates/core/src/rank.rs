@@ -95,13 +95,19 @@ impl<'r> Rank<'r> {
         self.view.map_or(self.ground().features.circuits, |view| view.circuits())
     }
 
-    /// The result of this rank is complete, and will not change: the collective returns to its caller. From here on the
-    /// program only serves other ranks. A program that never calls this function is complete at its end.
+    /// The result of this rank is complete, and will not change: the collective returns to its caller, who may
+    /// change input and result. From here on the program only serves other ranks, from scratch. A program that never calls
+    /// this function is complete at its end.
     pub fn complete(&self) {
         match self.view {
             Some(view) => view.complete(),
             None => self.world().complete(self.seat.rank.get(), self.moment()),
         }
+    }
+
+    /// The program has failed, and never goes on: for worlds that tell why.
+    pub fn fail(&self, why: &str) {
+        self.world().fail(self.seat.rank.get(), why);
     }
 
     /// The rank has reached the mark of this number, counted from 0: a simulation tells when the last rank has, see

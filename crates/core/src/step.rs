@@ -90,6 +90,18 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// The elements that the step sends, receives, combines or copies, at most.
+    pub fn elements(&self) -> usize {
+        match self {
+            Self::Send { data, .. } => data.len,
+            Self::Recv { into, .. } => into.len,
+            Self::Combine { target, .. } | Self::Copy { target, .. } => target.len,
+            Self::Compute { .. } | Self::Connect { .. } | Self::Disconnect { .. } => 0,
+        }
+    }
+}
+
 /// The moment at which a send is done.
 // As long as a tag, so that options have no padding: a copy of padded fields reads across the pieces in which they were written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Quantities as people write them: "1.27 us", "64KiB", "100 Gbit/s". Inside, SI units: seconds, bytes, bytes/second.
 
+use crate::names::did_you_mean;
 use crate::{Error, Result};
 
 /// A unit: its name, a power of ten, and a factor that a double holds exactly.
@@ -19,7 +20,6 @@ const TIMES: &[Unit] = &[
 const SIZES: &[Unit] = &[
     ("B", 0, 1.0),
     ("kB", 3, 1.0),
-    ("KB", 3, 1.0),
     ("MB", 6, 1.0),
     ("GB", 9, 1.0),
     ("TB", 12, 1.0),
@@ -32,12 +32,32 @@ const SIZES: &[Unit] = &[
 const BITS: &[Unit] =
     &[("bit", 0, 0.125), ("kbit", 3, 0.125), ("Mbit", 6, 0.125), ("Gbit", 9, 0.125), ("Tbit", 12, 0.125)];
 
+const WAITS: &[Unit] = &[("min", 0, 60.0), ("m", 0, 60.0), ("h", 0, 3600.0)];
+
+/// What people write for the units of time.
+const WORDS_OF_TIMES: &[(&str, &[&str])] = &[
+    ("s", &["sec", "second"]),
+    ("ms", &["msec", "millisec", "millisecond"]),
+    ("us", &["usec", "microsec", "microsecond", "\u{b5}sec", "\u{3bc}sec"]),
+    ("ns", &["nsec", "nanosec", "nanosecond"]),
+    ("ps", &["psec", "picosec", "picosecond"]),
+];
+
 /// A time in seconds: "1.27 us".
 ///
 /// # Errors
 /// Not a number followed by a unit of time, negative, or not finite.
 pub fn parse_time_s(text: &str) -> Result<f64> {
-    quantity(text, "a time such as \"1.27 us\" (s, ms, us, ns, ps)", |unit| find(TIMES, unit))
+    quantity(text, "a time such as \"1.27 us\" (s, ms, us, ns, ps)", |unit| find(TIMES, unit), meant_times)
+}
+
+/// A time as people wait for it, in seconds: "90s", "30m", "2 h", or as [`parse_time_s`] reads it.
+///
+/// # Errors
+/// As [`parse_time_s`].
+pub fn parse_duration_s(text: &str) -> Result<f64> {
+    let find = |unit: &str| find(WAITS, unit).or_else(|| find(TIMES, unit));
+    quantity(text, "a time such as 90s, 30m or 2h", find, meant_times)
 }
 
 /// A time per byte in seconds: "0.1 ns/B" or plainly "0.1 ns".
@@ -46,7 +66,7 @@ pub fn parse_time_s(text: &str) -> Result<f64> {
 /// As [`parse_time_s`].
 pub fn parse_time_per_byte_s(text: &str) -> Result<f64> {
     let expected = "a time per byte such as \"0.1 ns/B\"";
-    quantity(text, expected, |unit| find(TIMES, unit.strip_suffix("/B").unwrap_or(unit)))
+    quantity(text, expected, |unit| find(TIMES, unit.strip_suffix("/B").unwrap_or(unit)), meant_times)
 }
 
 /// A size in bytes: "8B", "64KiB", "1.5 MB"; a plain number counts bytes. KiB and MiB are powers of two, kB and MB of ten.
@@ -55,7 +75,8 @@ pub fn parse_time_per_byte_s(text: &str) -> Result<f64> {
 /// Not a number followed by a unit of size, negative, not a whole number of bytes, or above 2^53.
 pub fn parse_bytes(text: &str) -> Result<u64> {
     let expected = "a whole number of bytes such as 8B, 64KiB or 1MB";
-    let bytes = quantity(text, expected, |unit| find(SIZES, if unit.is_empty() { "B" } else { unit }))?;
+    let find = |unit: &str| find(SIZES, if unit.is_empty() { "B" } else { unit });
+    let bytes = quantity(text, expected, find, |unit| meant_amounts(unit, "", SIZES))?;
     if bytes.fract() != 0.0 || bytes > 2f64.powi(53) {
         return Err(refuse(text, expected));
     }
@@ -69,10 +90,11 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
 /// finite.
 pub fn parse_bytes_per_s(text: &str) -> Result<f64> {
     let expected = "a rate above zero such as \"3.87 GB/s\" or \"100 Gbit/s\"";
-    let rate = quantity(text, expected, |unit| {
+    let find = |unit: &str| {
         let size = unit.strip_suffix("/s")?;
         find(SIZES, size).or_else(|| find(BITS, size))
-    })?;
+    };
+    let rate = quantity(text, expected, find, meant_rates)?;
     if rate > 0.0 && (1.0 / rate).is_finite() { Ok(rate) } else { Err(refuse(text, expected)) }
 }
 
@@ -84,13 +106,68 @@ fn refuse(text: &str, expected: &str) -> Error {
     Error::new(format!("got {text:?}, expected {expected}"))
 }
 
-fn quantity(text: &str, expected: &str, find: impl Fn(&str) -> Option<Unit>) -> Result<f64> {
+fn quantity(
+    text: &str,
+    expected: &str,
+    find: impl Fn(&str) -> Option<Unit>,
+    meant: impl Fn(&str) -> Vec<String>,
+) -> Result<f64> {
     let trimmed = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
     let end = trimmed.find(|c| !is_number(c)).unwrap_or(trimmed.len());
-    let (number, name) = trimmed.split_at(end);
-    let value = find(name.trim()).and_then(|unit| scaled(number, unit));
-    value.filter(|v| v.is_finite() && *v >= 0.0).ok_or_else(|| refuse(text, expected))
+    let (number, rest) = trimmed.split_at(end);
+    let name = rest.trim_start();
+    let space = &rest[..rest.len() - name.len()];
+    let value = find(name).and_then(|unit| scaled(number, unit));
+    value.filter(|v| v.is_finite() && *v >= 0.0).ok_or_else(|| {
+        let units = if find(name).is_none() && number.parse::<f64>().is_ok() { meant(name) } else { Vec::new() };
+        let suggestions: Vec<_> = units.iter().map(|unit| format!("{number}{space}{unit}")).collect();
+        match &suggestions[..] {
+            [] => refuse(text, expected),
+            suggestions => Error::new(format!("got {text:?}, {}", did_you_mean(suggestions))),
+        }
+    })
+}
+
+/// The units that may be meant by a name that is no unit of time.
+fn meant_times(name: &str) -> Vec<String> {
+    let name = name.to_lowercase();
+    let (time, per_byte) = name.strip_suffix("/b").map_or((&name[..], ""), |time| (time, "/B"));
+    let is_meant = |unit: &str, words: &[&str]| {
+        unit == time || words.iter().any(|word| *word == time || time.strip_suffix('s') == Some(word))
+    };
+    let meant = WORDS_OF_TIMES.iter().filter(|(unit, words)| is_meant(unit, words));
+    meant.map(|(unit, _)| format!("{unit}{per_byte}")).collect()
+}
+
+/// The rates that may be meant by a name that is none: "Gbps", "MB/sec", "GB".
+fn meant_rates(name: &str) -> Vec<String> {
+    let endings = ["/s", "/S", "/sec", "/second", "ps"];
+    let amount = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let is_bits = amount.ends_with('b') || amount.to_lowercase().trim_end_matches('s').ends_with("bit");
+    meant_amounts(amount, "/s", if is_bits { BITS } else { SIZES })
+}
+
+/// The units among `units` that may be meant by a name, which tells their prefix: "K", "kb", "MBytes".
+fn meant_amounts(name: &str, ending: &str, units: &[Unit]) -> Vec<String> {
+    let letters = name.to_lowercase();
+    let prefix = prefix(name);
+    let base = letters.strip_suffix('s').unwrap_or(&letters).trim_start_matches(|letter| Some(letter) == prefix);
+    let is_meant = |unit: &str| match base {
+        "" => prefix.is_some(),
+        "b" | "byte" => true,
+        "ib" | "ibyte" => unit.ends_with("iB"),
+        "bit" => unit.ends_with("bit"),
+        _ => false,
+    };
+    let exact = find(units, name).map(|unit| unit.0);
+    let similar = units.iter().map(|unit| unit.0).filter(|unit| self::prefix(unit) == prefix && is_meant(unit));
+    exact.map_or_else(|| similar.collect(), |unit| vec![unit]).iter().map(|unit| format!("{unit}{ending}")).collect()
+}
+
+/// The letter that stands for a power in the name of an amount.
+fn prefix(name: &str) -> Option<char> {
+    name.to_lowercase().chars().next().filter(|letter| "kmgt".contains(*letter))
 }
 
 /// The double nearest to `number` in this unit: the power of ten is part of the decimal number that is read.

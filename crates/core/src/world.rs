@@ -99,6 +99,8 @@ pub trait World {
     fn reads_lengths(&mut self, _rank: usize) {}
     /// The program of `rank` has ended.
     fn end(&mut self, _rank: usize, _now: Moment) {}
+    /// The program of `rank` has failed, says why, and never goes on.
+    fn fail(&mut self, _rank: usize, _why: &str) {}
     /// The time of a moment in seconds, by the clock of its rank; none in a world without time.
     fn time_s(&self, _now: Moment) -> Option<f64> {
         None

@@ -59,7 +59,7 @@ fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
         return Ok(Cost::parse(entry.about.cost)?.knows_overhead());
     }
     let know: Result<Vec<_>> =
-        pieces(entry, call).map(|(piece, part)| knows_overhead(piece.entry, &part.calls[0].1)).collect();
+        pieces(entry, call).map(|(piece, part)| knows_overhead(Entry::of(&piece), &part.calls[0].1)).collect();
     Ok(know?.into_iter().all(|knows| knows))
 }
 
@@ -81,7 +81,7 @@ impl Terms<'_> {
         let (wanted, ports) = self.ports(entry, call);
         let mut are_exact = ports == wanted && (entry.about.cost_is_exact)(call);
         for (piece, part) in pieces(entry, call) {
-            are_exact = are_exact && part.calls.iter().all(|(_, call)| self.are_exact(piece.entry, call));
+            are_exact = are_exact && part.calls.iter().all(|(_, call)| self.are_exact(Entry::of(&piece), call));
         }
         are_exact
     }
@@ -93,7 +93,7 @@ impl Terms<'_> {
         let mut parameters = Vec::new();
         for (piece, part) in pieces(entry, call) {
             let line = if piece.is_within { self.within } else { line };
-            let times = part.calls.iter().map(|(_, call)| self.time_s(piece.entry, call, line, is_exact));
+            let times = part.calls.iter().map(|(_, call)| self.time_s(Entry::of(&piece), call, line, is_exact));
             parameters.push((part.name, times.collect::<Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max)));
         }
         parameters.extend(values(call));
@@ -125,7 +125,7 @@ pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
     for (piece, part) in pieces(entry, call) {
         let (mut first, mut all) = (0, 0.0);
         for (end, call) in &part.calls {
-            all += (end - first) as f64 * messages(piece.entry, call)?;
+            all += (end - first) as f64 * messages(Entry::of(&piece), call)?;
             first = *end;
         }
         parameters.push((part.name, all));
@@ -150,7 +150,8 @@ pub fn sent_bytes(entry: &Entry, call: &Call) -> Result<f64> {
 fn critical_bytes(entry: &Entry, call: &Call) -> Result<f64> {
     let mut parameters = Vec::new();
     for (piece, part) in pieces(entry, call) {
-        let bytes: Result<Vec<_>> = part.calls.iter().map(|(_, call)| critical_bytes(piece.entry, call)).collect();
+        let bytes: Result<Vec<_>> =
+            part.calls.iter().map(|(_, call)| critical_bytes(Entry::of(&piece), call)).collect();
         parameters.push((part.name, bytes?.into_iter().fold(0.0, f64::max)));
     }
     Cost::parse(entry.about.cost)?.at(&of_bytes(call, 1.0, parameters))

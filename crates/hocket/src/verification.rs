@@ -30,18 +30,25 @@ pub struct Report {
 }
 
 /// Verifies an algorithm of the catalogue at `ranks` ranks, up to the first counterexample.
-pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits: Limits) -> Report {
+///
+/// # Errors
+/// There is no memory for it.
+pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits: Limits) -> Result<Report> {
     let calls = cases::calls_to_verify(entry.collective, ranks, Wanted::default());
-    verify_calls(entry.program(), calls, |call| entry.accept(call, parameters), limits)
+    verify_calls(entry.program(), calls, |call| entry.accept(call, parameters), limits, &|| false)
 }
 
 /// Verifies a program on those of `calls` that `accept` takes, up to the first counterexample.
+///
+/// # Errors
+/// As [`hocket_verify::verify`].
 pub fn verify_calls(
     program: &dyn AnyProgram,
     calls: impl Iterator<Item = Call>,
     accept: impl Fn(&Call) -> Result<Call>,
     limits: Limits,
-) -> Report {
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Report> {
     let mut report = Report {
         checked: 0,
         refused: None,
@@ -60,7 +67,7 @@ pub fn verify_calls(
             }
         };
         let left = MOST_DECISIONS.saturating_sub(decisions);
-        let verdict = hocket_verify::verify(program, &call, limits.with_decisions(left));
+        let verdict = hocket_verify::verify(program, &call, limits.with_decisions(left), is_interrupted)?;
         decisions += verdict.decisions;
         report.checked += 1;
         report.exploration = report.exploration.max(verdict.exploration);
@@ -74,16 +81,19 @@ pub fn verify_calls(
     if report.checked > 0 {
         report.refused = None;
     }
-    report
+    Ok(report)
 }
 
 /// Verifies the messages of a schedule, up to the first counterexample; see [`verify_messages`]. What its data should be a
 /// schedule does not say.
-pub fn verify_schedule(schedule: &Schedule, limits: Limits, is_interrupted: &dyn Fn() -> bool) -> Verdict {
+///
+/// # Errors
+/// As [`verify_messages`].
+pub fn verify_schedule(schedule: &Schedule, limits: Limits, is_interrupted: &dyn Fn() -> bool) -> Result<Verdict> {
     let call = Call { element_bytes: schedule.element_bytes(), ..Call::new(Collective::Barrier, schedule.ranks(), 0) };
-    let verdict = verify_messages(schedule, &call, limits, is_interrupted);
+    let verdict = verify_messages(schedule, &call, limits, is_interrupted)?;
     let counterexample = verdict.counterexample.or_else(|| Some(ambiguity(schedule, schedule.unordered()?)));
-    Verdict { counterexample, ..verdict }
+    Ok(Verdict { counterexample, ..verdict })
 }
 
 fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Counterexample {

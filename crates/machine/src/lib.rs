@@ -3,11 +3,13 @@
 //! A network model, or a node model, takes the keys it knows out of its [`Section`] by name and unit, and then calls
 //! [`Section::finish`], which refuses the rest: each model's file is the one place that lists its keys.
 
+mod lines;
 mod node;
 pub mod noise;
 mod section;
 pub mod topology;
 
+pub use lines::lines_of_keys;
 pub use node::{Node, Work};
 pub use noise::{Noise, NoiseModel};
 pub use section::{Section, Value, Values};

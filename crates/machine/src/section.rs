@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket_core::{Error, Result, units};
+use hocket_core::{Error, Result, names, units};
 use serde::Serialize;
 use toml_edit::{Document, Item, Table};
 
@@ -413,7 +413,7 @@ impl Section {
     /// # Errors
     /// Missing, or something else.
     pub fn required_choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
-        let missing = || self.missing(key, &format!("one of {}", names(choices)));
+        let missing = || self.missing(key, &format!("one of {}", quoted(choices).join(", ")));
         self.optional_choice(key, choices)?.ok_or_else(missing)
     }
 
@@ -432,9 +432,8 @@ impl Section {
     pub fn finish(&self) -> Result<()> {
         let taken = self.taken.borrow();
         let Some((key, item)) = self.table.iter().find(|(key, _)| !taken.contains(*key)) else { return Ok(()) };
-        let known: Vec<_> = taken.iter().map(String::as_str).collect();
-        let text = format!("unknown key, expected one of {}", known.join(", "));
-        Err(Error::new(text).at(self.place(key, item)))
+        let hint = names::hint(key, taken.iter().map(String::as_str));
+        Err(Error::new(format!("unknown key, {hint}")).at(self.place(key, item)))
     }
 
     fn take(&self, key: &str) -> Option<&Item> {
@@ -494,13 +493,16 @@ fn whole_value(number: Option<i64>) -> Option<usize> {
 
 fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T> {
     let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
-    found.ok_or_else(|| Error::new(format!("got {text:?}, expected one of {}", names(choices))))
+    let quoted = quoted(choices);
+    let hint = || names::hint(&format!("{text:?}"), quoted.iter().map(String::as_str));
+    found.ok_or_else(|| Error::new(format!("got {text:?}, {}", hint())))
 }
 
-fn names<T>(choices: &[(&str, T)]) -> String {
-    choices.iter().map(|(name, _)| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+fn quoted<T>(choices: &[(&str, T)]) -> Vec<String> {
+    choices.iter().map(|(name, _)| format!("{name:?}")).collect()
 }
 
-fn line_of(text: &str, at: usize) -> usize {
+/// The line that a place of a text is on.
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
 }

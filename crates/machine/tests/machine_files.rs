@@ -93,7 +93,7 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
             "m.toml:6: network.frequency: unknown key, expected one of bandwidth, latency, model",
         ),
         (("[network]", "[netwerk]"), "m.toml: section [network] is missing"),
-        (("[node]", "[nodes]"), "m.toml:6: nodes: unknown key, expected one of host, name, network, node, noise"),
+        (("[node]", "[nodes]"), "m.toml:6: nodes: unknown key, did you mean node?"),
         (("name = ", "nick = "), "m.toml: name is missing, expected a text in quotes"),
     ];
     for ((from, to), expected) in cases {

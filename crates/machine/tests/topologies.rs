@@ -456,7 +456,7 @@ fn the_header_of_each_topology_lists_its_keys() {
 fn what_is_wrong_is_said_with_file_line_and_key() {
     let dragonfly = "nodes_per_router = 1; routers_per_group = 2; global_links_per_router = 3";
     let cases = [
-        ("torsu", "dims = [4]", "m.toml:1: topology: got \"torsu\", expected one of \""),
+        ("torsu", "dims = [4]", "m.toml:1: topology: got \"torsu\", did you mean \"torus\"?"),
         ("torus", "tie = \"plus\"", "m.toml: dims is missing, expected a list of sizes such as [8, 8]"),
         ("torus", "dims = [4, 0]", "m.toml:2: dims: got [4, 0], expected sizes of at least 1 and"),
         ("torus", "dims = []", "m.toml:2: dims: got [], expected sizes of at least 1 and"),

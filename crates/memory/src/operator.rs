@@ -1,6 +1,6 @@
 //! Operators on raw elements, by data type and name as in MPI.
 
-use hocket_core::{Error, Result, Side};
+use hocket_core::{Error, Result, Side, names};
 
 /// An operator, described as in MPI: by the size of an element, whether operands commute, and a function.
 pub struct Operator {
@@ -60,11 +60,11 @@ impl From<Predefined> for Operator {
 /// An unknown type, or an operator that the type does not have.
 pub fn operator(data_type: &str, name: &str) -> Result<Operator> {
     let Some((_, operators)) = TYPES.iter().find(|(known, _)| *known == data_type) else {
-        return Err(Error::new(format!("type: got {data_type:?}, expected one of {}", type_names().join(", "))));
+        return Err(Error::new(format!("type: got {data_type:?}, {}", names::hint(data_type, type_names()))));
     };
     let Some((_, operator)) = operators.iter().find(|(known, _)| *known == name) else {
-        let names: Vec<_> = operators.iter().map(|(name, _)| *name).collect();
-        return Err(Error::new(format!("operator on {data_type}: got {name:?}, expected one of {}", names.join(", "))));
+        let hint = names::hint(name, operators.iter().map(|(name, _)| *name));
+        return Err(Error::new(format!("operator on {data_type}: got {name:?}, {hint}")));
     };
     Ok((*operator).into())
 }

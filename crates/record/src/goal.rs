@@ -51,9 +51,7 @@ pub fn to_goal(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io
 /// Text that is not GOAL: file, line, and the expected text.
 pub fn from_goal(text: impl Read, file: &str) -> Result<Schedule> {
     let mut reader = Reader { words: Words::new(text), word: Vec::new(), labels: FxHashMap::default() };
-    let schedule = reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.words.line())))?;
-    schedule.check_messages().map_err(|e| e.at(file))?;
-    Ok(schedule)
+    reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.words.line())))
 }
 
 /// What reductions and copies cost, which GOAL writes as calculations: the seconds of so many bytes.

@@ -74,7 +74,6 @@ impl Form {
             }
         });
         checked?;
-        schedule.check_messages()?;
         Ok(schedule)
     }
 }

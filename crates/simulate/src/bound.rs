@@ -1,35 +1,11 @@
-//! Lower bounds: times that no algorithm for a collective can beat on a machine.
-//!
-//! A collective demands that the data of one rank spreads, that elements cross from one set of ranks to the others, and
-//! that elements are combined ([`Demand`]). A network model gives the least time for each demand. Each bound holds by
-//! itself, and so does the greatest of them; their sum does not.
+//! The lower bound of a call on a machine.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-use hocket_core::demand::{Demand, Spread, Within};
+use hocket_core::demand::Demand;
 use hocket_core::{Call, Result};
 
-use crate::{Node, Platform, network};
-use network::Network;
-
-/// Times that no algorithm for a call can beat, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bound {
-    /// From messages that have to follow each other, and from the latency of their routes.
-    pub latency_s: f64,
-    /// From bytes that have to pass a rank, its node, or a cut through the network.
-    pub bandwidth_s: f64,
-    /// From elements that have to be combined.
-    pub computation_s: f64,
-}
-
-impl Bound {
-    /// The greatest of them, in seconds.
-    pub fn time_s(&self) -> f64 {
-        self.latency_s.max(self.bandwidth_s).max(self.computation_s)
-    }
-}
+use crate::demanded::{Bound, Demanded};
+use crate::network::{self, Network};
+use crate::platform::Platform;
 
 /// The times that no algorithm for `call`, with this demand, can beat on `platform`, with noise or without.
 ///
@@ -52,107 +28,5 @@ impl network::Visitor for Bounding<'_> {
 
     fn visit<N: Network + Sync>(self, network: &N) -> Bound {
         network.bound(self.0)
-    }
-}
-
-/// The demands of a call of at least two ranks on a network and its nodes.
-pub struct Demanded<'a> {
-    /// The call.
-    pub call: &'a Call,
-    demand: &'a Demand,
-    node: &'a Node,
-}
-
-impl Demanded<'_> {
-    /// The ranks that the data of one rank has to reach, or whose data has to reach one rank.
-    pub fn spread(&self) -> Option<Spread> {
-        (self.demand.spread)(self.call)
-    }
-
-    /// Bytes that have to leave a set of ranks, or to come into it.
-    pub fn crossing_bytes(&self, within: Within<'_>) -> f64 {
-        let leaving = |within: Within<'_>| (self.demand.leaving)(self.call, within);
-        (leaving(within).max(leaving(&|rank| !within(rank))) * self.call.element_bytes) as f64
-    }
-
-    /// Bytes that some rank has to send, or to receive: the most of the ranks tried, or the average if greater.
-    pub fn bytes_of_a_rank(&self) -> f64 {
-        let on_average = ((self.demand.carried)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
-        let by_itself = |rank: usize| self.crossing_bytes(&|other| other == rank);
-        self.ranks_to_try().map(by_itself).fold(on_average, f64::max)
-    }
-
-    /// Ranks of which one is as busy as any, or nearly so.
-    pub fn ranks_to_try(&self) -> impl Iterator<Item = usize> {
-        let Call { ranks, root, .. } = *self.call;
-        let fullest = (0..ranks).max_by_key(|rank| self.call.count(*rank)).unwrap_or(0);
-        [0, root, ranks - 1, fullest].into_iter()
-    }
-
-    /// The time that some rank spends on combining elements if it does one thing at a time, in seconds.
-    pub fn combining_s(&self) -> f64 {
-        let bytes = ((self.demand.combined)(self.call) * self.call.element_bytes) as f64;
-        bytes / self.call.ranks as f64 * self.node.reduce.least_s_per_byte()
-    }
-}
-
-/// Rounds after which `count` ranks can know the data of one rank, if in each round every rank that knows it tells
-/// `ports` others: the least r for which (ports + 1)^r >= count. Without a limit of ports one round is enough.
-pub fn rounds(count: usize, ports: Option<usize>) -> usize {
-    let told = |known: &usize| Some(ports.map_or(usize::MAX, |ports| known.saturating_mul(ports.saturating_add(1))));
-    std::iter::successors(Some(1_usize), told).take_while(|known| *known < count).count()
-}
-
-/// The time after which `count` ranks can know the data of one rank, if every rank that knows it tells one more every
-/// `gap_s`, and a rank knows it `delay_s` after the sender began to tell.
-///
-/// Source: R. M. Karp, A. Sahay, E. E. Santos, K. E. Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993.
-pub fn telling_s(count: usize, delay_s: f64, gap_s: f64) -> f64 {
-    if count < 2 || gap_s <= 0.0 || delay_s <= 0.0 {
-        return if count < 2 { 0.0 } else { delay_s };
-    }
-    // The times at which further ranks will know, as bits, which sort as the times do; and the number of these ranks.
-    let mut next = BinaryHeap::from([Reverse((delay_s.to_bits(), 1_usize))]);
-    let mut known = 1_usize;
-    while let Some(Reverse((time, mut told))) = next.pop() {
-        while next.peek().is_some_and(|Reverse((other, _))| *other == time) {
-            told += next.pop().map_or(0, |Reverse((_, more))| more);
-        }
-        known = known.saturating_add(told);
-        let time_s = f64::from_bits(time);
-        if known >= count {
-            return time_s;
-        }
-        next.push(Reverse(((time_s + gap_s).to_bits(), told)));
-        next.push(Reverse(((time_s + delay_s).to_bits(), told)));
-    }
-    delay_s
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rounds_are_the_least_power_of_ports_and_one() {
-        for ports in 1..5_usize {
-            for count in 1..300 {
-                let found = rounds(count, Some(ports)) as u32;
-                let reached = |rounds: u32| (ports + 1).pow(rounds) >= count;
-                assert!(reached(found) && (found == 0 || !reached(found - 1)), "{count} by {ports} ports");
-            }
-        }
-        assert_eq!((rounds(1, None), rounds(2, None), rounds(1 << 26, None)), (0, 1, 1));
-    }
-
-    /// With gap = delay every rank tells one in each delay: doubling. The example of Karp et al., figure 1 (L = 6, o =
-    /// 2, g = 4, so delay 10 and gap 4): 8 processors know after 24.
-    #[test]
-    fn telling_is_doubling_or_karps_tree() {
-        for count in 1..200 {
-            assert_eq!(telling_s(count, 1.0, 1.0), rounds(count, Some(1)) as f64);
-        }
-        assert_eq!(telling_s(8, 10.0, 4.0), 24.0);
-        assert_eq!((telling_s(2, 3.0, 0.0), telling_s(1000, 3.0, 0.0), telling_s(1, 3.0, 1.0)), (3.0, 3.0, 0.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use hocket_core::{AnyProgram, Call, Program, Rank};
 
-use crate::Platform;
+use crate::platform::Platform;
 
 /// A program behind the overhead of its call.
 struct Called<'a> {

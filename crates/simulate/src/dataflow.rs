@@ -11,14 +11,15 @@ use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
     AnyProgram, Call, Error, Features, Mode, Moment, Moments, ReadyRanks, Received, Source, Tag, check_ranks,
 };
+use hocket_machine::Node;
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Passage, Timing};
-use crate::in_time::{Arrival, Begun, Clockwork, InTime, Sending, kept_bytes};
+use crate::in_time::{Arrival, Begun, Clockwork, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{Departure, Network, Parcel};
+use crate::options::{Options, bytes, interrupted};
 use crate::peers::Peers;
 use crate::ports::Usage;
-use crate::{Node, Options, Outcome, bytes, interrupted};
 
 /// The reason why there is no outcome.
 pub enum Failure {

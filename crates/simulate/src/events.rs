@@ -13,16 +13,17 @@ use hocket_core::{
     AnyProgram, Call, Error, Features, Mode, Moment, Path, Position, ReadyRanks, Received, Result, Source, Tag, Woken,
     check_ranks,
 };
+use hocket_machine::Node;
 
 use crate::clock::{Clock, Passage, Placed, Timing, Trial};
-use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Sending, kept_bytes};
+use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{
     Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, Parcel, Passages, Switching, Traffic,
 };
+use crate::options::{Options, bytes, interrupted};
 use crate::peers::Peers;
 use crate::ports::{Asking, Queues};
 use crate::timetable::{Event, Timetable};
-use crate::{Node, Options, Outcome, bytes, interrupted};
 
 /// Events, or ranks and messages that begin, between two looks at whether the user wants to stop.
 const EVENTS_PER_LOOK: u64 = 1 << 18;

@@ -4,12 +4,13 @@ use hocket_core::{
     At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag,
     Woken, World,
 };
+use hocket_machine::Node;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::Node;
 use crate::clock::Clock;
 use crate::network::{CircuitCounts, LinkUse, Passage};
+use crate::options::{self, bytes};
 use crate::trace::{Kind, Record};
 
 /// The time at which a step was done, and the step's result.
@@ -175,7 +176,7 @@ pub fn kept_bytes<C>() -> usize {
 }
 
 impl<C: Clockwork> InTime<C> {
-    pub fn new(call: &Call, clockwork: C, node: &Node, post_s: Option<f64>, options: &crate::Options<'_>) -> Self {
+    pub fn new(call: &Call, clockwork: C, node: &Node, post_s: Option<f64>, options: &options::Options<'_>) -> Self {
         Self {
             node: node.clone(),
             element_bytes: call.element_bytes,
@@ -213,7 +214,7 @@ impl<C: Clockwork> InTime<C> {
     }
 
     fn bytes(&self, len: usize) -> f64 {
-        crate::bytes(len, self.element_bytes)
+        bytes(len, self.element_bytes)
     }
 
     #[inline(always)]

@@ -8,14 +8,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use hocket_core::{AnyProgram, Call, Error, Result};
-use hocket_machine::Noise;
+use hocket_machine::{Node, Noise};
 
 use crate::clock::Trial;
 use crate::dataflow::{self, Failure, Order};
+use crate::events;
+use crate::in_time::Outcome;
 use crate::network::{self, Network};
+use crate::options::{Engine, Options, interrupted};
 use crate::plan::{Ends, LANES, Memory, Plan};
+use crate::platform::Platform;
+use crate::single::{either, simulate};
 use crate::tape::{Recording, Symbol, Tape, Winners};
-use crate::{Engine, Node, Options, Outcome, Platform, check_times, either, events, interrupted, simulate};
 
 /// Which trials to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +70,7 @@ pub fn simulate_trials(
         return Ok(Many { ends, first });
     }
     let many = network.visit(Repeated { program, call, node, noise, trials, options })?;
-    check_times(many.ends.iter().map(|end| end.mean_s), platform)?;
+    platform.check_times(many.ends.iter().map(|end| end.mean_s))?;
     Ok(many)
 }
 

@@ -1,5 +1,7 @@
 //! Exploring the orders in which messages may come.
 
+use std::fmt;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
@@ -20,6 +22,8 @@ pub struct Limits {
     /// Steps of one rank after which a program is stopped, since it does not seem to end; ten more are allowed for each
     /// rank, and for each element of the rank's input and result.
     pub most_steps: usize,
+    /// Whether a program is run once more, to see whether it does the same again: for programs that can read a clock.
+    pub runs_again: bool,
 }
 
 impl Default for Limits {
@@ -31,6 +35,7 @@ impl Default for Limits {
             most_drawn: 2000,
             seed: 0,
             most_steps: 20_000,
+            runs_again: false,
         }
     }
 }
@@ -80,6 +85,32 @@ pub struct Choices {
     decided: usize,
     sampler: Option<ChaCha8Rng>,
     script: Script,
+    /// The decisions of this run that had alternatives.
+    trail: Vec<Decision>,
+    has_changed: bool,
+}
+
+/// What the order of messages decided.
+#[derive(Clone, Copy)]
+pub struct Decision {
+    pub rank: usize,
+    /// The step that goes on, counted from 1, where steps are known.
+    pub step: Option<usize>,
+    /// The rank whose message it takes, if it takes one.
+    pub from: Option<u32>,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(step) = self.step {
+            write!(f, "step {step} of ")?;
+        }
+        write!(f, "rank {}", self.rank)?;
+        match self.from {
+            Some(from) => write!(f, " takes a message of rank {from}"),
+            None => f.write_str(" ends"),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -98,7 +129,16 @@ impl Script {
 
 impl Choices {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, runs: 0, given_up: 0, decided: 0, sampler: None, script: Script::default() }
+        Self {
+            limits,
+            runs: 0,
+            given_up: 0,
+            decided: 0,
+            sampler: None,
+            script: Script::default(),
+            trail: Vec::new(),
+            has_changed: false,
+        }
     }
 
     pub const fn limits(&self) -> Limits {
@@ -115,13 +155,37 @@ impl Choices {
         if script.at == script.decisions.len() {
             script.decisions.push((0, alternatives));
         }
+        let (taken, before) = script.decisions[script.at];
         script.at += 1;
-        script.decisions[script.at - 1].0
+        self.has_changed |= alternatives != before;
+        taken.min(alternatives - 1)
+    }
+
+    /// Whether a decision of an earlier run had another number of alternatives after the same decisions.
+    pub const fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+
+    /// Notes what was decided between several alternatives.
+    pub fn note(&mut self, decision: Decision) {
+        self.trail.push(decision);
+    }
+
+    /// The decisions of this run, for a person to read.
+    pub fn in_words(&self) -> Vec<String> {
+        const MOST: usize = 8;
+        let Some(more) = self.trail.len().checked_sub(MOST + 1) else {
+            return self.trail.iter().map(|decision| format!("order: {decision}")).collect();
+        };
+        let latest = &self.trail[more + 1..];
+        let gap = format!("order: {} decisions, and then", more + 1);
+        std::iter::once(gap).chain(latest.iter().map(|decision| format!("order: {decision}"))).collect()
     }
 
     /// Advances to the next order of messages. Returns true if there is one left to try.
     pub fn advance(&mut self) -> bool {
         self.runs += 1;
+        self.trail.clear();
         if self.sampler.is_some() {
             let is_long = self.decided >= self.limits.most_drawn;
             return self.runs < self.limits.samples && (!is_long || self.runs < LEAST_SAMPLES);
@@ -162,4 +226,9 @@ impl Choices {
             _ => Exploration::Exhaustive,
         }
     }
+}
+
+/// The user wants to stop.
+pub fn interrupted() -> hocket_core::Error {
+    hocket_core::Error::new("interrupted")
 }

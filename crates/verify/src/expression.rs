@@ -1,5 +1,6 @@
 //! Symbolic values: contributions, and the order in which they were combined.
 
+use hocket_core::{Error, Result, budget};
 use rustc_hash::FxHashMap;
 
 /// A value: an index into the [`Arena`]. Equal values were combined from the same contributions in the same order, up to
@@ -33,11 +34,38 @@ pub struct Arena {
     first: Vec<Option<Contribution>>,
     known: FxHashMap<Node, Value>,
     is_commutative: bool,
+    /// Why there is no room for more values; then whatever is combined is undefined.
+    refusal: Option<Error>,
+}
+
+/// Values for which there is room at first.
+const FEW: usize = 256;
+
+/// What one value takes: in the lists, and in the table with its spare places.
+const VALUE_BYTES: f64 = (size_of::<Node>() + size_of::<Option<Contribution>>()) as f64 + TABLE_BYTES;
+const TABLE_BYTES: f64 = (size_of::<(Node, Value)>() + 1) as f64 * 8.0 / 7.0;
+
+/// The memory that `values` different values take at least, in bytes.
+pub fn bytes_of(values: f64) -> f64 {
+    values * VALUE_BYTES
 }
 
 impl Arena {
     pub fn new(is_commutative: bool) -> Self {
-        Self { nodes: vec![Node::Undefined], first: vec![None], known: FxHashMap::default(), is_commutative }
+        let mut arena = Self {
+            nodes: Vec::with_capacity(FEW),
+            first: Vec::with_capacity(FEW),
+            known: FxHashMap::default(),
+            is_commutative,
+            refusal: None,
+        };
+        arena.add(Node::Undefined, None);
+        arena
+    }
+
+    /// Why there is no room for more values.
+    pub fn refusal(&self) -> Option<&Error> {
+        self.refusal.as_ref()
     }
 
     pub fn leaf(&mut self, contribution: Contribution) -> Value {
@@ -52,15 +80,41 @@ impl Arena {
     }
 
     fn intern(&mut self, node: Node) -> Value {
-        *self.known.entry(node).or_insert_with(|| {
-            self.nodes.push(node);
-            self.first.push(match node {
-                Node::Undefined => None,
-                Node::Leaf(contribution) => Some(contribution),
-                Node::Combined(left, _) => self.first[left.0 as usize],
-            });
-            Value((self.nodes.len() - 1) as u32)
-        })
+        if let Some(known) = self.known.get(&node) {
+            return *known;
+        }
+        if let Err(refusal) = self.make_room() {
+            self.refusal = Some(refusal);
+            return Value::UNDEFINED;
+        }
+        let first = match node {
+            Node::Undefined => None,
+            Node::Leaf(contribution) => Some(contribution),
+            Node::Combined(left, _) => self.first[left.0 as usize],
+        };
+        let value = self.add(node, first);
+        self.known.insert(node, value);
+        value
+    }
+
+    fn add(&mut self, node: Node, first: Option<Contribution>) -> Value {
+        self.nodes.push(node);
+        self.first.push(first);
+        Value((self.nodes.len() - 1) as u32)
+    }
+
+    /// Makes room for one more value. Where that doubles the table, the old one is there until the new one is full.
+    fn make_room(&mut self) -> Result<()> {
+        let values = self.nodes.len();
+        if values < self.nodes.capacity() && self.known.len() < self.known.capacity() {
+            return Ok(());
+        }
+        let more = bytes_of(values as f64) + TABLE_BYTES * values as f64;
+        budget::check(format_args!("{values} expressions and as many more"), more)?;
+        self.nodes.reserve_exact(values);
+        self.first.reserve_exact(values);
+        self.known.reserve(values);
+        Ok(())
     }
 
     /// The contributions of a value, leftmost first, at most `most` of them; undefined operands are left out.

@@ -58,6 +58,10 @@ pub enum Kind {
     UndefinedOperand,
     /// A span outside its buffer, or a peer that is not a rank.
     OutOfBounds,
+    /// The program fails by itself: it raises an exception.
+    Failure,
+    /// The program does something else when the same call is run again.
+    NotRepeatable,
 }
 
 impl Kind {
@@ -78,6 +82,8 @@ impl Kind {
             Self::WriteToInput => "write to the input",
             Self::UndefinedOperand => "undefined operand",
             Self::OutOfBounds => "out of bounds",
+            Self::Failure => "exception",
+            Self::NotRepeatable => "other steps when run again",
         }
     }
 }
@@ -101,6 +107,14 @@ pub struct Counterexample {
     pub got: String,
     /// Further details: the operations involved, and the ranks that wait for each other.
     pub details: Vec<String>,
+}
+
+impl Counterexample {
+    /// The same with more details.
+    pub(crate) fn with_details(mut self, more: Vec<String>) -> Self {
+        self.details.extend(more);
+        self
+    }
 }
 
 impl fmt::Display for Counterexample {

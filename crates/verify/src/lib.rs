@@ -19,51 +19,87 @@ pub use world::check_room;
 
 use choices::Choices;
 use expression::Arena;
-use hocket_core::{AnyProgram, Call, run};
+use hocket_core::{AnyProgram, Call, Result, run};
 use messages::Messages;
 use world::Symbolic;
 
 /// Runs `program` symbolically and judges it, up to the first counterexample. The call must be valid, see
 /// [`Call::check`].
-pub fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict {
+///
+/// # Errors
+/// There is no memory for the expressions or the steps, or `is_interrupted` says that the user wants to stop.
+pub fn verify(
+    program: &dyn AnyProgram,
+    call: &Call,
+    limits: Limits,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Verdict> {
     let mut arena = Arena::new(call.commutative);
     let mut results = [None, None];
     let mut overtaking = 0;
+    let mut runs_again = limits.runs_again;
     let verdict = explore(limits, |is_rendezvous, choices| {
-        let world = run(program, call, Symbolic::new(call, is_rendezvous, &mut arena, choices));
+        let world = Symbolic::new(call, is_rendezvous, &mut arena, choices, is_interrupted);
+        let world = run(program, call, world);
+        world.check_ran()?;
         overtaking = overtaking.max(world.overtaking());
-        world.finding().or_else(|| check::results(&world, &mut results[usize::from(is_rendezvous)]))
+        let found = world.finding().or_else(|| check::results(&world, &mut results[usize::from(is_rendezvous)]));
+        if found.is_some() || !std::mem::take(&mut runs_again) {
+            return Ok(found);
+        }
+        let first = world.deeds();
+        let is_reversed = choices.exploration() == Exploration::Deterministic;
+        let mut choices = Choices::new(limits);
+        let world = Symbolic::new(call, is_rendezvous, &mut arena, &mut choices, is_interrupted);
+        let world = run(program, call, world.in_reverse(is_reversed));
+        world.check_ran()?;
+        let results = &mut results[usize::from(is_rendezvous)];
+        Ok(world.differs_from(&first).or_else(|| check::results(&world, results)))
     });
-    Verdict { overtaking, ..verdict }
+    Ok(Verdict { overtaking, ..verdict? })
 }
 
 /// Runs a program for its messages only, up to the first counterexample: a deadlock, a message that is left over, or one
-/// that is longer than its receive. Of the call, only the number of ranks and the size of elements count. When
-/// `is_interrupted` says so, the verdict means nothing.
+/// that is longer than its receive. Of the call, only the number of ranks and the size of elements count.
+///
+/// # Errors
+/// `is_interrupted` says that the user wants to stop.
 pub fn verify_messages(
     program: &dyn AnyProgram,
     call: &Call,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
-) -> Verdict {
+) -> Result<Verdict> {
     explore(limits, |is_rendezvous, choices| {
         run(program, call, Messages::new(call, is_rendezvous, choices, is_interrupted)).finding()
     })
 }
 
+/// How the orders of a wrong program were tried. What does not do the same again has more ways to go than its decisions.
+fn explored(verdict: &Verdict, choices: &Choices) -> Exploration {
+    match &verdict.counterexample {
+        Some(found) if found.kind == Kind::NotRepeatable => Exploration::Sampled,
+        _ => choices.exploration(),
+    }
+}
+
 /// Tries orders of messages, with eager and with rendezvous sends, up to the first counterexample.
-fn explore(limits: Limits, mut run: impl FnMut(bool, &mut Choices) -> Option<Counterexample>) -> Verdict {
+fn explore(
+    limits: Limits,
+    mut run: impl FnMut(bool, &mut Choices) -> Result<Option<Counterexample>>,
+) -> Result<Verdict> {
     let exploration = Exploration::Deterministic;
     let mut verdict = Verdict { counterexample: None, exploration, orders: 0, decisions: 0, overtaking: 0 };
     for is_rendezvous in [false, true] {
         let mut choices = Choices::new(limits);
         loop {
-            verdict.counterexample = run(is_rendezvous, &mut choices);
+            let found = run(is_rendezvous, &mut choices)?;
+            verdict.counterexample = found.map(|found| found.with_details(choices.in_words()));
             verdict.orders += 1;
             if verdict.counterexample.is_some() {
-                verdict.exploration = choices.exploration();
+                verdict.exploration = explored(&verdict, &choices);
                 verdict.decisions += choices.decisions();
-                return verdict;
+                return Ok(verdict);
             }
             if !choices.advance() {
                 break;
@@ -72,5 +108,5 @@ fn explore(limits: Limits, mut run: impl FnMut(bool, &mut Choices) -> Option<Cou
         verdict.decisions += choices.decisions();
         verdict.exploration = verdict.exploration.max(choices.exploration());
     }
-    verdict
+    Ok(verdict)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{At, Buffer, Call, Outcome, Progress, ReadyRanks, Received, Source, Span, Step, Tag, World};
+use hocket_core::{At, Buffer, Call, Outcome, Progress, ReadyRanks, Received, Result, Source, Span, Step, Tag, World};
 use rustc_hash::FxHashMap;
 
-use crate::choices::Choices;
+use crate::choices::{Choices, Decision, interrupted};
 use crate::finding::{Counterexample, Kind};
 
 /// One run of a program: one protocol, one order of messages.
@@ -26,6 +26,7 @@ pub struct Messages<'a> {
     finding: Option<Counterexample>,
     resumes: u32,
     is_interrupted: &'a dyn Fn() -> bool,
+    is_stopped: bool,
 }
 
 /// Resumptions of ranks between two looks at whether the user wants to stop.
@@ -87,11 +88,14 @@ impl<'a> Messages<'a> {
             finding: None,
             resumes: 0,
             is_interrupted,
+            is_stopped: false,
         }
     }
 
-    pub fn finding(self) -> Option<Counterexample> {
-        self.finding
+    /// # Errors
+    /// The run was interrupted.
+    pub fn finding(self) -> Result<Option<Counterexample>> {
+        if self.is_stopped { Err(interrupted()) } else { Ok(self.finding) }
     }
 
     fn wait(&mut self, rank: usize, what: What) -> u32 {
@@ -170,6 +174,9 @@ impl<'a> Messages<'a> {
             several => self.choices.decide(several),
         };
         let (rank, index, from) = alternatives[choice];
+        if alternatives.len() > 1 {
+            self.choices.note(Decision { rank, step: None, from: Some(from) });
+        }
         let Some(receives) = self.undecided.get_mut(&rank) else { return false };
         let Undecided { tag, receive, .. } = receives.remove(index);
         if let Some((_, message)) = self.mailboxes.take_message(rank, Source::Rank(from), tag) {
@@ -264,7 +271,8 @@ fn done(rank: usize) -> Progress {
 impl World for Messages<'_> {
     fn next(&mut self) -> Option<usize> {
         self.resumes += 1;
-        if self.resumes.is_multiple_of(RESUMES_PER_LOOK) && (self.is_interrupted)() {
+        self.is_stopped |= self.resumes.is_multiple_of(RESUMES_PER_LOOK) && (self.is_interrupted)();
+        if self.is_stopped {
             return None;
         }
         while self.finding.is_none() {

@@ -4,12 +4,12 @@ use std::fmt;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    At, Buffer, Call, Collective, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result, Side,
-    Source, Span, Step as Asked, Tag, World, budget,
+    At, Buffer, Call, Collective, Error, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result,
+    Side, Source, Span, Step as Asked, Tag, World, budget,
 };
 
-use crate::choices::Choices;
-use crate::expression::{Arena, Contribution, Value};
+use crate::choices::{Choices, Decision, interrupted};
+use crate::expression::{Arena, Contribution, Value, bytes_of};
 use crate::finding::{Counterexample, Kind};
 use crate::set::Set;
 
@@ -30,11 +30,21 @@ pub struct Symbolic<'a> {
     /// For each rank, true if messages or undecided operations have come or gone since the latest decision.
     has_news: Vec<bool>,
     ready: ReadyRanks,
+    /// Whether the ranks are resumed in reverse order.
+    is_reversed: bool,
     points: Points,
     finding: Option<Counterexample>,
     sent: usize,
     overtaking: usize,
+    is_interrupted: &'a dyn Fn() -> bool,
+    /// Steps and their elements since the latest look at whether the user wants to stop.
+    work: usize,
+    /// Why the run stopped.
+    stop: Option<Error>,
 }
+
+/// Steps and elements between two looks.
+const WORK_PER_LOOK: usize = 1 << 16;
 
 struct Message {
     /// Messages sent before it.
@@ -94,6 +104,11 @@ impl Undecided {
                 self.waiting.rank == rank && wanted == tag && source.accepts(from)
             }
         }
+    }
+
+    fn decision(&self, from: u32) -> Decision {
+        let from = matches!(self.what, What::Receive { .. }).then_some(from);
+        Decision { rank: self.waiting.rank, step: Some(self.waiting.step + 1), from }
     }
 
     /// Whether the operation can complete in only one way: it is, or was, behind other receives.
@@ -172,6 +187,29 @@ impl fmt::Display for Step {
     }
 }
 
+impl Step {
+    /// The step in words, wherever its scratch lies.
+    fn deed(&self) -> String {
+        let placed = |span: Span| if span.buffer == Buffer::Scratch { Span { offset: 0, ..span } } else { span };
+        let (reads, writes) = (self.reads.map(placed), self.writes.map(placed));
+        Self { reads, writes, come: Set::default(), ..*self }.to_string()
+    }
+
+    /// Whether this step and one that is under way when it begins use the same elements, one of the two writing them. The
+    /// caller may write all of its buffers from the moment at which it has them back.
+    fn races(&self, other: &Self) -> bool {
+        let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
+        let is_callers =
+            |span: Option<Span>| span.is_some_and(|span| span.buffer != Buffer::Scratch && !span.is_empty());
+        let uses_callers = |step: &Self| is_callers(step.reads) || is_callers(step.writes);
+        match (self.verb, other.verb) {
+            (Verb::Complete, _) => uses_callers(other),
+            (_, Verb::Complete) => uses_callers(self),
+            _ => clash(self.writes, other.reads) || clash(self.writes, other.writes) || clash(self.reads, other.writes),
+        }
+    }
+}
+
 impl State {
     fn new(call: &Call, rank: usize, arena: &mut Arena) -> Self {
         let mut state = Self { result: vec![Value::UNDEFINED; call.result_room(rank)], ..Self::default() };
@@ -207,7 +245,8 @@ impl State {
     }
 }
 
-/// Refuses a call without memory for its values, and for the steps of `messages` messages.
+/// Refuses a call without memory for its values, for the steps of `messages` messages, and for the expressions: the whole
+/// of an element has been combined of all contributions in as many steps, less one.
 ///
 /// # Errors
 /// As [`budget::check`].
@@ -215,11 +254,21 @@ pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
     let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;
     let steps_bytes = 2.0 * messages * (size_of::<Step>() + size_of::<Finished>()) as f64;
-    budget::check(format_args!("verifying {} ranks", call.ranks), values_bytes + steps_bytes)
+    let contributions = (0..call.ranks).map(|rank| call.input_of(rank).len as f64).sum::<f64>();
+    let vector = call.input_of(0).len as f64;
+    let combined = if call.collective.reduces() { contributions - vector } else { 0.0 };
+    let bytes = values_bytes + steps_bytes + bytes_of(contributions + combined);
+    budget::check(format_args!("verifying {} ranks", call.ranks), bytes)
 }
 
 impl<'a> Symbolic<'a> {
-    pub fn new(call: &'a Call, is_rendezvous: bool, arena: &'a mut Arena, choices: &'a mut Choices) -> Self {
+    pub fn new(
+        call: &'a Call,
+        is_rendezvous: bool,
+        arena: &'a mut Arena,
+        choices: &'a mut Choices,
+        is_interrupted: &'a dyn Fn() -> bool,
+    ) -> Self {
         let ranks = (0..call.ranks).map(|rank| State::new(call, rank, arena)).collect();
         Self {
             call,
@@ -233,11 +282,46 @@ impl<'a> Symbolic<'a> {
             undecided: Vec::new(),
             has_news: vec![false; call.ranks],
             ready: ReadyRanks::all(call.ranks),
-            points: Points(vec![Finished::default()]),
+            is_reversed: false,
+            points: Points { all: vec![Finished::default()], refusal: None },
             finding: None,
             sent: 0,
             overtaking: 0,
+            is_interrupted,
+            work: 0,
+            stop: None,
         }
+    }
+
+    /// Checks that the run was not stopped.
+    ///
+    /// # Errors
+    /// There was no more memory, or the user wanted to stop.
+    pub fn check_ran(&self) -> Result<()> {
+        self.stop.clone().map_or(Ok(()), Err)
+    }
+
+    /// Whether the run is to stop before a step of so many elements.
+    fn is_stopped(&mut self, elements: usize) -> bool {
+        self.work += 1 + elements;
+        if self.stop.is_none() {
+            self.stop = self.arena.refusal().or(self.points.refusal.as_ref()).cloned();
+        }
+        if self.work >= WORK_PER_LOOK && self.stop.is_none() {
+            self.work = 0;
+            self.stop = (self.is_interrupted)().then(interrupted);
+        }
+        self.stop.is_some()
+    }
+
+    /// This run, with the ranks in reverse order if `is_reversed`.
+    pub fn in_reverse(self, is_reversed: bool) -> Self {
+        Self { is_reversed, ..self }
+    }
+
+    /// The place of a rank in the order in which ranks are resumed, and the rank at a place.
+    fn place(&self, rank: usize) -> usize {
+        if self.is_reversed { self.call.ranks - 1 - rank } else { rank }
     }
 
     /// No rank can go on: because all programs have ended, or because some never will.
@@ -249,10 +333,22 @@ impl<'a> Symbolic<'a> {
         self.left_over_message().into_iter().for_each(|found| self.report(found));
         for rank in 0..self.call.ranks {
             let state = &self.ranks[rank];
-            if let Some(end) = state.end.filter(|_| !state.has_left) {
+            let Some(end) = state.end else { continue };
+            if !state.has_left {
                 self.leave(rank, end);
             }
+            self.unfinished_send(rank, end).into_iter().for_each(|found| self.report(found));
         }
+    }
+
+    /// A send of `rank` that is not certainly finished at the end of its program, when its scratch is freed.
+    fn unfinished_send(&self, rank: usize, end: Moment) -> Option<Counterexample> {
+        let steps = &self.ranks[rank].steps;
+        let is_send = |step: &Step| matches!(step.verb, Verb::Send(..)) && !step.reads.is_none_or(Span::is_empty);
+        let send = self.points.at(end).steps.missing(steps.len()).find(|at| is_send(&steps[*at]))?;
+        let expected = format!("step {} to be finished before the program of its rank ends", send + 1);
+        let got = "still under way, and scratch is freed".to_owned();
+        Some(self.counterexample(Kind::BufferRace, rank, send, expected, got))
     }
 
     pub fn finding(&self) -> Option<Counterexample> {
@@ -329,9 +425,27 @@ impl<'a> Symbolic<'a> {
         }
     }
 
+    /// The program of `rank` fails in its next step, and says why.
+    fn failure(&self, rank: usize, why: &str) -> Counterexample {
+        Counterexample {
+            kind: Kind::Failure,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank],
+            step: Some(self.ranks[rank].steps.len() + 1),
+            span: None,
+            expected: "a program that raises nothing".to_owned(),
+            got: why.to_owned(),
+            details: self.latest_steps(rank),
+        }
+    }
+
     /// Lets one undecided operation go on. Returns true if there was one that can.
     fn decide(&mut self) -> bool {
         let Some((index, from)) = self.next_decision() else { return false };
+        if let Some(found) = self.changed() {
+            self.report(found);
+            return true;
+        }
         let Undecided { waiting, what, .. } = self.undecided.remove(index);
         self.has_news[waiting.rank] = true;
         match what {
@@ -363,11 +477,61 @@ impl<'a> Symbolic<'a> {
         let mut choice = self.choices.decide(alternatives);
         for (index, one) in undecided.iter().enumerate() {
             match one.senders.get(choice) {
-                Some(from) => return Some((index, *from)),
+                Some(from) => {
+                    if alternatives > 1 {
+                        self.choices.note(one.decision(*from));
+                    }
+                    return Some((index, *from));
+                }
                 None => choice -= one.senders.len(),
             }
         }
         None
+    }
+
+    /// Other decisions than in an earlier run that went the same way before: the program does not do the same again.
+    fn changed(&self) -> Option<Counterexample> {
+        let rank = self.undecided.first().map_or(0, |one| one.waiting.rank);
+        self.choices.has_changed().then(|| self.not_repeatable(rank, "other messages to choose from".to_owned()))
+    }
+
+    fn not_repeatable(&self, rank: usize, got: String) -> Counterexample {
+        Counterexample {
+            kind: Kind::NotRepeatable,
+            is_rendezvous: self.is_rendezvous,
+            ranks: vec![rank],
+            step: None,
+            span: None,
+            expected: "the same steps and messages whenever the same call is run".to_owned(),
+            got,
+            details: Vec::new(),
+        }
+    }
+
+    /// What each rank did, in no order.
+    pub fn deeds(&self) -> Vec<Vec<String>> {
+        let of_rank = |state: &State| {
+            let mut deeds: Vec<_> = state.steps.iter().map(Step::deed).collect();
+            deeds.sort_unstable();
+            deeds
+        };
+        self.ranks.iter().map(of_rank).collect()
+    }
+
+    /// A counterexample if this run of a program that was right is not like the `first` one.
+    pub fn differs_from(&self, first: &[Vec<String>]) -> Option<Counterexample> {
+        if let Some(found) = &self.finding {
+            let got = format!("{} when it was run again: {}", found.kind.name(), found.got);
+            return Some(self.not_repeatable(found.ranks[0], got).with_details(found.details.clone()));
+        }
+        let second = self.deeds();
+        let rank = (0..first.len()).find(|rank| first[*rank] != second[*rank])?;
+        let only = |these: &[String], those: &[String]| these.iter().find(|deed| !those.contains(deed)).cloned();
+        let [before, now] = [only(&first[rank], &second[rank]), only(&second[rank], &first[rank])];
+        let lines = [("only at first", before), ("only when run again", now)];
+        let details = lines.into_iter().filter_map(|(when, deed)| Some(format!("{when}: {}", deed?))).collect();
+        let got = format!("{} steps at first, {} when it was run again", first[rank].len(), second[rank].len());
+        Some(self.not_repeatable(rank, got).with_details(details))
     }
 
     /// Gives a receive the earliest message that it accepts.
@@ -380,7 +544,7 @@ impl<'a> Symbolic<'a> {
 
     fn finish(&mut self, waiting: Waiting, received: Received) {
         self.slots.fill(waiting.slot, received);
-        self.ready.push(waiting.rank);
+        self.ready.push(self.place(waiting.rank));
     }
 
     /// A message meets its receive.
@@ -527,8 +691,7 @@ impl<'a> Symbolic<'a> {
     fn write_to_input(&self, rank: usize, number: usize) -> Option<Counterexample> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
-        let is_program = step.verb != Verb::Complete;
-        let target = step.writes.filter(|span| is_program && !self.call.may_write(rank, *span))?;
+        let target = step.writes.filter(|span| !self.call.may_write(rank, *span))?;
         let (expected, got) = ("the input to be only read".to_owned(), format!("{target} written"));
         let found = self.counterexample(Kind::WriteToInput, rank, number, expected, got);
         Some(Counterexample { span: Some(target.to_string()), ..found })
@@ -552,23 +715,21 @@ impl<'a> Symbolic<'a> {
         Progress::Never
     }
 
-    /// The ranks that have come, as far as `rank` has been told.
+    /// The ranks that have come to a barrier, as far as `rank` has been told.
     fn come(&self, rank: usize, now: Moment) -> Set {
-        self.points.at(now).come.with(rank)
+        if self.call.collective == Collective::Barrier { self.points.at(now).come.with(rank) } else { Set::default() }
     }
 
-    /// The collective returns to its caller, who may now read the result and change the input: for all that follows, a step
-    /// that never finishes.
+    /// The collective returns to its caller, who may now read and change the result and the input: for all that follows, a
+    /// step that never finishes.
     fn leave(&mut self, rank: usize, now: Moment) {
         let call = self.call;
-        let (result, input) = (call.result_of(rank), call.input_of(rank));
-        let writes = (!call.is_in_place(rank)).then_some(input);
         if call.collective == Collective::Barrier
             && let Some(missing) = self.come(rank, now).missing(call.ranks).next()
         {
             self.report(self.left_too_early(rank, missing));
         }
-        let (step, _) = self.note(rank, now, Verb::Complete, Some(result), writes);
+        let (step, _) = self.note(rank, now, Verb::Complete, None, None);
         let state = &mut self.ranks[rank];
         state.steps[step].is_done = true;
         state.has_left = true;
@@ -616,11 +777,7 @@ impl<'a> Symbolic<'a> {
     fn race_of(&self, rank: usize, number: usize) -> Option<Counterexample> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
-        let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
-        let other = self.points.at(step.start).steps.missing(number).find(|at| {
-            let other = &state.steps[*at];
-            clash(step.writes, other.reads) || clash(step.writes, other.writes) || clash(step.reads, other.writes)
-        })?;
+        let other = self.points.at(step.start).steps.missing(number).find(|at| step.races(&state.steps[*at]))?;
         let expected = format!("step {} to be finished before its elements are used again", other + 1);
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }
@@ -735,16 +892,23 @@ struct Finished {
 }
 
 /// The finished steps at each moment: the first word of a moment is its number here. At the first, nothing is.
-struct Points(Vec<Finished>);
+struct Points {
+    all: Vec<Finished>,
+    /// Why there is no room for more.
+    refusal: Option<Error>,
+}
 
 impl Points {
     fn at(&self, moment: Moment) -> &Finished {
-        &self.0[moment.words()[0] as usize]
+        &self.all[moment.words()[0] as usize]
     }
 
     fn add(&mut self, finished: Finished) -> Moment {
-        self.0.push(finished);
-        Moment::of([self.0.len() as u64 - 1, 0])
+        match budget::room_for_one(&mut self.all, "the order of steps") {
+            Ok(()) => self.all.push(finished),
+            Err(refusal) => self.refusal = Some(refusal),
+        }
+        Moment::of([self.all.len() as u64 - 1, 0])
     }
 }
 
@@ -768,9 +932,9 @@ impl World for Symbolic<'_> {
     }
 
     fn next(&mut self) -> Option<usize> {
-        while self.finding.is_none() {
-            if let Some(rank) = self.ready.pop() {
-                return Some(rank);
+        while self.finding.is_none() && !self.is_stopped(0) {
+            if let Some(place) = self.ready.pop() {
+                return Some(self.place(place));
             }
             if !self.decide() {
                 self.conclude();
@@ -781,6 +945,9 @@ impl World for Symbolic<'_> {
     }
 
     fn issue(&mut self, at: At, step: &Asked) -> Progress {
+        if self.is_stopped(step.elements()) {
+            return Progress::Never;
+        }
         let begun = match *step {
             Asked::Send { to, data, options } => self.send(at, to, data, options.tag),
             Asked::Recv { from, into, tag } => self.receive(at, from, into, tag),
@@ -812,9 +979,13 @@ impl World for Symbolic<'_> {
     }
 
     fn scratch(&mut self, rank: usize, len: usize) -> Span {
+        let room = self.check_scratch(len);
         let scratch = &mut self.ranks[rank].scratch;
         let offset = scratch.len();
-        scratch.resize(offset + len, Value::UNDEFINED);
+        match room {
+            Ok(()) => scratch.resize(offset + len, Value::UNDEFINED),
+            Err(refusal) => self.stop = Some(refusal),
+        }
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
@@ -828,6 +999,10 @@ impl World for Symbolic<'_> {
 
     fn end(&mut self, rank: usize, now: Moment) {
         self.ranks[rank].end = Some(now);
+    }
+
+    fn fail(&mut self, rank: usize, why: &str) {
+        self.report(self.failure(rank, why));
     }
 
     fn moments(&mut self) -> &mut dyn Moments {
@@ -849,7 +1024,7 @@ mod tests {
     fn found(is_rendezvous: bool, steps: impl FnOnce(&mut Symbolic<'_>)) -> Option<Kind> {
         let call = Call::new(Collective::Allreduce, 2, 2);
         let (mut arena, mut choices) = (Arena::new(true), Choices::new(Limits::default()));
-        let mut world = Symbolic::new(&call, is_rendezvous, &mut arena, &mut choices);
+        let mut world = Symbolic::new(&call, is_rendezvous, &mut arena, &mut choices, &|| false);
         steps(&mut world);
         while world.next().is_some() {}
         world.finding().map(|found| found.kind)

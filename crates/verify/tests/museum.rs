@@ -1,10 +1,11 @@
 //! A museum of planted and historical bugs. Each is caught, with a counterexample that a person can read.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 use hocket_algorithms::CATALOGUE;
-use hocket_core::{AnyProgram, Call, Collective, Mode, Options, Program, Rank, Side, Source, Span};
-use hocket_verify::{Counterexample, Exploration, Kind, Limits, verify};
+use hocket_core::{AnyProgram, Buffer, Call, Collective, Mode, Options, Program, Rank, Side, Source, Span};
+use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict};
 
 /// Defines a program by its body.
 macro_rules! exhibit {
@@ -14,6 +15,10 @@ macro_rules! exhibit {
             async fn run(&self, $r: &Rank<'_>, $c: &Call) $body
         }
     };
+}
+
+fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict {
+    hocket_verify::verify(program, call, limits, &|| false).expect("enough memory")
 }
 
 fn find(program: &impl Program, call: &Call) -> Counterexample {
@@ -592,6 +597,96 @@ fn a_result_that_is_not_waited_for() {
             verify(&NeverAwaited, &Call { root, ..Call::new(Collective::Broadcast, 2, 1) }, Limits::default());
         assert!(!verdict.is_ok(), "root {root}");
     }
+}
+
+// A broadcast to two, whose root waits only for the first of its sends.
+struct FirstSent {
+    buffer: Buffer,
+    /// Whether the caller may go on while the second send is under way.
+    completes: bool,
+}
+
+impl Program for FirstSent {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        let result = c.result(r);
+        if r.rank() != c.root {
+            r.recv(c.root, result).await;
+            return;
+        }
+        let data = if self.buffer == Buffer::Scratch { r.scratch(result.len) } else { result };
+        r.copy(result, data).await;
+        let (_, rest) = r.first(r.send(1, data), r.send(2, data)).await;
+        if self.completes {
+            r.complete();
+            rest.await;
+        }
+    }
+}
+
+#[test]
+fn a_send_under_way_at_the_return() {
+    let call = |count| Call::new(Collective::Broadcast, 3, count);
+    for buffer in [Buffer::Result, Buffer::Scratch] {
+        let found = find(&FirstSent { buffer, completes: false }, &call(1));
+        assert_eq!((found.kind, &found.ranks[..]), (Kind::BufferRace, &[0][..]), "{found}");
+        assert!(verify(&FirstSent { buffer, completes: false }, &call(0), Limits::default()).is_ok());
+    }
+    let found = find(&FirstSent { buffer: Buffer::Scratch, completes: false }, &call(1));
+    assert_eq!(
+        found.to_string(),
+        "buffer race (eager sends): rank 0, step 3\n  \
+         expected step 3 to be finished before the program of its rank ends\n  \
+         got      still under way, and scratch is freed\n  \
+         step 3: send scratch[0..1] to rank 2\n  \
+         order: step 2 of rank 0 ends"
+    );
+    assert_eq!(find(&FirstSent { buffer: Buffer::Result, completes: true }, &call(1)).kind, Kind::BufferRace);
+    assert!(verify(&FirstSent { buffer: Buffer::Scratch, completes: true }, &call(1), Limits::default()).is_ok());
+}
+
+/// A broadcast in which a counter says whether rank 0 is late: it counts the calls, or the ranks that have begun before.
+struct Counter {
+    calls: Cell<usize>,
+    is_shared: bool,
+}
+
+impl Program for Counter {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        if r.rank() == 0 || self.is_shared {
+            self.calls.set(self.calls.get() + 1);
+        }
+        if r.rank() != c.root {
+            r.recv(c.root, c.result(r)).await;
+            return;
+        }
+        let every = if self.is_shared { r.size() } else { 2 };
+        if self.calls.get().is_multiple_of(every) {
+            r.compute(1.0).await;
+        }
+        r.join(r.send(1, c.result(r)), r.send(2, c.result(r))).await;
+    }
+}
+
+#[test]
+fn a_program_that_does_not_do_the_same_again() {
+    let call = Call::new(Collective::Broadcast, 3, 1);
+    let limits = Limits { runs_again: true, ..Limits::default() };
+    for is_shared in [false, true] {
+        let counter = || Counter { calls: Cell::new(0), is_shared };
+        let found = verify(&counter(), &call, limits).counterexample.expect("the bug is found");
+        assert_eq!((found.kind, found.ranks[0]), (Kind::NotRepeatable, 0), "{found}");
+        assert_eq!(found.details.len(), 1, "{found}");
+        assert!(verify(&counter(), &call, Limits::default()).is_ok());
+    }
+    assert!(verify(&Linear, &Call::new(Collective::Barrier, 5, 0), limits).is_ok());
+    assert!(verify(&FirstOfTwo, &call, limits).is_ok());
+}
+
+#[test]
+fn the_order_of_messages_is_told() {
+    let found = find(&ArrivalOrder, &Call::new(Collective::Reduce, 3, 1));
+    let order: Vec<_> = found.details.iter().filter(|line| line.starts_with("order: ")).collect();
+    assert_eq!(order, ["order: step 2 of rank 0 takes a message of rank 2"]);
 }
 
 /// A program that ends by writing to a span of the input, in one of three ways.

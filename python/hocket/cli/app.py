@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from hocket.base.version import commit, version
 from hocket.cli.group import Group
-from hocket.version import commit, version
 
 __all__ = ["ClosedPipeError", "InterruptedByUserError", "hocket"]
 
@@ -33,11 +34,16 @@ def _named() -> Iterator[None]:
         raise ClosedPipeError from None
 
 
+def _color() -> bool | None:
+    """Return False where the user wants no colours, or the terminal has none; else None: terminals get them."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
+
 class _Commands(Group):
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         """Read the command line; --help and --version print already here."""
         with _named():
-            return super().make_context(*arguments, **more)
+            return super().make_context(*arguments, color=_color(), **more)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""

@@ -10,8 +10,11 @@ from typing import Any
 
 import click
 
-from hocket import files
-from hocket.call import Call
+from hocket.base import files
+from hocket.base.call import Call
+from hocket.base.parallel import workers
+from hocket.base.units import format_bytes, format_time
+from hocket.base.version import version
 from hocket.cli import completion
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
@@ -34,23 +37,19 @@ from hocket.cli.options import (
     sizes_option,
     until_option,
 )
-from hocket.cli.output import print_csv, print_json, print_transposed, print_words, progress
+from hocket.cli.output import picture_of, print_csv, print_json, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import compared_trials, compared_trials_option
-from hocket.comparison import Comparison, Default, made_for, of_algorithm
-from hocket.comparison import compare as compare_algorithms
-from hocket.effort import simulation_s
-from hocket.library import Algorithm, algorithms_named
-from hocket.link_map import drawn_links, link_picture
-from hocket.machine import Machine
-from hocket.parallel import workers
-from hocket.plot import picture_of
-from hocket.simulation import Engine, LinkUse, Trials, link_uses
-from hocket.topology import Topology
-from hocket.tuning_files import DEFAULTS
-from hocket.units import format_bytes, format_time
-from hocket.version import version
-from hocket.wording import ONE_SAMPLE, TOLD_APART, best_lines, from_to, not_compared_lines, span
+from hocket.definitions.library import Algorithm, algorithms_named
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
+from hocket.drawing.link_map import drawn_links, link_picture
+from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, from_to, not_compared_lines, span
+from hocket.rules.tuning_files import DEFAULTS
+from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
+from hocket.simulating.comparison import compare as compare_algorithms
+from hocket.simulating.effort import simulation_s
+from hocket.simulating.simulation import Engine, LinkUse, Trials, link_uses
 
 __all__ = ["compare"]
 
@@ -343,7 +342,7 @@ def _records(found: Comparison) -> list[dict[str, Any]]:
 
 def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
     for name, values in found.parameters.items():
-        print_words(f" {name}: {values}")
+        print_words(f" {name}: {values}", is_piped_whole=False)
     if found.finished_bytes:
         click.echo("\nfastest")
     for sizes, names in best_lines(found):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from hocket.library import COLLECTIVES, catalogue
-from hocket.machine import presets
+from hocket.definitions.library import COLLECTIVES, catalogue
+from hocket.definitions.machine import presets
 
 __all__ = ["collectives", "machines", "names"]
 

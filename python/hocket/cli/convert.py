@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import click
 
-from hocket.cli.options import Read, schedule_size_option
+from hocket.base.files import writable
+from hocket.base.units import format_count
+from hocket.cli.options import OneOf, Read, schedule_size_option
 from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
-from hocket.files import writable
-from hocket.machine import Machine
-from hocket.msccl import COLLECTIVES
-from hocket.schedule_formats import format_for
-from hocket.units import format_count
+from hocket.definitions.machine import Machine
+from hocket.schedules.formats import format_for
+from hocket.schedules.msccl import COLLECTIVES
 
 __all__ = ["convert"]
 
@@ -22,7 +22,7 @@ __all__ = ["convert"]
 @click.argument("target", type=Read(writable, name="FILE"))
 @format_option
 @schedule_size_option
-@click.option("--collective", type=click.Choice(COLLECTIVES), help="What SOURCE implements, if it does not say it.")
+@click.option("--collective", type=OneOf(COLLECTIVES), help="What SOURCE implements, if it does not say it.")
 @calc_machine_option
 def convert(
     source: str, target: str, form: str | None, size: int | None, collective: str | None, machine: Machine | None

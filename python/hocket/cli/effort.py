@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from hocket.units import format_duration
+from hocket.base.units import format_duration
 
 __all__ = ["announce", "yes_option"]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.version import version
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
@@ -23,15 +24,13 @@ from hocket.cli.options import (
     size_option,
     space_time_option,
 )
-from hocket.cli.output import print_facts, print_json, print_table, progress
-from hocket.explanation import Explanation, effort_s
-from hocket.explanation import explain as explain_call
-from hocket.library import Algorithm
-from hocket.machine import Machine
-from hocket.plot import picture_of
-from hocket.simulation import Engine, Trials
-from hocket.version import version
-from hocket.wording import Words, explanation_facts, explanation_tables, ranks_of_path
+from hocket.cli.output import picture_of, print_facts, print_json, print_table, progress
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.drawing.wording import Words, explanation_facts, explanation_tables, ranks_of_path
+from hocket.simulating.explanation import Explanation, effort_s
+from hocket.simulating.explanation import explain as explain_call
+from hocket.simulating.simulation import Engine, Trials
 
 __all__ = ["explain"]
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from hocket.base.names import unknown
+
 __all__ = ["CommandGroup", "Group"]
 
 
@@ -27,6 +29,8 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the words ask for, loaded, and the words that follow its name."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            raise click.UsageError(str(unknown("command", args[0], self.commands)), ctx)
         name, stand_in, rest = super().resolve_command(ctx, args)
         return name, stand_in and self.load(str(name)), rest
 

@@ -9,7 +9,7 @@ import click
 from hocket.cli import completion
 from hocket.cli.options import as_json_option, load_option
 from hocket.cli.output import print_json, print_table
-from hocket.library import Algorithm, find_collective
+from hocket.definitions.library import Algorithm, find_collective
 
 __all__ = ["list_algorithms"]
 

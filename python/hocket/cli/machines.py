@@ -7,8 +7,8 @@ import click
 from hocket.cli import completion
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_json, print_table
-from hocket.machine import Machine, presets
-from hocket.variants import with_host
+from hocket.definitions.machine import Machine, presets
+from hocket.definitions.variants import with_host
 
 __all__ = ["machines"]
 

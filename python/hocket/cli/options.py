@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from hocket._native import Error
-from hocket.authoring import library
-from hocket.call import Call
+from hocket.base.call import Call
+from hocket.base.files import writable
+from hocket.base.names import among
+from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 from hocket.cli import completion
-from hocket.files import writable
-from hocket.library import Algorithm, catalogue, find
-from hocket.machine import Machine
-from hocket.parameters import parse_parameter, values_of
-from hocket.plot import PICTURES
-from hocket.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
+from hocket.definitions.authoring import library
+from hocket.definitions.library import Algorithm, catalogue, find
+from hocket.definitions.machine import Machine
+from hocket.definitions.parameters import parse_parameter, values_of
+from hocket.drawing.plot import PICTURES
 
 __all__ = [
     "CallOptions",
+    "OneOf",
     "Read",
     "algorithm_argument",
     "all_option",
@@ -70,8 +72,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[Any]
+    _Choice = click.Choice[str]
 else:
     _ParamType = click.ParamType  # generic only since click 8.4
+    _Choice = click.Choice
 
 
 class Read(_ParamType):
@@ -90,6 +94,18 @@ class Read(_ParamType):
         except Error as error:
             where = f"{param.opts[0]}: " if isinstance(param, click.Option) else ""
             raise click.UsageError(f"{where}{error}", ctx) from None
+
+
+class OneOf(_Choice):
+    """An option, or an argument, that is one of some names."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        try:
+            what = param.opts[0] if isinstance(param, click.Option) else str(ctx and ctx.info_name)
+            return among(what, value, self.choices)
+        except Error as error:
+            raise click.UsageError(str(error), ctx) from None
 
 
 @dataclass(frozen=True)
@@ -275,7 +291,7 @@ machine_option = click.option(
 )
 engine_option = click.option(
     "--engine",
-    type=click.Choice(["auto", "dataflow", "events"]),
+    type=OneOf(["auto", "dataflow", "events"]),
     default="auto",
     show_default=True,
     help="How to keep virtual time.",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hocket import files
+from hocket.base import files
 
 if TYPE_CHECKING:
     import altair as alt
@@ -27,6 +27,7 @@ __all__ = [
     "Bar",
     "GrowingTable",
     "hand_out",
+    "picture_of",
     "print_csv",
     "print_facts",
     "print_json",
@@ -73,8 +74,8 @@ def hand_out(
         draw: Returns the picture.
         show: Else prints the results for people, and where files are: what they are, and their names.
     """
-    from hocket.plot import encode
-    from hocket.version import version
+    from hocket.base.version import version
+    from hocket.drawing.plot import encode
 
     if plot is not None:
         files.write(plot, encode(draw(), Path(plot).suffix))
@@ -89,6 +90,18 @@ def hand_out(
         show([("plot", plot), ("results", output)])
 
 
+def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
+    """Return the picture of a result as a file of an ending, once what draws results is loaded.
+
+    Raises:
+        Error: As `hocket.drawing.plot.picture_of`.
+    """
+    from hocket.drawing import pictures as pictures
+    from hocket.drawing import plot
+
+    return plot.picture_of(draw, ending)
+
+
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     """Print names and values, one pair per line."""
     pairs = list(facts)
@@ -97,17 +110,18 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
         print_words(f"{name.ljust(longest)}  {value}".rstrip(), inner=longest + 2)
 
 
-def print_words(line: str, *, inner: int | None = None, bold: bool = False) -> None:
+def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_piped_whole: bool = True) -> None:
     """Print a line of words; what does not fit a terminal goes below it, farther in, and no word is cut.
 
     Args:
         line: The line.
         inner: How far in; without it, two columns farther than the line.
         bold: Whether it is printed bold.
+        is_piped_whole: Whether it stays one line, however long, where it does not go to a terminal.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
     wrapped = [line]
-    if sys.stdout.isatty() and _cells(line) > width():
+    if (sys.stdout.isatty() or not is_piped_whole) and _cells(line) > width():
         wrapped = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for each in wrapped:
         click.secho(each, bold=bold)

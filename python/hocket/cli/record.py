@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from hocket import files
-from hocket.automatic import resolved
+from hocket.base import files
+from hocket.base.version import version
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
@@ -23,14 +23,14 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_json
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
-from hocket.dependencies import dependency_graph
-from hocket.effort import recording_s
-from hocket.library import Algorithm
-from hocket.machine import Machine
-from hocket.requests import complete
-from hocket.schedule import record as record_call
-from hocket.schedule_formats import format_for
-from hocket.version import version
+from hocket.definitions.automatic import resolved
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import complete
+from hocket.schedules.dependencies import dependency_graph
+from hocket.schedules.formats import format_for
+from hocket.schedules.schedule import record as record_call
+from hocket.simulating.effort import recording_s
 
 __all__ = ["record"]
 

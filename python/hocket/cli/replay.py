@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.units import format_bytes, format_time
 from hocket.cli.options import (
     Read,
     as_json_option,
@@ -22,14 +23,13 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.cli.trials import asked_trials, spread
-from hocket.machine import Machine
-from hocket.replays import Replay, replay_events
-from hocket.replays import replay as replay_trace
-from hocket.rules import rules_text
-from hocket.space_time import space_time_picture
-from hocket.timeline import events_timeline
-from hocket.units import format_bytes, format_time
-from hocket.wording import carried
+from hocket.definitions.machine import Machine
+from hocket.drawing.space_time import space_time_picture
+from hocket.drawing.timeline import events_timeline
+from hocket.drawing.wording import carried
+from hocket.rules.choosing import rules_text
+from hocket.simulating.replays import Replay, replay_events
+from hocket.simulating.replays import replay as replay_trace
 
 __all__ = ["replay"]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.files import writable
+from hocket.base.units import format_ranks, parse_bytes, parse_ranks
 from hocket.cli import completion
 from hocket.cli.options import (
+    OneOf,
     Read,
     load_paths_option,
     machine_option,
@@ -18,13 +21,11 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import progress
 from hocket.cli.trials import compared_trials, compared_trials_option
+from hocket.definitions.library import find_collective
+from hocket.definitions.machine import Machine
 from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS
-from hocket.files import writable
-from hocket.library import find_collective
-from hocket.machine import Machine
-from hocket.units import format_ranks, parse_bytes, parse_ranks
 
 __all__ = ["report"]
 
@@ -50,9 +51,7 @@ __all__ = ["report"]
     show_default=format_ranks(VERIFIED_RANKS),
     help="Rank counts at which it is verified.",
 )
-@click.option(
-    "--view", "views", type=click.Choice(list(VIEWS)), multiple=True, help="Only this view; several may be given."
-)
+@click.option("--view", "views", type=OneOf(list(VIEWS)), multiple=True, help="Only this view; several may be given.")
 @load_paths_option
 def report(
     file: str,

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 import click
 
 from hocket._native import Error
-from hocket.checks import memory
+from hocket.base.checks import memory
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 
 __all__ = ["run"]

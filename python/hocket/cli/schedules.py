@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import click
 
-from hocket import files
-from hocket.cli.options import Read
-from hocket.machine import Machine
-from hocket.schedule import Schedule
-from hocket.schedule_formats import FORMATS, Format, format_of, load
+from hocket.base import files
+from hocket.cli.options import OneOf, Read
+from hocket.definitions.machine import Machine
+from hocket.schedules.formats import FORMATS, Format, format_of, load
+from hocket.schedules.schedule import Schedule
 
 __all__ = ["as_bytes", "calc_machine_option", "format_option", "hand_out", "read_schedule"]
 
 format_option = click.option(
     "--format",
     "form",
-    type=click.Choice(list(FORMATS)),
+    type=OneOf(list(FORMATS)),
     help="The format; by default the one that the name of the file ends in, "
     f"{', '.join(format.ending for format in FORMATS.values())}, or goal.",
 )

@@ -6,11 +6,11 @@ import secrets
 
 import click
 
+from hocket.base.packages import optional
 from hocket.cli import completion
 from hocket.cli.options import load_paths_option
+from hocket.definitions.machine import Machine
 from hocket.explorer.questions import Named
-from hocket.machine import Machine
-from hocket.packages import optional
 
 __all__ = ["serve"]
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from hocket._native import Error
+from hocket.base.units import format_value, parse_count
 from hocket.cli.options import (
     Read,
     algorithm_argument,
@@ -19,11 +20,11 @@ from hocket.cli.options import (
     shown_plot_option,
 )
 from hocket.cli.output import print_facts, print_json, print_table, width
+from hocket.cli.show_collective import show_collective
 from hocket.cli.show_machine import show_machine
-from hocket.library import Algorithm, Parameter
-from hocket.machine import Machine
-from hocket.picture import picture
-from hocket.units import format_value, parse_count
+from hocket.definitions.library import Algorithm, Parameter, find_collective, is_collective
+from hocket.definitions.machine import Machine
+from hocket.drawing.picture import picture
 
 __all__ = ["show"]
 
@@ -60,6 +61,8 @@ def show(
 ) -> None:
     """Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.
 
+    `hocket show COLLECTIVE` shows a collective: what it does, its arguments and its algorithms.
+
     The algorithm is named COLLECTIVE ALGORITHM, COLLECTIVE/ALGORITHM, or ALGORITHM where that is clear.
 
     `hocket show machine MACHINE` shows the network of a machine, a preset or a file: nodes, links, lengths of routes,
@@ -88,6 +91,11 @@ def show(
         raise click.UsageError("--route: an algorithm has none, expected it with machine MACHINE")
     if plot is not None:
         raise click.UsageError("--plot: an algorithm has none, expected it with machine MACHINE or schedule FILE")
+    if len(names) == 1 and is_collective(names[0]):
+        if ranks is not None:
+            raise click.UsageError("--ranks: a collective has no picture, expected it with one of its algorithms")
+        show_collective(find_collective(names[0]), algorithms, as_json=as_json)
+        return
     _show_algorithm(chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.units import format_count
 from hocket.cli.output import print_facts, print_json, print_table
-from hocket.machine import Machine
-from hocket.network_picture import network_picture
-from hocket.topology import Hop, Topology
-from hocket.units import format_count
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Hop, Topology
+from hocket.drawing.network_picture import network_picture
 
 __all__ = ["show_machine"]
 

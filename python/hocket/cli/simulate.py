@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.units import format_bytes, format_time
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     CallOptions,
@@ -35,16 +36,19 @@ from hocket.cli.options import (
     trials_option,
     until_option,
 )
-from hocket.cli.output import print_facts, print_json, progress
+from hocket.cli.output import picture_of, print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, spread
-from hocket.effort import simulation_s
-from hocket.library import Algorithm
-from hocket.link_activity import activity_picture
-from hocket.link_map import drawn_links, link_picture
-from hocket.machine import Machine
-from hocket.plot import PICTURES, picture_of
-from hocket.schedule import Schedule
-from hocket.simulation import (
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
+from hocket.drawing.link_activity import activity_picture
+from hocket.drawing.link_map import drawn_links, link_picture
+from hocket.drawing.plot import PICTURES
+from hocket.drawing.timeline import timeline as timeline_text
+from hocket.drawing.wording import carried, formula
+from hocket.schedules.schedule import Schedule
+from hocket.simulating.effort import simulation_s
+from hocket.simulating.simulation import (
     Engine,
     LinkUse,
     Passage,
@@ -54,10 +58,6 @@ from hocket.simulation import (
     simulate_schedule,
     trace_schedule,
 )
-from hocket.timeline import timeline as timeline_text
-from hocket.topology import Topology
-from hocket.units import format_bytes, format_time
-from hocket.wording import carried, formula
 
 __all__ = ["simulate"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from hocket.base.places import Place
+from hocket.base.units import format_bytes, format_ratio, format_reach, format_time
 from hocket.cli.output import GrowingTable
-from hocket.places import Place
-from hocket.units import format_bytes, format_ratio, format_reach, format_time
 
 __all__ = ["SizeTable", "factor"]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from hocket import files
-from hocket.cli.options import as_json_option, jobs_option
+from hocket.base import files
+from hocket.base.parallel import workers
+from hocket.cli.options import OneOf, as_json_option, jobs_option
 from hocket.cli.output import print_json, print_table, progress
-from hocket.parallel import workers
-from hocket.plot import FORMATS, encode
+from hocket.drawing.plot import FORMATS, encode
 from hocket.studies import STUDIES, Claim, Figure
 from hocket.studies.study import Rows, Work, as_csv
 
@@ -21,7 +21,7 @@ _VALIDATION = "validation"
 
 
 @click.command()
-@click.argument("name", type=click.Choice([*STUDIES, _VALIDATION]))
+@click.argument("name", type=OneOf([*STUDIES, _VALIDATION]))
 @click.option("--figure", "numbers", type=int, multiple=True, help="Only this figure; may be given several times.")
 @click.option("--quick", is_flag=True, help="Few ranks, points and trials.")
 @click.option("--full", is_flag=True, help="As many ranks as memory allows: hours for all figures.")

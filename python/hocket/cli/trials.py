@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hocket.machine import Machine
-from hocket.simulation import UNTIL_DECIDED, Simulation, Trials
-from hocket.units import format_time
+from hocket.base.units import format_time
+from hocket.definitions.machine import Machine
+from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
 
 if TYPE_CHECKING:
-    from hocket.replays import Replay
+    from hocket.simulating.replays import Replay
 
 __all__ = ["asked_trials", "compared_trials", "compared_trials_option", "spread"]
 

@@ -8,15 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any, Protocol
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.parallel import workers
+from hocket.base.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
+from hocket.base.version import version
 from hocket.cli import completion
 from hocket.cli.mpi.options import found_installation
 from hocket.cli.options import (
+    OneOf,
     Read,
     as_json_option,
     jobs_option,
@@ -28,10 +33,10 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
-from hocket.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
-from hocket.parallel import workers
+from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import usual_sizes
 from hocket.tuning.choice import DEFAULT, Choice, Point, rules_of
 from hocket.tuning.exporting import Exporter, exporter_for
@@ -42,9 +47,6 @@ from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, t
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning, markdown, rules_file
 from hocket.tuning.simulating import Simulated, simulate_points
-from hocket.tuning_files.counterparts import Library, library_of
-from hocket.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
-from hocket.version import version
 
 __all__ = ["tune"]
 
@@ -76,7 +78,7 @@ _NOISY_TRIALS = 64
     type=Read(library_of, name="LIBRARY"),
     help="With --machine alone: try only what this library has, such as openmpi-5.0, mpich, ucc or nccl.",
 )
-@click.option("--mpi", type=click.Choice(list(KINDS)), help="An MPI of this kind, of those on the path.")
+@click.option("--mpi", type=OneOf(list(KINDS)), help="An MPI of this kind, of those on the path.")
 @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
 @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
 @click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this one.")
@@ -113,10 +115,8 @@ _NOISY_TRIALS = 64
 @click.option(
     "--output",
     "-o",
-    "folder",
     type=Read(files.writable_folder, name="DIR"),
-    required=True,
-    help="Folder of the results.",
+    help="Folder of the results; --check needs none.",
 )
 @jobs_option
 @as_json_option
@@ -139,11 +139,12 @@ def tune(
     threshold: float,
     trials: int | None,
     seed: int,
-    folder: str,
+    output: str | None,
     jobs: int,
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
+    folder = "" if check and output is None else required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
     is_simulated = not (mpi or mpicc or mpiexec or hosts)
     if library is not None and (machine is None or not is_simulated):
@@ -199,8 +200,9 @@ def _only_simulates(**given: object) -> None:
 
 
 def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
-    """Measure defaults, and say which guidelines they do not keep."""
-    with Records(Path(folder) / _CHECKED, {**work.about, **_fixed(None)}) as records:
+    """Measure defaults, and say which guidelines they do not keep; without a folder nothing is kept."""
+    about = {**work.about, **_fixed(None)}
+    with TemporaryDirectory() as passing, Records(Path(folder or passing) / _CHECKED, about) as records:
         if not as_json:
             click.echo(f"{format_count(len(plan.training), 'call')}: {work.announced(plan)}")
         work.do(plan.training, (), records, until=_JUDGED)
@@ -215,9 +217,10 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
         "undecided": undecided,
         "violations": [one.as_dict() for one in found],
     }
-    files.write(Path(folder) / _GUIDELINES, json.dumps({**entry, "version": version()}, indent=2) + "\n")
+    if folder:
+        files.write(Path(folder) / _GUIDELINES, json.dumps({**entry, "version": version()}, indent=2) + "\n")
     if as_json:
-        print_json({**entry, "folder": folder, "version": version()})
+        print_json({**entry, "folder": folder or None, "version": version()})
         return
     click.echo(f"the default is slower, beyond the noise, than what should be no faster: {len(found)}")
     for one in found:
@@ -226,7 +229,8 @@ def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
         click.echo(f"not known well enough in the time: {undecided} of {len(done)} calls")
     if left_out:
         click.echo(f"not measured, since the time was over: {format_count(left_out, 'call')}")
-    click.echo(f"guidelines and measurements: {folder}/")
+    if folder:
+        click.echo(f"guidelines and measurements: {folder}/")
 
 
 def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Plan:

@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.parallel import workers
+from hocket.base.units import format_count, format_time
+from hocket.base.version import version
 from hocket.cli.output import print_facts, print_json, print_table, progress
-from hocket.parallel import workers
-from hocket.rules import rules_text
+from hocket.rules.choosing import rules_text
 from hocket.traces import load
 from hocket.tuning.simulating import Simulated
 from hocket.tuning.tracing import Application, Effect, Gain, Tuned, fewest_rules, propose, traced_calls
-from hocket.units import format_count, format_time
-from hocket.version import version
 
 __all__ = ["tune_trace"]
 

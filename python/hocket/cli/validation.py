@@ -12,25 +12,25 @@ from pathlib import Path
 
 import click
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.parallel import workers
 from hocket.cli.lab.options import DEFAULT, in_lab
 from hocket.cli.output import print_json, print_table, progress
+from hocket.definitions.machine import Machine
+from hocket.drawing.plot import FORMATS, encode
 from hocket.lab.laboratory import Lab
-from hocket.machine import Machine
 from hocket.mpi import Installation
-from hocket.parallel import workers
-from hocket.plot import FORMATS, encode
 from hocket.studies import STUDIES
-from hocket.validation import pictures
-from hocket.validation.closed_forms import closed_forms
-from hocket.validation.comparison import Comparison
-from hocket.validation.host import host
-from hocket.validation.laboratory import laboratory
-from hocket.validation.loggops import by_hand, loggopsim_output, loggopsim_published
-from hocket.validation.papers import paper
-from hocket.validation.report import COLUMNS, as_data, cells, facts, markdown
-from hocket.validation.simgrid_comparison import simgrid
+from hocket.studies.validation import pictures
+from hocket.studies.validation.closed_forms import closed_forms
+from hocket.studies.validation.comparison import Comparison
+from hocket.studies.validation.host import host
+from hocket.studies.validation.laboratory import laboratory
+from hocket.studies.validation.loggops import by_hand, loggopsim_output, loggopsim_published
+from hocket.studies.validation.papers import paper
+from hocket.studies.validation.report import COLUMNS, as_data, cells, facts, markdown
+from hocket.studies.validation.simgrid_comparison import simgrid
 
 __all__ = ["Wanted"]
 

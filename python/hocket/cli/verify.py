@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from hocket.base.parallel import workers
+from hocket.base.units import format_count, parse_count
+from hocket.base.version import version
 from hocket.cli import completion
 from hocket.cli.options import (
     Read,
@@ -20,14 +23,11 @@ from hocket.cli.options import (
     rank_counts_option,
 )
 from hocket.cli.output import print_json, progress
-from hocket.library import Algorithm, algorithms_named, is_collective
-from hocket.parallel import workers
-from hocket.parameters import values_of
-from hocket.schedule_formats import format_of
-from hocket.units import format_count, parse_count
-from hocket.verification import Finding, Verdict, verify_all
-from hocket.version import version
-from hocket.wording import counterexample_text, exploration, exploration_parts, finding_text
+from hocket.definitions.library import Algorithm, algorithms_named, is_collective
+from hocket.definitions.parameters import values_of
+from hocket.definitions.verification import Finding, Verdict, verify_all
+from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text
+from hocket.schedules.formats import format_of
 
 __all__ = ["verify"]
 
@@ -101,13 +101,15 @@ def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
     if len(files) != 1:
         raise click.UsageError(f"got {len(files)} files, expected schedule FILE")
     (file,) = files
-    verdict = format_of(file).checked(file)
+    form = format_of(file)
+    verdict = form.checked(file)
     (finding,) = verdict.findings
     if as_json:
         print_json(_entry(verdict))
     else:
         parts = [_result(verdict.findings), format_count(finding.ranks, "rank"), *exploration_parts(verdict.findings)]
-        click.echo(f"schedule {finding.algorithm}: {', '.join(parts)}")
+        limit = f"; messages only: {form.lacks}" if form.lacks else ""
+        click.echo(f"schedule {finding.algorithm}: {', '.join(parts)}{limit}")
         for counterexample in verdict.counterexamples:
             click.echo(f"\n{counterexample['message'].rstrip()}")
     return 0 if verdict.ok else _WRONG

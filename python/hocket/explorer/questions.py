@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hocket._native import Error
-from hocket.authoring import library
-from hocket.call import Call
-from hocket.checks import shown
-from hocket.comparison import compare, made_for
-from hocket.files import parse_toml
-from hocket.library import Algorithm, algorithms_named, catalogue, find, find_collective
-from hocket.machine import Machine, find_machine, presets
-from hocket.parameters import parse_parameter, values_of
-from hocket.requests import declared_by
-from hocket.simulation import UNTIL_DECIDED, Trials
-from hocket.units import format_ranks, parse_ranks, parse_sizes
+from hocket.base.call import Call
+from hocket.base.checks import shown
+from hocket.base.files import parse_toml
+from hocket.base.names import among
+from hocket.base.units import format_ranks, parse_ranks, parse_sizes
+from hocket.definitions.authoring import library
+from hocket.definitions.library import Algorithm, algorithms_named, catalogue, find, find_collective
+from hocket.definitions.machine import Machine, find_machine, presets
+from hocket.definitions.parameters import parse_parameter, values_of
+from hocket.definitions.requests import declared_by
+from hocket.simulating.comparison import compare, made_for
+from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
 __all__ = ["VERIFIED_RANKS", "Named", "Question", "name_of", "read_question"]
 
@@ -154,7 +155,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
     """
     unknown = sorted(texts.keys() - _FIELDS)
     if unknown:
-        raise Error(f"got a field {shown(unknown[0])}, expected {', '.join(_FIELDS)}")
+        among("field", unknown[0], _FIELDS)
     for name, text in texts.items():
         if not isinstance(text, str):
             raise Error(f"{name}: got {shown(text)}, expected a text")

@@ -13,11 +13,11 @@ from string import Template
 from typing import Any
 
 from hocket._native import Error
+from hocket.base.units import format_ranks
+from hocket.base.version import commit, version
+from hocket.drawing.wording import trials_words
 from hocket.explorer.questions import Question
 from hocket.explorer.views import VIEWS, OnDone, view
-from hocket.units import format_ranks
-from hocket.version import commit, version
-from hocket.wording import trials_words
 
 __all__ = ["page_file", "report", "vega"]
 

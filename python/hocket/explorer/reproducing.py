@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hocket.base.units import format_ranks
+from hocket.definitions.library import Algorithm
 from hocket.explorer.questions import Question
-from hocket.library import Algorithm
-from hocket.simulation import UNTIL_DECIDED
-from hocket.units import format_ranks
+from hocket.simulating.simulation import UNTIL_DECIDED
 
 __all__ = ["Source", "comparing", "explaining", "linking", "mapping", "verifying"]
 

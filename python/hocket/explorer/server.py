@@ -19,14 +19,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hocket._native import Error
-from hocket.checks import shown
+from hocket.base.checks import shown
+from hocket.base.version import version
+from hocket.definitions.library import COLLECTIVES
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 from hocket.explorer.jobs import FullError, Job, Jobs
 from hocket.explorer.questions import Named
 from hocket.explorer.report import page_file, vega
-from hocket.library import COLLECTIVES
-from hocket.machine import Machine
-from hocket.topology import Topology
-from hocket.version import version
 
 __all__ = ["HOST", "application", "listen", "serve", "server"]
 

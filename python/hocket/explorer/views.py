@@ -11,18 +11,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
-from hocket.call import Call
-from hocket.comparison import Comparison, compare
-from hocket.explanation import explain
-from hocket.explorer.questions import Question
-from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
-from hocket.link_map import drawn_links, link_chart
-from hocket.simulation import LinkUse, Simulation, Trials, observe
-from hocket.topology import Topology
-from hocket.units import format_bytes, format_count, format_ranks, format_time
-from hocket.verification import verify
-from hocket.winner_map import winner_chart, winners
-from hocket.wording import (
+from hocket.base.call import Call
+from hocket.base.names import among
+from hocket.base.units import format_bytes, format_count, format_ranks, format_time
+from hocket.definitions.topology import Topology
+from hocket.definitions.verification import verify
+from hocket.drawing import pictures as pictures  # draws results
+from hocket.drawing.link_map import drawn_links, link_chart
+from hocket.drawing.winner_map import winner_chart, winners
+from hocket.drawing.wording import (
     ONE_SAMPLE,
     TOLD_APART,
     Words,
@@ -36,6 +33,11 @@ from hocket.wording import (
     ranks_of_path,
     trials_words,
 )
+from hocket.explorer.questions import Question
+from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
+from hocket.simulating.comparison import Comparison, compare
+from hocket.simulating.explanation import explain
+from hocket.simulating.simulation import LinkUse, Simulation, Trials, observe
 
 if TYPE_CHECKING:
     import altair as alt
@@ -87,9 +89,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     Raises:
         Error: There is no such view, or the question has no answer: what, and what was expected.
     """
-    if name not in VIEWS:
-        raise Error(f'got a view "{name:.40}", expected one of {", ".join(VIEWS)}')
-    return VIEWS[name](question, on_done)
+    return VIEWS[among("view", name, VIEWS)](question, on_done)
 
 
 def _times(question: Question, on_done: OnDone) -> View:

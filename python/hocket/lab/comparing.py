@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hocket._native import Error
-from hocket.call import Call
+from hocket.base.call import Call
+from hocket.definitions.library import Algorithm
 from hocket.lab.building import Sent
 from hocket.lab.laboratory import Lab
-from hocket.library import Algorithm
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation
-from hocket.simulation import Trace, observe
+from hocket.simulating.simulation import Trace, observe
 
 __all__ = ["LEAST_ROUNDS", "Compared", "LinkLoad", "Point", "compared", "expected"]
 

@@ -13,16 +13,16 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
-from hocket import files
 from hocket._native import Error
-from hocket.call import Call
+from hocket.base import files
+from hocket.base.call import Call
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import AXES, Topology
 from hocket.lab import building
 from hocket.lab.building import Sent
 from hocket.lab.wiring import Wiring
-from hocket.machine import Machine
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import crowded
-from hocket.topology import AXES, Topology
 
 __all__ = ["MOST_BYTES_PER_S", "Lab", "down", "is_in_use", "labs", "temporary"]
 

@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 import altair as alt
 
+from hocket.base.units import format_bytes, format_time
+from hocket.definitions.topology import Topology
+from hocket.drawing.link_map import link_chart
 from hocket.lab.comparing import Compared
-from hocket.link_map import link_chart
-from hocket.simulation import LinkUse
-from hocket.topology import Topology
-from hocket.units import format_bytes, format_time
+from hocket.simulating.simulation import LinkUse
 
 __all__ = ["compared_chart"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hocket._native import Error
-from hocket.topology import Link, Topology, Vertex
+from hocket.definitions.topology import Link, Topology, Vertex
 
 __all__ = ["MOST_VERTICES", "Cable", "Wiring"]
 

@@ -12,16 +12,16 @@ from typing import Any
 
 from hocket import _native
 from hocket._native import Error, check_rules
-from hocket.call import Call
-from hocket.library import Algorithm
-from hocket.machine import Machine
+from hocket.base.call import Call
+from hocket.base.places import Place, places
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import declared_by
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import NATIVE, kept
-from hocket.places import Place, places
-from hocket.requests import declared_by
-from hocket.simulation import simulate
+from hocket.simulating.simulation import simulate
 
 __all__ = [
     "NATIVE_NAME",

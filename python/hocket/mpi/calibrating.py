@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from hocket.call import Call
-from hocket.library import Algorithm, algorithms_named
-from hocket.machine import Machine
+from hocket.base.call import Call
+from hocket.definitions.library import Algorithm, algorithms_named
+from hocket.definitions.machine import Machine
 from hocket.mpi.benchmark import bench, predict
 from hocket.mpi.calibration import Calibration, calibrate, measured
 from hocket.mpi.installation import Installation

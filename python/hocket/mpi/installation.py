@@ -18,6 +18,8 @@ __all__ = ["KINDS", "Installation", "compiled"]
 KINDS = {"mpich": "MPICH", "openmpi": "Open MPI"}
 """What MPIs of a kind call themselves, by the names of kinds."""
 
+_ABI = "_abi"
+
 _WHO = """
 #include <mpi.h>
 #include <stdio.h>
@@ -75,6 +77,17 @@ class Installation:
             if found.library.startswith(KINDS[kind]):
                 return found
         raise Error(f"--mpi: no {KINDS[kind]} on the path, expected mpicc.{kind} or mpicc of one; --mpicc names others")
+
+    @property
+    def is_standard_abi(self) -> bool:
+        """Whether its programs use the standard ABI: `mpicc_abi` of an MPICH, beside the `mpicc` of its own ABI."""
+        return self.mpicc.name.endswith(_ABI)
+
+    def other_abi(self) -> Installation | None:
+        """Return the same MPI with its other ABI, if it has two."""
+        name = self.mpicc.name
+        wrapper = self.mpicc.with_name(name.removesuffix(_ABI) if self.is_standard_abi else name + _ABI)
+        return Installation(wrapper, self.mpiexec, _library(wrapper)) if wrapper.exists() else None
 
 
 def _folders() -> list[str]:

@@ -9,17 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.version import version
 from hocket.mpi.installation import KINDS, Installation
 from hocket.mpi.preload import build
-from hocket.version import version
 
 __all__ = ["Installed", "install", "name_of"]
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 _MODULES = "modulefiles"
 _MODULE = "hocket"
+_STANDARD_ABI = "-abi"
 _WORD = re.compile(r"[\w./@:+-]+")
 _NO_RULES = (
     "# The first rule decides that fits a call. Without rules all calls are left to MPI; logs of jobs have them.\n"
@@ -31,7 +32,8 @@ class Installed:
     """What was installed.
 
     Attributes:
-        name: The name of the MPI with its version, such as "mpich-5.0.2"; the module is "hocket/mpich-5.0.2".
+        name: The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI
+            of an MPICH. The module is "hocket/mpich-5.0.2".
         library: What programs preload.
         rules: The file of rules.
         environment: What a shell reads instead of the module.
@@ -81,7 +83,7 @@ def install(
         installation: The MPI.
         prefix: The folder; those of several MPIs lie there side by side.
         rules: The text of the rules; without it those that are installed stay, or there are none.
-        name: A name with the version, unless what the MPI calls itself tells them; not "modulefiles".
+        name: A name with the version, unless what the MPI calls itself tells them, without "-abi"; not "modulefiles".
         job_logs: The folder of the logs of jobs, if there are to be some.
         requires: The module of the MPI, which has to be loaded before, if it has one.
 
@@ -89,6 +91,8 @@ def install(
         Error: Something cannot be written, the library cannot be compiled, or a name is none.
     """
     name = name or name_of(installation.library)
+    if installation.is_standard_abi:
+        name = f"{name.removesuffix(_STANDARD_ABI)}{_STANDARD_ABI}"
     if not _NAME.fullmatch(name) or name == _MODULES:
         raise Error(f'--name: got "{name}", expected a name and a version such as mpich-5.0.2')
     if requires is not None and not _WORD.fullmatch(requires):

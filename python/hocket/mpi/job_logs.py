@@ -11,8 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.names import among
 
 __all__ = ["GROUPS", "JobLog", "LogEntry", "Report", "Row", "Use", "log_files", "read_job_log"]
 
@@ -245,9 +246,8 @@ class Report:
     _uses: defaultdict[tuple[Any, ...], Use] = field(default_factory=lambda: defaultdict(Use))
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.by if name not in GROUPS]
-        if unknown or not self.by:
-            raise Error(f"by: got {', '.join(unknown) or 'nothing'}, expected some of {', '.join(GROUPS)}")
+        for name in self.by or [""]:
+            among("by", name, GROUPS)
 
     def add(self, log: JobLog) -> None:
         """Add the log of a job."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from hocket import files
 from hocket._native import Error, check_rules
+from hocket.base import files
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, own_folder
-from hocket.rules import rules_text
+from hocket.rules.choosing import rules_text
 
 __all__ = [
     "LOGS",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from hocket.base.units import format_bytes, format_time
+from hocket.base.version import version
 from hocket.mpi.calibration import Calibration, Level, Work
 from hocket.mpi.fits import Estimate
-from hocket.units import format_bytes, format_time
-from hocket.version import version
 
 __all__ = ["Model", "machine_file"]
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
-from hocket.library import COLLECTIVES, find_collective
+from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import NATIVE, kept
 

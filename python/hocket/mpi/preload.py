@@ -28,6 +28,7 @@ _SHIM = (
     "operation",
     "started",
     "persistent",
+    "process",
     "log",
     "life_cycle",
 )

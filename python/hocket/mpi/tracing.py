@@ -9,8 +9,9 @@ from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
 
-from hocket import files, traces
+from hocket import traces
 from hocket._native import Error
+from hocket.base import files
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import command, crowded

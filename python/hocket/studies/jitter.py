@@ -24,10 +24,10 @@ from statistics import mean
 from threading import Condition
 from typing import TYPE_CHECKING, Any
 
-from hocket.call import Call
-from hocket.machine import Machine
-from hocket.parallel import do_all
-from hocket.simulation import Simulation, Statistics, Trials, simulate
+from hocket.base.call import Call
+from hocket.base.parallel import do_all
+from hocket.definitions.machine import Machine
+from hocket.simulating.simulation import Simulation, Statistics, Trials, simulate
 from hocket.studies.study import Claim, Figure, Rows, Scope, Study, Work, judge
 
 if TYPE_CHECKING:

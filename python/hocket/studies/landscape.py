@@ -15,18 +15,18 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
-from hocket.bounds import bound
-from hocket.call import Call
-from hocket.comparison import made_for
-from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
-from hocket.machine import Machine
-from hocket.parallel import do_all
-from hocket.requests import declared_by
-from hocket.rules import LIBRARY_RULES, choose
-from hocket.simulation import simulate
+from hocket.base.call import Call
+from hocket.base.parallel import do_all
+from hocket.base.units import format_bytes
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import declared_by
+from hocket.drawing.winner_map import cells
+from hocket.rules.choosing import LIBRARY_RULES, choose
+from hocket.simulating.bounds import bound
+from hocket.simulating.comparison import made_for
+from hocket.simulating.simulation import simulate
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
-from hocket.units import format_bytes
-from hocket.winner_map import cells
 
 if TYPE_CHECKING:
     import altair as alt

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from hocket.machine import Machine
-from hocket.multicast import simulate_multicast
-from hocket.parallel import do_all
+from hocket.base.parallel import do_all
+from hocket.definitions.machine import Machine
+from hocket.simulating.multicast import simulate_multicast
 from hocket.studies import multicast_pictures as pictures
 from hocket.studies.multicast_claims import judged
 from hocket.studies.study import Figure, Rows, Scope, Study, Work

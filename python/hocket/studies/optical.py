@@ -31,12 +31,12 @@ from statistics import fmean
 from typing import Any
 
 from hocket import traces
-from hocket.call import Call
-from hocket.machine import Machine
-from hocket.models import optical as models
-from hocket.parallel import do_all
-from hocket.replays import replay
-from hocket.simulation import simulate
+from hocket.base.call import Call
+from hocket.base.parallel import do_all
+from hocket.definitions.machine import Machine
+from hocket.simulating.models import optical as models
+from hocket.simulating.replays import replay
+from hocket.simulating.simulation import simulate
 from hocket.studies import optical_pictures as pictures
 from hocket.studies.optical_claims import judged
 from hocket.studies.study import Figure, Rows, Scope, Study, Work

@@ -23,11 +23,11 @@ from functools import partial
 from statistics import mean, stdev
 from typing import Any
 
-from hocket.call import Call
-from hocket.machine import Machine
-from hocket.pacing import StepTime, simulate_step, steps
-from hocket.parallel import do_all
-from hocket.simulation import ONE_TRIAL, Event, Simulation, Trials, link_uses, simulate, trace
+from hocket.base.call import Call
+from hocket.base.parallel import do_all
+from hocket.definitions.machine import Machine
+from hocket.simulating.pacing import StepTime, simulate_step, steps
+from hocket.simulating.simulation import ONE_TRIAL, Event, Simulation, Trials, link_uses, simulate, trace
 from hocket.studies import pacing_pictures as pictures
 from hocket.studies.pacing_claims import judged
 from hocket.studies.study import Figure, Rows, Scope, Study, Work

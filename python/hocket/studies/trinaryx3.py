@@ -23,12 +23,12 @@ from functools import cache, partial
 from statistics import mean, stdev
 from typing import Any
 
-from hocket.call import Call
-from hocket.library import find
-from hocket.machine import Machine
-from hocket.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
-from hocket.parallel import do_all
-from hocket.simulation import Simulation, observe, simulate
+from hocket.base.call import Call
+from hocket.base.parallel import do_all
+from hocket.definitions.library import find
+from hocket.definitions.machine import Machine
+from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
+from hocket.simulating.simulation import Simulation, observe, simulate
 from hocket.studies import trinaryx3_pictures as pictures
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.studies.trinaryx3_claims import judged

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hocket.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
+from hocket.base.units import format_bytes
+from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.studies.study import Claim, Rows, judge
 from hocket.studies.trinaryx3_pictures import best
-from hocket.units import format_bytes
 
 __all__ = ["judged"]
 

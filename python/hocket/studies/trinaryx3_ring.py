@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hocket.authoring import algorithm
-from hocket.library import Parameter
+from hocket.definitions.authoring import algorithm
+from hocket.definitions.library import Parameter
 from hocket.typing import Call, Rank, Span, Steps
 
 __all__ = ["blocking_ring"]

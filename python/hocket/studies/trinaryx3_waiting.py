@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hocket.simulation import LinkUse
+from hocket.simulating.simulation import LinkUse
 
 __all__ = ["Case", "cases", "shares"]
 

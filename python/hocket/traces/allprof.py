@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 
-from hocket import checks, files
+from hocket.base import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 

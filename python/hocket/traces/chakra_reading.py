@@ -14,8 +14,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from hocket import checks
 from hocket._native import Error
+from hocket.base import checks
 from hocket.traces.agreement import check_agreement
 from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, files_of, in_order, nodes_of
 from hocket.traces.lines import Budget, reading

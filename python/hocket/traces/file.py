@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
 from hocket.traces.agreement import check_agreement
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.lines import Lines, lines_of, reading

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from hocket._native import Error
-from hocket.checks import memory
+from hocket.base.checks import memory
 
 __all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of", "reading"]
 

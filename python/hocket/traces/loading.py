@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import islice
 from os import PathLike
 
-from hocket import checks
+from hocket._native import Error
+from hocket.base import checks
 from hocket.traces.allprof_reading import is_log, read_allprof
 from hocket.traces.chakra import FIRST_BYTES, begins
 from hocket.traces.chakra_reading import read_chakra
 from hocket.traces.file import read
 from hocket.traces.lines import lines_of
-from hocket.traces.simgrid_reading import is_meant, read_simgrid
+from hocket.traces.simgrid_reading import begins_trace, excerpt, is_meant, read_simgrid
 from hocket.traces.trace import Trace
 
 __all__ = ["load"]
@@ -44,5 +45,10 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
     if is_log(first) or is_log(begin):
         return read_allprof(path)
     if begin and not begin.lstrip().startswith(b"{"):
+        if not begins_trace(file, begin):
+            raise Error(
+                f"{file}: no trace of `hocket mpi trace`, SimGrid, liballprof or Chakra: it begins with "
+                f"{excerpt(begin)}, neither an action nor a file that is there"
+            )
         return read_simgrid(path)
     return read(path, compares_ranks=compares_ranks)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
-from hocket import checks, files
 from hocket._native import Error
+from hocket.base import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
 

@@ -19,7 +19,7 @@ from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, Request, traces_of
 from hocket.traces.trace import ANY, WORLD, Trace
 
-__all__ = ["is_meant", "read_simgrid"]
+__all__ = ["begins_trace", "excerpt", "is_meant", "read_simgrid"]
 
 _FLOPS_PER_S = 1e9
 _MOST_RANKS = 1 << 20
@@ -165,23 +165,34 @@ def is_meant(line: bytes) -> bool:
     return bool(stripped) and not stripped.startswith(b"#")
 
 
+def begins_trace(index: str, line: bytes) -> bool:
+    """Return whether the first line that is meant may be one of a trace: an action, or the name of a file."""
+    return line.split(None, 1)[0].isdigit() or _listed(index, line) is not None
+
+
 def _path(index: str, number: int, line: bytes) -> str:
+    path = _listed(index, line)
+    if path is None:
+        raise Error(f"{index}: got {excerpt(line)} as file {number}, expected one that is there")
+    return path
+
+
+def _listed(index: str, line: bytes) -> str | None:
+    """Return the path of the file that a line names, if it is there: beside the index, or from here."""
     listed = os.fsdecode(line.strip())
     beside = os.path.join(os.path.dirname(index), listed)
-    for path in (beside, listed):
-        if "\0" not in path and os.path.isfile(path):
-            return path
-    raise Error(f"{index}: got {_shown(line)} as file {number}, expected one that is there")
+    return next((path for path in (beside, listed) if "\0" not in path and os.path.isfile(path)), None)
 
 
 def _rank_of(name: str, number: int, line: bytes) -> int:
     word = line.split(None, 1)[0]
     if not (word.isdigit() and len(word) <= 7 and int(word) < _MOST_RANKS):
-        raise Error(f"{name}, line {number}: got {_shown(line)}, expected a rank below {_MOST_RANKS} and its action")
+        raise Error(f"{name}, line {number}: got {excerpt(line)}, expected a rank below {_MOST_RANKS} and its action")
     return int(word)
 
 
-def _shown(line: bytes) -> str:
+def excerpt(line: bytes) -> str:
+    """Return the beginning of a line, for messages."""
     return repr(line.strip()[:40].decode(errors="replace"))
 
 
@@ -228,7 +239,7 @@ class _Rank:
         """Return the action of a line, and its values by their names."""
         words = line.decode("ascii", errors="replace").split()
         if len(words) < 2 or words[1] not in _ACTIONS:
-            raise self._error(f"got {_shown(line)}, expected an action that SimGrid replays")
+            raise self._error(f"got {excerpt(line)}, expected an action that SimGrid replays")
         return words[1], self._values(words[1], words[2:])
 
     def _values(self, action: str, words: list[str]) -> dict[str, Any]:
@@ -284,7 +295,7 @@ class _Rank:
             value = ANY if kind == "source" and word in _ANY_SOURCES else _whole(word, 0, self._ranks - 1)
             expected = f"a rank below {self._ranks}{f', or {_ANY_SOURCES[0]}' if kind == 'source' else ''}"
         if value is None:
-            raise self._error(f"{key}: got {_shown(word.encode())}, expected {expected}")
+            raise self._error(f"{key}: got {excerpt(word.encode())}, expected {expected}")
         return value
 
     def _take(self, action: str, values: dict[str, Any]) -> None:

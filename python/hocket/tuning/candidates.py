@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hocket._native import Error
-from hocket.automatic import accepted
-from hocket.call import Call
-from hocket.library import Algorithm, Parameter, algorithms, find
-from hocket.machine import Machine
-from hocket.schedule import record
+from hocket.base.call import Call
+from hocket.definitions.automatic import accepted
+from hocket.definitions.library import Algorithm, Parameter, algorithms, find
+from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files import LIBRARIES
+from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.schedules.schedule import record
 from hocket.tuning.choice import Choice, Point
-from hocket.tuning_files import LIBRARIES
-from hocket.tuning_files.hocket_rules import of_function
 
 __all__ = [
     "Candidates",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hocket._native import Error
-from hocket.units import format_bytes
+from hocket.base.units import format_bytes
 
 __all__ = [
     "DEFAULT",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from hocket.rules.tuning_files import FORMATS, LIBRARIES, Format, Rule, Rules, Span
+from hocket.rules.tuning_files import Choice as Named
+from hocket.rules.tuning_files.counterparts import Known
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
-from hocket.tuning_files import FORMATS, LIBRARIES, Format, Rule, Rules, Span
-from hocket.tuning_files import Choice as Named
-from hocket.tuning_files.counterparts import Known
 
 __all__ = ["Exporter", "exporter_for", "function_of"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from hocket.base.units import format_bytes, format_time
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found
-from hocket.units import format_bytes, format_time
 
 __all__ = ["Violation", "compositions", "violations"]
 

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
+from hocket.base.parallel import ignore
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.launch import Launcher, command
 from hocket.mpi.turns import Turns, Way
-from hocket.parallel import ignore
 from hocket.tuning.candidates import candidates, of_any_machine
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, rule_of
 from hocket.tuning.elimination import Race

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from hocket._native import Error
-from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.tuning.candidates import unit_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point
 from hocket.tuning.deciding import Times, decide, held_out, merge, regrets

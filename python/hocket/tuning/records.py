@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
-from hocket.files import make_folder, parse_object
+from hocket.base.files import make_folder, parse_object
 from hocket.tuning.choice import Choice, Estimate, Point, choice_of
 
 __all__ = ["Found", "Records"]

@@ -8,11 +8,11 @@ from math import isfinite
 from statistics import median
 from typing import Any
 
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, chosen, rules_of
 from hocket.tuning.deciding import Regret, Times
 from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
 from hocket.tuning.records import Found
-from hocket.units import format_bytes, format_count, format_time
 
 __all__ = ["Tuning", "markdown", "rules_file"]
 

@@ -8,16 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hocket._native import Error
-from hocket.call import Call
-from hocket.comparison import made_for
-from hocket.library import Algorithm, algorithms
-from hocket.machine import Machine
-from hocket.parallel import do_all, ignore
-from hocket.simulation import ONE_TRIAL, Trials, simulate
+from hocket.base.call import Call
+from hocket.base.parallel import do_all, ignore
+from hocket.definitions.library import Algorithm, algorithms
+from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files import DEFAULTS, untuned
+from hocket.simulating.comparison import made_for
+from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found, Records
-from hocket.tuning_files import DEFAULTS, untuned
 
 __all__ = ["Simulated", "predicted", "simulate_points"]
 

@@ -8,13 +8,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
-from hocket import checks
-from hocket.call import Call
-from hocket.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
-from hocket.parallel import do_all, ignore
-from hocket.replays import DEFAULT_RULES, Replay, replay
-from hocket.rules import choose
-from hocket.simulation import Statistics, simulate
+from hocket.base import checks
+from hocket.base.call import Call
+from hocket.base.parallel import do_all, ignore
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
+from hocket.rules.choosing import choose
+from hocket.simulating.replays import DEFAULT_RULES, Replay, replay
+from hocket.simulating.simulation import Statistics, simulate
 from hocket.traces import Trace
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.tuning.candidates import candidates

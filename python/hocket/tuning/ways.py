@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
+from hocket.base.parallel import ignore
 from hocket.mpi.turns import Turns
-from hocket.parallel import ignore
 from hocket.tuning.candidates import candidates, of_any_machine
 from hocket.tuning.choice import DEFAULT, Choice, Point
 from hocket.tuning.deciding import Times

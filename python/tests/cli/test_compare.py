@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import hocket
+from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART
 from hocket.examples import ring_allreduce
-from hocket.wording import ONE_SAMPLE, TOLD_APART
 from tests.conftest import Ran
 
 LINE = "compare allreduce --ranks 16 --sizes 8B..2MiB:64"
@@ -170,7 +170,7 @@ def test_few_simulations_of_many_trials_share_the_threads(
         threads.append(trials.threads)
         return hocket.simulate(*given, trials=trials, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("hocket.comparison.simulate", simulate)
+    monkeypatch.setattr("hocket.simulating.comparison.simulate", simulate)
     line = "compare allreduce ring linear --ranks 4 --sizes 8B --machine jitter-paper --trials 9 --jobs"
     assert hocket_command(f"{line} 7 --json").out == hocket_command(f"{line} 1 --json").out
     assert threads == [3, 3, 1, 1]

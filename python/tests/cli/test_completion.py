@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hocket.library import COLLECTIVES
+from hocket.definitions.library import COLLECTIVES
 
 
 def offered(line: str) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.schedule_formats import FORMATS
+from hocket.schedules.formats import FORMATS
 from tests.conftest import Ran
 
 LINE = "record allreduce ring --ranks 4 --size 4KiB -o"

@@ -1,6 +1,7 @@
 """Work that needs more memory than there is, and input without an end: one line, at once."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,6 +44,14 @@ def test_what_cannot_fit_is_refused_before_it_begins(bad_input: Callable[..., st
     assert message.endswith(" of memory, expected at most the 2.0 GiB that HOCKET_MEMORY allows")
 
 
+def test_expressions_are_counted_before_a_call_is_run(
+    bad_input: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOCKET_MEMORY", "600MiB")
+    message = bad_input("verify allreduce ring --ranks 2000 --count 4000")
+    assert message.startswith("verifying 2000 ranks: needs at least ")
+
+
 def test_ranks_that_end_before_others_begin_need_not_fit_together() -> None:
     # In a process of its own: what other tests have loaded counts, too.
     line = "hocket simulate broadcast binomial --ranks 1048576 --size 8B"
@@ -54,6 +63,34 @@ def test_ranks_that_end_before_others_begin_need_not_fit_together() -> None:
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("limit", ["HOCKET_MEMORY", "ulimit"])
+def test_expressions_that_grow_are_stopped(program_file: Callable[[str], Path], limit: str) -> None:
+    loop = """
+@hocket.algorithm("allreduce")
+def hoarding(r, c):
+    yield r.copy(c.input(r), c.result(r))
+    for _ in range(10_000):
+        yield r.combine(c.input(r), c.result(r), "left")
+"""
+    words = [
+        sys.executable,
+        "-m",
+        *["hocket", "verify", "hoarding", "--ranks", "2", "--count", "50000", "--load"],
+        program_file(loop),
+    ]
+    limited = {"HOCKET_MEMORY": "400MiB"} if limit == "HOCKET_MEMORY" else {}
+    first = "" if limited else "ulimit -v 1000000 && "
+    ran = subprocess.run(
+        ["bash", "-c", f'{first}exec "$@"', "bash", *words],
+        env={name: value for name, value in os.environ.items() if name != "HOCKET_MEMORY"} | limited,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert re.fullmatch(r"hocket: error: \d+ expressions and as many more: needs at least .*\n", ran.stderr)
 
 
 @pytest.mark.parametrize("line", ["simulate {} --size 8B --machine eager.toml", "record {} --size 8B -o out.goal"])

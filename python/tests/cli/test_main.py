@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
+from hocket.base.version import commit
 from hocket.cli import main
-from hocket.version import commit
 from tests.conftest import Ran
 
 COMMAND = [sys.executable, "-m", "hocket"]
@@ -47,16 +47,19 @@ def test_the_version_is_the_packages_and_tells_the_commit(hocket_command: Callab
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("simulat", "No such command"),
+        ("simulat", 'unknown command "simulat", did you mean simulate?'),
         ("list --colour", "No such option"),
         ("list --load nowhere.py", "nowhere.py: no such file"),
-        ("simulate allreduce rign --ranks 4 --size 8B", 'unknown allreduce algorithm "rign", nearest: ring'),
-        ("simulate allredcue ring --ranks 4 --size 8B", 'unknown collective "allredcue", nearest: allreduce'),
+        ("simulate allreduce rign --ranks 4 --size 8B", 'unknown allreduce algorithm "rign", did you mean ring?'),
+        ("simulate allredcue ring --ranks 4 --size 8B", 'unknown collective "allredcue", did you mean allreduce?'),
         ("simulate allreduce ring --ranks 0 --size 8B", '--ranks: got "0", expected a number of ranks, at least 1'),
         ("simulate allreduce ring --ranks 4 --size 8X", '--size: got "8X", expected a whole number of bytes'),
         ("simulate allreduce ring --ranks 4", "--size is missing, expected a size such as 64KiB"),
         ("simulate allreduce ring --size 8B", "--ranks is missing, expected the number of ranks"),
-        ("simulate allreduce ring --ranks 4 --size 8B --machine clutser", '--machine: no machine "clutser", expected'),
+        (
+            "simulate allreduce ring --ranks 4 --size 8B --machine clutser",
+            '--machine: no machine "clutser", did you mean cluster?',
+        ),
         ("simulate allreduce ring --ranks 4 --size 8B --param a", '--param: got "a", expected NAME=VALUE'),
         ("simulate allreduce ring --ranks 4 --size 8B --param a=1", 'unknown parameter "a"'),
         ("simulate broadcast binomial --ranks 4 --size 8B --root 4", "root: got 4, expected a rank below 4"),
@@ -68,16 +71,18 @@ def test_the_version_is_the_packages_and_tells_the_commit(hocket_command: Callab
         ("verify allreduce ring --ranks 0-4", '--ranks: got "0-4", expected rank counts of at least 1'),
         ("compare allreduce --ranks 4", "--sizes is missing, expected sizes such as 8B..64MiB"),
         ("compare allreduce --ranks 4 --sizes 8B..4B", '--sizes: got "8B..4B", expected'),
-        ("compare allreduce rign --ranks 4 --sizes 8B", 'unknown allreduce algorithm "rign", nearest: ring'),
+        ("compare allreduce rign --ranks 4 --sizes 8B", 'unknown allreduce algorithm "rign", did you mean ring?'),
         ("compare allreduce --ranks 4 --sizes 8B --plot x.pdf", 'got "x.pdf", expected a file that ends in .png or'),
         ("sweep", "Missing argument 'SPEC'"),
         ("sweep nowhere.toml", "nowhere.toml: No such file or directory"),
         ("sweep nowhere.toml --output x.txt", '--output: got "x.txt", expected a file that ends in .csv or .parquet'),
         ("sweep nowhere.toml --executor slurm", '--executor: got "slurm", expected local, mpi, dask or dask=ADDRESS'),
         ("sweep nowhere.toml --executor mpi=x", '--executor: got "mpi=x", expected local, mpi, dask or dask=ADDRESS'),
-        ("record allreduce ring --ranks 4 --size 8B --format pdf", "'pdf' is not one of"),
+        ("record allreduce ring --ranks 4 --size 8B --format pdf", "--format: got 'pdf', expected one of "),
         ("show binomial", "several algorithms are named binomial, expected one of "),
-        ("show allreduce", "allreduce is a collective, expected also one of its algorithms"),
+        ("simulate allreduce --ranks 4 --size 8B", "allreduce is a collective, expected also one of its algorithms"),
+        ("show allreduce --ranks 4", "--ranks: a collective has no picture, expected it with one of its algorithms"),
+        ("show alreduce", 'unknown algorithm "alreduce", did you mean allreduce?'),
         ("show allreduce ring --ranks 99999999999", "--ranks: got 99999999999, expected at most 64 for a picture"),
         ("simulate allreduce ring --ranks 4 --size 8B --element 0", "--element: got 0 B, expected at least 1 B"),
         ("simulate allreduce ring --ranks 4 --size 8B --trials 5", "--trials: got 5, but machine cluster has no noise"),
@@ -88,7 +93,7 @@ def test_the_version_is_the_packages_and_tells_the_commit(hocket_command: Callab
             "--param: got segment twice, expected each parameter once",
         ),
         ("verify broadcast chain --param segment=8B --param segment=8B", "--param: got segment twice"),
-        ("machines clutser", 'no machine "clutser", expected a TOML file or one of cluster, '),
+        ("machines clutser", 'no machine "clutser", did you mean cluster?'),
     ],
 )
 def test_bad_input_is_one_line_and_exit_status_2(bad_input: Callable[..., str], line: str, message: str) -> None:
@@ -270,7 +275,7 @@ def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
     assert all(line.startswith("hocket: this takes about ") for line in announced) and len(announced) <= 1
 
 
-@pytest.mark.parametrize("module", ["click", "hocket.checks", "hocket.simulation"])
+@pytest.mark.parametrize("module", ["click", "hocket.base.checks", "hocket.simulating.simulation"])
 def test_control_c_while_modules_load_is_exit_status_130(module: str) -> None:
     words = ["simulate", "allreduce", "ring", "--ranks", "20000", "--size", "1MiB"]
     with subprocess.Popen(

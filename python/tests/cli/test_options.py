@@ -20,7 +20,7 @@ def test_a_parameter_is_read_by_the_unit_that_is_declared() -> None:
     [
         ("fanout", "4B", 'parameter fanout: got "4B", expected a whole number'),
         ("segment", "4X", 'parameter segment: got "4X", expected a whole number of bytes'),
-        ("colour", "4", 'unknown parameter "colour", expected fanout, segment'),
+        ("colour", "4", 'unknown parameter "colour", expected one of fanout, segment'),
     ],
 )
 def test_a_value_of_another_unit_is_refused(name: str, text: str, message: str) -> None:

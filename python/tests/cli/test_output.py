@@ -1,6 +1,8 @@
 """What commands print."""
 
 import json
+import os
+import subprocess
 import sys
 from collections import Counter
 
@@ -66,3 +68,17 @@ def test_progress_is_silent_where_nobody_watches(capsys: pytest.CaptureFixture[s
     with output.progress("working", 2) as on_done:
         on_done()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+@pytest.mark.parametrize(
+    ("changes", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colours_are_left_out_where_they_are_not_wanted(changes: dict[str, str], is_coloured: bool) -> None:
+    ours, terminal = os.openpty()
+    plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    words = [sys.executable, "-m", "hocket", "verify", "barrier", "--ranks", "2"]
+    subprocess.run(words, stdout=terminal, check=True, env={**plain, "TERM": "xterm", **changes})
+    os.close(terminal)
+    assert (b"\x1b" in os.read(ours, 1 << 16)) == is_coloured
+    os.close(ours)

@@ -55,3 +55,16 @@ def test_an_algorithm_written_in_python_is_shown_alike(hocket_command: Callable[
         "→1 ←3",
     ):
         assert part in out
+
+
+@pytest.mark.parametrize("collective", hocket.definitions.library.COLLECTIVES)
+def test_a_collective_is_shown_with_its_arguments_and_algorithms(
+    hocket_command: Callable[..., Ran], collective: str
+) -> None:
+    out = hocket_command(f"show {collective}").out
+    shown = hocket_command(f"show {collective} --json").json
+    names = [algorithm.name for algorithm in hocket.algorithms(collective)]
+    assert [entry["name"] for entry in shown["algorithms"]] == names
+    for part in (collective, shown["meaning"], *shown["arguments"], *names):
+        assert part in out
+    assert ("--root" in shown["arguments"]) == (collective.rstrip("v") in ("broadcast", "gather", "reduce", "scatter"))

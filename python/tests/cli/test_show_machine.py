@@ -184,7 +184,7 @@ def test_a_rank_that_has_no_room_is_refused(bad_input: Callable[..., str], machi
     [
         ("show machine", "got 0 machines, expected one, a preset or a file"),
         ("show machine cluster cluster", "got 2 machines, expected one, a preset or a file"),
-        ("show machine clutser", 'no machine "clutser", expected a TOML file or one of cluster, '),
+        ("show machine clutser", 'no machine "clutser", did you mean cluster?'),
         ("show machine cluster --ranks 4", "--ranks: a machine has none, expected it with an algorithm"),
         (
             "show machine cluster --route 0 1",
@@ -205,7 +205,7 @@ def test_what_cannot_be_shown_is_refused(bad_input: Callable[..., str], command:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"torus"', '"taurus"', ':4: network.topology: got "taurus", expected one of "'),
+        ('"torus"', '"taurus"', ':4: network.topology: got "taurus", did you mean "torus"'),
         ("[4, 3]", "[4, 0]", ":5: network.dims: got [4, 0], expected sizes of at least 1 "),
         ("dims", "dimes", ": network.dims is missing, expected a list of sizes such as [8, 8]"),
     ],

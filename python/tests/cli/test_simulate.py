@@ -15,7 +15,7 @@ import pytest
 
 import hocket
 from hocket import _native
-from hocket.wording import formula
+from hocket.drawing.wording import formula
 from tests.conftest import Ran
 
 LINE = "simulate allreduce recursive_doubling --ranks 1024 --size 8B"
@@ -202,11 +202,11 @@ def test_links_and_timeline_are_of_the_one_simulation_by_the_engine_that_was_ask
     (tmp_path / "links.toml").write_text(TORUS)
     engines = []
 
-    def simulate(request: str, **more: Any) -> str:
+    def simulate(machine: _native.Machine, request: str, **more: Any) -> str:
         engines.append(json.loads(request)["engine"])
-        return _native.simulate(request, **more)
+        return _native.simulate(machine, request, **more)
 
-    monkeypatch.setattr("hocket.simulation._native", SimpleNamespace(simulate=simulate))
+    monkeypatch.setattr("hocket.simulating.simulation._native", SimpleNamespace(simulate=simulate))
     line = f"simulate allreduce ring --ranks 6 --size 8B --machine {tmp_path}/links.toml --engine events --json"
     found = hocket_command(f"{line} --links {tmp_path}/links.csv --timeline {tmp_path}/timeline.json").json
     assert (found["engine"], engines) == ("events", ["events"])

@@ -26,10 +26,16 @@ sys.exit(status)
 @pytest.mark.parametrize(
     ("line", "unwanted"),
     [
-        ("--help", {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.library", "hocket.simulation"}),
-        ("--version", {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.library", "hocket.simulation"}),
+        (
+            "--help",
+            {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.definitions.library", "hocket.simulating.simulation"},
+        ),
+        (
+            "--version",
+            {*PACKAGES, *COMMANDS, *OTHERS, "rich", "hocket.definitions.library", "hocket.simulating.simulation"},
+        ),
         ("mpi --help", {*PACKAGES, *COMMANDS - {"hocket.cli.mpi"}, *OTHERS, "rich", "hocket.cli.mpi.bench"}),
-        ("list", {*PACKAGES, *COMMANDS - {"hocket.cli.list"}, *OTHERS, "hocket.simulation"}),
+        ("list", {*PACKAGES, *COMMANDS - {"hocket.cli.list"}, *OTHERS, "hocket.simulating.simulation"}),
         (
             "simulate allreduce ring --ranks 4 --size 8B",
             {*PACKAGES, *COMMANDS - {"hocket.cli.simulate"}, *OTHERS, "rich"},

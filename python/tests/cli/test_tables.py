@@ -13,9 +13,9 @@ import pytest
 import hocket
 from hocket.cli.lab.compare import _print as print_lab
 from hocket.cli.mpi.bench import print_bench
+from hocket.definitions.library import COLLECTIVES
+from hocket.definitions.machine import Machine
 from hocket.lab.comparing import Compared, Point
-from hocket.library import COLLECTIVES
-from hocket.machine import Machine
 from hocket.mpi.benchmark import Bench, Measurement, Prediction
 from tests.conftest import Ran
 
@@ -32,7 +32,7 @@ GRID = f"""
 collective = "{LARGEST}"
 ranks = [16, 64]
 sizes = ["8B", "1MiB"]
-machines = ["cluster", "jitter-paper"]
+machine = ["cluster", "jitter-paper"]
 trials = 2
 [noises.none]
 [noises.interrupts.noise.os]

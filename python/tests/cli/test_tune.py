@@ -85,7 +85,7 @@ def test_the_same_again_is_the_same(hocket_command: Callable[..., Ran], tmp_path
         ("allreduce -n 0 --machine cluster", '--ranks: got "0", expected rank counts of at least 1'),
         ("allreduce -n 2 --machine cluster --trials 9", "--trials: got 9, but machine cluster has no noise"),
         ("allreduce -n 2 --machine cluster --tolerance 2", '--tolerance: got "2", expected a share'),
-        ("alreduce -n 2 --machine cluster", 'unknown collective "alreduce", nearest: allreduce'),
+        ("alreduce -n 2 --machine cluster", 'unknown collective "alreduce", did you mean allreduce?'),
     ],
 )
 def test_bad_input_writes_nothing(bad_input: Callable[..., str], tmp_path: Path, words: str, expected: str) -> None:

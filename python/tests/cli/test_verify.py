@@ -119,6 +119,10 @@ SCHEDULES = {
     "left-over message": "num_ranks 2 rank 0 { send 8b to 1 }",
     "message longer than its receive": "num_ranks 2 rank 0 { a: send 8b to 1 b: send 4b to 1 b requires a } "
     "rank 1 { a: recv 4b from 0 b: recv 8b from 0 b requires a }",
+    "expected messages of at most 4 B from rank 0": "num_ranks 2 rank 0 { send 8b to 1 } rank 1 { recv 4b from 0 }",
+    "at most 4 B from rank 1": "num_ranks 2 rank 0 { recv 4b from -1 } rank 1 { send 8b to 0 }",
+    "order: rank 0 takes a message of rank 2": "num_ranks 3 "
+    "rank 0 { a: recv 8b from -1 b: recv 8b from 2 b requires a } rank 1 { send 8b to 0 } rank 2 { send 8b to 0 }",
     "order of messages depends on timing": "num_ranks 2 rank 0 { send 8b to 1 c: calc 1 d: send 9b to 1 d requires c } "
     "rank 1 { a: recv 8b from 0 b: recv 9b from 0 b requires a }",
     # Rank 0 takes the message of rank 2 first, and then waits for another one.
@@ -142,7 +146,16 @@ def test_what_is_wrong_with_a_schedule_is_found(
 def test_a_recorded_schedule_is_right(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     hocket_command("record allreduce ring --ranks 7 --size 1000B -o", tmp_path / "ring.goal")
     ran = hocket_command("verify schedule", tmp_path / "ring.goal")
-    assert (ran.status, ran.out) == (0, "schedule ring.goal: ok, 7 ranks, deterministic\n")
+    assert (ran.status, ran.out) == (
+        0,
+        "schedule ring.goal: ok, 7 ranks, deterministic; messages only: GOAL has no data\n",
+    )
+
+
+def test_a_message_that_does_not_fit_is_not_simulated(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "cut.goal").write_text("num_ranks 2 rank 0 { send 8b to 1 } rank 1 { recv 4b from 0 }")
+    expected = "cut.goal: rank 0 sends 8 B to rank 1 (tag 0), which receives at most 4 B: truncated"
+    assert bad_input("simulate schedule", tmp_path / "cut.goal") == expected
 
 
 def test_a_schedule_is_verified_without_further_options(bad_input: Callable[..., str]) -> None:

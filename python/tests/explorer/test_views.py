@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import hocket
+from hocket.base.units import format_bytes, format_time
+from hocket.drawing.wording import TOLD_APART
 from hocket.explorer.questions import Named, Question, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
-from hocket.units import format_bytes, format_time
-from hocket.wording import TOLD_APART
 from tests.conftest import Ran
 from tests.explorer.conftest import TORUS, fields, question
 
@@ -169,9 +169,9 @@ def test_a_changed_machine_comes_with_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"collective": "alreduce"}, 'collective "alreduce", nearest: allreduce'),
-        ({"algorithms": "rign"}, 'unknown allreduce algorithm "rign", nearest: ring'),
-        ({"algorithm": "rign"}, 'unknown allreduce algorithm "rign", nearest: ring'),
+        ({"collective": "alreduce"}, 'collective "alreduce", did you mean allreduce?'),
+        ({"algorithms": "rign"}, 'unknown allreduce algorithm "rign", did you mean ring?'),
+        ({"algorithm": "rign"}, 'unknown allreduce algorithm "rign", did you mean ring?'),
         ({"ranks": "0"}, "ranks: got .*expected rank counts of at least 1"),
         ({"ranks": "8;rm"}, 'ranks: got "8;rm", expected rank counts such as'),
         ({"sizes": "8X"}, 'sizes: got "8X"'),
@@ -187,7 +187,7 @@ def test_a_changed_machine_comes_with_the_command(tmp_path: Path) -> None:
         ({"machine": "x = " + "[" * 100_000}, "machine: "),
         ({"machine": TORUS.replace("4 GB/s", "4 GB")}, "machine:6: "),
         ({"ranks": "1-1000", "sizes": "8B..1MiB"}, "got 36000 simulations, expected at most 10000"),
-        ({"nonsense": ""}, "got a field 'nonsense', expected collective, "),
+        ({"nonsense": ""}, "field: got 'nonsense', expected one of collective, "),
     ],
 )
 def test_misuse_is_told_in_one_line(changed: dict[str, str], told: str) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hocket._native import Error
+from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import down, temporary
-from hocket.machine import Machine
 from hocket.mpi import Installation
 from tests.mpi.conftest import FIRST_OR_ALL
 

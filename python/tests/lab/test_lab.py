@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from hocket import Call, simulate
+from hocket.definitions.machine import Machine
 from hocket.lab import building
 from hocket.lab.laboratory import Lab, labs
-from hocket.machine import Machine
 from hocket.mpi import Installation
 from tests.conftest import Ran
 

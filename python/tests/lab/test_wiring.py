@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hocket import Error
+from hocket.definitions.topology import Topology
 from hocket.lab.wiring import MOST_VERTICES, Wiring
-from hocket.topology import Topology
 
 from .conftest import STAR, TORUS, text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.library import COLLECTIVES
+from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.benchmark import Measurement
 from hocket.mpi.installation import KINDS, Installation
 from tests.conftest import Ran
@@ -85,7 +85,7 @@ def test_a_machine_is_compared_drawn_and_recorded(mpi: Mpi, hocket_command: Call
     [
         ("allreduce -n 2 --sizes 12B", "--sizes: got 12 B, expected multiples of 8 B: allreduce adds doubles"),
         ("allreduce -n 2 --sizes 8B --algorithms native", '--algorithms: got "native", expected algorithms of'),
-        ("allreduce -n 2 --sizes 8B --algorithms rign", 'unknown allreduce algorithm "rign", nearest: ring'),
+        ("allreduce -n 2 --sizes 8B --algorithms rign", 'unknown allreduce algorithm "rign", did you mean ring?'),
         ("broadcast -n 2 --sizes 8B --root 2", "--root: got 2, expected a rank of 2"),
         (
             "broadcast -n 2 --sizes 8B --algorithms chain --param segment=0",

@@ -15,7 +15,7 @@ from hocket.mpi.job_logs import JobLog, read_job_log
 from hocket.mpi.launch import crowded
 from tests.conftest import Ran
 
-from .conftest import AS_ROOT, SECONDS, Mpi
+from .conftest import AS_ROOT, PROGRAMS, SECONDS, Mpi
 
 RULES = ["allreduce[size=..64]: recursive_doubling  # short", "allreduce: native"]
 
@@ -75,6 +75,22 @@ def test_rules_of_several_files_are_tried_in_turn(mpi: Mpi, tmp_path: Path) -> N
     ran = mpi.run(2, program, (), None, files)
     assert ran.errors.startswith(f'hocket: {site}:1: unknown allreduce algorithm "none"'), ran.errors
     assert ran.errors.endswith("; all calls are left to MPI\n")
+
+
+def test_both_abis_of_an_mpi_are_installed(mpi: Mpi, tmp_path: Path, hocket_command: Callable[..., Ran]) -> None:
+    wrapper = mpi.installation.mpicc
+    found = hocket_command("mpi install --json --prefix", tmp_path / "opt", "--mpicc", wrapper).json
+    other = mpi.installation.other_abi()
+    if other is None:
+        assert found["other_abi"] is None
+        return
+    launches = {mpi.installation: found["launch"], other: found["other_abi"]["launch"]}
+    assert sum("-abi/" in launch for launch in launches.values()) == 1
+    for installation, launch in launches.items():
+        program = tmp_path / f"program-{installation.mpicc.name}"
+        subprocess.run([installation.mpicc, PROGRAMS / "job_log.c", "-o", program], check=True, capture_output=True)
+        line = command(installation, 2, [launch, str(program)], {"PATH": "/usr/bin:/bin"})
+        subprocess.run(line, check=True, capture_output=True, timeout=SECONDS, env={**os.environ, **AS_ROOT})
 
 
 def test_what_is_installed_needs_no_python(mpi: Mpi, tmp_path: Path, hocket_command: Callable[..., Ran]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.library import COLLECTIVES_OF_KNOWN_SIZE
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE
 from hocket.mpi import Installation
 from hocket.mpi.turns import Turns
 from hocket.tuning.candidates import candidates, of_any_machine
@@ -83,6 +83,12 @@ def test_defaults_are_checked_against_guidelines(mpi: Mpi, hocket_command: Calla
     names = {each["name"] for one in points for each in one["choices"] if each["owner"] == "composition"}
     expected = {"reduce + broadcast", "reduce_scatter + allgather", "exscan + reduce_local"}
     assert names == expected or (found["left_out"] and names < expected)
+
+
+def test_a_check_needs_no_folder(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    words = f"tune --mpicc {mpi.installation.mpicc} allreduce -n 2 --sizes 8B --time-limit 2s --check --json"
+    found = hocket_command(words).json
+    assert found["calls"] + found["left_out"] == 1 and found["folder"] is None
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES_OF_KNOWN_SIZE)

@@ -18,10 +18,7 @@ import pytest
 from hocket.mpi import command
 from hocket.mpi.launch import crowded
 from hocket.mpi.turns import Turns
-from hocket.tuning.choice import Decision, Point
-from hocket.tuning.exporting import exporter_for
-from hocket.tuning.measuring import own_choices
-from hocket.tuning_files import (
+from hocket.rules.tuning_files import (
     FORMATS,
     LIBRARIES,
     Choice,
@@ -33,8 +30,11 @@ from hocket.tuning_files import (
     read,
     situation,
 )
-from hocket.tuning_files.form import measured
-from hocket.tuning_files.mpich_json import default_tree
+from hocket.rules.tuning_files.form import measured
+from hocket.rules.tuning_files.mpich_json import default_tree
+from hocket.tuning.choice import Decision, Point
+from hocket.tuning.exporting import exporter_for
+from hocket.tuning.measuring import own_choices
 
 from .conftest import AS_ROOT, PROGRAMS, SECONDS, Mpi
 

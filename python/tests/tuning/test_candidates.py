@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 import hocket
-from hocket.library import COLLECTIVES_OF_KNOWN_SIZE
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE
+from hocket.rules.tuning_files import LIBRARIES
+from hocket.rules.tuning_files import Choice as Named
+from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.rules.tuning_files.translation import HOCKET, translated
 from hocket.tuning.candidates import call_at, candidates, of_any_machine, of_catalogue, of_library, whole_sizes
 from hocket.tuning.choice import Choice, Point
-from hocket.tuning_files import LIBRARIES
-from hocket.tuning_files import Choice as Named
-from hocket.tuning_files.hocket_rules import of_function
-from hocket.tuning_files.translation import HOCKET, translated
 
 
 @pytest.mark.parametrize("ranks", [2, 6, 24])

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from hocket.rules.tuning_files import decided, read, situation
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
 from hocket.tuning.exporting import Exporter, exporter_for
-from hocket.tuning_files import decided, read, situation
 
 OPEN_MPI, MPICH = "Open MPI v5.0.11, package: x", "MPICH Version:      5.0.2"
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from hocket.tuning_files import LIBRARIES, Choice, Rule, Rules, Span
-from hocket.tuning_files.grid import merged, spans
+from hocket.rules.tuning_files import LIBRARIES, Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.grid import merged, spans
 
 LARGEST = 1 << 20
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.tuning_files import FORMATS, Choice, Rule, Rules, Span, findings
+from hocket.rules.tuning_files import FORMATS, Choice, Rule, Rules, Span, findings
 
 
 def kinds(text: str, format: str) -> list[tuple[int, str]]:

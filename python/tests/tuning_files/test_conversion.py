@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 import hocket
-from hocket.tuning_files import FORMATS, Choice, Rule, Rules, Span, converted, situation
-from hocket.tuning_files.counterparts import LIBRARIES
-from hocket.tuning_files.deciding import decided
-from hocket.tuning_files.hocket_rules import collective_of
-from hocket.tuning_files.translation import to_hocket, translated
+from hocket.rules.tuning_files import FORMATS, Choice, Rule, Rules, Span, converted, situation
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.deciding import decided
+from hocket.rules.tuning_files.hocket_rules import collective_of
+from hocket.rules.tuning_files.translation import to_hocket, translated
 
 from . import strategies
 
@@ -45,7 +45,7 @@ def test_the_defaults_of_mpich_are_those_that_come_with_hocket() -> None:
     assert mpich is not None
     import json
 
-    from hocket.tuning_files.mpich_json import default_tree
+    from hocket.rules.tuning_files.mpich_json import default_tree
 
     found = converted(mpich(json.dumps(default_tree()), "own"), "hocket").rules
     for function in known.functions:

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from hocket._native import Error
+from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab, temporary
-from hocket.machine import Machine
 from hocket.mpi import Installation
 from hocket.studies import STUDIES, Claim
-from hocket.validation.closed_forms import closed_forms
-from hocket.validation.comparison import Case, Comparison
-from hocket.validation.host import host
-from hocket.validation.laboratory import laboratory
-from hocket.validation.loggops import by_hand, loggopsim_output, loggopsim_published
-from hocket.validation.papers import numbers
-from hocket.validation.pictures import deviations
-from hocket.validation.report import COLUMNS, cells, facts, markdown
-from hocket.validation.simgrid_comparison import simgrid
+from hocket.studies.validation.closed_forms import closed_forms
+from hocket.studies.validation.comparison import Case, Comparison
+from hocket.studies.validation.host import host
+from hocket.studies.validation.laboratory import laboratory
+from hocket.studies.validation.loggops import by_hand, loggopsim_output, loggopsim_published
+from hocket.studies.validation.papers import numbers
+from hocket.studies.validation.pictures import deviations
+from hocket.studies.validation.report import COLUMNS, cells, facts, markdown
+from hocket.studies.validation.simgrid_comparison import simgrid
 from tests.conftest import Ran
 from tests.mpi.conftest import wrappers
 

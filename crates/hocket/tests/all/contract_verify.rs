@@ -8,7 +8,7 @@ fn check(entry: &Entry) {
     let mut checked = 0;
     for ranks in cases::rank_counts() {
         for parameters in cases::parameters(entry) {
-            let report = verify(entry, ranks, &parameters, Limits::default());
+            let report = verify(entry, ranks, &parameters, Limits::default()).unwrap();
             checked += report.checked;
             if let Some((call, counterexample)) = report.counterexample {
                 panic!("{entry} is wrong: {counterexample}\nin {call:?}");

@@ -15,7 +15,8 @@ fn composed() -> impl Iterator<Item = &'static Entry> {
 fn check(entry: &Entry, ranks: usize, nodes: &Nodes, given: &[(String, u64)]) -> usize {
     let calls = cases::calls_to_verify(entry.collective, ranks, cases::Wanted::default());
     let calls = calls.map(|call| Call { nodes: nodes.clone(), ..call });
-    let report = verify_calls(entry.program(), calls, |call| entry.accept(call, given), Limits::default());
+    let accept = |call: &Call| entry.accept(call, given);
+    let report = verify_calls(entry.program(), calls, accept, Limits::default(), &|| false).unwrap();
     if let Some((call, counterexample)) = report.counterexample {
         panic!("{entry} is wrong: {counterexample}\nin {call:?}");
     }

@@ -18,7 +18,7 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Section};
 
 use super::{Departure, Local, Network, Parcel, local};
-use crate::bound::{Bound, Demanded, rounds};
+use crate::demanded::{Bound, Demanded, rounds};
 use crate::clock::Clock;
 
 /// The time of a message, keys of `[network]` and of `[network.local]`.

@@ -47,6 +47,6 @@ pub fn operations(program: &dyn AnyProgram, call: &Call, rank: usize) -> usize {
         }
     }
     let counted = Counted(program, rank, Cell::new(0));
-    assert!(verify(&counted, call, Limits::default()).is_ok());
+    assert!(verify(&counted, call, Limits::default(), &|| false).is_ok_and(|verdict| verdict.is_ok()));
     counted.2.get()
 }

@@ -12,9 +12,9 @@ from hocket.cli.mpi.bench import Asked, bench_options, print_bench
 from hocket.cli.mpi.options import installation_options
 from hocket.cli.options import all_option, as_json_option, output_option, plot_option
 from hocket.cli.output import hand_out
+from hocket.definitions.machine import Machine
+from hocket.drawing.plot import bench_chart
 from hocket.lab.comparing import LEAST_ROUNDS
-from hocket.machine import Machine
-from hocket.plot import bench_chart
 
 __all__ = ["bench"]
 

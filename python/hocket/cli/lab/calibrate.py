@@ -9,7 +9,7 @@ import click
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.calibrate import Wanted, calibrate_options
 from hocket.cli.mpi.options import installation_options
-from hocket.machine import Machine
+from hocket.definitions.machine import Machine
 
 __all__ = ["calibrate"]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from hocket._native import Error
+from hocket.base.units import format_bytes, format_time
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.bench import Asked, bench_options
 from hocket.cli.mpi.options import installation_options
 from hocket.cli.options import as_json_option, output_option, plot_option
 from hocket.cli.output import hand_out, print_table, print_words
+from hocket.definitions.machine import Machine
 from hocket.lab.comparing import LEAST_ROUNDS, Compared, Point, compared, expected
-from hocket.machine import Machine
-from hocket.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     import altair as alt

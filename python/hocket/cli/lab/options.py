@@ -15,9 +15,9 @@ import click
 from hocket._native import Error
 from hocket.cli.options import Read
 from hocket.cli.output import progress
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 from hocket.lab.laboratory import Lab, temporary
-from hocket.machine import Machine
-from hocket.topology import Topology
 
 __all__ = ["DEFAULT", "building", "in_lab", "name_option", "place_options", "scale_option"]
 

@@ -9,7 +9,7 @@ import click
 
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.options import installation_options, rule_options
-from hocket.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
 

@@ -6,18 +6,18 @@ from fractions import Fraction
 
 import click
 
+from hocket.base.units import format_count, format_time, parse_duration
+from hocket.base.version import version
 from hocket.cli.lab.options import in_lab, place_options
 from hocket.cli.mpi.options import installation_options
 from hocket.cli.options import Read, as_json_option, sizes_option, tolerance_option
 from hocket.cli.output import print_json, print_table, progress
-from hocket.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
 from hocket.tuning.measuring import Measured
 from hocket.tuning.planning import plan_of, tuned_collectives
 from hocket.tuning.simulating import Simulated
 from hocket.tuning.ways import Judged, try_ways
-from hocket.units import format_count, format_time, parse_duration
-from hocket.version import version
 
 __all__ = ["tune"]
 

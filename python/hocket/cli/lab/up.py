@@ -9,8 +9,8 @@ import click
 from hocket.cli import completion
 from hocket.cli.lab.options import building, name_option, scale_option
 from hocket.cli.options import Read
+from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab
-from hocket.machine import Machine
 
 __all__ = ["up"]
 

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from hocket._native import Error
-from hocket.call import Call
+from hocket.base.call import Call
+from hocket.base.units import format_bytes, format_reach, format_time, parse_count, parse_share
 from hocket.cli import completion
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
@@ -26,15 +27,14 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import hand_out, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable
-from hocket.library import Algorithm, algorithms_named
-from hocket.machine import Machine
+from hocket.definitions.library import Algorithm, algorithms_named
+from hocket.definitions.machine import Machine
+from hocket.definitions.parameters import values_of
+from hocket.drawing.plot import bench_chart
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation, predict
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
-from hocket.parameters import values_of
-from hocket.plot import bench_chart
-from hocket.units import format_bytes, format_reach, format_time, parse_count, parse_share
 
 __all__ = ["Asked", "bench", "bench_options", "print_bench"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.units import format_bytes, format_time, parse_bytes
 from hocket.cli.mpi.options import measuring_options
-from hocket.cli.options import Read, as_json_option, output_option, plot_option
+from hocket.cli.options import OneOf, Read, as_json_option, output_option, plot_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
-from hocket.machine import Machine
+from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
-from hocket.units import format_bytes, format_time, parse_bytes
 
 if TYPE_CHECKING:
     from hocket.mpi.calibration import Calibration, Level
@@ -81,7 +81,7 @@ class Wanted:
         text = machine_file(found, name, self.model, Path(recorded).name if recorded else None)
         Machine.parse(text, output or "machine")
         if self.plot is not None:
-            from hocket.plot import calibration_chart, encode
+            from hocket.drawing.plot import calibration_chart, encode
 
             files.write(self.plot, encode(calibration_chart(found), Path(self.plot).suffix))
         if output and recorded:
@@ -106,7 +106,7 @@ def calibrate_options(*, most: str, by: Callable[[F], F]) -> Callable[[F], F]:
         @output_option
         @click.option(
             "--model",
-            type=click.Choice(["loggp", "hockney"]),
+            type=OneOf(["loggp", "hockney"]),
             default="loggp",
             show_default=True,
             help="The network model of the file: with ranges of sizes, or one line for all.",

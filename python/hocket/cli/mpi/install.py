@@ -8,6 +8,7 @@ from hocket.cli.mpi.options import installation_options, rules_options
 from hocket.cli.options import as_json_option
 from hocket.cli.output import print_facts, print_json
 from hocket.mpi import Installation
+from hocket.mpi.installing import Installed
 from hocket.mpi.installing import install as install_library
 from hocket.mpi.launch import joined_rules
 
@@ -34,11 +35,29 @@ def install(
 ) -> None:
     """Install the library for one MPI, rules and a module file for all users of a machine.
 
+    For an MPICH with two ABIs (mpicc and mpicc_abi) it installs a library for each; the name of the standard one ends
+    with "-abi".
     Without --rule and --rules those that are installed stay. Python is not needed where programs run.
     """
     text = joined_rules(rules, file) if rules or file is not None else None
-    found = install_library(installation, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
-    facts = {
+
+    def installed(one: Installation) -> dict[str, str]:
+        found = install_library(one, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
+        return _facts(one, found)
+
+    other = installation.other_abi()
+    facts, facts_of_other = installed(installation), None if other is None else installed(other)
+    if as_json:
+        print_json({**facts, "other_abi": facts_of_other})
+        return
+    print_facts(facts.items())
+    if facts_of_other is not None:
+        click.echo()
+        print_facts(facts_of_other.items())
+
+
+def _facts(installation: Installation, found: Installed) -> dict[str, str]:
+    return {
         "mpi": installation.library,
         "library": str(found.library),
         "rules": str(found.rules),
@@ -47,7 +66,3 @@ def install(
         "module": str(found.module),
         "load": found.load,
     }
-    if as_json:
-        print_json(facts)
-    else:
-        print_facts(facts.items())

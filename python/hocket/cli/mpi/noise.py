@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.units import format_time, parse_ranks, parse_time
 from hocket.cli.mpi.options import working
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
-from hocket.units import format_time, parse_ranks, parse_time
 
 __all__ = ["noise"]
 

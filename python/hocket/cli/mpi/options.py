@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from hocket.cli.options import OneOf
 from hocket.mpi import Installation
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import LOGS, note_for_root, on_hosts
@@ -29,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def installation_options(command: F) -> F:
     """Add --mpi, --mpicc and --mpiexec; the command is given `installation`."""
 
-    @click.option("--mpi", type=click.Choice(list(KINDS)), help="An MPI of this kind, of those on the path.")
+    @click.option("--mpi", type=OneOf(list(KINDS)), help="An MPI of this kind, of those on the path.")
     @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
     @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
     @wraps(command)
@@ -104,6 +105,6 @@ def rules_options(command: F) -> F:
 def rule_options(command: F) -> F:
     """Add --rule, --rules and --log."""
     log = click.option(
-        "--log", type=click.Choice(LOGS), help="Calls by algorithm, and calls left to MPI: counts, or every call."
+        "--log", type=OneOf(LOGS), help="Calls by algorithm, and calls left to MPI: counts, or every call."
     )
     return rules_options(log(command))

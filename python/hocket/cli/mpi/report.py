@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from hocket._native import Error
+from hocket.base.names import unknown
+from hocket.base.units import format_bytes, format_count, format_time
+from hocket.base.version import version
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
 from hocket.mpi.job_logs import GROUPS, Report, Row, log_files, read_job_log
-from hocket.units import format_bytes, format_count, format_time
-from hocket.version import version
 
 __all__ = ["report"]
 
@@ -22,8 +23,9 @@ _UNKNOWN = "-"
 
 def _names(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    if unknown := [name for name in names if name not in GROUPS]:
-        raise Error(f'unknown "{unknown[0]}", expected some of {", ".join(GROUPS)}, separated by commas')
+    for name in names:
+        if name not in GROUPS:
+            raise unknown("column", name, GROUPS)
     return names
 
 

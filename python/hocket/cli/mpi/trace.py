@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-from hocket import files, traces
+from hocket import traces
+from hocket.base import files
+from hocket.base.units import format_bytes, format_time
 from hocket.cli.mpi.options import launch_options
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table
@@ -15,7 +17,6 @@ from hocket.mpi import Installation
 from hocket.mpi.tracing import program_name
 from hocket.mpi.tracing import trace as trace_program
 from hocket.traces import Call, RankTrace, Trace
-from hocket.units import format_bytes, format_time
 
 __all__ = ["trace"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from hocket import files
 from hocket._native import Error
+from hocket.base import files
+from hocket.base.files import writable
+from hocket.base.units import format_ranks
 from hocket.cli.options import Read, machine_option, rank_counts_option
 from hocket.cli.rules.options import RANKS, SIZES, from_option, print_notes
-from hocket.files import writable
-from hocket.machine import Machine
-from hocket.tuning_files import FORMATS, converted, format_of, read, written
-from hocket.tuning_files.comparing import kept_gain
-from hocket.units import format_ranks
+from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files import FORMATS, converted, format_of, read, written
+from hocket.tuning.comparing import kept_gain
 
 __all__ = ["convert"]
 

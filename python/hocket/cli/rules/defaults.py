@@ -7,7 +7,7 @@ import click
 from hocket.cli.options import as_json_option
 from hocket.cli.output import print_json
 from hocket.cli.rules.options import print_notes
-from hocket.tuning_files import DEFAULTS, defaults_of
+from hocket.rules.tuning_files import DEFAULTS, defaults_of
 
 __all__ = ["defaults"]
 

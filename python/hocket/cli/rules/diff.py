@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from hocket._native import Error
+from hocket.base.units import format_bytes, format_time
 from hocket.cli.options import as_json_option, machine_option, rank_counts_option, sizes_option
 from hocket.cli.output import print_json, print_table
 from hocket.cli.rules.options import RANKS, SIZES, function_option
-from hocket.machine import Machine
-from hocket.tuning_files import Difference, Side, differences, read
-from hocket.tuning_files.comparing import is_simulated
-from hocket.units import format_bytes, format_time
+from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files import read
+from hocket.tuning.comparing import Difference, Side, differences, is_simulated
 
 __all__ = ["diff"]
 

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from hocket._native import Error
+from hocket.base.units import format_count
 from hocket.cli.options import as_json_option, ranks_option, size_option
 from hocket.cli.output import print_json, print_table
 from hocket.cli.rules.options import from_option, function_option
-from hocket.tuning_files import Rules, Situation, Verdict, measured, read, situation, verdicts
-from hocket.units import format_count
+from hocket.rules.tuning_files import Rules, Situation, Verdict, measured, read, situation, verdicts
 
 __all__ = ["explain"]
 

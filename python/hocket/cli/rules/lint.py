@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from hocket.base.units import format_count
 from hocket.cli.options import as_json_option
 from hocket.cli.output import print_json
 from hocket.cli.rules.options import from_option
-from hocket.tuning_files import findings, format_of, read
-from hocket.units import format_count
+from hocket.rules.tuning_files import findings, format_of, read
 
 __all__ = ["lint"]
 

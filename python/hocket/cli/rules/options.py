@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from hocket.cli.options import Read
-from hocket.tuning_files.formats import FORMATS
+from hocket.rules.tuning_files.formats import FORMATS
 
 __all__ = ["RANKS", "SIZES", "from_option", "function_option", "print_notes"]
 

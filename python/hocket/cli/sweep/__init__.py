@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -10,15 +12,27 @@ from typing import Any
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.units import format_bytes, format_reach, format_time
+from hocket.base.version import version
+from hocket.cli.effort import announce, yes_option
 from hocket.cli.group import CommandGroup
 from hocket.cli.options import Read, as_json_option, jobs_option, picture_file
-from hocket.cli.output import GrowingTable, print_json, print_words, progress
-from hocket.plot import PICTURES, picture_of
-from hocket.sweeps import FORMATS, ExecutorKind, Grid, Row, Table, check_format, open_executor
-from hocket.sweeps import sweep as sweep_grid
-from hocket.units import format_bytes, format_reach, format_time
-from hocket.version import version
+from hocket.cli.output import GrowingTable, picture_of, print_json, print_words, progress
+from hocket.drawing.plot import PICTURES
+from hocket.simulating.effort import simulation_s
+from hocket.simulating.sweeps import (
+    FORMATS,
+    Cell,
+    ExecutorKind,
+    Grid,
+    Row,
+    Table,
+    check_format,
+    open_executor,
+    unfinished,
+)
+from hocket.simulating.sweeps import sweep as sweep_grid
 
 __all__ = ["sweep"]
 
@@ -54,14 +68,22 @@ _SUMMARIES = {
     help="Where the work is done: threads, the ranks of an MPI job, or Dask.",
 )
 @jobs_option
+@yes_option
 @as_json_option
-def sweep(spec: str, output: str | None, plot: str | None, executor: ExecutorKind, jobs: int, as_json: bool) -> None:
+def sweep(
+    spec: str, output: str | None, plot: str | None, executor: ExecutorKind, jobs: int, yes: bool, as_json: bool
+) -> None:
     """Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes.
 
     `hocket sweep plot TABLE` draws the table of a sweep instead; a SPEC of that name is ./plot.
     """
     grid = Grid.load(spec)
-    with open_executor(executor, jobs=jobs) as pool, progress("simulating", len(grid.cells)) as on_done:
+    announce([_effort_s(cell) for cell in unfinished(grid, output=output)], jobs=jobs, yes=yes)
+    with (
+        _telling_what_is_kept(grid, output),
+        open_executor(executor, jobs=jobs) as pool,
+        progress("simulating", len(grid.cells)) as on_done,
+    ):
         table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
     if plot is not None:
         files.write(plot, picture_of(table.plot, Path(plot).suffix))
@@ -71,6 +93,24 @@ def sweep(spec: str, output: str | None, plot: str | None, executor: ExecutorKin
     _print(table, spec, output)
     if plot is not None:
         click.echo(f"plot: {plot}")
+
+
+def _effort_s(cell: Cell) -> float:
+    algorithm, call = cell.called
+    return simulation_s(algorithm, call, machine=cell.setting.machine, trials=cell.trials)
+
+
+@contextmanager
+def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
+    """Say what an interrupted sweep need not do again."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        count = len(grid.cells)
+        kept = count - len(unfinished(grid, output=output))
+        if kept:
+            click.echo(f"hocket: {kept} of {count} simulations are kept, run the same command again to go on", err=True)
+        raise
 
 
 def _entry(table: Table, spec: str, output: str | None, plot: str | None) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from hocket import files
+from hocket.base import files
+from hocket.base.version import version
 from hocket.cli.options import Read, as_json_option, picture_file
-from hocket.cli.output import print_json
-from hocket.plot import PICTURES, picture_of
-from hocket.sweeps import Table
-from hocket.version import version
+from hocket.cli.output import picture_of, print_json
+from hocket.drawing.plot import PICTURES
+from hocket.simulating.sweeps import Table
 
 __all__ = ["plot"]
 

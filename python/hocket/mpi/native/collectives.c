@@ -7,7 +7,7 @@
 
 /* Descriptions */
 
-static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL};
+static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL, 0};
 
 /* Field by field, which takes less time than to clear the whole. */
 static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective, enum form form)
@@ -19,27 +19,9 @@ static void begin(struct call *call, const char *function, MPI_Comm comm, hocket
     call->op = MPI_OP_NULL;
     call->input = call->result = no_view;
     call->input_pieces.counts = call->result_pieces.counts = NULL;
-    call->is_uneven = call->is_refused = 0;
+    call->is_uneven = call->is_refused = call->is_absent = 0;
     call->reason = call->wrong = NULL;
     call->code = MPI_SUCCESS;
-}
-
-/* Leaves a call to MPI, which refuses it at once with an error of its own. */
-static void refuse(struct call *call, const char *reason)
-{
-    call->reason = reason;
-    call->is_refused = 1;
-}
-
-/* Returns 1 if MPI accepts a buffer, and the operator for it, if any. If it does not, the call is left to MPI, which reports
- * the error. */
-static int is_buffer(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
-{
-    if (!shim_takes(count, type, call->op))
-        refuse(call, "no such count, type or operator");
-    else
-        call->reason = shim_objection(address, count, type);
-    return !call->reason;
 }
 
 static MPI_Count size_of(MPI_Datatype type)
@@ -49,52 +31,128 @@ static MPI_Count size_of(MPI_Datatype type)
     return size;
 }
 
+static size_t bytes_of(struct view view)
+{
+    return view.type == MPI_DATATYPE_NULL ? 0 : view.count * (size_t)size_of(view.type);
+}
+
+/* How many elements of a type there are, as far as this rank knows. */
+static size_t elements(MPI_Count count, MPI_Datatype type)
+{
+    return count > 0 && type != MPI_DATATYPE_NULL ? (size_t)count : 0;
+}
+
+/* So many bytes of memory of the library's own. */
+static struct view missing(size_t bytes)
+{
+    return (struct view){NULL, bytes, MPI_BYTE, 1};
+}
+
+/* The class of the error that MPI returns for a buffer that is none. */
+static int error_of_buffer(const struct call *call, const void *address)
+{
+#ifdef OPEN_MPI
+    return address == MPI_IN_PLACE && call->asked.collective != HOCKET_ALLREDUCE ? MPI_ERR_ARG : MPI_ERR_BUFFER;
+#else
+    (void)call, (void)address;
+    return MPI_ERR_BUFFER;
+#endif
+}
+
+/* Judges elements of this rank alone, which lie in a buffer that begins at `base`, and returns them as the algorithm works on them.
+ * This is the one place where a rank's own arguments are judged, and no judgement keeps the rank from taking part: others may have
+ * made the same call without a mistake. Elements that are none may have any address and type. */
+static struct view judged_in(struct call *call, const void *base, struct view view)
+{
+    MPI_Count count = (MPI_Count)view.count;
+    if (count == 0)
+        return (struct view){view.address, 0, MPI_BYTE, 0};
+    int error = shim_error_of(count, view.type, call->op);
+    if (error != MPI_SUCCESS) {
+        shim_refuse(call, "no such count, type or operator", error);
+        return missing(count > 0 ? bytes_of(view) : 0);
+    }
+    if (base == MPI_IN_PLACE)
+        shim_refuse(call, "in place where it cannot be", error_of_buffer(call, base));
+    else if (!shim_is_memory(view.address, view.type))
+        shim_refuse(call, "no buffer", error_of_buffer(call, base));
+    else
+        return view;
+    return missing(bytes_of(view));
+}
+
+static struct view judged(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
+{
+    return judged_in(call, address, (struct view){(void *)address, (size_t)count, type, 0});
+}
+
+/* Sets rank and ranks, and the root. A rank whose root is none takes another rank for it. Returns 0 if all calls of the communicator
+ * are left to MPI. */
 static int has_root(struct call *call, int root, int *rank, int *ranks)
 {
     if (!shim_place(call->comm, rank, ranks))
-        call->reason = "not a group of processes";
-    else if (root < 0 || root >= *ranks)
-        refuse(call, "no such root");
+        return 0;
     call->asked.root = root;
-    return !call->reason;
+    if (root < 0 || root >= *ranks) {
+        shim_refuse(call, "no such root", MPI_ERR_ROOT);
+        call->is_absent = 1;
+        call->asked.root = *rank == 0 && *ranks > 1;
+    }
+    return 1;
 }
 
 /* The error that MPI returns where one buffer is input and result; Open MPI runs some of these calls in place. */
-static int error_of_one_buffer(hocket_collective collective)
+static int error_of_one_buffer(hocket_collective collective, MPI_Count count)
 {
 #ifdef OPEN_MPI
-    return collective == HOCKET_ALLREDUCE ? MPI_ERR_BUFFER : collective == HOCKET_REDUCE ? MPI_ERR_ARG : MPI_SUCCESS;
+    if (collective == HOCKET_ALLREDUCE && count > 1)
+        return MPI_ERR_BUFFER;
+    return collective == HOCKET_REDUCE ? MPI_ERR_ARG : MPI_SUCCESS;
 #else
-    (void)collective;
+    (void)collective, (void)count;
     return MPI_ERR_BUFFER;
 #endif
+}
+
+/* A rank of which MPI refuses the call sends and receives elements of the same size, but reduces none. */
+static void reduce_nothing(struct call *call, size_t total, MPI_Datatype type)
+{
+    MPI_Count bytes = type == MPI_DATATYPE_NULL ? 1 : size_of(type);
+    if (call->op == MPI_OP_NULL)
+        call->op = MPI_SUM;
+    call->asked.element_bytes = bytes > 0 ? (size_t)bytes : 1;
+    call->input = call->result = missing(total);
 }
 
 /* Describes a reduction of `total` elements, of which this rank gets `own`. */
 static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Count own,
                       MPI_Datatype type, MPI_Op op)
 {
+    int in_place = send == MPI_IN_PLACE;
     call->op = op;
-    call->asked.in_place = send == MPI_IN_PLACE;
     if (op == MPI_OP_NULL)
-        refuse(call, "no operator");
-    if (call->reason || !(call->asked.in_place || is_buffer(call, send, total, type)))
-        return;
-    if (send == recv && own) {
+        shim_refuse(call, "no operator", MPI_ERR_OP);
+    if (!in_place)
+        judged(call, send, total, type);
+    if (send == recv && own && !call->is_refused) {
         call->wrong = "one buffer as input and result";
-        call->code = error_of_one_buffer(call->asked.collective);
-        call->asked.in_place = 1;
+        call->code = error_of_one_buffer(call->asked.collective, total);
+        in_place = 1;
     }
-    if (!is_buffer(call, recv, call->asked.in_place ? total : own, type))
+    judged(call, recv, in_place ? total : own, type);
+    call->asked.in_place = in_place;
+    if (call->is_refused || type == MPI_DATATYPE_NULL) {
+        reduce_nothing(call, elements(total, type), type);
         return;
-    call->input = (struct view){call->asked.in_place ? NULL : (void *)send, (size_t)total, type};
-    call->result = (struct view){recv, (size_t)total, type};
+    }
+    call->input = (struct view){in_place ? NULL : (void *)send, (size_t)total, type, 0};
+    call->result = (struct view){recv, (size_t)total, type, 0};
 }
 
 static void allreduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     reduction(call, send, recv, count, count, type, op);
-    call->asked.count = (size_t)count;
+    call->asked.count = elements(count, type);
 }
 
 /* The first rank has no result. */
@@ -103,7 +161,7 @@ static void exscan(struct call *call, const void *send, void *recv, MPI_Count co
     int rank, ranks;
     if (has_root(call, 0, &rank, &ranks))
         reduction(call, send, recv, count, rank == 0 ? 0 : count, type, op);
-    call->asked.count = (size_t)count;
+    call->asked.count = elements(count, type);
 }
 
 static void reduce(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -112,13 +170,12 @@ static void reduce(struct call *call, const void *send, void *recv, MPI_Count co
     int rank, ranks;
     if (!has_root(call, root, &rank, &ranks))
         return;
-    if (rank == root)
-        reduction(call, send, recv, count, count, type, op);
-    else if (send == MPI_IN_PLACE)
-        call->reason = "in place where there is no result";
-    else
-        reduction(call, send, NULL, count, 0, type, op);
-    call->asked.count = (size_t)count;
+    int is_root = rank == call->asked.root;
+    if (send == MPI_IN_PLACE && !is_root)
+        judged(call, send, count, type);
+    reduction(call, send, is_root ? recv : NULL, count, is_root ? count : 0, type, op);
+    call->asked.in_place = call->asked.in_place && is_root;
+    call->asked.count = elements(count, type);
 }
 
 static void reduce_scatter_block(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type,
@@ -128,7 +185,7 @@ static void reduce_scatter_block(struct call *call, const void *send, void *recv
     if (!has_root(call, 0, &rank, &ranks))
         return;
     reduction(call, send, recv, count < 0 ? count : count * ranks, count, type, op);
-    call->asked.count = (size_t)count;
+    call->asked.count = elements(count, type);
 }
 
 /* `counts` are ints, or, if they are large, MPI_Counts. */
@@ -136,43 +193,39 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
                            MPI_Datatype type, MPI_Op op)
 {
     int rank, ranks;
-    if (!has_root(call, 0, &rank, &ranks))
+    size_t *blocks = shim_counts(call);
+    if (!has_root(call, 0, &rank, &ranks) || !blocks)
         return;
     if (!counts)
-        refuse(call, "no counts");
-    size_t *blocks = shim_counts(call);
+        shim_refuse(call, "no counts", MPI_ERR_ARG);
     MPI_Count total = 0;
-    for (int i = 0; counts && blocks && i < ranks; i++) {
-        MPI_Count count = are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
+    for (int i = 0; i < ranks; i++) {
+        MPI_Count count = !counts ? 0 : are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
         if (count < 0)
-            refuse(call, "a count below zero");
-        blocks[i] = (size_t)count;
-        total += count;
+            shim_refuse(call, "a count below zero", MPI_ERR_COUNT);
+        blocks[i] = elements(count, type);
+        total += (MPI_Count)blocks[i];
     }
     call->asked.counts = blocks;
-    if (!call->reason)
-        reduction(call, send, recv, total, blocks ? (MPI_Count)blocks[rank] : 0, type, op);
+    reduction(call, send, recv, total, (MPI_Count)blocks[rank], type, op);
 }
 
 static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Datatype type, int root)
 {
     int rank, ranks;
-    if (!has_root(call, root, &rank, &ranks) || !is_buffer(call, buffer, count, type))
+    if (!has_root(call, root, &rank, &ranks))
         return;
-    call->result = (struct view){buffer, (size_t)count, type};
-    call->asked.count = (size_t)(count * size_of(type));
-}
-
-static size_t bytes_of(struct view view)
-{
-    return view.type == MPI_DATATYPE_NULL ? 0 : view.count * (size_t)size_of(view.type);
+    call->result = judged(call, buffer, count, type);
+    call->asked.count = bytes_of(call->result);
 }
 
 /* A rank receives its own blocks in another length than it sends them: it moves them before, and the rest is as in place. */
 static void is_of_another_length(struct call *call, size_t sent, size_t received)
 {
-    call->wrong = "blocks are received in another length than sent";
-    call->code = sent > received ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    if (!call->is_refused) {
+        call->wrong = "blocks are received in another length than sent";
+        call->code = sent > received ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    }
     call->is_uneven = call->asked.in_place = 1;
 }
 
@@ -195,80 +248,70 @@ static void allgather(struct call *call, const void *send, MPI_Count send_count,
 {
     int rank, ranks;
     call->asked.in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, 0, &rank, &ranks) || !is_buffer(call, recv, recv_count, recv_type) ||
-        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)))
+    if (!has_root(call, 0, &rank, &ranks))
         return;
-    struct view input = {(void *)send, (size_t)send_count, send_type};
-    blocks(call, ranks, call->asked.in_place ? no_view : input, call->asked.collective == HOCKET_ALLTOALL,
-           (struct view){recv, (size_t)recv_count, recv_type}, 1);
+    struct view result = judged(call, recv, recv_count, recv_type);
+    struct view input = call->asked.in_place ? no_view : judged(call, send, send_count, send_type);
+    blocks(call, ranks, input, call->asked.collective == HOCKET_ALLTOALL, result, 1);
 }
 
 static void gather(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                    MPI_Count recv_count, MPI_Datatype recv_type, int root)
 {
     int rank, ranks;
-    call->asked.in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) ||
-        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)) ||
-        !(rank != root || is_buffer(call, recv, recv_count, recv_type)))
+    if (!has_root(call, root, &rank, &ranks))
         return;
-    struct view input = {(void *)send, (size_t)send_count, send_type};
-    struct view result = {recv, (size_t)recv_count, recv_type};
-    if (call->asked.in_place && rank != root)
-        call->reason = "in place where there is no result";
-    else
-        blocks(call, ranks, call->asked.in_place ? no_view : input, 0, rank == root ? result : no_view, 1);
+    int is_root = rank == call->asked.root;
+    call->asked.in_place = is_root && send == MPI_IN_PLACE;
+    struct view input = call->asked.in_place ? no_view : judged(call, send, send_count, send_type);
+    blocks(call, ranks, input, 0, is_root ? judged(call, recv, recv_count, recv_type) : no_view, 1);
 }
 
 static void scatter(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                     MPI_Count recv_count, MPI_Datatype recv_type, int root)
 {
     int rank, ranks;
-    call->asked.in_place = recv == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) ||
-        !(call->asked.in_place || is_buffer(call, recv, recv_count, recv_type)) ||
-        !(rank != root || is_buffer(call, send, send_count, send_type)))
+    if (!has_root(call, root, &rank, &ranks))
         return;
-    struct view input = {(void *)send, (size_t)send_count, send_type};
-    struct view result = {recv, (size_t)recv_count, recv_type};
-    if (call->asked.in_place && rank != root)
-        call->reason = "in place where there is no input";
-    else
-        blocks(call, ranks, rank == root ? input : no_view, 1, call->asked.in_place ? no_view : result, 0);
+    int is_root = rank == call->asked.root;
+    call->asked.in_place = is_root && recv == MPI_IN_PLACE;
+    struct view result = call->asked.in_place ? no_view : judged(call, recv, recv_count, recv_type);
+    blocks(call, ranks, is_root ? judged(call, send, send_count, send_type) : no_view, 1, result, 0);
 }
 
-/* Describes the blocks of a buffer; `bytes` gets the length of each. Returns 0 if MPI does not accept them. */
-static int are_blocks(struct call *call, int number, void *address, struct pieces pieces, size_t *bytes,
-                      struct pieces *kept, struct view *all)
+/* A block of a buffer, as the algorithm works on it. Only places that are addresses may count from MPI_BOTTOM. */
+static struct view judged_piece(struct call *call, const struct pieces *pieces, void *address, int index)
+{
+    if (pieces->ranks && pieces->ranks[index] == HOCKET_NO_RANK)
+        return no_view;
+    struct view block = shim_piece(pieces, address, index);
+    if (!pieces->places || (!address && !pieces->has_large_places))
+        block.address = address;
+    return judged_in(call, address, block);
+}
+
+/* Describes the blocks of a buffer; `bytes` gets the length of each. Blocks of neighbours that are none have no bytes. */
+static void describe_blocks(struct call *call, int number, void *address, struct pieces pieces, size_t *bytes,
+                            struct pieces *kept, struct view *all)
 {
     size_t total = 0;
-    if (!pieces.counts || !pieces.places)
-        refuse(call, "no counts or places");
+    int is_missing = !pieces.counts || !pieces.places;
+    if (!pieces.counts && number)
+        shim_refuse(call, "no counts", MPI_ERR_ARG);
     pieces.number = number;
-    for (int i = 0; !call->reason && i < number; i++) {
-        struct view block = shim_piece(&pieces, address, i);
-        /* A count below zero is no number of bytes. */
-        if (is_buffer(call, address, (MPI_Count)block.count, block.type))
-            total += bytes[i] = bytes_of(block);
+    for (int i = 0; i < number; i++) {
+        struct view block = pieces.counts ? judged_piece(call, &pieces, address, i) : no_view;
+        is_missing = is_missing || block.is_missing;
+        total += bytes[i] = bytes_of(block);
     }
+    if (!pieces.places && total)
+        shim_refuse(call, "no places", MPI_ERR_ARG);
+    if (is_missing)
+        pieces.counts = NULL;
+    if (!total)
+        pieces.type = MPI_DATATYPE_NULL;
     *kept = pieces;
-    *all = (struct view){address, total, MPI_BYTE};
-    return !call->reason;
-}
-
-/* The same for the blocks of neighbours; those of no rank have no bytes. */
-static int are_blocks_of(struct call *call, const int32_t *ranks, int number, void *address, struct pieces pieces,
-                         size_t *bytes, struct pieces *kept, struct view *all)
-{
-    pieces.ranks = ranks;
-    if (!are_blocks(call, number, address, pieces, bytes, kept, all))
-        return 0;
-    for (int i = 0; i < number; i++)
-        if (ranks[i] == HOCKET_NO_RANK) {
-            all->count -= bytes[i];
-            bytes[i] = 0;
-        }
-    return 1;
+    *all = is_missing ? missing(total) : (struct view){address, total, MPI_BYTE, 0};
 }
 
 /* Describes the block that a rank sends, and those that it receives from all. */
@@ -276,13 +319,13 @@ static void gathered(struct call *call, int ranks, int rank, const void *send, M
                      MPI_Datatype send_type, void *recv, struct pieces received)
 {
     size_t *bytes = shim_counts(call);
-    if (!bytes || !are_blocks(call, ranks, recv, received, bytes, &call->result_pieces, &call->result) ||
-        !(call->asked.in_place || is_buffer(call, send, send_count, send_type)))
+    if (!bytes)
         return;
+    describe_blocks(call, ranks, recv, received, bytes, &call->result_pieces, &call->result);
     call->asked.counts = bytes;
     if (call->asked.in_place)
         return;
-    call->input = (struct view){(void *)send, (size_t)send_count, send_type};
+    call->input = judged(call, send, send_count, send_type);
     if (bytes_of(call->input) != bytes[rank])
         is_of_another_length(call, bytes_of(call->input), bytes[rank]);
 }
@@ -300,16 +343,13 @@ static void gatherv(struct call *call, const void *send, MPI_Count send_count, M
                     struct pieces received, int root)
 {
     int rank, ranks;
-    size_t *bytes = shim_counts(call);
-    call->asked.in_place = send == MPI_IN_PLACE;
-    if (!has_root(call, root, &rank, &ranks) || !bytes)
+    if (!has_root(call, root, &rank, &ranks))
         return;
-    if (call->asked.in_place && rank != root)
-        call->reason = "in place where there is no result";
-    else if (rank == root)
+    call->asked.in_place = rank == call->asked.root && send == MPI_IN_PLACE;
+    if (rank == call->asked.root)
         gathered(call, ranks, rank, send, send_count, send_type, recv, received);
-    else if (is_buffer(call, send, send_count, send_type))
-        call->input = (struct view){(void *)send, (size_t)send_count, send_type};
+    else
+        call->input = judged(call, send, send_count, send_type);
     call->asked.count = bytes_of(call->input);
 }
 
@@ -318,17 +358,15 @@ static void scatterv(struct call *call, const void *send, struct pieces sent, vo
 {
     int rank, ranks;
     size_t *bytes = shim_counts(call);
-    call->asked.in_place = recv == MPI_IN_PLACE;
     if (!has_root(call, root, &rank, &ranks) || !bytes)
         return;
-    if (call->asked.in_place && rank != root)
-        call->reason = "in place where there is no input";
-    else if (call->asked.in_place || is_buffer(call, recv, recv_count, recv_type))
-        call->result = call->asked.in_place ? no_view : (struct view){recv, (size_t)recv_count, recv_type};
+    int is_root = rank == call->asked.root;
+    call->asked.in_place = is_root && recv == MPI_IN_PLACE;
+    call->result = call->asked.in_place ? no_view : judged(call, recv, recv_count, recv_type);
     call->asked.count = bytes_of(call->result);
-    if (call->reason || rank != root ||
-        !are_blocks(call, ranks, (void *)send, sent, bytes, &call->input_pieces, &call->input))
+    if (!is_root)
         return;
+    describe_blocks(call, ranks, (void *)send, sent, bytes, &call->input_pieces, &call->input);
     call->asked.counts = bytes;
     if (!call->asked.in_place && bytes_of(call->result) != bytes[rank])
         is_of_another_length(call, bytes[rank], bytes_of(call->result));
@@ -342,20 +380,21 @@ static void alltoallv(struct call *call, const void *send, struct pieces sent, v
     if (!has_root(call, 0, &rank, &ranks) || !to)
         return;
     size_t *from = to + ranks;
-    if (!are_blocks(call, ranks, recv, received, from, &call->result_pieces, &call->result))
-        return;
+    describe_blocks(call, ranks, recv, received, from, &call->result_pieces, &call->result);
     call->asked.counts = to;
     call->asked.counts_from = from;
     if (call->asked.in_place) {
         memcpy(to, from, sizeof *from * (size_t)ranks);
-    } else if (are_blocks(call, ranks, (void *)send, sent, to, &call->input_pieces, &call->input) &&
-               to[rank] != from[rank]) {
-        is_of_another_length(call, to[rank], from[rank]);
-        call->asked.in_place = 0;
-        call->input.count -= to[rank];
-        call->result.count -= from[rank];
-        to[rank] = from[rank] = 0;
+        return;
     }
+    describe_blocks(call, ranks, (void *)send, sent, to, &call->input_pieces, &call->input);
+    if (to[rank] == from[rank])
+        return;
+    is_of_another_length(call, to[rank], from[rank]);
+    call->asked.in_place = 0;
+    call->input.count -= to[rank];
+    call->result.count -= from[rank];
+    to[rank] = from[rank] = 0;
 }
 
 /* Describes the neighbours of a call; NULL if it is left to MPI. */
@@ -373,22 +412,35 @@ static struct neighbors *described(struct call *call)
     return neighbors;
 }
 
-/* Blocks of one size; in neighbor_alltoall a rank sends one to each neighbour, else the same to all. */
+/* A block for each of so many neighbours, or the same block for all. Without neighbours there are no elements. */
+static struct view judged_for(struct call *call, const int32_t *ranks, int number, const void *address, MPI_Count count,
+                              MPI_Datatype type)
+{
+    int i = 0;
+    while (i < number && ranks[i] == HOCKET_NO_RANK)
+        i++;
+    return judged(call, address, i < number ? count : 0, type);
+}
+
+/* Blocks of one size; in neighbor_alltoall a rank sends one to each neighbour, else the same to all. Ranks that no edges join may have
+ * blocks of another size. */
 static void neighbor_blocks(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                             MPI_Count recv_count, MPI_Datatype recv_type)
 {
     struct neighbors *neighbors = described(call);
-    if (!neighbors || !is_buffer(call, send, send_count, send_type) || !is_buffer(call, recv, recv_count, recv_type))
+    if (!neighbors)
         return;
-    struct view input = {(void *)send, (size_t)send_count, send_type}, result = {recv, (size_t)recv_count, recv_type};
-    for (int i = 0; i < neighbors->graph.sent; i++)
+    const hocket_neighbors *graph = &neighbors->graph;
+    struct view input = judged_for(call, graph->destinations, graph->sent, send, send_count, send_type);
+    struct view result = judged_for(call, graph->sources, graph->received, recv, recv_count, recv_type);
+    for (int i = 0; i < graph->sent; i++)
         neighbors->to_bytes[i] = bytes_of(input);
-    for (int i = 0; i < neighbors->graph.received; i++)
+    for (int i = 0; i < graph->received; i++)
         neighbors->from_bytes[i] = bytes_of(result);
-    call->asked.is_uniform = 1;
+    call->asked.is_uniform = neighbors->is_joined;
     call->asked.count = bytes_of(input);
-    input.count *= call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL ? (size_t)neighbors->graph.sent : 1;
-    result.count *= (size_t)neighbors->graph.received;
+    input.count *= call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL ? (size_t)graph->sent : 1;
+    result.count *= (size_t)graph->received;
     call->input = input;
     call->result = result;
 }
@@ -397,22 +449,26 @@ static void neighbor_allgatherv(struct call *call, const void *send, MPI_Count s
                                 void *recv, struct pieces received)
 {
     struct neighbors *neighbors = described(call);
-    if (!neighbors || !is_buffer(call, send, send_count, send_type) ||
-        !are_blocks_of(call, neighbors->graph.sources, neighbors->graph.received, recv, received, neighbors->from_bytes,
-                       &call->result_pieces, &call->result))
+    if (!neighbors)
         return;
-    call->input = (struct view){(void *)send, (size_t)send_count, send_type};
+    const hocket_neighbors *graph = &neighbors->graph;
+    call->input = judged_for(call, graph->destinations, graph->sent, send, send_count, send_type);
     call->asked.count = bytes_of(call->input);
+    received.ranks = graph->sources;
+    describe_blocks(call, graph->received, recv, received, neighbors->from_bytes, &call->result_pieces, &call->result);
 }
 
 static void neighbor_alltoallv(struct call *call, const void *send, struct pieces sent, void *recv,
                                struct pieces received)
 {
     struct neighbors *neighbors = described(call);
-    if (neighbors && are_blocks_of(call, neighbors->graph.destinations, neighbors->graph.sent, (void *)send, sent,
-                                   neighbors->to_bytes, &call->input_pieces, &call->input))
-        are_blocks_of(call, neighbors->graph.sources, neighbors->graph.received, recv, received, neighbors->from_bytes,
-                      &call->result_pieces, &call->result);
+    if (!neighbors)
+        return;
+    const hocket_neighbors *graph = &neighbors->graph;
+    sent.ranks = graph->destinations;
+    received.ranks = graph->sources;
+    describe_blocks(call, graph->sent, (void *)send, sent, neighbors->to_bytes, &call->input_pieces, &call->input);
+    describe_blocks(call, graph->received, recv, received, neighbors->from_bytes, &call->result_pieces, &call->result);
 }
 
 /* Functions */
@@ -422,10 +478,17 @@ static int wait_for(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
 }
 
+/* Returns 1 if a blocking call that is left to MPI keeps its form. Open MPI 5.0.11 gets nonblocking forms of neighbourhoods wrong. */
+static int keeps_form(const struct call *call)
+{
+    int has_defect = call->asked.collective == HOCKET_NEIGHBOR_ALLGATHER || call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL;
+    return has_defect || !shim_may_be_active(call->comm);
+}
+
 /* MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>: their parameters, the same as arguments, the bytes
  * for which a blocking call may be left to MPI without a description, and the description of the call.
- * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them, so it is made in its
- * nonblocking form: on all ranks alike, since MPI does not match blocking calls with nonblocking ones. */
+ * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them: it is made in its nonblocking form,
+ * or keeps its form and all its ranks meet first. Either is so on all ranks, since MPI does not match one form with another. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, bytes, description)                              \
     static __attribute__((noinline)) int described_##initial##large parameters(MPI_Comm comm)                          \
     {                                                                                                                  \
@@ -434,10 +497,12 @@ static int wait_for(int code, MPI_Request *request)
         description;                                                                                                   \
         if (shim_run(&call))                                                                                           \
             return call.code;                                                                                          \
+        if (keeps_form(&call)) {                                                                                       \
+            shim_meet(comm);                                                                                           \
+            return shim_left(&call, PMPI_##name##large arguments(comm));                                               \
+        }                                                                                                              \
         MPI_Request request;                                                                                           \
-        return shim_left(&call, !call.is_refused && shim_may_be_active(comm)                                           \
-                                    ? wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request)       \
-                                    : PMPI_##name##large arguments(comm));                                             \
+        return shim_left(&call, wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request));           \
     }                                                                                                                  \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
@@ -464,8 +529,7 @@ static int wait_for(int code, MPI_Request *request)
         description;                                                                                                   \
         if (shim_plan(&call, request))                                                                                 \
             return call.code;                                                                                          \
-        if (!call.is_refused)                                                                                          \
-            shim_meet(comm);                                                                                           \
+        shim_meet(comm);                                                                                               \
         return PMPI_##name##_init##large arguments(comm COMMA info COMMA request);                                     \
     }
 #else

@@ -95,27 +95,6 @@ static int mpi_failed(int code, const char *what) {
 
 /* Data types */
 
-/* Returns 1 if elements of a type are bytes without gaps, in the order of their addresses. */
-static int is_flat(MPI_Datatype type) {
-    MPI_Count size;
-    MPI_Aint lower, extent;
-    struct envelope made = envelope_of(type);
-    MPI_Type_size_x(type, &size);
-    MPI_Type_get_extent(type, &lower, &extent);
-    if (made.combiner == MPI_COMBINER_NAMED)
-        return lower == 0 && extent == size;
-    if (made.is_large || (made.combiner != MPI_COMBINER_DUP && made.combiner != MPI_COMBINER_CONTIGUOUS))
-        return 0;
-    int count, flat;
-    MPI_Datatype inner;
-    if (MPI_Type_get_contents(type, made.integers, made.addresses, made.types, &count, NULL, &inner) != MPI_SUCCESS)
-        return 0;
-    flat = is_flat(inner);
-    if (!is_named(inner))
-        MPI_Type_free(&inner);
-    return flat;
-}
-
 /* Elements that one call of MPI takes at once; more go as one element of a type of their own. */
 #define MOST_ELEMENTS ((size_t)1 << 30)
 

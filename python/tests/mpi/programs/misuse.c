@@ -32,6 +32,10 @@ static void operators_and_types(void)
     say("no operator", MPI_Allreduce(a, b, 1, MPI_INT, MPI_OP_NULL, comm));
     say("a count below zero", MPI_Bcast(a, -1, MPI_INT, 0, comm));
     say("no such root", MPI_Bcast(a, 1, MPI_INT, 99, comm));
+    int code = MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, comm);
+    say("one buffer of one element", code);
+    if (rank == 0 && code == MPI_SUCCESS)
+        printf("the sum of one buffer: %d\n", a[0]);
 }
 
 static void buffers(void)

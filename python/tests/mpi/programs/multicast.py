@@ -103,7 +103,7 @@ def start_in_two_groups(domain):
         multicast.release()
 
 
-with Domain(world, master=master, rules="broadcast[size=100KB..]: chain, segment=64KiB", mpicc=mpicc) as domain:
+with Domain(world, master=master, rules="broadcast[size=100kB..]: chain, segment=64KiB", mpicc=mpicc) as domain:
     mine = [number for number, group in enumerate(groups) if rank in group]
     sent = []
     if rank == master:

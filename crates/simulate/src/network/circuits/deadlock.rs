@@ -1,6 +1,6 @@
 //! The description of nodes and programs that wait for each other when nothing happens any more.
 
-use super::super::fabric::ENDLESS;
+use super::super::traffic::ENDLESS;
 use super::switch::{Circuit, Stage, Switch};
 
 /// The most nodes of a list that are named.

@@ -54,7 +54,7 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
 use super::{Fabric, Shared, Traffic};
-use crate::bound::{Bound, Demanded, rounds};
+use crate::demanded::{Bound, Demanded, rounds};
 use changes::{Change, Supply};
 use policy::PolicyName;
 use switch::Switch;

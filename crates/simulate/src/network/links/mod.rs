@@ -56,7 +56,7 @@ use hocket_core::Result;
 use hocket_machine::Machine;
 
 use super::{Fabric, Shared, Traffic};
-use crate::bound::{Bound, Demanded};
+use crate::demanded::{Bound, Demanded};
 use fair::Fair;
 use queues::Queues;
 

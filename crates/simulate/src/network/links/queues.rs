@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use hocket_machine::{Hop, Topology};
 
-use super::super::fabric::ENDLESS;
+use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};

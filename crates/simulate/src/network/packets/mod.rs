@@ -71,7 +71,7 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
 use super::{Fabric, Shared, Traffic};
-use crate::bound::{Bound, Demanded};
+use crate::demanded::{Bound, Demanded};
 use router::Routers;
 
 /// The model's parameters, keys of `[network]` besides those of the fabric.

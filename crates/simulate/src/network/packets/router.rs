@@ -2,7 +2,7 @@
 
 use hocket_machine::Topology;
 
-use super::super::fabric::ENDLESS;
+use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Packets;
 use super::calendar::Calendar;

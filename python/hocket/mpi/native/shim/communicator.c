@@ -38,12 +38,27 @@ static const char *reason_against(MPI_Comm comm, int **nodes)
     return reason;
 }
 
+/* Receives the messages to a rank that took no part in a call: MPICH frees no communicator that has such. */
+static void clear_messages(MPI_Comm comm)
+{
+    MPI_Status status;
+    int flag, bytes;
+    while (PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status) == MPI_SUCCESS && flag) {
+        PMPI_Get_count(&status, MPI_BYTE, &bytes);
+        void *data = bytes >= 0 ? grown(NULL, (size_t)bytes) : NULL;
+        PMPI_Recv(data, bytes < 0 ? 0 : bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm, MPI_STATUS_IGNORE);
+        free(data);
+    }
+}
+
 void release_communicator(struct communicator *state)
 {
     if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    if (state->private_comm != MPI_COMM_NULL)
+    if (state->private_comm != MPI_COMM_NULL) {
+        clear_messages(state->private_comm);
         PMPI_Comm_free(&state->private_comm);
+    }
     if (state->algorithms)
         hocket_communicator_free(state->algorithms);
     pthread_mutex_destroy(&state->lock);

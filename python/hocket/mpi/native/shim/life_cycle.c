@@ -1,7 +1,5 @@
-/* Beginning and end. This file owns the settings of the process, reads them from the environment, alike on all ranks.
- */
+/* Beginning and end: reads the settings of the process from the environment, alike on all ranks. */
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,35 +10,6 @@
 #include "started.h"
 #include "transport.h"
 #include "types.h"
-
-struct shim shim;
-
-void print_line(const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    for (char *end = line; (end = strpbrk(end, "\r\n"));)
-        *end = ' ';
-    fprintf(stderr, "hocket: %s\n", line);
-}
-
-void *grown(void *memory, size_t bytes)
-{
-    void *grown = realloc(memory, bytes ? bytes : 1);
-    if (!grown) {
-        print_line("out of memory: %zu bytes", bytes);
-        PMPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    return grown;
-}
-
-void *shim_room(size_t bytes)
-{
-    return grown(NULL, bytes);
-}
 
 /* Reads a file of text; returns its length, or -1. Only a regular file surely has an end, and opens without waiting. */
 static int read_text(const char *file, char **text)

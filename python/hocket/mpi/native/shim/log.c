@@ -58,7 +58,7 @@ static hocket_logged logged(const struct call *call, int rank, int ranks, double
     int has_counts = asked->counts && (!asked->neighbors || call->result_pieces.counts);
     size_t own = has_counts ? call->result.count : asked->count;
     size_t count = has_counts && asked->collective == HOCKET_ALLGATHER ? asked->counts[0] : own;
-    size_t each = call->is_refused ? 0 : element_bytes(call);
+    size_t each = element_bytes(call);
     return (hocket_logged){.function = call->function,
                            .collective = asked->collective,
                            .ranks = ranks,
@@ -97,9 +97,7 @@ int shim_left(const struct call *call, int code)
     return code;
 }
 
-/* Prints one line about a call that ran and was wrong: its error, or, once per process, what was wrong if MPI reports no
- * error. */
-static void tell_wrong(const struct call *call)
+void tell_wrong(const struct call *call)
 {
     static int has_told;
     char error[MPI_MAX_ERROR_STRING] = "no error";

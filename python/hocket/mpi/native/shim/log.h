@@ -17,6 +17,8 @@ void print_summary(void);
 
 /* Logs a call that is left to MPI, before it is made. Blocking ones are counted by shim_left. */
 void log_passed(const struct call *call);
+/* Prints one line about a call that was wrong: its error, or, once per process, what was wrong if MPI reports no error. */
+void tell_wrong(const struct call *call);
 /* Logs an operation that has ended. */
 void log_ran(const struct operation *operation);
 

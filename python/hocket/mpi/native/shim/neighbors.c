@@ -3,6 +3,7 @@
 #include "neighbors.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "communicator.h"
 
@@ -80,7 +81,7 @@ static struct neighbors *on_grid(MPI_Comm comm)
     struct grid grid = grid_of(comm);
     int count = 2 * grid.dimensions;
     struct neighbors *neighbors = room_for(count, count, grid.dimensions);
-    neighbors->graph.is_cartesian = 1;
+    neighbors->graph.is_cartesian = neighbors->is_joined = 1;
     for (int i = 0; i < count; i++) {
         int ranks[2];
         PMPI_Cart_shift(comm, i / 2, 1, &ranks[0], &ranks[1]);
@@ -118,10 +119,25 @@ static struct neighbors *on_distributed_graph(MPI_Comm comm, int dimensions)
     return neighbors;
 }
 
+/* The kind of a topology. Open MPI says of a distributed graph that it is of the kind of the communicator that it was made from. */
+static int kind_of(MPI_Comm comm)
+{
+    MPI_Errhandler handler;
+    int kind, received, sent, has_weights;
+    PMPI_Topo_test(comm, &kind);
+    if (kind == MPI_UNDEFINED)
+        return kind;
+    PMPI_Comm_get_errhandler(comm, &handler);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int code = PMPI_Dist_graph_neighbors_count(comm, &received, &sent, &has_weights);
+    PMPI_Comm_set_errhandler(comm, handler);
+    PMPI_Errhandler_free(&handler);
+    return code == MPI_SUCCESS ? MPI_DIST_GRAPH : kind;
+}
+
 struct neighbors *new_neighbors(MPI_Comm comm)
 {
-    int kind;
-    PMPI_Topo_test(comm, &kind);
+    int kind = kind_of(comm);
     return kind == MPI_CART         ? on_grid(comm)
            : kind == MPI_GRAPH      ? on_graph(comm)
            : kind == MPI_DIST_GRAPH ? on_distributed_graph(comm, 0)
@@ -137,7 +153,7 @@ void free_neighbors(struct neighbors *neighbors)
     free(neighbors);
 }
 
-struct neighbors *shim_neighbors(struct call *call)
+struct neighbors *shim_neighbors(const struct call *call)
 {
     int is_taken = shim.is_ready && !shim.off && has_rule(call->asked.collective, call->asked.is_nonblocking);
     struct communicator *state = is_taken ? state_of(call->comm) : NULL;
@@ -145,8 +161,6 @@ struct neighbors *shim_neighbors(struct call *call)
         return NULL;
     if (!state->neighbors)
         state->neighbors = new_neighbors(call->comm);
-    if (!state->neighbors)
-        call->reason = "no neighbours";
     return state->neighbors;
 }
 
@@ -175,23 +189,52 @@ static int are_same_everywhere(const struct neighbors *neighbors, MPI_Comm comm,
            ends[0] == ~ends[1];
 }
 
+/* The rank at a relative place of another one, on a grid whose borders meet. */
+static int moved(const hocket_neighbors *graph, int rank, const int32_t *offset)
+{
+    int moved = 0;
+    for (int i = graph->dimensions - 1, stride = 1; i >= 0; stride *= graph->sizes[i--])
+        moved += (rank / stride + offset[i]) % graph->sizes[i] * stride;
+    return moved;
+}
+
+/* Returns 1 if edges lead from rank 0 to all ranks, where all have their neighbours at the same relative places. */
+static int are_joined(const hocket_neighbors *graph, int ranks)
+{
+    int *reached = shim_room(sizeof *reached * (size_t)ranks), count = 1;
+    char *is_reached = memset(shim_room((size_t)ranks), 0, (size_t)ranks);
+    reached[0] = 0;
+    is_reached[0] = 1;
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < graph->sent; j++) {
+            int next = moved(graph, reached[i], graph->offsets + j * graph->dimensions);
+            if (!is_reached[next])
+                reached[count++] = next;
+            is_reached[next] = 1;
+        }
+    free(is_reached);
+    free(reached);
+    return count == ranks;
+}
+
 void shim_made_on(MPI_Comm grid_comm, MPI_Comm comm)
 {
-    int kind, likeness, has_rules = has_rule(HOCKET_NEIGHBOR_ALLGATHER, 0) || has_rule(HOCKET_NEIGHBOR_ALLTOALL, 0) ||
+    int likeness, has_rules = has_rule(HOCKET_NEIGHBOR_ALLGATHER, 0) || has_rule(HOCKET_NEIGHBOR_ALLTOALL, 0) ||
                                     has_rule(HOCKET_NEIGHBOR_ALLGATHER, 1) || has_rule(HOCKET_NEIGHBOR_ALLTOALL, 1);
     if (!shim.is_ready || shim.off || !has_rules)
         return;
-    PMPI_Topo_test(grid_comm, &kind);
     PMPI_Comm_compare(grid_comm, comm, &likeness);
-    struct communicator *state = kind == MPI_CART && likeness == MPI_CONGRUENT ? state_of(comm) : NULL;
+    struct communicator *state = kind_of(grid_comm) == MPI_CART && likeness == MPI_CONGRUENT ? state_of(comm) : NULL;
     if (!state || state->reason || state->neighbors)
         return;
     struct grid grid = grid_of(grid_comm);
     if (grid.is_periodic == 1) {
         state->neighbors = on_distributed_graph(comm, grid.dimensions);
         set_offsets(state->neighbors, grid_comm, &grid);
-        if (are_same_everywhere(state->neighbors, comm, grid.dimensions))
+        if (are_same_everywhere(state->neighbors, comm, grid.dimensions)) {
             set_grid(state->neighbors, &grid);
+            state->neighbors->is_joined = are_joined(&state->neighbors->graph, state->ranks);
+        }
     }
     free(grid.sizes);
 }

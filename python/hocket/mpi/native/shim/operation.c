@@ -5,6 +5,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
 #include "started.h"
@@ -13,11 +14,15 @@
 
 /* Choosing an algorithm */
 
-/* Why a call is left to MPI whatever its count, root and types are, or NULL; sets the state of its communicator. */
+static int is_of_neighbors(const struct call *call)
+{
+    return call->asked.collective == HOCKET_NEIGHBOR_ALLGATHER || call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL;
+}
+
+/* Why a call is left to MPI, or NULL; sets the state of its communicator. A call must be left on all ranks or on none: reasons come
+ * from what MPI has all ranks of a call agree about. */
 static const char *reason_of(const struct call *call, struct communicator **state)
 {
-    if (call->reason)
-        return call->reason;
     if (!shim.is_ready)
         return "MPI_Init was not called";
     if (shim.off)
@@ -31,7 +36,18 @@ static const char *reason_of(const struct call *call, struct communicator **stat
      * calls before. */
     if (!(*state)->reason && call->form == NONBLOCKING && (*state)->private_comm == MPI_COMM_NULL)
         return "no blocking call on its communicator before";
+    if (!(*state)->reason && is_of_neighbors(call) && !call->asked.neighbors)
+        return "no neighbours";
     return (*state)->reason;
+}
+
+/* Describes elements that are moved as bytes. */
+static void describe_bytes(struct operation *operation, hocket_call *asked, size_t element_bytes)
+{
+    operation->type = MPI_BYTE;
+    operation->is_dense = 1;
+    asked->element_bytes = element_bytes;
+    asked->layout = (hocket_layout){(ptrdiff_t)element_bytes, 0, element_bytes};
 }
 
 /* Describes the elements that the program works on: those of the caller's type, or bytes. */
@@ -39,10 +55,13 @@ static const char *describe_elements(struct operation *operation, struct call *c
 {
     hocket_call *asked = &call->asked;
     if (call->op == MPI_OP_NULL) {
-        operation->type = MPI_BYTE;
-        operation->is_dense = asked->commutative = 1;
-        asked->element_bytes = 1;
-        asked->layout = (hocket_layout){1, 0, 1};
+        describe_bytes(operation, asked, 1);
+        asked->commutative = 1;
+        return NULL;
+    }
+    if (call->result.is_missing) {
+        describe_bytes(operation, asked, asked->element_bytes);
+        PMPI_Op_commutative(call->op, &asked->commutative);
         return NULL;
     }
     const struct shape *shape = shape_of(call->result.type);
@@ -99,6 +118,22 @@ static void clear(struct operation *operation, struct communicator *state, struc
     operation->message_room = FEW_MESSAGES;
 }
 
+static struct view without_memory(struct view view)
+{
+    size_t bytes = view.count ? view.count * shape_of(view.type)->bytes : 0;
+    return (struct view){NULL, bytes, MPI_BYTE, 1};
+}
+
+/* The program may use its buffers as soon as it knows that MPI refuses its call: this rank's part uses none of them. */
+static void leave_buffers(struct call *call)
+{
+    if (!call->is_refused || call->op != MPI_OP_NULL)
+        return;
+    call->input = without_memory(call->input);
+    call->result = without_memory(call->result);
+    call->input_pieces.counts = call->result_pieces.counts = NULL;
+}
+
 int prepare(struct operation *operation, struct call *call)
 {
     struct communicator *state = NULL;
@@ -109,6 +144,7 @@ int prepare(struct operation *operation, struct call *call)
     if (!call->reason)
         call->reason = take_operation(operation, call, state);
     if (!call->reason) {
+        leave_buffers(call);
         clear(operation, state, call);
         if (state->private_comm != MPI_COMM_NULL || has_private_for(call, state))
             return 1;
@@ -166,7 +202,12 @@ static int are_together(const struct operation *operation, const struct pieces *
 static void *place_of(const struct operation *operation, struct view view, const struct pieces *pieces, struct room *room)
 {
     void *at = view.address;
+    size_t bytes = view.count * operation->call->asked.element_bytes;
     if (view.count == 0)
+        return at;
+    if (view.is_missing)
+        return memset(make_room(room, bytes), 0, bytes);
+    if (operation->call->op != MPI_OP_NULL)
         return at;
     if (pieces->counts ? are_together(operation, pieces, view.address, &at) : shape_of(view.type)->is_dense)
         return at;
@@ -176,6 +217,8 @@ static void *place_of(const struct operation *operation, struct view view, const
 static int pack_view(const struct operation *operation, struct view view, const struct pieces *pieces, char *packed,
                      int unpacks)
 {
+    if (view.is_missing)
+        return MPI_SUCCESS;
     return pieces->counts ? pack_pieces(operation, pieces, view.address, packed, unpacks)
                           : pack(operation, view, packed, unpacks);
 }
@@ -199,7 +242,7 @@ static int pack_own_part(struct operation *operation, char *packed)
     struct view own = operation->result;
     if (call->result_pieces.counts)
         return operation->packed_result.bytes ? pack_own_pieces(operation, packed) : MPI_SUCCESS;
-    if (own.count == 0 || shape_of(own.type)->is_dense)
+    if (own.count == 0 || own.is_missing || shape_of(own.type)->is_dense)
         return MPI_SUCCESS;
     if (call->asked.collective == HOCKET_ALLGATHER || call->asked.collective == HOCKET_GATHER) {
         struct shape shape = *shape_of(own.type);
@@ -261,13 +304,8 @@ void place(struct operation *operation)
     operation->result = call->result;
     if (call->is_uneven && call->asked.collective != HOCKET_ALLTOALLV) {
         struct view *moved = is_scattered(call) ? &operation->result : &operation->input;
-        moved->address = NULL;
-        moved->count = 0;
+        *moved = (struct view){NULL, 0, MPI_BYTE, 0};
     }
-    operation->input_at = operation->input.address;
-    operation->result_at = operation->result.address;
-    if (call->op != MPI_OP_NULL)
-        return;
     operation->input_at = place_of(operation, operation->input, &call->input_pieces, &operation->packed_input);
     operation->result_at = place_of(operation, operation->result, &call->result_pieces, &operation->packed_result);
 }
@@ -307,7 +345,7 @@ void start(struct operation *operation)
     operation->error = call->code;
     if (call->form == BLOCKING && operation->is_dense && is_short(operation))
         operation->memory = operation->comm->memory;
-    if (call->is_uneven)
+    if (call->is_uneven && !call->is_refused)
         move_own_blocks(operation);
     if (operation->packed_input.bytes)
         note(operation, pack_view(operation, operation->input, &call->input_pieces, operation->packed_input.bytes, 0));
@@ -327,7 +365,8 @@ int advance(struct operation *operation, int may_wait)
         return state != HOCKET_WAITS;
     if (operation->packed_result.bytes && !gives_result(operation))
         note(operation, pack_view(operation, operation->result, &call->result_pieces, operation->packed_result.bytes, 1));
-    call->code = operation->error;
+    /* What MPI refuses is reported before it runs. */
+    call->code = call->is_refused ? MPI_SUCCESS : operation->error;
     return 1;
 }
 
@@ -357,23 +396,56 @@ double hocket_last_complete_for_s(void)
     return last_complete_for_s;
 }
 
+int report_refused(struct call *call)
+{
+    int code = call->code;
+    if (!call->is_refused)
+        return MPI_SUCCESS;
+    tell_wrong(call);
+    PMPI_Comm_call_errhandler(call->comm, code);
+    call->wrong = NULL;
+    call->code = MPI_SUCCESS;
+    return code;
+}
+
+void shim_refuse(struct call *call, const char *wrong, int error)
+{
+    if (call->is_refused)
+        return;
+    call->is_refused = 1;
+    call->wrong = wrong;
+    call->code = error;
+}
+
+/* Runs an operation on the caller's buffers from its beginning to its end. */
+static void run(struct operation *operation)
+{
+    place(operation);
+    start(operation);
+    while (!advance(operation, !shim_polls())) {
+        shim_progress();
+        if (shim.is_crowded)
+            sched_yield();
+    }
+    last_complete_for_s = hocket_complete_for_s(operation->program);
+    log_ran(operation);
+}
+
 int shim_run(struct call *call)
 {
     struct operation operation;
     reap_ended();
     if (!prepare(&operation, call))
         return 0;
-    place(&operation);
-    start(&operation);
-    while (!advance(&operation, !shim_polls())) {
-        shim_progress();
-        if (shim.is_crowded)
-            sched_yield();
-    }
-    last_complete_for_s = hocket_complete_for_s(operation.program);
-    log_ran(&operation);
+    int refused = report_refused(call);
+    if (call->is_absent)
+        operation.is_done = 1;
+    else
+        run(&operation);
     finish(&operation);
     if (call->code != MPI_SUCCESS)
         PMPI_Comm_call_errhandler(call->comm, call->code);
+    else
+        call->code = refused;
     return 1;
 }

@@ -61,6 +61,8 @@ struct operation {
 /* Chooses the algorithm for a call; returns 0 if the call is left to MPI, which is logged. The call must stay where it is.
  * All ranks do so in the same order. */
 int prepare(struct operation *operation, struct call *call);
+/* Reports the error with which MPI refuses a call on this rank, and returns it: before the rank takes part, as MPI reports it at once. */
+int report_refused(struct call *call);
 /* Decides which of the caller's buffers are packed, and makes room for them. */
 void place(struct operation *operation);
 /* Packs what is packed, and starts the program: for the first time, or after it has ended. */

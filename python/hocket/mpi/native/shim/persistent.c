@@ -111,7 +111,7 @@ int is_planned(MPI_Op op)
 int shim_plan(struct call *call, MPI_Request *request)
 {
     if (!request)
-        return 0;
+        shim_refuse(call, "no request", MPI_ERR_ARG);
     reap_ended();
     struct persistent *persistent = shim_room(sizeof *persistent);
     struct started *started = &persistent->started;
@@ -119,6 +119,14 @@ int shim_plan(struct call *call, MPI_Request *request)
     if (!prepare(&started->operation, &started->call)) {
         free(persistent);
         return 0;
+    }
+    /* There is no request that the program could start. */
+    if (call->is_refused) {
+        call->code = report_refused(&started->call);
+        started->operation.is_done = 1;
+        finish(&started->operation);
+        free(persistent);
+        return 1;
     }
     hold(started);
     place(&started->operation);
@@ -209,6 +217,9 @@ void shim_forget(MPI_Request request)
 void forget_all(void)
 {
     for (int i = 0; i < BUCKETS; i++)
-        while (buckets[i])
+        while (buckets[i]) {
+            MPI_Request request = buckets[i]->started.request;
             forget(buckets[i]);
+            PMPI_Request_free(&request);
+        }
 }

@@ -1,4 +1,4 @@
-/* Settings of the process, which life_cycle.c owns: they are set when MPI is initialised and do not change afterwards,
+/* Settings of the process, which life_cycle.c sets when MPI is initialised; they do not change afterwards,
  * except `is_ready`, `log_summary` and what sessions need. Below are also helpers that all parts use.
  *
  * Locks of the preloaded library. A thread that holds one may take only those in the last column. MPI is called while

@@ -11,7 +11,8 @@
  *     started.c         nonblocking calls under way, their requests, and waiting
  *     persistent.c      persistent calls, and their requests
  *     log.c             counts of calls, the summary, and the log of the job
- *     life_cycle.c      settings, beginning and end
+ *     life_cycle.c      beginning and end
+ *     process.c         the settings of the process, and helpers of all parts
  *
  * Messages go over a private communicator of the same processes, so that they never meet messages of the program. It is
  * created by the first blocking call that has an algorithm; where rules name nonblocking calls, together with the
@@ -41,6 +42,8 @@ struct view {
     void *address;
     size_t count;
     MPI_Datatype type;
+    /* The caller gave no memory that can be used: the library's own stands in for it. */
+    int is_missing;
 };
 
 /* The blocks of a buffer, one for each rank or neighbour, where the program has them: `counts` and `places` are ints, or
@@ -60,6 +63,8 @@ struct pieces {
 struct neighbors {
     hocket_neighbors graph;
     size_t *to_bytes, *from_bytes;
+    /* Every rank knows that edges lead from each rank to all others, so that blocks of one size have the same size on all ranks. */
+    int is_joined;
     /* The memory of all numbers of the graph. */
     int32_t *numbers;
 };
@@ -83,11 +88,14 @@ struct call {
     struct pieces input_pieces, result_pieces;
     /* This rank receives blocks of another length than it sends. */
     unsigned char is_uneven;
-    /* MPI will refuse the call at once. */
+    /* MPI refuses the call on this rank, which takes part with memory of the library's own, for the sake of the others, and reduces
+     * nothing. */
     unsigned char is_refused;
-    /* Why the call is left to MPI, or NULL. */
+    /* This rank does not know its part: it only keeps in step with the others. */
+    unsigned char is_absent;
+    /* Why the call is left to MPI, or NULL: set by prepare(), for reasons that are the same on all ranks. */
     const char *reason;
-    /* What is wrong with the call on this rank, although MPI does not refuse it before others wait for it; or NULL. */
+    /* What is wrong with the call on this rank, or NULL. */
     const char *wrong;
     /* When it was made, if calls are counted. */
     double start_s;
@@ -115,6 +123,8 @@ void hocket_count_calls(int are_counted);
  * still serve other ranks. */
 double hocket_last_complete_for_s(void);
 
+/* A call that MPI refuses on this rank: says what is wrong, and which class of error MPI returns. The first mistake counts. */
+void shim_refuse(struct call *call, const char *wrong, int error);
 /* Runs a call; returns 0 if it is left to MPI. */
 int shim_run(struct call *call);
 /* Learns which calls of a communicator of the program are left to MPI at once. */
@@ -129,15 +139,15 @@ int shim_plan(struct call *call, MPI_Request *request);
  * has no log. */
 size_t *shim_counts(const struct call *call);
 /* The neighbours of this rank; NULL if the call is left to MPI. */
-struct neighbors *shim_neighbors(struct call *call);
-/* Sets rank and ranks of a communicator; returns 0 where MPI has to report what is wrong with it. */
+struct neighbors *shim_neighbors(const struct call *call);
+/* Sets rank and ranks of a communicator; returns 0 where all its calls are left to MPI. */
 int shim_place(MPI_Comm comm, int *rank, int *ranks);
-/* Returns 1 if MPI accepts a count, a type, and an operator for it or MPI_OP_NULL. */
-int shim_takes(MPI_Count count, MPI_Datatype type, MPI_Op op);
+/* The class of the error with which MPI refuses a count, a type, or an operator for it or MPI_OP_NULL; MPI_SUCCESS if it does not. */
+int shim_error_of(MPI_Count count, MPI_Datatype type, MPI_Op op);
+/* Returns 1 if elements of a type may lie at this address: types with absolute addresses lie at MPI_BOTTOM, which is NULL. */
+int shim_is_memory(const void *address, MPI_Datatype type);
 /* A block, by its number, which is that of a rank but in neighbourhoods. */
 struct view shim_piece(const struct pieces *pieces, void *address, int number);
-/* The reason why MPI has to report an error about the address of a buffer, or NULL. */
-const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type);
 
 /* Returns 1 if the rules have algorithms for nonblocking calls and apply to this communicator: the same on all ranks. They
  * do not apply between groups, where MPICH 5.0.2 gets nonblocking calls wrong, nor with processes of another

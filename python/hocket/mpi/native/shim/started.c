@@ -108,7 +108,7 @@ static void hold_pieces(struct pieces *pieces)
         return;
     MPI_Datatype *types = shim_room(sizeof *types * number);
     for (size_t i = 0; i < number; i++)
-        types[i] = held(pieces->types[i]);
+        types[i] = shim_piece(pieces, NULL, (int)i).count ? held(pieces->types[i]) : MPI_DATATYPE_NULL;
     pieces->types = types;
 }
 
@@ -255,8 +255,9 @@ void unlock_active(void)
 
 int shim_start(struct call *call, MPI_Request *request)
 {
+    MPI_Request unseen;
     if (!request)
-        return 0;
+        shim_refuse(call, "no request", MPI_ERR_ARG);
     reap_ended();
     struct started *started = shim_room(sizeof *started);
     started->call = *call;
@@ -265,12 +266,22 @@ int shim_start(struct call *call, MPI_Request *request)
         free(started);
         return 0;
     }
+    call->code = report_refused(&started->call);
+    if (call->is_absent) {
+        started->operation.is_done = 1;
+        finish(&started->operation);
+        free(started);
+        return 1;
+    }
     hold(started);
     place(&started->operation);
-    call->code = PMPI_Grequest_start(query_request, free_request, cancel_request, started, request);
-    started->request = *request;
+    MPI_Request *made = call->is_refused ? &unseen : request;
+    PMPI_Grequest_start(query_request, free_request, cancel_request, started, made);
+    started->request = *made;
     __atomic_add_fetch(&started->operation.comm->users, 1, __ATOMIC_RELAXED);
     activate(started);
+    if (call->is_refused)
+        PMPI_Request_free(&unseen);
     return 1;
 }
 

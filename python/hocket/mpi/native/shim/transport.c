@@ -63,7 +63,7 @@ int pack(const struct operation *operation, struct view view, char *packed, int 
     for (size_t first = 0; first < view.count; first += step) {
         int count = (int)(view.count - first < step ? view.count - first : step), position = 0, code;
         char *at = element(view.address, first, shape.layout.extent), *there = packed + first * bytes;
-        struct view elements = {at, (size_t)count, view.type}, flat = {there, (size_t)count * bytes, MPI_BYTE};
+        struct view elements = {at, (size_t)count, view.type, 0}, flat = {there, (size_t)count * bytes, MPI_BYTE, 0};
         if (bytes > MOST_AT_ONCE || at == MPI_BOTTOM)
             code = unpacks ? send_to_self(operation, flat, elements) : send_to_self(operation, elements, flat);
         else if (unpacks)
@@ -95,11 +95,12 @@ static int start_message(struct operation *operation, int sends, uint32_t slot, 
                          int tag)
 {
     struct counted elements;
-    int code = counted(count, operation->type, &elements);
+    size_t bytes = count * operation->call->asked.element_bytes;
+    int are_bytes = operation->type == MPI_BYTE || !count;
+    int code = counted(are_bytes ? bytes : count, are_bytes ? MPI_BYTE : operation->type, &elements);
     if (code != MPI_SUCCESS)
         return code;
     struct message *message = next_message(operation);
-    size_t bytes = count * operation->call->asked.element_bytes;
     *message = (struct message){MPI_REQUEST_NULL, slot, !sends, bytes, .at = at, .peer = peer, .tag = tag};
     MPI_Comm comm = operation->comm->private_comm;
     code = sends ? PMPI_Isend(at, elements.count, elements.type, peer, tag, comm, &message->request)
@@ -268,6 +269,8 @@ static int transport_reduce(void *user, const void *source, void *target, size_t
 {
     struct operation *operation = user;
     ptrdiff_t extent = operation->call->asked.layout.extent;
+    if (operation->call->is_refused)
+        return MPI_SUCCESS;
     for (size_t first = 0; first < count; first += MOST_AT_ONCE) {
         int some = (int)(count - first < MOST_AT_ONCE ? count - first : MOST_AT_ONCE);
         int code = PMPI_Reduce_local(element(source, first, extent), element(target, first, extent), some,
@@ -287,8 +290,8 @@ static int transport_copy(void *user, const void *source, void *target, size_t c
         return MPI_SUCCESS;
     }
     char *between = make_room(&operation->copying, bytes);
-    int code = pack(operation, (struct view){(void *)source, count, operation->type}, between, 0);
-    return code == MPI_SUCCESS ? pack(operation, (struct view){target, count, operation->type}, between, 1) : code;
+    int code = pack(operation, (struct view){(void *)source, count, operation->type, 0}, between, 0);
+    return code == MPI_SUCCESS ? pack(operation, (struct view){target, count, operation->type, 0}, between, 1) : code;
 }
 
 const hocket_transport transport = {transport_send, transport_receive, transport_test, transport_reduce,

@@ -32,8 +32,8 @@ const struct shape *shape_of(MPI_Datatype type)
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lower, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
-    int named = is_named(type), is_dense = named && size == extent && true_lower == 0 && true_extent == size;
-    last_shape = (struct shape){type, named, is_dense, (size_t)size,
+    int has_gaps = size != extent || true_lower != 0 || true_extent != size;
+    last_shape = (struct shape){type, is_named(type), !has_gaps && is_flat(type), (size_t)size,
                           {(ptrdiff_t)extent, (ptrdiff_t)true_lower, (size_t)true_extent}};
     return &last_shape;
 }
@@ -42,14 +42,17 @@ struct view shim_piece(const struct pieces *pieces, void *address, int number)
 {
     const void *counts = pieces->counts, *places = pieces->places;
     MPI_Count count = pieces->has_large_counts ? ((const MPI_Count *)counts)[number] : ((const int *)counts)[number];
-    MPI_Aint place = pieces->has_large_places ? ((const MPI_Aint *)places)[number] : ((const int *)places)[number];
+    MPI_Aint place = !places                   ? 0
+                     : pieces->has_large_places ? ((const MPI_Aint *)places)[number]
+                                                : ((const int *)places)[number];
     MPI_Datatype type = pieces->types ? pieces->types[number] : pieces->type;
-    ptrdiff_t step = pieces->types || type == MPI_DATATYPE_NULL ? 1 : shape_of(type)->layout.extent;
-    return (struct view){(char *)address + place * step, (size_t)count, type};
+    int has_steps = count != 0 && !pieces->types && type != MPI_DATATYPE_NULL;
+    ptrdiff_t step = has_steps ? shape_of(type)->layout.extent : 1;
+    return (struct view){(char *)address + place * step, (size_t)count, type, 0};
 }
 
-/* Returns 1 if MPI accepts a type and an operator for it: it is asked by calls that touch no elements. */
-static int are_taken(MPI_Datatype type, MPI_Op op)
+/* What MPI says of a type and an operator for it, or MPI_OP_NULL: it is asked by calls that touch no elements. */
+static int code_of(MPI_Datatype type, MPI_Op op)
 {
     THREAD_CACHE struct {
         int is_set;
@@ -58,7 +61,7 @@ static int are_taken(MPI_Datatype type, MPI_Op op)
     } last;
     int code;
     if (last.is_set && last.type == type && last.op == op)
-        return 1;
+        return MPI_SUCCESS;
     if (op == MPI_OP_NULL) {
         code = PMPI_Send(&last, 1, type, MPI_PROC_NULL, 0, judge);
     } else {
@@ -71,24 +74,27 @@ static int are_taken(MPI_Datatype type, MPI_Op op)
         last.type = type;
         last.op = op;
     }
-    return code == MPI_SUCCESS;
+    return code;
 }
 
-int shim_takes(MPI_Count count, MPI_Datatype type, MPI_Op op)
+int shim_error_of(MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    return !shim.is_ready || (count >= 0 && type != MPI_DATATYPE_NULL && are_taken(type, op));
+    int class;
+    if (count < 0)
+        return MPI_ERR_COUNT;
+    if (type == MPI_DATATYPE_NULL)
+        return MPI_ERR_TYPE;
+    PMPI_Error_class(shim.is_ready ? code_of(type, op) : MPI_SUCCESS, &class);
+    return class;
 }
 
-const char *shim_objection(const void *address, MPI_Count count, MPI_Datatype type)
+/* No data lie below this address. */
+enum { LEAST_ADDRESS = 4096 };
+
+int shim_is_memory(const void *address, MPI_Datatype type)
 {
-    if (!shim.is_ready)
-        return NULL;
-    if (address == MPI_IN_PLACE)
-        return "in place where it cannot be";
-    /* Types with absolute addresses are used with MPI_BOTTOM, which is NULL. */
-    if (!address && count && shape_of(type)->bytes && shape_of(type)->layout.true_lower_bound == 0)
-        return "no buffer";
-    return NULL;
+    const struct shape *shape = shape_of(type);
+    return !shape->bytes || (uintptr_t)address + (uintptr_t)shape->layout.true_lower_bound >= LEAST_ADDRESS;
 }
 
 /* A type of more elements than an int holds. */

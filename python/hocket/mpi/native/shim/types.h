@@ -7,7 +7,7 @@
 #pragma GCC visibility push(hidden)
 
 /* How the elements of a type lie in memory; dense if they lie one after the other without gaps, as those of most named
- * types do. */
+ * types do, and of types made of these by MPI_Type_contiguous and MPI_Type_dup. */
 struct shape {
     MPI_Datatype type;
     int is_named, is_dense;

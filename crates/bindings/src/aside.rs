@@ -1,0 +1,63 @@
+//! Long work beside the thread that Python runs on, which answers Ctrl-C meanwhile.
+
+use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+/// Time between two looks whether the user has pressed Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// As much as the main thread has on most systems.
+const STACK_BYTES: usize = 8 << 20;
+
+thread_local! {
+    /// Whether the work of this thread is of no use any more.
+    static IS_LEFT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Whether nobody waits for the work of this thread any more.
+pub fn is_left() -> bool {
+    IS_LEFT.with_borrow(|is_left| is_left.as_ref().is_some_and(|is_left| is_left.load(Ordering::Relaxed)))
+}
+
+/// Does work without the interpreter. On the main thread, the only one that is told of Ctrl-C, it is done beside that: Ctrl-C then
+/// raises at once, whether or not the work looks for it, and what looks ends soon after.
+pub fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send + 'static) -> PyResult<T> {
+    if !is_main(py)? {
+        return py.detach(work);
+    }
+    let is_left = Arc::new(AtomicBool::new(false));
+    let (done, mut result) = channel();
+    let known = is_left.clone();
+    let beside = move || {
+        IS_LEFT.set(Some(known));
+        drop(done.send(work()));
+    };
+    let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(beside).map_err(PyOSError::new_err)?;
+    loop {
+        let received;
+        (received, result) = py.detach(move || (result.recv_timeout(LOOK), result));
+        match received {
+            Ok(found) => return found,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals().inspect_err(|_| is_left.store(true, Ordering::Relaxed))?
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                resume_unwind(worker.join().expect_err("work that ends without a result"))
+            }
+        }
+    }
+}
+
+fn is_main(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    threading.call_method0("get_ident")?.eq(main)
+}

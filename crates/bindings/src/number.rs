@@ -1,0 +1,51 @@
+//! The whole numbers that programs give: what cannot be one of Hocket's is refused where it is used, in the words of that place.
+
+use std::fmt;
+
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+
+/// A whole number of any size and sign.
+pub enum Number {
+    Natural(usize),
+    /// A negative number, or one that is too large for a count, as text.
+    Other(String),
+}
+
+impl Number {
+    pub fn natural(&self) -> Option<usize> {
+        match self {
+            Self::Natural(number) => Some(*number),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Natural(number) => number.fmt(f),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Number {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.extract() {
+            Ok(number) => Ok(Self::Natural(number)),
+            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(Self::Other(shown(&given))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A number as text, cut if it is long; Python itself refuses to write the longest ones.
+fn shown(number: &Bound<'_, PyAny>) -> String {
+    const MOST: usize = 24;
+    let Ok(text) = number.str() else { return "…".to_owned() };
+    let text = text.to_string();
+    if text.len() <= MOST { text } else { text.chars().take(MOST).chain(['…']).collect() }
+}

@@ -1,0 +1,102 @@
+//! Names that are not known: which of the known ones may be meant.
+
+/// How many names are suggested at most.
+const MOST: usize = 3;
+
+/// The shortest part of a name that suggests it.
+const LEAST_PART: usize = 3;
+
+/// The distance of a part: no letters that differ are so many.
+const PART: usize = usize::MAX;
+
+/// What to say of a name that is none of those known: which are near it, or else what they are.
+pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<_> = known.into_iter().collect();
+    let near = near(name, &known);
+    if !near.is_empty() {
+        return did_you_mean(&near);
+    }
+    match &known[..] {
+        [] => "expected none".to_owned(),
+        [only] => format!("expected {only}"),
+        _ => format!("expected one of {}", known.join(", ")),
+    }
+}
+
+/// What to say of a name of something that is not known.
+pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    format!("unknown {what} {name:?}, {}", hint(name, known))
+}
+
+/// The question whether one of some texts is meant.
+pub(crate) fn did_you_mean<T: AsRef<str>>(texts: &[T]) -> String {
+    let texts: Vec<_> = texts.iter().map(AsRef::as_ref).collect();
+    let (last, others) = texts.split_last().expect("a suggestion");
+    let others = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
+    format!("did you mean {others}{last}?")
+}
+
+/// The known names that are nearest to a name: with few letters changed, or else with the name as a part.
+fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let letters = plain(name);
+    let found: Vec<_> = known.iter().filter_map(|known| Some((distance(&letters, &plain(known))?, *known))).collect();
+    let least = found.iter().map(|(distance, _)| *distance).min();
+    found.into_iter().filter(|(distance, _)| Some(*distance) == least).map(|(_, known)| known).take(MOST).collect()
+}
+
+/// The letters that count: neither their case, nor quotes, nor how words are joined.
+fn plain(name: &str) -> Vec<char> {
+    let joined = |letter| if matches!(letter, '-' | ' ') { '_' } else { letter };
+    name.trim_matches('"').chars().flat_map(char::to_lowercase).map(joined).collect()
+}
+
+/// How far two names are apart if they are near each other: at most a third of the letters differ, or one is a part of the other.
+fn distance(name: &[char], known: &[char]) -> Option<usize> {
+    let longest = name.len().max(known.len());
+    let is_part = name.len() >= LEAST_PART && known.windows(name.len()).any(|part| part == name);
+    let edits = edits(name, known);
+    if 3 * edits <= longest { Some(edits) } else { is_part.then_some(PART) }
+}
+
+/// Letters to insert, remove or replace, and neighbours to swap, to make one name of the other.
+fn edits(left: &[char], right: &[char]) -> usize {
+    let mut rows = vec![(0..=right.len()).collect::<Vec<_>>()];
+    for (i, letter) in left.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, other) in right.iter().enumerate() {
+            let replaced = rows[i][j] + usize::from(letter != other);
+            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *letter == right[j - 1] && left[i - 1] == *other {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[left.len()][right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_known_gets_those_near_it_or_all() {
+        let known = ["ring", "swing", "recursive_doubling", "rabenseifner"];
+        for (name, expected) in [
+            ("rign", "did you mean ring?"),
+            ("Ring", "did you mean ring?"),
+            ("wing", "did you mean ring or swing?"),
+            ("recursive-doubling", "did you mean recursive_doubling?"),
+            ("doubling", "did you mean recursive_doubling?"),
+            ("recursive_double", "did you mean recursive_doubling?"),
+            ("tree", "expected one of ring, swing, recursive_doubling, rabenseifner"),
+            ("", "expected one of ring, swing, recursive_doubling, rabenseifner"),
+        ] {
+            assert_eq!(hint(name, known), expected, "{name}");
+        }
+        assert_eq!(hint("x", []), "expected none");
+        assert_eq!(hint("fan", ["\"fair\"", "\"queue\""]), "expected one of \"fair\", \"queue\"");
+        assert_eq!(hint("fairs", ["\"fair\"", "\"queue\""]), "did you mean \"fair\"?");
+    }
+}

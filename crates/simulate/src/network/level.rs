@@ -1,0 +1,356 @@
+//! What a message costs its ranks and a wire: the parameters of LogGOPS ([`Loggp`](super::Loggp)), by ranges of sizes.
+
+use hocket_core::Result;
+use hocket_machine::Section;
+
+use super::{Departure, Parcel, local};
+use crate::clock::Clock;
+
+/// The parameters of messages between nodes, or of those within one: keys of `[network]`, or of `[network.local]`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(non_snake_case)]
+pub struct Level {
+    /// `from`: where the ranges of sizes begin, in bytes.
+    starts_bytes: Vec<f64>,
+    pub(super) ranges: Vec<Costs>,
+    /// `both_ways`: how many times as long both ways at once take; 1 when the key is absent.
+    both_ways: f64,
+    /// `request`: the time of a request, in seconds.
+    request_s: Option<f64>,
+    /// `answer`: the time of its answer, in seconds.
+    answer_s: Option<f64>,
+    /// `S`: the largest eager message, in bytes; infinite when the key is absent.
+    S: f64,
+    /// `new_peer`: how long the first message of a rank to a peer occupies its processor before it starts, in seconds.
+    new_peer_s: f64,
+    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte of all ranks of a node together.
+    memory_s_per_byte: f64,
+}
+
+/// The parameters of a range of sizes, keys under their own names: a list of as many as `from` has, or one for all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(non_snake_case)]
+pub struct Costs {
+    /// Latency, in seconds.
+    pub L: f64,
+    /// Processor overhead per message, of the sender and of the receiver, in seconds: `o`, or `o_send` and `o_receive`.
+    pub o: [f64; 2],
+    /// Gap between messages of one interface, in seconds.
+    pub g: f64,
+    /// Gap per byte, in seconds.
+    pub G: f64,
+    /// Processor overhead per byte, in seconds: `O`, or `O_send` and `O_receive`.
+    pub O: [f64; 2],
+}
+
+/// The end of a message: where it is sent, and where it is received.
+pub(super) const SEND: usize = 0;
+pub(super) const RECEIVE: usize = 1;
+
+/// Keys of `[host]` that have no place in `[network]` beside it.
+pub(super) const OF_HOST: [&str; 13] = [
+    "from",
+    "o",
+    "o_send",
+    "o_receive",
+    "g",
+    "O",
+    "O_send",
+    "O_receive",
+    "both_ways",
+    "S",
+    "request",
+    "answer",
+    "new_peer",
+];
+
+impl Costs {
+    /// How long a message occupies the processor at this end, in seconds.
+    #[inline]
+    fn end_s(&self, end: usize, bytes: f64) -> f64 {
+        self.o[end] + following(bytes) * self.O[end]
+    }
+
+    /// The same at the end where that is shorter.
+    pub(super) fn processor_s(&self, bytes: f64) -> f64 {
+        self.end_s(SEND, bytes).min(self.end_s(RECEIVE, bytes))
+    }
+
+    /// How long a message occupies an interface, in seconds.
+    pub(super) fn interface_s(&self, bytes: f64) -> f64 {
+        self.g + following(bytes) * self.G
+    }
+
+    /// The time of a message to a receiver that waits for it, in seconds.
+    pub fn time_s(&self, bytes: f64) -> f64 {
+        let m = following(bytes);
+        self.o[SEND] + self.L + m * self.G.max(self.O[SEND]) + self.o[RECEIVE] + m * self.O[RECEIVE]
+    }
+}
+
+/// The bytes behind the first one.
+#[inline]
+fn following(bytes: f64) -> f64 {
+    (bytes - 1.0).max(0.0)
+}
+
+impl Level {
+    /// Reads the keys of a section.
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        Self::read_parts(section, Some(section))
+    }
+
+    /// Reads the keys of `[host]` on a network whose topology says what the way takes.
+    pub(super) fn read_host(section: &Section) -> Result<Self> {
+        Self::read_parts(section, None)
+    }
+
+    /// A sender whose processor is busy for so long with each message, and a receiver without costs.
+    pub(super) fn of_sender(busy_s: f64) -> Self {
+        Self {
+            starts_bytes: vec![0.0],
+            ranges: vec![Costs { L: 0.0, o: [busy_s, 0.0], g: 0.0, G: 0.0, O: [0.0; 2] }],
+            both_ways: 1.0,
+            request_s: None,
+            answer_s: None,
+            S: f64::INFINITY,
+            new_peer_s: 0.0,
+            memory_s_per_byte: 0.0,
+        }
+    }
+
+    /// Reads the keys of a section; L, and G unless it is there, from that of the wire. Without one the latency is 0.
+    pub(super) fn read_parts(section: &Section, wire: Option<&Section>) -> Result<Self> {
+        let starts = section.ranges_bytes("from")?;
+        let count = starts.len();
+        let times_s = |key: &str| section.optional_times_s(key, count);
+        let times_per_byte_s = |key: &str| section.optional_times_per_byte_s(key, count);
+        let none = || vec![0.0; count];
+        let latency_s = |wire: &Section| {
+            wire.optional_times_s("L", count)?.ok_or_else(|| wire.reject("L", "a time such as \"1 us\""))
+        };
+        let latency_s = wire.map_or_else(|| Ok(none()), latency_s)?;
+        let [o_send, o_receive] = of_both(section, "o", times_s)?;
+        let missing = || section.reject("o", "a time such as \"1 us\", or o_send and o_receive");
+        let (o_send, o_receive) = (o_send.ok_or_else(missing)?, o_receive.ok_or_else(missing)?);
+        let [send_per_byte, receive_per_byte] =
+            of_both(section, "O", times_per_byte_s)?.map(|o| o.unwrap_or_else(none));
+        let gap_s = times_s("g")?.unwrap_or_else(none);
+        let of_gap = wire.filter(|_| !section.contains("G")).unwrap_or(section);
+        let gap_per_byte_s = of_gap.optional_times_per_byte_s("G", count)?.unwrap_or_else(none);
+        let range = |at: usize| Costs {
+            L: latency_s[at],
+            o: [o_send[at], o_receive[at]],
+            g: gap_s[at],
+            G: gap_per_byte_s[at],
+            O: [send_per_byte[at], receive_per_byte[at]],
+        };
+        Ok(Self {
+            ranges: (0..count).map(range).collect(),
+            starts_bytes: starts.into_iter().map(|start| start as f64).collect(),
+            both_ways: section.number_from("both_ways", 1.0)?,
+            request_s: section.optional_time_s("request")?,
+            answer_s: section.optional_time_s("answer")?,
+            S: section.optional_bytes("S")?.map_or(f64::INFINITY, |bytes| bytes as f64),
+            new_peer_s: section.time_s_or("new_peer", 0.0)?,
+            memory_s_per_byte: 0.0,
+        })
+    }
+
+    /// Reads the keys of `[network.local]`.
+    pub(super) fn read_local(section: &Section) -> Result<Self> {
+        Ok(Self { memory_s_per_byte: local::memory_s_per_byte(section)?, ..Self::read(section)? })
+    }
+
+    /// The parameters of messages of `bytes`.
+    #[inline]
+    pub fn of(&self, bytes: f64) -> &Costs {
+        match &*self.ranges {
+            [only] => only,
+            ranges => &ranges[self.starts_bytes.partition_point(|start| *start <= bytes) - 1],
+        }
+    }
+
+    /// The ranges with the sizes of their smallest and largest messages of at least one byte.
+    fn spans(&self) -> impl Iterator<Item = (&Costs, [f64; 2])> {
+        let ends = self.starts_bytes[1..].iter().map(|start| start - 1.0).chain([f64::INFINITY]);
+        let spans = self.starts_bytes.iter().zip(ends).map(|(start, end)| [start.max(1.0), end.max(1.0)]);
+        self.ranges.iter().zip(spans)
+    }
+
+    /// The least of what `choose` finds in any range, whose messages have at least and at most so many bytes.
+    fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
+        self.spans().map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The least time for which a message occupies the processor at this end, in seconds.
+    pub(super) fn least_end_s(&self, end: usize) -> f64 {
+        self.least(|costs, [first, _]| costs.end_s(end, first))
+    }
+
+    /// The least time between two messages at this end, in seconds.
+    pub(super) fn least_gap_s(&self, end: usize) -> f64 {
+        self.least(|costs, [first, _]| costs.interface_s(first).max(costs.end_s(end, first)))
+    }
+
+    /// The least time of a message, in seconds.
+    pub(super) fn least_time_s(&self) -> f64 {
+        self.least(|costs, [first, _]| costs.time_s(first))
+    }
+
+    #[inline]
+    pub(super) fn is_eager(&self, bytes: f64) -> bool {
+        bytes <= self.S
+    }
+
+    /// Whether the first message to a peer differs from others.
+    pub(super) fn knows_peers(&self) -> bool {
+        self.new_peer_s > 0.0
+    }
+
+    /// How long a message occupies the processor that sends it, in seconds.
+    #[inline]
+    pub fn sending_s(&self, message: Parcel) -> f64 {
+        let new_peer_s = if message.is_new { self.new_peer_s } else { 0.0 };
+        new_peer_s + self.of(message.bytes).end_s(SEND, message.bytes)
+    }
+
+    /// How long a message occupies the processor that receives it, in seconds.
+    #[inline]
+    pub fn receiving_s(&self, message: Parcel) -> f64 {
+        self.of(message.bytes).end_s(RECEIVE, message.bytes)
+    }
+
+    pub(super) fn request<T: Clock>(&self, now: T, bytes: f64) -> T {
+        let costs = self.of(bytes);
+        now.plus(self.request_s.unwrap_or(costs.o[SEND] + costs.L))
+    }
+
+    pub(super) fn grant<T: Clock>(&self, now: T, bytes: f64) -> T {
+        let costs = self.of(bytes);
+        now.plus(self.answer_s.unwrap_or(costs.o[RECEIVE] + costs.L))
+    }
+
+    /// m G, in seconds; at least what the rank's share of the memory's bandwidth takes.
+    #[inline]
+    pub fn gap_s(&self, message: Parcel) -> f64 {
+        let gap_s_per_byte = self.of(message.bytes).G.max(message.local_ranks as f64 * self.memory_s_per_byte);
+        following(message.bytes) * gap_s_per_byte
+    }
+
+    #[inline(always)]
+    pub(super) fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
+        let (costs, m, gap_s) = (self.of(message.bytes), following(message.bytes), self.gap_s(message));
+        let start = self.occupy_sender(node, now, message);
+        node.sending = start.plus(costs.g + gap_s);
+        if self.holds_receiving() {
+            node.receiving = node.receiving.max(now).plus((self.both_ways - 1.0) * gap_s);
+        }
+        let transfer_s = costs.o[SEND] + costs.L + gap_s.max(m * costs.O[SEND]);
+        Departure { sender_done: node.processor, start, transfer_s }
+    }
+
+    /// The processor does its part of a message that it sends. Returns the time at which the message starts.
+    #[inline(always)]
+    pub(super) fn occupy_sender<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
+        let ready = now.max(node.processor);
+        let start = if message.is_new { ready.plus(self.new_peer_s) } else { ready };
+        node.processor = start.plus(self.of(message.bytes).end_s(SEND, message.bytes));
+        start
+    }
+
+    #[inline(always)]
+    pub(super) fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
+        node.processor = now.max(node.processor).plus(self.receiving_s(message));
+        node.processor
+    }
+
+    #[inline]
+    pub(super) fn holds_receiving(&self) -> bool {
+        self.both_ways > 1.0
+    }
+
+    #[inline(always)]
+    pub(super) fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
+        let gap_s = self.gap_s(message);
+        // By rounding, the difference may be before the start.
+        if gap_s > 0.0 { arrival.less(gap_s).max(start) } else { arrival }
+    }
+
+    #[inline(always)]
+    pub(super) fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
+        // An interface that was free from the start delays nothing: no last byte is there before m G.
+        let taken = arrival.max(node.receiving.plus(self.gap_s(message)));
+        node.receiving = taken.plus(self.of(message.bytes).g);
+        taken
+    }
+}
+
+/// The values of a key for a sender and a receiver: one key for both, or one for each, whose names end in `_send` and
+/// `_receive`.
+fn of_both<T: Clone>(section: &Section, key: &str, read: impl Fn(&str) -> Result<Option<T>>) -> Result<[Option<T>; 2]> {
+    let both = read(key)?;
+    let [send, receive] = [format!("{key}_send"), format!("{key}_receive")];
+    if both.is_some() {
+        let second = [&send, &receive].into_iter().find(|name| section.contains(name));
+        return match second {
+            Some(name) => Err(section.reject(name, &format!("none beside {key}, which is for both"))),
+            None => Ok([both.clone(), both]),
+        };
+    }
+    Ok([read(&send)?, read(&receive)?])
+}
+
+/// The time for which the bytes of one rank pass its processor and its interface, without those of the last message, in
+/// seconds: the n bytes leave, or come, in M messages, of which the last one follows the others' (M - 1) g + (n - M) G of
+/// the interface, and (M - 1) o + (n - M) O of the processor, for the M that suits best.
+///
+/// Of several ranges, or levels, the best counts, with the smallest message of a range. The last of the M messages may then
+/// be of a range in which bytes take less than in the best, but is no larger than that allows.
+pub(super) fn passing_s<'a>(levels: impl Iterator<Item = &'a Level> + Clone, bytes: f64) -> f64 {
+    let per_byte_s = least(levels.clone(), |costs, [first, last]| {
+        let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
+        least_of_greatest([costs.G, costs.g], [per_byte_s, o], [1.0 / last, 1.0 / first])
+    });
+    let last_bytes =
+        -least(
+            levels,
+            |costs, [_, last]| {
+                if costs.G.max(costs.O[SEND]) + costs.O[RECEIVE] < per_byte_s { -last } else { -1.0 }
+            },
+        );
+    per_byte_s * (bytes - last_bytes).max(0.0)
+}
+
+/// The least of any level, as [`Level::least`].
+pub(super) fn least<'a>(levels: impl Iterator<Item = &'a Level>, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
+    levels.map(|level| level.least(&choose)).fold(f64::INFINITY, f64::min)
+}
+
+/// The times at which a rank's processor and network interface are free again.
+pub struct Busy<T> {
+    pub(super) processor: T,
+    pub(super) sending: T,
+    receiving: T,
+}
+
+impl<T: Clock> Busy<T> {
+    /// All of it has been free until `start`.
+    pub(super) fn idle(start: T) -> Self {
+        Self { processor: start, sending: start, receiving: start }
+    }
+
+    /// The processor works, as [`Network::work`].
+    pub(super) fn work(&mut self, now: T, pass: impl FnOnce(T) -> T) -> T {
+        self.processor = pass(now.max(self.processor));
+        self.processor
+    }
+}
+
+/// The least, over x of a range, of the greater of a + (b - a) x for the two pairs (a, b).
+fn least_of_greatest(first: [f64; 2], second: [f64; 2], [low, high]: [f64; 2]) -> f64 {
+    let at = |x: f64| [first, second].map(|[a, b]| a + (b - a) * x).into_iter().fold(0.0, f64::max);
+    let crossing = (second[0] - first[0]) / (first[1] - first[0] - second[1] + second[0]);
+    let places = [low, high, if (low..=high).contains(&crossing) { crossing } else { low }];
+    places.map(at).into_iter().fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,107 @@
+//! Networks in which messages meet, as the engines see them.
+
+use super::fabric::{Fabric, Shared};
+use super::level::{Busy, Level};
+use super::{Departure, Network, Parcel};
+use crate::clock::Clock;
+use crate::demanded::{Bound, Demanded};
+
+/// Such a network, as the engines see it.
+pub(super) struct Meeting<'a>(pub &'a dyn Shared);
+
+impl Meeting<'_> {
+    /// The costs of a message's ends: within a node, if these have costs of their own, or between nodes, if there is
+    /// `[host]`.
+    #[inline(always)]
+    fn level(&self, message: Parcel) -> Option<&Level> {
+        let Fabric { local, host, has_interfaces, .. } = self.0.fabric();
+        if message.local_ranks > 0 { local.as_ref() } else { has_interfaces.then_some(host) }
+    }
+}
+
+impl Network for Meeting<'_> {
+    type Node<T: Clock> = Busy<T>;
+    const NODE_HAS_STATE: bool = true;
+    const MESSAGES_MEET: bool = true;
+
+    fn idle<T: Clock>(&self, start: T) -> Busy<T> {
+        Busy::idle(start)
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        Some(self.0)
+    }
+
+    #[inline(always)]
+    fn local_ranks(&self, [from, to]: [usize; 2], ranks: usize) -> usize {
+        let Fabric { local, placement, .. } = self.0.fabric();
+        if local.is_none() || placement.node_of(from) != placement.node_of(to) {
+            return 0;
+        }
+        let on_node = placement.ranks_on(placement.node_of(from));
+        on_node.end.min(ranks) - on_node.start
+    }
+
+    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+        self.0.bound(demanded)
+    }
+
+    fn is_eager(&self, message: Parcel) -> bool {
+        let is_eager = message.local_ranks > 0 || self.0.fabric().is_eager;
+        is_eager && self.level(message).is_none_or(|level| level.is_eager(message.bytes))
+    }
+
+    fn knows_peers(&self) -> bool {
+        let Fabric { local, host, .. } = self.0.fabric();
+        std::iter::once(host).chain(local).any(Level::knows_peers)
+    }
+
+    fn way_s(&self, ranks: [usize; 2], message: Parcel) -> f64 {
+        let Fabric { placement, has_interfaces, .. } = self.0.fabric();
+        if !has_interfaces || message.local_ranks > 0 {
+            return 0.0;
+        }
+        self.0.latency_s(ranks.map(|rank| placement.node_of(rank)))
+    }
+
+    fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
+        self.level(message).map_or(now, |level| level.request(now, message.bytes))
+    }
+
+    fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {
+        self.level(message).map_or(now, |level| level.grant(now, message.bytes))
+    }
+
+    fn free_to_send<T: Clock>(&self, node: &Busy<T>, message: Parcel) -> Option<T> {
+        self.level(message).map(|_| node.sending)
+    }
+
+    fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
+        match self.level(message) {
+            Some(level) if message.local_ranks > 0 => return level.inject(node, now, message),
+            Some(level) => {
+                level.inject(node, now, message);
+            }
+            None => {
+                self.0.fabric().host.occupy_sender(node, now, message);
+            }
+        }
+        Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0 }
+    }
+
+    fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
+        self.level(message).map_or(arrival, |level| level.head(start, arrival, message))
+    }
+
+    fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
+        self.level(message).map_or(arrival, |level| level.take_in(node, arrival, message))
+    }
+
+    fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
+        self.level(message).map_or(now, |level| level.accept(node, now, message))
+    }
+
+    fn work<T: Clock>(&self, node: &mut Busy<T>, now: T, pass: impl FnOnce(T) -> T) -> T {
+        node.work(now, pass)
+    }
+}

@@ -1,0 +1,23 @@
+//! A message between two ranks.
+
+/// What the time of a message depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parcel {
+    /// Its size.
+    pub bytes: f64,
+    /// As [`Network::local_ranks`](super::Network::local_ranks).
+    pub local_ranks: usize,
+    /// Whether it is the first one of its sender to its receiver, where the network knows peers.
+    pub is_new: bool,
+}
+
+/// A message on its way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Departure<T> {
+    /// The time at which the sender may change the data again.
+    pub sender_done: T,
+    /// The time at which the message leaves.
+    pub start: T,
+    /// From then until its last byte reaches the receiver, in seconds.
+    pub transfer_s: f64,
+}

@@ -1,0 +1,48 @@
+//! Machines, as the engines use them.
+
+use hocket_core::{Error, Nodes, Result};
+use hocket_machine::{Machine, Node, Noise, Section};
+
+use crate::network::NetworkModel;
+
+/// A machine as the engines use it: its network model, its processors, and its noise.
+pub struct Platform {
+    /// The machine's name.
+    pub name: String,
+    /// The network model.
+    pub network: NetworkModel,
+    /// The ranks' processors.
+    pub node: Node,
+    /// The noise that delays operations.
+    pub noise: Noise,
+    /// Which ranks share a node, if the machine file says how many do.
+    pub nodes: Nodes,
+}
+
+impl Platform {
+    /// Reads the sections of a machine.
+    ///
+    /// # Errors
+    /// A model that is not known, or a key that is missing, wrong or unknown.
+    pub fn new(machine: &Machine) -> Result<Self> {
+        let node = Node::read(&machine.node)?;
+        let network = NetworkModel::read(machine)?;
+        machine.network.finish()?;
+        machine.node.finish()?;
+        machine.host.iter().try_for_each(Section::finish)?;
+        let noise = Noise::read(&machine.noise)?;
+        let has_nodes = machine.network.contains("ranks_per_node");
+        let nodes = if has_nodes { Nodes::Equal(machine.network.count("ranks_per_node")?) } else { Nodes::Unknown };
+        Ok(Self { name: machine.name.clone(), network, node, noise, nodes })
+    }
+}
+
+impl Platform {
+    /// Checks that the times and their mean are finite.
+    pub fn check_times(&self, times_s: impl Iterator<Item = f64>) -> Result<()> {
+        if times_s.sum::<f64>().is_finite() {
+            return Ok(());
+        }
+        Err(Error::new(format!("a time beyond what a number holds on machine {}, expected shorter ones", self.name)))
+    }
+}

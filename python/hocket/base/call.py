@@ -1,0 +1,57 @@
+"""One call of a collective: what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
+
+from hocket._native import Error
+from hocket.base.checks import size_bytes
+
+__all__ = ["Call"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of a collective, the same on every rank.
+
+    Sizes are numbers of bytes, or texts such as "64KiB".
+
+    Attributes:
+        ranks: Number of ranks.
+        size: What `size_bytes` may be given as instead.
+        size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan, exscan
+            or reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
+        root: The root, where the collective has one.
+        neighbors: The neighbours in a neighbourhood collective: "torus", "mesh" (a grid with borders) or "moore" (a
+            torus with its diagonals), with dimensions as in "torus:4x4x4", of which the last changes first from rank to
+            rank; without dimensions two nearly equal ones, and without anything "torus".
+        element_bytes: Size of an element; messages are cut between elements.
+        in_place: Whether the input lies in the result buffer.
+        commutative: Whether operands may be swapped.
+        parameters: Values of the algorithm's parameters; those left out have their defaults. "auto" asks for
+            the automatic value, of those that have one: see `hocket.definitions.automatic`. A gap between packets is a
+            number, or a text such as "auto-2".
+    """
+
+    ranks: int
+    size_bytes: int = None  # type: ignore[assignment]  # a call that is made has one
+    root: int = 0
+    neighbors: str | None = None
+    element_bytes: int = 1
+    in_place: bool = False
+    commutative: bool = True
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+    size: InitVar[int | str | None] = None
+
+    def __post_init__(self, size: int | str | None) -> None:
+        """Keep sizes as numbers.
+
+        Raises:
+            Error: A text that is no size, no size at all, or two.
+        """
+        if (size is None) == (self.size_bytes is None):
+            raise Error(f"call: got {'no size' if size is None else 'size and size_bytes'}, expected one of them")
+        given = self.size_bytes if size is None else size
+        for name, value in (("size_bytes", given), ("element_bytes", self.element_bytes)):
+            object.__setattr__(self, name, size_bytes(name, value) if isinstance(value, str) else value)

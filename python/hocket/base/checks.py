@@ -1,0 +1,191 @@
+"""Values that callers give, of whatever type: each is what was expected, or is refused in one line by its name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from operator import index
+from os import PathLike, fspath
+from typing import Any, TypeVar
+
+from hocket import _native
+from hocket._native import Error
+
+__all__ = [
+    "function",
+    "instance",
+    "json_text",
+    "mapping",
+    "memory",
+    "number",
+    "path",
+    "several",
+    "shown",
+    "size_bytes",
+    "text",
+    "truth",
+    "whole",
+]
+
+T = TypeVar("T")
+
+_MOST_SHOWN = 200
+
+
+memory = _native.check_memory
+"""Refuses what needs so many bytes of memory more than there are: what, how many."""
+
+
+def shown(value: object) -> str:
+    """Return a value in one line that is not too long."""
+    try:
+        line = " ".join(repr(value).split())
+    except Exception:
+        line = f"a value of type {type(value).__name__}"
+    return line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}..."
+
+
+def printable(text: str) -> str:
+    """Return a text of a file with its control characters escaped."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
+    """Return a value of a type.
+
+    Raises:
+        Error: It is of another.
+    """
+    if not isinstance(value, kind):
+        raise Error(f"{what}: got {shown(value)}, expected {expected}")
+    return value
+
+
+def several(what: str, values: Any, kind: Any, expected: str) -> tuple[Any, ...]:
+    """Return several values of a type.
+
+    Raises:
+        Error: It is nothing that has several, or one is of another type.
+    """
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise Error(f"{what}: got {shown(values)}, expected several: {expected}")
+    return tuple(instance(what, value, kind, expected) for value in values)
+
+
+def mapping(what: str, value: Any) -> dict[str, Any]:
+    """Return what names stand for.
+
+    Raises:
+        Error: It is no mapping from names.
+    """
+    found: Mapping[Any, Any] = instance(what, value, Mapping, "a mapping from names to values")  # type: ignore[type-abstract]
+    return {text(f"{what}: a name", name): entry for name, entry in found.items()}
+
+
+def function(what: str, value: Any) -> Callable[..., Any]:
+    """Return a function.
+
+    Raises:
+        Error: It cannot be called.
+    """
+    return instance(what, value, Callable, "a function")  # type: ignore[arg-type]
+
+
+def text(what: str, value: Any) -> str:
+    """Return a text.
+
+    Raises:
+        Error: It is of another type, or no Unicode.
+    """
+    found = instance(what, value, str, "a text")
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        raise Error(f"{what}: got {shown(value)}, expected Unicode text") from None
+    return found
+
+
+def path(what: str, value: Any) -> str:
+    """Return a path as text.
+
+    Raises:
+        Error: It is none.
+    """
+    found = fspath(value) if isinstance(value, str | PathLike) else None
+    if not isinstance(found, str) or not found or "\0" in found:
+        raise Error(f"{what}: got {shown(value)}, expected a path")
+    return found
+
+
+def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
+    """Return a whole number as Python's own.
+
+    Raises:
+        Error: It is none, negative, or not below `limit`, a power of two.
+    """
+    try:
+        found = None if is_truth(value) else index(value)
+    except TypeError:
+        found = None
+    if found is None:
+        raise Error(f"{what}: got {shown(value)}, expected a whole number")
+    if not 0 <= found < limit:
+        raise Error(f"{what}: got {found}, expected a whole number from 0 to 2^{limit.bit_length() - 1} - 1")
+    return found
+
+
+def size_bytes(what: str, value: Any) -> int:
+    """Return a size in bytes, given as a number, or as a text such as "64KiB".
+
+    Raises:
+        Error: It is none.
+    """
+    if not isinstance(value, str):
+        return whole(what, value)
+    try:
+        return _native.parse_bytes(text(what, value))
+    except Error as error:
+        raise Error(f"{what}: {error}") from None
+
+
+def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:
+    """Return a number as Python's own.
+
+    Raises:
+        Error: It is none, or not right; NaN should not be.
+    """
+    try:
+        found = None if is_truth(value) or isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None or not is_right(found):
+        raise Error(f"{what}: got {shown(value)}, expected {expected}")
+    return found
+
+
+def truth(what: str, value: Any) -> bool:
+    """Return True or False as Python's own.
+
+    Raises:
+        Error: It is neither.
+    """
+    if not is_truth(value):
+        raise Error(f"{what}: got {shown(value)}, expected True or False")
+    return bool(value)
+
+
+def is_truth(value: object) -> bool:
+    """Return whether a value is True or False, of Python or of NumPy: numbers elsewhere, but not meant as such."""
+    return type(value).__name__ in ("bool", "bool_")
+
+
+def json_text(what: str, value: Any) -> str:
+    """Return plain data as JSON.
+
+    Raises:
+        Error: It is not plain.
+    """
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Error(f"{what}: got what is not plain data: {error}") from None

@@ -1,0 +1,302 @@
+"""Files: input within bounds, output that is either complete or not there."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base.checks import memory as check_memory
+from hocket.base.checks import path as path_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = [
+    "STDOUT",
+    "is_stdout",
+    "key_lines",
+    "make_folder",
+    "parse_object",
+    "parse_toml",
+    "read_text",
+    "unreadable",
+    "writable",
+    "writable_folder",
+    "write",
+    "write_all",
+    "write_by",
+]
+
+STDOUT = "-"
+"""What stands for standard output where a file is written."""
+
+_MOST_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 20
+_MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # names of files have 255 bytes
+_UNFINISHED = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-(?P<process>[0-9]+)-[0-9a-f]{8}")
+
+
+def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
+    """Return the text of a file, which may be a pipe or a device, and have no end.
+
+    Args:
+        path: The file.
+        most_bytes: How long it may be.
+        only_regular: Whether pipes and devices are refused at once: for files that others may have put there.
+
+    Raises:
+        Error: The file cannot be read, is not text, or is longer than `most_bytes` or than there is memory for.
+    """
+    file = path_of("file", path)
+    pieces = []
+    length = 0
+    try:
+        with open(file, "rb", opener=_open_at_once if only_regular else None) as stream:
+            if only_regular and not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise Error(f"{file}: neither pipe nor device is read here, expected a regular file")
+            while piece := stream.read(_PIECE_BYTES):
+                pieces.append(piece)
+                length += len(piece)
+                if length > most_bytes:
+                    raise Error(f"{file}: longer than expected, {most_bytes} bytes at most")
+                check_memory(file, 3 * length)  # as bytes, as text, and as what is made of it
+        text = b"".join(pieces).decode()
+    except OSError as error:
+        raise unreadable(file, error) from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{file}: not UTF-8 text, at byte {error.start}") from error
+    return io.IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
+
+
+def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
+    """Return the members of an object of JSON that is in a file.
+
+    Raises:
+        Error: The text is none, is nested too deeply, or has an integer of too many digits.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):  # of JSON, of UTF-8, or of an integer that Python does not convert
+        found = None
+    if not isinstance(found, dict):
+        raise Error(f"{where}: expected an object of JSON")
+    return found
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """Return the values of a TOML file of this text.
+
+    Raises:
+        Error: The text is no TOML, is nested too deeply, or has an integer of too many digits.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise Error(f"{file}: nested too deeply") from None
+    except ValueError as error:  # of TOML, or of an integer that Python does not convert
+        place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        line, sentence = (f":{place[1]}", str(error)[: place.start()]) if place else ("", str(error))
+        raise Error(f"{file}{line}: {sentence}") from error
+
+
+def key_lines(text: str) -> Mapping[str, int]:
+    """Return the line of each key of a TOML file of this text, by the names that lead to it with dots between them."""
+    return _native.lines_of_keys(text)
+
+
+def unreadable(file: str, error: OSError) -> Error:
+    """Return what to say of a file that cannot be read."""
+    return Error(f"{file}: {error.strerror}")
+
+
+def is_stdout(path: str | PathLike[str]) -> bool:
+    """Return whether a path stands for standard output, as `-` or as `/dev/stdout`."""
+    try:
+        return fspath(path) == STDOUT or os.path.samestat(os.stat(path), os.fstat(1))
+    except OSError:
+        return False
+
+
+def writable(path: str | PathLike[str]) -> str:
+    """Return a path if it looks like one that can be written: before long work, rather than after.
+
+    Raises:
+        Error: It is a folder, or its folder is not there or cannot be written.
+    """
+    file = path_of("file", path)
+    if os.path.isdir(file):
+        raise Error(f"{file}: cannot be written: it is a directory")
+    if os.path.exists(file) and not os.path.isfile(file):
+        _check_access(file, file)  # a device or pipe
+    elif not is_stdout(file):
+        _check_folder(file, os.path.dirname(os.path.realpath(file)))
+    return file
+
+
+def writable_folder(path: str) -> str:
+    """Return the path of a folder if it looks like one that files can be written to, or that can be made.
+
+    Raises:
+        Error: It is something else, or cannot be written; or the folder around it is not there or cannot be written.
+    """
+    target = os.path.realpath(path_of("folder", path))
+    _check_folder(path, target if os.path.lexists(target) else os.path.dirname(target))
+    return path
+
+
+def make_folder(path: str | PathLike[str]) -> None:
+    """Make a folder if it is not there; the folder around it must be.
+
+    Raises:
+        Error: It cannot be made.
+    """
+    try:
+        Path(path).mkdir(exist_ok=True)
+    except OSError as error:
+        raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
+
+
+def write(path: str | PathLike[str], content: bytes | str) -> None:
+    """Write a file at once; a reader sees the old content or the new, never a part. `-` is standard output.
+
+    Raises:
+        Error: The file cannot be written.
+        BrokenPipeError: It is a pipe that nobody reads any more.
+    """
+    if is_stdout(path):
+        _print(content)
+        return
+    data = content.encode() if isinstance(content, str) else content
+    write_by(path, lambda place: Path(place).write_bytes(data))
+
+
+def write_all(contents: Mapping[str, bytes | str]) -> None:
+    """Write several files that belong together, each at once: if one cannot be written, none is.
+
+    Raises:
+        Error: A file cannot be written.
+    """
+    targets = [Path(os.path.realpath(writable(path))) for path in contents]
+    for folder in {target.parent for target in targets}:
+        _remove_left(folder)
+    with ExitStack() as stack:
+        written = []
+        for target, content in zip(targets, contents.values(), strict=True):
+            with _naming(target):
+                temporary = stack.enter_context(_beside(target))
+                temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+            written.append((temporary, target))
+        for temporary, target in written:
+            with _naming(target):
+                os.replace(temporary, target)
+
+
+def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None:
+    """Write a file at once by a function that is given the path of a new file to write, and may raise `OSError`.
+
+    Raises:
+        Error: The file cannot be written.
+        BrokenPipeError: It is a pipe that nobody reads any more.
+    """
+    file = path_of("file", path)
+    with _naming(file):
+        if os.path.exists(file) and not os.path.isfile(file):
+            writer(file)  # a device or pipe: it cannot be replaced
+            return
+        target = Path(os.path.realpath(file))
+        _remove_left(target.parent)
+        with _beside(target) as temporary:
+            writer(str(temporary))
+            os.replace(temporary, target)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for whoever is to write a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def _check_folder(path: str, folder: str) -> None:
+    if not os.path.exists(folder):
+        raise Error(f"{path}: cannot be written: there is no folder {folder}")
+    if not os.path.isdir(folder):
+        raise Error(f"{path}: cannot be written: {folder} is not a directory")
+    _check_access(path, folder)
+
+
+def _check_access(path: str, target: str) -> None:
+    if not os.access(target, os.W_OK):
+        raise Error(f"{path}: cannot be written: no permission for {target}")
+
+
+def _print(content: bytes | str) -> None:
+    if isinstance(content, str):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.buffer.write(content)
+    sys.stdout.flush()
+
+
+@contextmanager
+def _naming(path: str | PathLike[str]) -> Iterator[None]:
+    """Name the file that cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Give the path of a new file beside another, whose permissions it has, and remove it in the end if it is there.
+
+    Its name tells the process that writes it.
+    """
+    mark = f"hocket-{_host()}-{os.getpid()}-{os.urandom(4).hex()}"
+    temporary = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:_MOST_NAME_BYTES])}.{mark}")
+    try:
+        if target.exists():  # what replaces it is read by nobody else
+            temporary.touch(mode=0o600, exist_ok=False)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _host() -> str:
+    return platform.node()[:_MOST_HOST_LETTERS]
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove the unfinished files of processes of this host that have ended."""
+    with suppress(OSError):  # it cannot be listed
+        for name in os.listdir(folder):
+            found = _UNFINISHED.fullmatch(name)
+            if found and found["host"] == _host() and not _runs(int(found["process"])):
+                with suppress(OSError):  # it is somebody else's
+                    os.unlink(folder / name)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it is somebody else's
+    return True

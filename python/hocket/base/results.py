@@ -1,0 +1,104 @@
+"""What results have in common: data frames, pictures, and how a notebook shows them.
+
+Results lie below what draws them: `hocket.drawing.pictures` registers how each class is drawn.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from hocket.base.packages import optional
+from hocket.base.units import format_bytes, format_count, format_time
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+__all__ = ["Result", "drawn", "parameter_columns"]
+
+_MOST_ROWS = 10  # in a notebook
+_NOTHING: tuple[object, ...] = (None, "", [])
+_STYLE = 'style="text-align: left; white-space: pre-wrap"'
+
+
+class Result(ABC):
+    """A result: some rows with a title."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is, in one line."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """Return it as rows by column, named as in JSON and in tables of sweeps, with the units in the names."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return `records` as a data frame of pandas.
+
+        Raises:
+            Error: The package `pandas` is missing.
+        """
+        frame: pandas.DataFrame = optional("pandas").DataFrame(self.records())
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return `records` as a data frame of Polars; a column of numbers and words holds text.
+
+        Raises:
+            Error: The package `polars` is missing.
+        """
+        frame: polars.DataFrame = optional("polars").DataFrame(self.records(), infer_schema_length=None, strict=False)
+        return frame
+
+    def _digest(self) -> Sequence[Mapping[str, Any]]:
+        """Return the rows that a notebook shows the first of."""
+        return self.records()
+
+    def _repr_html_(self) -> str:
+        rows = self._digest()
+        first, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
+        names = dict.fromkeys(name for row in first for name in row)
+        columns = [name for name in names if any(row.get(name) not in _NOTHING for row in first)]
+        body = [_line("td", (_shown(name, row.get(name)) for name in columns)) for row in first]
+        more = f"<small>and {format_count(left, 'more row')}</small>" if left > 0 else ""
+        table = f"<table><thead>{_line('th', map(_heading, columns))}</thead><tbody>{''.join(body)}</tbody></table>"
+        return f"<div><strong>{escape(self.title)}</strong>{table}{more}</div>"
+
+
+@singledispatch
+def drawn(result: Result, **options: Any) -> Any:
+    """Return the chart of a result.
+
+    Raises:
+        Error: There is nothing to draw, or an option makes no sense.
+    """
+    raise NotImplementedError(f"{type(result).__name__} is not drawn before hocket.drawing.pictures is loaded")
+
+
+def parameter_columns(parameters: Mapping[str, int | str]) -> dict[str, Any]:
+    """Return values of parameters as columns: all as one text, and each in a column of its own."""
+    text = " ".join(f"{name}={value}" for name, value in parameters.items())
+    return {"parameters": text, **{f"param_{name}": value for name, value in parameters.items()}}
+
+
+def _line(tag: str, cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<{tag} {_STYLE}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _heading(name: str) -> str:
+    return name.removesuffix("_s").replace("_", " ")
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name.endswith("_s"):
+        return format_time(value)
+    if name.endswith("bytes"):
+        return format_bytes(round(value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

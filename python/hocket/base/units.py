@@ -1,0 +1,181 @@
+"""Quantities as people read and write them; inside, SI units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hocket import _native
+from hocket._native import Error
+
+__all__ = [
+    "format_bytes",
+    "format_count",
+    "format_duration",
+    "format_ranks",
+    "format_ratio",
+    "format_reach",
+    "format_time",
+    "format_value",
+    "parse_bytes",
+    "parse_bytes_per_s",
+    "parse_count",
+    "parse_duration",
+    "parse_ranks",
+    "parse_share",
+    "parse_sizes",
+    "parse_time",
+    "time_unit",
+]
+
+parse_bytes = _native.parse_bytes
+parse_bytes_per_s = _native.parse_bytes_per_s
+parse_duration = _native.parse_duration
+parse_time = _native.parse_time
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_DURATIONS = ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
+_SHOWN = 0.99995  # of a unit: four digits round it up to one
+_MOST_RANK_COUNTS = 100_000
+_MOST_DIGITS = 18  # what fits 64 bits for certain
+
+
+def format_time(time_s: float) -> str:
+    """Return a time in four digits: "12.35 us"."""
+    for factor, unit in _TIMES:
+        if time_s >= _SHOWN * factor:
+            return f"{_four_digits(time_s / factor)} {unit}"
+    return f"{_four_digits(time_s / 1e-12)} ps" if time_s else "0 s"
+
+
+def format_duration(time_s: float) -> str:
+    """Return a time as people wait for it, in whole units of which there are two at least: "40 seconds", "12 hours"."""
+    factor, unit = next((pair for pair in _DURATIONS if time_s >= 2 * pair[0]), _DURATIONS[-1])
+    return f"{time_s / factor:,.0f} {unit}"
+
+
+def time_unit(time_s: float) -> tuple[float, str]:
+    """Return the unit of an axis that reaches so far, in seconds, and its name: the largest that is not longer."""
+    return next((pair for pair in _TIMES if time_s >= pair[0]), _TIMES[-1])
+
+
+def format_bytes(size_bytes: int) -> str:
+    """Return a size in at most four digits: "64 KiB"."""
+    for factor, unit in _SIZES:
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.4g} {unit}"
+    return f"{size_bytes} B"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return how many of something: "1 call", "2 calls"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def format_value(value: int | str, unit: str) -> str:
+    """Return the value of a parameter as its unit asks: "64 KiB" for bytes, "4" for a count."""
+    return format_bytes(value) if unit == "bytes" and isinstance(value, int) else str(value)
+
+
+def format_ranks(ranks: Iterable[int]) -> str:
+    """Return rank counts as ranges: "1-8, 16, 32"."""
+    runs: list[list[int]] = []
+    for count in sorted(set(ranks)):
+        if runs and count == runs[-1][1] + 1:
+            runs[-1][1] = count
+        else:
+            runs.append([count, count])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def format_ratio(ratio: float) -> str:
+    """Return how many times as much something is, in three digits or whole: "1.33x", "12.5x", "640x"."""
+    digits = 2 if ratio < 9.995 else 1 if ratio < 99.95 else 0
+    return f"{ratio:.{digits}f}x" if ratio < 99_999.5 else f"{ratio:.1e}x"
+
+
+def format_reach(share: float) -> str:
+    """Return how far an interval reaches, as a share of what is in its middle, in four characters: " ±3%"."""
+    return f"{f'±{share:.0%}':>4}"
+
+
+def parse_count(text: str) -> int:
+    """Return a whole number.
+
+    Raises:
+        Error: The text is not one, or has too many digits.
+    """
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise Error(f'got "{text}", expected a whole number below 10^{_MOST_DIGITS}')
+    return int(text)
+
+
+def parse_share(text: str) -> float:
+    """Return a share such as "1%" or 0.01.
+
+    Raises:
+        Error: The text is not a number, with or without "%", between 0 and 1.
+    """
+    number = text.removesuffix("%")
+    try:
+        share = float(number) / (100 if number != text else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise Error(f'got "{text}", expected a share such as 1% or 0.01')
+    return share
+
+
+def parse_ranks(text: str) -> tuple[int, ...]:
+    """Return the rank counts of "1-64" or "1-8,16,32", in order.
+
+    Raises:
+        Error: The text is not that, or contains 0.
+    """
+    ranges = [_rank_range(part) for part in text.split(",")]
+    if sum(map(len, ranges)) > _MOST_RANK_COUNTS:
+        raise Error(f'got "{text:.60}", expected at most {_MOST_RANK_COUNTS} rank counts')
+    return tuple(sorted({count for part in ranges for count in part}))
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Return the sizes of "8B..64MiB" (each twice the one before), "8B..64MiB:4" (four times) or "8B,1KiB", in order.
+
+    Both ends of a range are among them: the last step is shorter where the steps do not meet it.
+
+    Raises:
+        Error: The text is not that.
+    """
+    return tuple(sorted({size for part in text.split(",") for size in _size_range(part)}))
+
+
+def _four_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 999.95 else f"{value:#.4g}"
+
+
+def _rank_range(text: str) -> range:
+    first_text, dash, last_text = text.partition("-")
+    try:
+        first, last = parse_count(first_text), parse_count(last_text if dash else first_text)
+    except Error:
+        raise Error(f'got "{text}", expected rank counts such as 1-64 or 1-8,16,32') from None
+    if not 1 <= first <= last:
+        raise Error(f'got "{text}", expected rank counts of at least 1, the smaller one first')
+    return range(first, last + 1)
+
+
+def _size_range(text: str) -> list[int]:
+    bounds, colon, factor_text = text.partition(":")
+    first_text, dots, last_text = bounds.partition("..")
+    if not dots:
+        return [parse_bytes(text)]
+    first, last = parse_bytes(first_text), parse_bytes(last_text)
+    factor = parse_count(factor_text) if colon else 2
+    if factor < 2:
+        raise Error(f'got "{text}", expected a factor of at least 2, such as 8B..64MiB:4')
+    if not 1 <= first <= last:
+        raise Error(f'got "{text}", expected sizes of at least 1 B, the smaller one first')
+    sizes = [first]
+    while sizes[-1] * factor <= last:
+        sizes.append(sizes[-1] * factor)
+    return [*sizes, last]

@@ -1,0 +1,19 @@
+"""The version of the package, which every result carries, and the commit that it was built from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hocket import _native
+
+__all__ = ["commit", "version"]
+
+version = _native.version
+
+
+def commit() -> str:
+    """Return the commit that the package was built from, with "-dirty" where files differed from it; or "unknown"."""
+    try:
+        return (Path(__file__).parent.parent / "commit.txt").read_text().strip() or "unknown"
+    except OSError:
+        return "unknown"

@@ -1,0 +1,48 @@
+"""`hocket show COLLECTIVE`: what a collective does, its arguments, and its algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from hocket.cli.output import print_facts, print_json, print_table
+from hocket.definitions.library import MEANINGS, Algorithm
+
+__all__ = ["show_collective"]
+
+_SIZES = {
+    "the block of one rank": ("allgather", "gather", "gatherv", "neighbor_allgather"),
+    "one block": ("alltoall", "alltoallv", "neighbor_alltoall", "scatter", "scatterv"),
+}
+_VECTOR = "the whole vector"
+_HAVE_ROOTS = ("broadcast", "gather", "gatherv", "reduce", "scatter", "scatterv")
+
+
+def show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) -> None:
+    """Print a collective."""
+    algorithms = [algorithm for algorithm in among if algorithm.collective == name]
+    arguments = _arguments(name)
+    if as_json:
+        entries = [{"name": each.name, "summary": each.summary} for each in algorithms]
+        print_json({"collective": name, "meaning": MEANINGS[name], "arguments": arguments, "algorithms": entries})
+        return
+    click.secho(name, bold=True)
+    click.echo(f"{MEANINGS[name]}\n")
+    print_facts(arguments.items())
+    click.echo()
+    print_table(["algorithm", "what it is"], [(each.name, each.summary) for each in algorithms])
+    click.echo(f"\nOne of them: hocket show {name} {algorithms[0].name}")
+
+
+def _arguments(collective: str) -> dict[str, str]:
+    """Return the options that say what a call of a collective is, and what each counts."""
+    size = next((size for size, names in _SIZES.items() if collective in names), _VECTOR)
+    found = {"--ranks": "how many ranks"}
+    if collective != "barrier":
+        found["--size"] = f"{size}, such as 64KiB"
+    if collective in _HAVE_ROOTS:
+        found["--root"] = "the root; 0 if left out"
+    if collective.startswith("neighbor"):
+        found["--neighbors"] = "who are neighbours: torus, mesh or moore, such as torus:4x4"
+    return found

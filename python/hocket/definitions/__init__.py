@@ -1,0 +1,1 @@
+"""Algorithms, machines and topologies, and whether an algorithm is right."""

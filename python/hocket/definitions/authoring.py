@@ -1,0 +1,154 @@
+"""Algorithms written in Python: a generator function under a decorator, in a file of the user's."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from os import PathLike, fspath
+from pathlib import Path
+from types import ModuleType
+
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.files import read_text
+from hocket.definitions.library import Algorithm, Parameter, Refuses, algorithms, find_collective
+from hocket.definitions.requests import describe
+from hocket.typing import Program
+
+__all__ = ["algorithm", "library", "load"]
+
+
+def algorithm(
+    collective: str, *, refuses: Refuses | None = None, parameters: Sequence[Parameter] = (), cost: str | None = None
+) -> Callable[[Program], Algorithm]:
+    """Make an algorithm of a generator function: what every rank does, written in the verbs of `hocket.typing.Rank`.
+
+    The function's name is the algorithm's, and its docstring the header: what it is in one line; source; needs;
+    counts; a picture. The result can be verified, simulated, recorded, run, compared and shown like any other.
+
+    Args:
+        collective: The collective that it implements.
+        refuses: The precondition: the sentence to refuse a call with, or None.
+        parameters: The parameters it takes.
+        cost: Time in the Hockney model, a formula over P, n, alpha, beta, gamma and the parameters, to be shown.
+
+    Raises:
+        Error: There is no such collective, the function is not a generator function of a rank and a call, or the
+            catalogue has an algorithm of its name.
+
+    Examples:
+        >>> import hocket
+        >>> @hocket.algorithm("broadcast")
+        ... def star(r, c):
+        ...     "The root sends to everybody."
+        ...     if r.rank == c.root:
+        ...         yield r.join(*(r.send(peer, c.result(r)) for peer in range(r.size) if peer != c.root))
+        ...     else:
+        ...         yield r.recv(c.root, c.result(r))
+        >>> hocket.verify(star, range(1, 5)).ok
+        True
+    """
+    collective = find_collective(collective)
+    taken = {entry.name for entry in algorithms(collective)}
+    declared = checks.several("parameters", parameters, Parameter, "hocket.Parameter")
+    for parameter in declared:
+        _check_parameter(parameter)
+    if refuses is not None:
+        checks.function("refuses", refuses)
+    if cost is not None:
+        checks.text("cost", cost)
+
+    def decorate(program: Program) -> Algorithm:
+        name = getattr(program, "__name__", checks.shown(program))
+        if name in taken:
+            raise Error(f"the catalogue has an algorithm {collective}/{name}, expected another name")
+        if not inspect.isgeneratorfunction(program) or len(inspect.signature(program).parameters) != 2:
+            raise Error(f"{collective}/{name} is not a program, expected a generator function of a rank and a call")
+        header = inspect.getdoc(program) or ""
+        return Algorithm(
+            collective=collective,
+            name=name,
+            summary=header.partition("\n")[0],
+            header=header,
+            listing=_listing(program),
+            cost=cost,
+            parameters=declared,
+            program=program,
+            refuses=refuses,
+        )
+
+    return decorate
+
+
+def _check_parameter(parameter: Parameter) -> None:
+    name = checks.text("parameters: a name", parameter.name)
+    if checks.text(f"parameter {name}: unit", parameter.unit) not in ("count", "bytes"):
+        raise Error(f"parameter {name}: unit: got {checks.shown(parameter.unit)}, expected count or bytes")
+    checks.whole(f"parameter {name}: default", parameter.default)
+    checks.whole(f"parameter {name}: least", parameter.least)
+    checks.text(f"parameter {name}: meaning", parameter.meaning)
+
+
+def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
+    """Run a Python file and return the algorithms that it defines.
+
+    Raises:
+        Error: The file cannot be read, fails, or defines no algorithm: file, line and what.
+    """
+    file = checks.path("load", path)
+    found = [value for value in vars(_module(file)).values() if isinstance(value, Algorithm)]
+    if not found:
+        raise Error(f"{file}: defines no algorithm, expected a generator function under @hocket.algorithm(...)")
+    return tuple(found)
+
+
+def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return the algorithms of `base` with those that some files define.
+
+    Raises:
+        Error: As `load`, or two files define an algorithm of the same name.
+    """
+    found = {entry.label: entry for entry in base}
+    for path in paths:
+        for entry in load(path):
+            if found.setdefault(entry.label, entry) is not entry:
+                raise Error(f"{fspath(path)}: there is another algorithm {entry.label}, expected another name")
+    return tuple(found.values())
+
+
+def _module(file: str) -> ModuleType:
+    if not Path(file).is_file():
+        raise Error(f"{file}: no such file, expected a Python file that defines algorithms")
+    read_text(file)  # refused if it cannot be read, or is too long
+    name = f"hocket_loaded_{Path(file).stem}"
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise Error(f"{file}: not a Python file, expected a name that ends in .py")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise Error(f"{error.filename or file}:{error.lineno or 1}: {type(error).__name__}: {error.msg}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise Error(f"{file}:{_line_of(error, spec.origin)}: {describe(error)}") from error
+    return module
+
+
+def _line_of(error: BaseException, file: str | None) -> int:
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == file and frame.lineno]
+    return lines[-1] if lines else 1
+
+
+def _listing(program: Program) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(program))
+    except OSError:
+        return ""

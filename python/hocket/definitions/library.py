@@ -1,0 +1,251 @@
+"""Algorithms and where they are found: the catalogue of the compiled module, and those written in Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.call import Call
+from hocket.base.names import unknown
+from hocket.base.units import format_value
+from hocket.typing import Program, Steps
+
+__all__ = [
+    "COLLECTIVES",
+    "COLLECTIVES_OF_KNOWN_SIZE",
+    "MEANINGS",
+    "Algorithm",
+    "Parameter",
+    "algorithms",
+    "algorithms_named",
+    "as_algorithm",
+    "catalogue",
+    "find",
+    "find_collective",
+    "is_collective",
+]
+
+COLLECTIVES = tuple(_native.collectives())
+"""The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
+
+COLLECTIVES_OF_KNOWN_SIZE = (
+    "allgather",
+    "allreduce",
+    "alltoall",
+    "barrier",
+    "broadcast",
+    "exscan",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scan",
+    "scatter",
+)
+"""Those whose ranks all know the size of a call, and that need no neighbours, by name in alphabetical order."""
+
+MEANINGS = {
+    "allgather": "Every rank contributes a block, and receives all blocks in rank order.",
+    "allreduce": "Every rank contributes a vector, and receives the combination of all vectors.",
+    "alltoall": "Every rank has a block for every rank, and receives one from every rank.",
+    "alltoallv": "Every rank has a block for every rank, each of its own size, and receives one from every rank.",
+    "barrier": "No rank ends before all have begun.",
+    "broadcast": "Every rank receives the vector of the root.",
+    "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",
+    "gather": "The root receives a block from every rank.",
+    "gatherv": "The root receives a block from every rank, of a size that only the root and that rank know.",
+    "neighbor_allgather": "Every rank contributes a block, and receives the blocks of its neighbours.",
+    "neighbor_alltoall": "Every rank has a block for each of its neighbours, and receives one from each.",
+    "reduce": "The root receives the combination of all vectors.",
+    "reduce_scatter": "Every rank receives its own block of the combination of all vectors.",
+    "scan": "Every rank receives the combination of the vectors of the ranks up to itself.",
+    "scatter": "Every rank receives its own block of what the root holds.",
+    "scatterv": "Every rank receives its own block of what the root holds, of a size that only they know.",
+}
+"""What the ranks have in the end, by collective."""
+
+Refuses = Callable[[Call], "str | None"]
+"""A precondition: the sentence to refuse a call with, or nothing."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter that an algorithm declares.
+
+    Attributes:
+        name: As in `--param NAME=VALUE`.
+        unit: What its value counts; a value in bytes is written with a unit. That of a gap between packets may be a
+            text such as "auto-2".
+        default: The value used when none is given.
+        least: The smallest value allowed.
+        meaning: One line that says what it does.
+        tries: Values that `verify` tries besides the default; those that the algorithm refuses are left out. None for
+            the least value and the one that is larger by 2: so few bytes cut even small messages into many pieces.
+        choices: The words that are the values of a switch, of unit "choice"; only the catalogue has switches.
+    """
+
+    name: str
+    unit: Literal["count", "bytes", "gap", "choice"] = "count"
+    default: int | str = 1
+    least: int = 1
+    meaning: str = ""
+    tries: Sequence[int | str] | None = None
+    choices: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Keep the values to try, and the words, as they are now."""
+        if self.tries is not None:
+            object.__setattr__(self, "tries", tuple(self.tries))
+        object.__setattr__(self, "choices", tuple(self.choices))
+
+    @property
+    def values_to_try(self) -> tuple[int | str, ...]:
+        """The values that `verify` tries unless it is told which: the default first."""
+        tries = (self.least, self.least + 2) if self.tries is None else self.tries
+        return tuple(dict.fromkeys((self.default, *tries)))
+
+    def format(self, value: int | str) -> str:
+        """Return the parameter with a value: "segment = 64 KiB"."""
+        return f"{self.name} = {format_value(value, self.unit)}"
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm for one collective.
+
+    Attributes:
+        collective: The collective it implements.
+        name: Its name, unique within the collective.
+        summary: The first line of its header.
+        header: What it is, its source, its needs, its counts, a picture.
+        listing: The program.
+        cost: Time in the Hockney model, a formula over P, n, alpha, beta, gamma and the parameters.
+        messages: Messages of all ranks together, a formula over the same names.
+        parameters: The parameters it takes.
+        topology: The topology that it is made for, such as "torus": elsewhere it is compared only when it is named.
+        program: The generator function of an algorithm written in Python.
+        refuses: The precondition of an algorithm written in Python; the catalogue knows its own.
+    """
+
+    collective: str
+    name: str
+    summary: str = ""
+    header: str = ""
+    listing: str = ""
+    cost: str | None = None
+    messages: str | None = None
+    parameters: tuple[Parameter, ...] = ()
+    topology: str | None = None
+    program: Program | None = None
+    refuses: Refuses | None = None
+
+    @property
+    def label(self) -> str:
+        """The collective and the name, as in "allreduce/ring"."""
+        return f"{self.collective}/{self.name}"
+
+    def format(self, parameters: Mapping[str, int | str]) -> str:
+        """Return values of its parameters for people: "segment = 64 KiB, fanout = 4"."""
+        return ", ".join(p.format(parameters[p.name]) for p in self.parameters if p.name in parameters)
+
+    def __call__(self, r: Any, c: Any) -> Steps:
+        """Return the steps of rank `r` in call `c`, for another program written in Python to take."""
+        if self.program is None:
+            raise TypeError(f"{self.label} is not written in Python")
+        return self.program(r, c)
+
+
+@cache
+def catalogue() -> tuple[Algorithm, ...]:
+    """Return every algorithm of the catalogue, in its order."""
+    return tuple(_read(entry) for entry in json.loads(_native.catalogue()))
+
+
+def algorithms(collective: str, *, among: Iterable[Algorithm] | None = None) -> tuple[Algorithm, ...]:
+    """Return the algorithms for a collective, of the catalogue unless `among` says otherwise.
+
+    Raises:
+        Error: There is no such collective; the message names the nearest ones.
+    """
+    wanted = find_collective(collective)
+    return tuple(a for a in _or_catalogue(among) if a.collective == wanted)
+
+
+def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
+    """Return the algorithm of a label such as "allreduce/ring", or of a name that only one collective uses.
+
+    Raises:
+        Error: There is no such algorithm, or several; the message names the nearest ones.
+    """
+    label = checks.instance("algorithm", label, str, 'a label such as "allreduce/ring"')
+    collective, slash, name = label.rpartition("/")
+    if slash:
+        return _only(name, algorithms(collective, among=among), f"{collective} algorithm")
+    if is_collective(name):
+        names = ", ".join(a.name for a in algorithms(name, among=among))
+        raise Error(f"{name} is a collective, expected also one of its algorithms: {names}")
+    return _only(name, tuple(_or_catalogue(among)), "algorithm", COLLECTIVES)
+
+
+def algorithms_named(
+    collective: str, names: Iterable[str], *, among: Iterable[Algorithm] | None = None
+) -> tuple[Algorithm, ...]:
+    """Return the algorithms of some names for a collective, or all when there is no name.
+
+    Raises:
+        Error: There is no such collective or algorithm; the message names the nearest ones.
+    """
+    candidates = algorithms(collective, among=among)
+    named = tuple(_only(name, candidates, f"{collective} algorithm") for name in dict.fromkeys(names))
+    return named or candidates
+
+
+def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
+    """Return an algorithm, finding it in the catalogue if it is a label.
+
+    Raises:
+        Error: There is no such algorithm, or it is neither an algorithm nor a label.
+    """
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    return find(checks.instance("algorithm", algorithm, str, 'an algorithm or a label such as "allreduce/ring"'))
+
+
+def find_collective(name: str) -> str:
+    """Return the collective of a name: its own, or MPI's in small letters, such as "bcast".
+
+    Raises:
+        Error: There is none; the message names the nearest ones.
+    """
+    found = _native.collective_named(checks.text("collective", name))
+    if found is None:
+        raise unknown("collective", name, COLLECTIVES)
+    return found
+
+
+def is_collective(name: str) -> bool:
+    """Return whether there is a collective of a name, as `find_collective` takes it."""
+    return _native.collective_named(checks.text("collective", name)) is not None
+
+
+def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:
+    return catalogue() if among is None else checks.several("among", among, Algorithm, "algorithms")
+
+
+def _only(name: str, candidates: Sequence[Algorithm], what: str, more: Sequence[str] = ()) -> Algorithm:
+    found = [a for a in candidates if a.name == name]
+    if not found:
+        raise unknown(what, name, [*sorted({a.name for a in candidates}), *more])
+    if len(found) > 1:
+        raise Error(f"several algorithms are named {name}, expected one of {', '.join(a.label for a in found)}")
+    return found[0]
+
+
+def _read(entry: dict[str, Any]) -> Algorithm:
+    parameters = tuple(Parameter(**parameter) for parameter in entry.pop("parameters"))
+    return Algorithm(parameters=parameters, **entry)

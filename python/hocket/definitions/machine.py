@@ -1,0 +1,116 @@
+"""Machines: a TOML file each, the user's own or a preset."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.files import read_text
+from hocket.base.names import hint
+
+__all__ = ["Machine", "find_machine", "parsed", "presets"]
+
+_PRESETS = Path(__file__).parent / "machines"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine to simulate on.
+
+    Attributes:
+        name: Its name.
+        model: Its network model.
+        network: The keys of its section [network], as in the file.
+        node: The keys of its section [node].
+        host: The keys of its section [host], if it has one.
+        noise: The keys of its sections [noise.os] and [noise.network], by "os" and "network".
+        quantities: What the texts of all keys mean: numbers in SI units, lists and names. A key is told with its
+            section and, where it has one, its unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
+        text: The text of its file.
+        file: The name of its file, for messages.
+        parsed: What the compiled module has made of it.
+    """
+
+    name: str
+    model: str
+    network: Mapping[str, str] = field(repr=False)
+    node: Mapping[str, str] = field(repr=False)
+    host: Mapping[str, str] = field(repr=False)
+    noise: Mapping[str, Mapping[str, str]] = field(repr=False)
+    quantities: Mapping[str, Any] = field(repr=False)
+    text: str = field(repr=False)
+    file: str = field(repr=False)
+    parsed: _native.Machine = field(repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, text: str, file: str = "machine") -> Machine:
+        """Read the text of a machine file.
+
+        Raises:
+            Error: The text is not a machine: file, line and key.
+        """
+        parsed = _native.Machine(checks.text("text", text), checks.text("file", file))
+        return cls(**json.loads(parsed.said()), text=text, file=file, parsed=parsed)
+
+    @classmethod
+    def load(cls, name: str | PathLike[str]) -> Machine:
+        """Read a preset by its name, or a machine file by its path.
+
+        Raises:
+            Error: There is neither, or the file is not a machine: file, line and key.
+        """
+        return cls.parse(*find_machine(name))
+
+    @property
+    def description(self) -> str:
+        """The first line of its file if that is a comment."""
+        first = self.text.partition("\n")[0]
+        return first.lstrip("# ").rstrip() if first.startswith("#") else ""
+
+    @property
+    def parameters(self) -> str:
+        """Its model and the values of all keys, in one line."""
+        keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
+        host = f"; host {_text(self.host)}" if self.host else ""
+        noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
+        return f"{self.model}: {_text(keys)}{host}" + "".join(noises)
+
+
+def parsed(machine: Machine | None) -> _native.Machine | None:
+    """Return what the compiled module has made of a machine, if there is one."""
+    return None if machine is None else machine.parsed
+
+
+def _text(keys: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in keys.items())
+
+
+def presets() -> tuple[str, ...]:
+    """Return the names of the machines that come with Hocket."""
+    return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+
+
+def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
+    """Return the text and the name of the file of a preset, given its name, or of a machine file, given its path.
+
+    Raises:
+        Error: There is neither, or the file cannot be read or is not text.
+    """
+    if not isinstance(name, str | PathLike):
+        raise Error(f"machine: got {checks.shown(name)}, expected the name of a preset or the path of a machine file")
+    file = fspath(name)
+    if file in presets():
+        preset = _PRESETS / f"{file}.toml"
+        return read_text(preset), preset.name
+    if not os.path.exists(file):
+        known = hint(file, presets())
+        raise Error(f'no machine "{file}", {known.replace("expected one of", "expected a TOML file or one of")}')
+    return read_text(file), file

@@ -1,0 +1,189 @@
+"""Real data: a collective over NumPy arrays, every rank in this process."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.base.checks import function, mapping, shown, text, truth, whole
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.requests import call_request, guarded
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["run"]
+
+_DATA_TYPES = {
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
+
+Combine: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]"
+"""A user's operator: takes two arrays of elements, that of lower ranks first, and returns theirs combined."""
+
+
+def run(
+    algorithm: Algorithm | str,
+    inputs: Sequence[NDArray[Any] | None],
+    *,
+    operator: str | Combine = "sum",
+    commutative: bool = True,
+    root: int = 0,
+    neighbors: str | None = None,
+    in_place: bool = False,
+    parameters: Mapping[str, int] | None = None,
+) -> list[NDArray[Any]]:
+    """Run a collective on real data and return what each rank receives.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        inputs: What each rank contributes, as the MPI call takes it: equal sizes, one block for each rank in an
+            alltoall and for each neighbour in a neighbor_alltoall, and at the root in a scatter. Where only the
+            root contributes the others may be None, and all of them in a barrier, from which each rank receives
+            an empty array.
+        operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows, on
+            numbers; or a function of two arrays, whose elements are then the items along the first axis.
+        commutative: Whether the operands of the function may be swapped.
+        root: The root, where the collective has one.
+        neighbors: Who are neighbours, as of `Call`.
+        in_place: Whether the input lies in the result buffer.
+        parameters: Values of the algorithm's parameters; those left out have their defaults.
+
+    Raises:
+        Error: An unknown algorithm, type or operator, arrays that do not fit the collective, or a call that the
+            algorithm refuses; more data than there is memory for; or an operator that returns no array of the type.
+
+    Examples:
+        >>> import hocket, numpy
+        >>> hocket.run("allreduce/ring", [numpy.arange(3), numpy.arange(3)])[1]
+        array([0, 2, 4])
+        >>> turn = numpy.array([[[0, -1], [1, 0]]])
+        >>> hocket.run("allreduce/linear", [turn, turn], operator=numpy.matmul, commutative=False)[0].tolist()
+        [[[-1, 0], [0, -1]]]
+    """
+    algorithm, root = as_algorithm(algorithm), whole("root", root)
+    _check_arrays(inputs)
+    if algorithm.collective == "barrier" and all(array is None for array in inputs):
+        inputs = _nothing(len(inputs))
+    dtype = _common_dtype(inputs)
+    shape = () if isinstance(operator, str) else _element_shape(inputs)
+    call = Call(
+        ranks=len(inputs),
+        size_bytes=_size_bytes(algorithm.collective, inputs, root, neighbors),
+        root=root,
+        neighbors=neighbors,
+        element_bytes=dtype.itemsize * math.prod(shape),
+        in_place=in_place,
+        commutative=truth("commutative", commutative) or isinstance(operator, str),
+        parameters={} if parameters is None else mapping("parameters", parameters),
+    )
+    request = json.dumps({"call": call_request(algorithm, call)})
+    contributions = _contributions(algorithm.collective, inputs, root)
+    if isinstance(operator, str):
+        run_native = partial(_native.run, request, _data_type(dtype), text("operator", operator))
+    else:
+        run_native = partial(_native.run_with, request, _on_bytes(function("operator", operator), dtype, shape))
+    results = guarded(algorithm, lambda: run_native(contributions, algorithm.program))
+    return [_array(result, dtype, shape) for result in results]
+
+
+def _nothing(ranks: int) -> list[NDArray[Any]]:
+    import numpy as np
+
+    return [np.empty(0, np.uint8)] * ranks
+
+
+def _on_bytes(operator: Combine, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[bytes, bytes], bytes]:
+    def combine(left: bytes, right: bytes) -> bytes:
+        import numpy as np
+
+        combined = operator(_array(left, dtype, shape), _array(right, dtype, shape))
+        try:
+            return np.asarray(combined, dtype).tobytes()
+        except (TypeError, ValueError, OverflowError):
+            raise Error(f"operator: got {shown(combined)} from it, expected an array of {dtype.name}") from None
+
+    return combine
+
+
+def _check_arrays(inputs: Sequence[object]) -> None:
+    import numpy as np
+
+    if not isinstance(inputs, Sequence | np.ndarray):
+        raise Error(f"inputs: got {type(inputs).__name__}, expected an array for each rank")
+    for rank, array in enumerate(inputs):
+        if not (array is None or isinstance(array, np.ndarray)):
+            raise Error(f"inputs: got {type(array).__name__} for rank {rank}, expected an array of NumPy")
+
+
+def _element_shape(inputs: Sequence[NDArray[Any] | None]) -> tuple[int, ...]:
+    shapes = {array.shape[1:] for array in inputs if array is not None}
+    if len(shapes) != 1 or 0 in (shape := shapes.pop()):
+        raise Error("inputs: got elements of several shapes or none, expected arrays alike but for the first axis")
+    return shape
+
+
+def _common_dtype(inputs: Sequence[NDArray[Any] | None]) -> np.dtype[Any]:
+    dtypes: set[np.dtype[Any]] = {array.dtype.newbyteorder("<") for array in inputs if array is not None}
+    if len(dtypes) != 1:
+        found = ", ".join(sorted(map(str, dtypes))) or "none"
+        raise Error(f"inputs: got arrays of types {found}, expected at least one array, all of one type")
+    return dtypes.pop()
+
+
+def _data_type(dtype: np.dtype[Any]) -> str:
+    if dtype.name not in _DATA_TYPES:
+        raise Error(f"inputs: got arrays of type {dtype.name}, expected one of {', '.join(_DATA_TYPES)}")
+    return _DATA_TYPES[dtype.name]
+
+
+def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: int, neighbors: str | None) -> int:
+    """Return the message of the MPI call, as the contribution of the root (or of rank 0) tells it."""
+    contribution = inputs[root] if root < len(inputs) else None
+    if contribution is None:
+        raise Error(f"inputs: got nothing from rank {root}, expected its contribution")
+    blocks, whom = (len(inputs), "ranks") if collective.removesuffix("v") in ("alltoall", "scatter") else (1, "")
+    if collective == "neighbor_alltoall":
+        blocks, whom = _native.neighbors(neighbors, len(inputs))[1], "neighbours"
+    if contribution.nbytes % (blocks * contribution.itemsize):
+        raise Error(f"inputs: got {contribution.size} elements, expected one block for each of {blocks} {whom}")
+    return 0 if collective == "barrier" else contribution.nbytes // blocks
+
+
+def _contributions(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> list[bytes]:
+    return [_bytes(array) if _contributes(collective, rank, root) else b"" for rank, array in enumerate(inputs)]
+
+
+def _contributes(collective: str, rank: int, root: int) -> bool:
+    if collective.removesuffix("v") in ("broadcast", "scatter"):
+        return rank == root
+    return collective != "barrier"
+
+
+def _bytes(array: NDArray[Any] | None) -> bytes:
+    return b"" if array is None else array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def _array(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    import numpy as np
+
+    array: NDArray[Any] = np.frombuffer(data, dtype).reshape(-1, *shape).copy()
+    return array

@@ -1,0 +1,155 @@
+"""Variants of a machine: with less of one kind of cost, with more ports, without noise, or with its host apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hocket._native import Error
+from hocket.base.files import parse_toml
+from hocket.definitions.machine import Machine
+
+__all__ = ["KINDS", "halved", "quiet", "toml", "with_host", "with_more_ports", "with_peers_known"]
+
+KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "latency": (
+        frozenset({"latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"}),
+        frozenset(),
+    ),
+    "bandwidth": (
+        frozenset({"G"}),
+        frozenset(
+            {"bandwidth", "link_bandwidth", "injection_bandwidth", "ejection_bandwidth", "memory_bandwidth"},
+        ),
+    ),
+    "overhead": (
+        frozenset(
+            {"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer"}
+            | {"send_overhead", "software_latency"},
+        ),
+        frozenset(),
+    ),
+    "computation": (
+        frozenset({"reduce_latency", "copy_latency", "call_overhead"}),
+        frozenset({"reduce_bandwidth", "copy_bandwidth"}),
+    ),
+}
+"""The keys of a machine file that make each kind of cost: those to halve, and rates, to double."""
+
+_OF_COSTS = ("network", "node", "host")  # the sections with costs
+_OF_HOST = frozenset({"from", "o", "o_send", "o_receive", "g", "O", "O_send", "O_receive"}) | {
+    "both_ways",
+    "S",
+    "request",
+    "answer",
+    "new_peer",
+}
+"""The keys of a loggp network that have a place in [host]."""
+
+_MOST_PORTS = 1024  # of a machine file
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
+
+
+def halved(machine: Machine, kind: str) -> Machine | None:
+    """Return the machine with half the costs of one of `KINDS`; None if its file has no such key."""
+    costs, rates = KINDS[kind]
+    factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
+    sections = _sections(machine)
+    changed = {name: _scaled(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
+    return None if changed == sections else _machine(machine, changed)
+
+
+def with_more_ports(machine: Machine) -> Machine | None:
+    """Return the machine with twice the ports; None if that is beyond what a file can say, or ports are circuits."""
+    sections = _sections(machine)
+    ports = sections.get("node", {}).get("ports", 1)
+    if machine.model not in ("hockney", "links", "packets") or not isinstance(ports, int) or ports > _MOST_PORTS // 2:
+        return None
+    return _machine(machine, {**sections, "node": {**sections.get("node", {}), "ports": 2 * ports}})
+
+
+def with_host(machine: Machine) -> Machine:
+    """Return the machine with what a message costs its ranks in [host]; itself if it has that section.
+
+    A `software_latency` becomes the `o_send` of a receiver without costs.
+
+    Raises:
+        Error: Its network takes no [host].
+    """
+    sections = _sections(machine)
+    if "host" in sections:
+        return machine
+    network, node = dict(sections["network"]), dict(sections.get("node", {}))
+    if machine.model == "hockney":
+        raise Error(f"machine {machine.name}: got the model hockney, expected circuits, links, loggp or packets")
+    if machine.model == "loggp":
+        host = {key: network.pop(key) for key in [*network] if key in _OF_HOST}
+    else:
+        host = {"o_send": node.pop("software_latency", "0 s"), "o_receive": "0 s"}
+    changed = {**sections, "network": network, "host": host}
+    if "node" in sections:
+        changed["node"] = node
+    return _machine(machine, changed)
+
+
+def with_peers_known(machine: Machine) -> Machine | None:
+    """Return the machine on which first messages to peers cost no more than others; None if that changes nothing."""
+    sections = _sections(machine)
+    changed = {name: _without(value, "new_peer") for name, value in sections.items()}
+    return None if changed == sections else _machine(machine, changed)
+
+
+def quiet(machine: Machine) -> Machine | None:
+    """Return the machine without noise; None if it has none."""
+    sections = _sections(machine)
+    return _machine(machine, {k: v for k, v in sections.items() if k != "noise"}) if machine.noise else None
+
+
+def toml(values: Mapping[str, Any], path: str = "") -> str:
+    """Return the sections of a machine file as its text: texts, numbers and lists are written in TOML as in JSON."""
+    keys = [f"{_key(key)} = {_quoted(value)}\n" for key, value in values.items() if not isinstance(value, dict)]
+    tables = [(f"{path}{_key(key)}", value) for key, value in values.items() if isinstance(value, dict)]
+    return "".join(keys) + "".join(f"\n[{name}]\n{toml(table, name + '.')}" for name, table in tables)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _quoted(name)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _sections(machine: Machine) -> dict[str, Any]:
+    return parse_toml(machine.text, machine.file)
+
+
+def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:
+    return Machine.parse(toml(sections), machine.file)
+
+
+def _without(values: Any, name: str) -> Any:
+    """Return a section, or a value, with no key of that name in it and its sections."""
+    if not isinstance(values, dict):
+        return values
+    return {key: _without(value, name) for key, value in values.items() if key != name}
+
+
+def _scaled(values: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
+    """Return a section and those in it, with each quantity of the named keys times its factor."""
+    return {
+        key: _scaled(value, factors) if isinstance(value, dict) else _times(value, factors.get(key))
+        for key, value in values.items()
+    }
+
+
+def _times(value: Any, factor: float | None) -> Any:
+    if factor is None:
+        return value
+    if isinstance(value, list):
+        return [_times(each, factor) for each in value]
+    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    return value if found is None else f"{float(found[1]) * factor!r} {found[2]}"

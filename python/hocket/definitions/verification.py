@@ -1,0 +1,250 @@
+"""Whether an algorithm is right, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.base.checks import function, mapping, several, shown, whole
+from hocket.base.parallel import do_all, ignore
+from hocket.base.results import Result
+from hocket.base.units import format_count, format_ranks
+from hocket.definitions.library import Algorithm, Parameter, algorithms, as_algorithm, is_collective
+from hocket.definitions.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, told, worded
+
+__all__ = ["Finding", "Refusal", "Verdict", "finding", "verify", "verify_all"]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A rank count that an algorithm does not take, and the precondition that says so."""
+
+    collective: str
+    algorithm: str
+    ranks: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one rank count showed.
+
+    Attributes:
+        collective: The collective.
+        algorithm: The algorithm.
+        ranks: Number of ranks.
+        checked: Calls that were checked.
+        exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled"; None if no call
+            was checked.
+        orders: Message orders that were tried, in all calls and under both protocols together.
+        overtaking: Messages received before an earlier one of the same pair that had another tag: legal.
+        counterexamples: Calls that went wrong; "message" says how, in several lines.
+        refused: The precondition, when every call was refused.
+    """
+
+    collective: str
+    algorithm: str
+    ranks: int
+    checked: int
+    exploration: str | None
+    orders: int
+    overtaking: int
+    counterexamples: tuple[Mapping[str, Any], ...]
+    refused: str | None
+
+    @property
+    def label(self) -> str:
+        """The collective and the algorithm, as in "allreduce/ring"."""
+        return f"{self.collective}/{self.algorithm}"
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
+    """What a verification found, one finding for each algorithm and rank count."""
+
+    findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        return f"<Verdict {self.title}>"
+
+    @property
+    def title(self) -> str:
+        """Whether all is right or at which rank counts not, of which algorithms, and how many calls were checked."""
+        labels = list(dict.fromkeys(finding.label for finding in self.findings))
+        what = labels[0] if len(labels) == 1 else f"{len(labels)} algorithms"
+        shown = [finding.ranks for finding in self.findings if finding.counterexamples] or [
+            finding.ranks for finding in self.findings if not finding.refused
+        ]
+        result = "ok" if self.ok else "WRONG"
+        where = f"P = {format_ranks(shown)}" if shown else "no rank count"
+        return f"{result}: {what}, {where}, {format_count(self.checked, 'call')} checked"
+
+    @property
+    def ok(self) -> bool:
+        """Whether no call went wrong."""
+        return not self.counterexamples
+
+    @property
+    def checked(self) -> int:
+        """Calls that were checked."""
+        return sum(finding.checked for finding in self.findings)
+
+    @property
+    def counterexamples(self) -> tuple[Mapping[str, Any], ...]:
+        """Calls that went wrong, fewest ranks first."""
+        found = [counterexample for finding in self.findings for counterexample in finding.counterexamples]
+        return tuple(sorted(found, key=lambda counterexample: int(counterexample["ranks"])))
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Rank counts that were not checked, because the algorithm does not take them."""
+        return tuple(Refusal(f.collective, f.algorithm, f.ranks, f.refused) for f in self.findings if f.refused)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each finding, with the number of its counterexamples."""
+        return [{**vars(finding), "counterexamples": len(finding.counterexamples)} for finding in self.findings]
+
+    def _digest(self) -> list[dict[str, Any]]:
+        """Return what went wrong if anything did: first of all, what a notebook should show."""
+        wrong = [{"ranks": one["ranks"], "counterexample": one["message"].strip()} for one in self.counterexamples]
+        return wrong or self.records()
+
+
+def verify(
+    algorithm: Algorithm | str,
+    ranks: Iterable[int],
+    *,
+    parameters: Mapping[str, float | str] | None = None,
+    count: int | None = None,
+    root: int | None = None,
+    element_bytes: int = 1,
+    executor: Executor | None = None,
+    on_done: Callable[[], object] = ignore,
+) -> Verdict:
+    """Check an algorithm at every root, count and operator, in place and not, for each of some rank counts.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring"; or a collective: all its algorithms.
+        ranks: The rank counts.
+        parameters: Values of the algorithm's parameters. Of those left out, the default and the values that the
+            parameter says to try are tried, in all combinations.
+        count: Elements, as `size_bytes` of a call counts bytes; without it 0, 1 and a few more, and blocks of several
+            sizes. A barrier has none.
+        root: The root; without it every one, or a few of many.
+        element_bytes: Size of an element; it matters to parameters that count bytes.
+        executor: Who does the work; one thread per processor by default.
+        on_done: Called after each rank count.
+
+    Raises:
+        Error: An unknown algorithm, a parameter or its value that the algorithm does not take, a count that is too
+            large, or rank counts that it does not take, all of them.
+    """
+    if isinstance(algorithm, str) and is_collective(algorithm):
+        among = algorithms(algorithm)
+    else:
+        among = (as_algorithm(algorithm),)
+        complete(among[0], {} if parameters is None else parameters)
+    return verify_all(
+        among,
+        ranks,
+        parameters=parameters,
+        count=count,
+        root=root,
+        element_bytes=element_bytes,
+        executor=executor,
+        on_done=on_done,
+    )
+
+
+def verify_all(
+    algorithms: Iterable[Algorithm],
+    ranks: Iterable[int],
+    *,
+    parameters: Mapping[str, float | str] | None = None,
+    count: int | None = None,
+    root: int | None = None,
+    element_bytes: int = 1,
+    executor: Executor | None = None,
+    on_done: Callable[[], object] = ignore,
+) -> Verdict:
+    """Check several algorithms, each with those of the parameters that it declares; otherwise as `verify`."""
+    if not isinstance(ranks, Iterable):
+        raise Error(f"ranks: got {shown(ranks)}, expected several rank counts such as [{shown(ranks)}]")
+    rank_counts = tuple(whole("ranks", number) for number in ranks)
+    wanted = {
+        "count": None if count is None else whole("count", count),
+        "root": None if root is None else whole("root", root),
+        "element_bytes": element_size(element_bytes),
+    }
+    known = several("algorithms", algorithms, Algorithm, "algorithms")
+    given = {} if parameters is None else mapping("parameters", parameters)
+    function("on_done", on_done)
+    values = [(algorithm, _values_to_try(algorithm, given, element_bytes)) for algorithm in known]
+    tasks = [_Task(algorithm, number, tried, wanted) for algorithm, tried in values for number in rank_counts]
+    largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
+    found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done())
+    in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
+    verdict = Verdict(tuple(finding for _, finding in in_order))
+    if not verdict.checked:
+        raise Error(verdict.refusals[0].sentence if verdict.refusals else "nothing to verify, expected rank counts")
+    return verdict
+
+
+@dataclass(frozen=True)
+class _Task:
+    algorithm: Algorithm
+    ranks: int
+    parameters: dict[str, list[int]]
+    wanted: dict[str, int | None]
+
+
+def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
+    """Return for each parameter that is a number the value given, or else those that it says to try."""
+    given = declared_by(algorithm, given)
+    complete(algorithm, given)
+
+    def completed(parameter: Parameter) -> list[int]:
+        name = parameter.name
+        values = (given[name],) if name in given else parameter.values_to_try
+        found = [complete(algorithm, {name: value}, element_bytes=element_bytes) for value in values]
+        return list(dict.fromkeys(numbers(algorithm, one)[name] for one in found))
+
+    return {parameter.name: completed(parameter) for parameter in algorithm.parameters if parameter.unit != GAP}
+
+
+def _check(task: _Task) -> Finding:
+    algorithm = task.algorithm
+    request = {
+        "collective": algorithm.collective,
+        "algorithm": algorithm.name,
+        "ranks": task.ranks,
+        "parameters": task.parameters,
+        **task.wanted,
+    }
+
+    def refuses(**call: Any) -> str | None:
+        return refusal(algorithm, Call(**call))
+
+    answer = ask(_native.verify, request, algorithm, refuses, partial(told, algorithm))
+    counterexamples = [_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]]
+    return finding(algorithm.collective, algorithm.name, task.ranks, {**answer, "counterexamples": counterexamples})
+
+
+def finding(collective: str, algorithm: str, ranks: int, answer: Mapping[str, Any]) -> Finding:
+    """Return what the compiled module found at one rank count."""
+    counterexamples = tuple(answer["counterexamples"])
+    return Finding(
+        **{**answer, "counterexamples": counterexamples}, collective=collective, algorithm=algorithm, ranks=ranks
+    )
+
+
+def _worded(algorithm: Algorithm, counterexample: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a counterexample with the words of switches."""
+    call = counterexample["call"]
+    return {**counterexample, "call": {**call, "parameters": worded(algorithm, call["parameters"])}}

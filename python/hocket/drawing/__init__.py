@@ -1,0 +1,1 @@
+"""Everything that makes a picture or puts a result into words."""

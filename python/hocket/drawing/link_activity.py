@@ -1,0 +1,123 @@
+"""What links carry when: their load in equal parts of the time of a call, as a map with a slider or as several maps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from hocket._native import Error
+from hocket.base.units import format_time
+from hocket.definitions.topology import Topology
+from hocket.drawing.link_map import Colour, drawn_links, map_of, scale_labels
+from hocket.drawing.plot import picture_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from hocket.simulating.simulation import Passage
+
+__all__ = ["activity_chart", "activity_picture", "bytes_over_time"]
+
+_RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+_TITLE = "load"
+_DIGITS = 4  # of a share: more make the page larger, and no other colours
+_MOMENTS, _MAPS = 40, 6  # parts of the time, on a slider and below each other
+
+
+def activity_picture(
+    passages: Iterable[Passage], topology: Topology, ending: str, *, title: str, end_s: float
+) -> bytes:
+    """Return the load of links over time as a file: HTML with a slider, or PNG and SVG of a few maps below each other.
+
+    Args:
+        passages: What links carried when, as `hocket.link_passages` returns it.
+        topology: The network of the machine.
+        ending: One of `hocket.drawing.plot.PICTURES`.
+        title: What stands above it.
+        end_s: When the call was done, in seconds.
+
+    Raises:
+        Error: An unknown ending, no time, no links, or too many.
+    """
+    has_slider = ending == ".html"
+    return picture_of(
+        lambda: activity_chart(passages, topology, title=title, end_s=end_s, has_slider=has_slider), ending
+    )
+
+
+def activity_chart(
+    passages: Iterable[Passage], topology: Topology, *, title: str, end_s: float, has_slider: bool = False
+) -> alt.VConcatChart:
+    """Return the load of links over time as a chart; see `activity_picture`.
+
+    Raises:
+        Error: No time, no links, or too many.
+    """
+    import altair as alt
+
+    if not end_s > 0:
+        raise Error("nothing to draw, expected a call that takes time")
+    parts = _MOMENTS if has_slider else _MAPS
+    links = drawn_links(topology, 1 if has_slider else parts)
+    loads = bytes_over_time(passages, parts, end_s)
+    most = max((load for of_link in loads.values() for load in of_link), default=0.0)
+    step_s = end_s / parts
+    shares = [(link, [load / (most or 1.0) for load in loads.get(link.id, [0.0] * parts)]) for link in links]
+    names = [f"{format_time(part * step_s)} to {format_time((part + 1) * step_s)}" for part in range(parts)]
+    labels = json.dumps(scale_labels(most / step_s, _rate))
+    subtitle = f"bytes per second over each link, in {parts} equal parts of the time"
+    if has_slider:
+        cells = [(link, {"moments": [round(share, _DIGITS) for share in own]}) for link, own in shares]
+        heading = alt.ExprRef(f"{json.dumps(names)}[moment]")
+        return map_of([(heading, cells)], _sliding(labels, most / step_s), title=title, subtitle=subtitle)
+    maps = [(name, [(link, {"share": own[part]}) for link, own in shares]) for part, name in enumerate(names)]
+    return map_of(maps, Colour({"shown": "datum.share"}, labels, _TITLE, ("link",)), title=title, subtitle=subtitle)
+
+
+def bytes_over_time(passages: Iterable[Passage], parts: int, end_s: float) -> dict[int, list[float]]:
+    """Return the bytes that each link carried in each of so many equal parts of the time, of those that were used.
+
+    Args:
+        passages: What links carried when; bytes are spread evenly over the time of a passage.
+        parts: How many.
+        end_s: When the last part ends, in seconds.
+    """
+    found: dict[int, list[float]] = {}
+    for passage in passages:
+        of_link = found.setdefault(passage.link, [0.0] * parts)
+        for part, share in _shares(passage.start_s * parts / end_s, passage.end_s * parts / end_s, parts):
+            of_link[part] += share * passage.bytes
+    return found
+
+
+def _shares(start: float, end: float, parts: int) -> Iterator[tuple[int, float]]:
+    """Give the parts that an interval meets, and the share of it in each; the last part takes what is later."""
+    first = min(int(start), parts - 1)
+    last = min(int(end), parts - 1)
+    for part in range(first, last + 1):
+        begin = max(start, part)
+        stop = end if part == parts - 1 else min(end, part + 1)
+        if begin < stop:
+            yield part, (stop - begin) / (end - start)
+
+
+def _sliding(labels: str, most_bytes_per_s: float) -> Colour:
+    import altair as alt
+
+    moment = alt.param(name="moment", value=0, bind=alt.binding_range(min=0, max=_MOMENTS - 1, step=1, name="moment "))
+    factor, unit = _rate_unit(most_bytes_per_s)
+    computed = {
+        "shown": "datum.moments[moment]",
+        "rate": f"format(datum.shown * {most_bytes_per_s / factor}, '.3~r') + ' {unit}'",
+    }
+    return Colour(computed, labels, _TITLE, ("link", "rate"), (moment,))
+
+
+def _rate(bytes_per_s: float) -> str:
+    factor, unit = _rate_unit(bytes_per_s)
+    return f"{bytes_per_s / factor:.4g} {unit}"
+
+
+def _rate_unit(bytes_per_s: float) -> tuple[float, str]:
+    return next((pair for pair in _RATES if bytes_per_s >= pair[0]), _RATES[-1])

@@ -1,0 +1,238 @@
+"""A map of the links of a network: panels of cells, coloured by what each link carried; of one run, or of several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+
+from hocket._native import Error
+from hocket.base.names import among
+from hocket.base.units import format_bytes, format_time
+from hocket.definitions.topology import Link, LinkUse, Load, Topology
+from hocket.drawing.plot import picture_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Cells", "Colour", "Load", "drawn_links", "link_chart", "link_picture", "map_of", "scale_labels"]
+
+Cells: TypeAlias = Sequence[tuple[Link, Mapping[str, Any]]]
+"""A cell for each link: the link, and fields that say what colours it."""
+
+_MOST_LINKS = 30_000  # a browser takes seconds to draw more
+_WIDTH, _HEIGHT = 1000, 700  # pixels, about, of all panels beside each other, and of one panel
+_AXIS = 50  # pixels between panels, for axes
+_LEAST_SIDE, _MOST_SIDE = 8, 22  # pixels of a cell
+_LEAST_FRAMED = 5  # pixels of a cell that has a white frame
+_MOST_LABELS = 8
+_TOLD: Mapping[Load, str] = {"bytes": "size", "busy": "busy for", "waiting": "waited for"}
+_STEPS = 4  # intervals between the labels of a legend
+
+
+@dataclass(frozen=True)
+class Colour:
+    """The colours of cells, the same in all panels.
+
+    Attributes:
+        computed: Vega expressions of more fields: "shown", the share of the most that any cell shows, and others.
+        labels: The texts of the legend, as `scale_labels` returns them, as a Vega expression.
+        title: The title of the legend.
+        tooltip: The fields that are told of a cell.
+        parameters: What a page lets its reader choose.
+    """
+
+    computed: Mapping[str, str]
+    labels: str
+    title: str
+    tooltip: tuple[str, ...]
+    parameters: tuple[alt.Parameter, ...] = ()
+
+
+def link_picture(uses: Mapping[str, Iterable[LinkUse]], topology: Topology, ending: str, *, title: str) -> bytes:
+    """Return the map as a file: PNG or SVG by bytes, or HTML that needs no network, with a choice of the load.
+
+    Args:
+        uses: What each link carried, as `hocket.link_uses` returns it, of each run by its name.
+        topology: The network of the machine.
+        ending: One of `hocket.drawing.plot.PICTURES`.
+        title: What stands above it.
+
+    Raises:
+        Error: An unknown ending, no run, no links, or too many.
+    """
+    is_choosable = ending == ".html"
+    return picture_of(lambda: link_chart(uses, topology, title=title, is_choosable=is_choosable), ending)
+
+
+def link_chart(
+    uses: Mapping[str, Iterable[LinkUse]],
+    topology: Topology,
+    *,
+    title: str,
+    load: Load = "bytes",
+    is_choosable: bool = False,
+) -> alt.VConcatChart:
+    """Return the map as a chart, the runs below each other in the same colours.
+
+    Args:
+        uses: What each link carried, of each run by its name.
+        topology: The network of the machine.
+        title: What stands above it.
+        load: What colours a link; at first, where it can be chosen.
+        is_choosable: Whether the load can be chosen below the map.
+
+    Raises:
+        Error: An unknown load, no run, no links, or too many.
+    """
+    among("load", load, get_args(Load))
+    links = drawn_links(topology, len(uses))
+    runs = {name: {use.link: _loads(use) for use in own} for name, own in uses.items()}
+    most = {
+        one: max((own[one] for run in runs.values() for own in run.values()), default=0.0) for one in get_args(Load)
+    }
+    maps = [(name, [(link, _fields(run.get(link.id), most)) for link in links]) for name, run in runs.items()]
+    return map_of(maps, _colour(load, most, is_choosable), title=title, subtitle="what each link carried")
+
+
+def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
+    """Return the links that so many maps show: all but those that lead back to where they come from.
+
+    Raises:
+        Error: No map, no links, or too many.
+    """
+    count = topology.directed_links * maps
+    if count > _MOST_LINKS:
+        raise Error(f"a map of {count} links, expected at most {_MOST_LINKS}: a smaller network, or fewer runs")
+    _, links = topology.parts(topology.directed_links)
+    drawn = tuple(link for link in links if link.source != link.target)
+    if not maps or not drawn:
+        raise Error("nothing to draw, expected at least one run, and a network of several nodes")
+    return drawn
+
+
+def scale_labels(most: float, text: Callable[[float], str]) -> list[str]:
+    """Return the texts of a legend, for equal steps from nothing to the most."""
+    return [text(most * step / _STEPS) if most or not step else "" for step in range(_STEPS + 1)]
+
+
+def map_of(
+    runs: Iterable[tuple[str | alt.ExprRef, Cells]], colour: Colour, *, title: str, subtitle: str
+) -> alt.VConcatChart:
+    """Return the maps of runs below each other, in the same colours.
+
+    Args:
+        runs: The name and the cells of each run.
+        colour: What colours the cells.
+        title: What stands above the maps.
+        subtitle: What stands below that.
+    """
+    import altair as alt
+
+    encoded = alt.Color(
+        "shown:Q",
+        title=colour.title,
+        scale=alt.Scale(scheme="viridis", domain=[0, 1]),
+        legend=alt.Legend(
+            values=[step / _STEPS for step in range(_STEPS + 1)],
+            labelExpr=f"({colour.labels})[round(datum.value * {_STEPS})]",
+            gradientLength=200,
+            orient="top",
+        ),
+    )
+    maps = [
+        alt.VConcatChart(
+            vconcat=list(_lines(cells, colour, encoded)), title=alt.TitleParams(name, anchor="start", fontSize=12)
+        )
+        for name, cells in runs
+    ]
+    chosen: list[Any] = [one.param for one in colour.parameters]
+    heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, offset=12)
+    return alt.VConcatChart(vconcat=maps, title=heading, params=chosen)
+
+
+def _loads(use: LinkUse) -> dict[Load, float]:
+    return {"bytes": use.bytes, "busy": use.busy_s, "waiting": use.waiting_s}
+
+
+def _fields(loads: Mapping[Load, float] | None, most: Mapping[Load, float]) -> dict[str, Any]:
+    known = loads or dict.fromkeys(most, 0.0)
+    told = {_TOLD[load]: _text(load)(value) for load, value in known.items()}
+    return {**{load: value / (most[load] or 1.0) for load, value in known.items()}, **told}
+
+
+def _text(load: Load) -> Callable[[float], str]:
+    return (lambda value: format_bytes(round(value))) if load == "bytes" else format_time
+
+
+def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colour:
+    import altair as alt
+
+    labels = {one: scale_labels(value, _text(one)) for one, value in most.items()}
+    if not is_choosable:
+        return Colour({"shown": f"datum.{load}"}, json.dumps(labels[load]), load, ("link", _TOLD[load]))
+    choice = alt.param(name="load", value=load, bind=alt.binding_select(options=list(most), name="colour by "))
+    return Colour({"shown": "datum[load]"}, f"({json.dumps(labels)})[load]", "", ("link", *_TOLD.values()), (choice,))
+
+
+def _lines(cells: Cells, colour: Colour, encoded: alt.Color) -> Iterator[alt.HConcatChart]:
+    """Give the panels of a map, those of a place beside each other as far as there is room."""
+    import altair as alt
+
+    for panels in _places(cells):
+        columns = [_size(panel)[0] for panel in panels]
+        side = (_WIDTH - _AXIS * len(panels)) // sum(columns)
+        side = max(_LEAST_SIDE, min(_MOST_SIDE, side))
+        line: list[alt.Chart] = []
+        left = _WIDTH
+        for panel, across in zip(panels, columns, strict=True):
+            width = min(side * across, _WIDTH) + _AXIS
+            if line and width > left:
+                yield alt.HConcatChart(hconcat=line)
+                line, left = [], _WIDTH
+            line.append(_panel(panel, colour, encoded, side))
+            left -= width
+        yield alt.HConcatChart(hconcat=line)
+
+
+def _places(cells: Cells) -> list[list[Cells]]:
+    """Return the panels of each place."""
+    places: dict[str, dict[str, list[tuple[Link, Mapping[str, Any]]]]] = {}
+    for link, fields in cells:
+        places.setdefault(link.spot.place, {}).setdefault(link.spot.panel, []).append((link, fields))
+    return [list(panels.values()) for panels in places.values()]
+
+
+def _size(panel: Cells) -> tuple[int, int]:
+    """Return how many columns and rows a panel has."""
+    return 1 + max(link.spot.column for link, _ in panel), 1 + max(link.spot.row for link, _ in panel)
+
+
+def _panel(panel: Cells, colour: Colour, encoded: alt.Color, side: int) -> alt.Chart:
+    import altair as alt
+
+    columns, lines = _size(panel)
+    width, height = min(side, _WIDTH / columns), min(side if lines > 1 else _MOST_SIDE, _HEIGHT / lines)
+    rows = [{"link": link.name, "column": link.spot.column, "row": link.spot.row, **own} for link, own in panel]
+    spot = panel[0][0].spot
+
+    def along(name: str, title: str, count: int) -> dict[str, Any]:
+        labels = alt.Axis(values=list(range(0, count, -(-count // _MOST_LABELS))), labelAngle=0) if count > 1 else None
+        return {"shorthand": f"{name}:O", "title": title, "axis": labels, "scale": alt.Scale(domain=list(range(count)))}
+
+    # The rows are one text, and everything is said at once: charts copy and check all that they are made of.
+    return alt.Chart(
+        data=alt.InlineData(values=json.dumps(rows), format=alt.JsonDataFormat(type="json")),
+        transform=[alt.CalculateTransform(**{"as": name, "calculate": told}) for name, told in colour.computed.items()],
+        mark=alt.MarkDef("rect", stroke="white", strokeWidth=0.5 if min(width, height) >= _LEAST_FRAMED else 0.0),
+        encoding=alt.FacetedEncoding(
+            x=alt.X(**along("column", spot.axes[0], columns)),
+            y=alt.Y(**along("row", spot.axes[1], lines)),
+            color=encoded,
+            tooltip=[alt.Tooltip(f"{name}:N") for name in colour.tooltip],
+        ),
+        width=width * columns,
+        height=height * lines,
+        title=alt.TitleParams(", ".join(filter(None, (spot.panel, spot.place))), fontSize=11),
+    )

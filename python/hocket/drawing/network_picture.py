@@ -1,0 +1,161 @@
+"""A picture of a network: nodes, switches and the links between them, and a route."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.base.units import format_count
+from hocket.definitions.topology import Hop, Link, Topology, Vertex
+from hocket.drawing.plot import picture_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["network_chart", "network_picture"]
+
+_MOST_LINKS = 6000  # more are a grey area
+_WIDTH, _HEIGHT = 1000, 800  # pixels, at most
+_APART = 60  # pixels between neighbours, at most
+_LEAST_SIZE, _MOST_SIZE = 12.0, 480.0  # square pixels of a vertex
+_MARGIN = 0.5  # around the picture, where neighbours are 1 apart
+_LEAST_LABELLED, _LONGEST_LABEL = 30, 4  # pixels between neighbours that have labels, and letters of these
+_NEAR = 0.02  # how near to a straight line a vertex lies on it, where neighbours are 1 apart
+_BOW, _PIECES = 0.5, 12  # how far a line bows out, where neighbours are 1 apart, and the pieces that it is made of
+_LINK, _ROUTE = "#b0b0b0", "#d62728"
+_COLOURS = {"node": "#4c78a8", "switch": "#9d755d"}
+_SHAPES = {"node": "circle", "switch": "square"}
+
+
+def network_picture(topology: Topology, ending: str, *, route: tuple[int, int] | None = None) -> bytes:
+    """Return the picture as a file: PNG, SVG, or HTML that needs no network, in which the wheel of the mouse zooms.
+
+    Args:
+        topology: The network.
+        ending: One of `hocket.drawing.plot.PICTURES`.
+        route: Two ranks between which the route is marked.
+
+    Raises:
+        Error: An unknown ending, too many links, or a rank that there is no room for.
+    """
+    return picture_of(lambda: network_chart(topology, route=route), ending)
+
+
+def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -> alt.LayerChart:
+    """Return the picture as a chart; see `network_picture`.
+
+    Raises:
+        Error: Too many links, or a rank that there is no room for.
+    """
+    import altair as alt
+
+    if topology.directed_links > _MOST_LINKS:
+        raise Error(f"a picture of {topology.directed_links} links, expected at most {_MOST_LINKS}: a smaller network")
+    vertices, links = topology.parts(max(topology.directed_links, topology.nodes + topology.switches))
+    hops = topology.route(*route) if route else ()
+    edges = _edges(links)
+    curves = dict(zip(edges, _curves(edges, vertices), strict=True))
+    (left, top), (right, bottom) = _corners([*(vertex.position for vertex in vertices), *chain(*curves.values())])
+    scale = min(_APART, _WIDTH / (right - left), _HEIGHT / (bottom - top))
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[top, bottom], nice=False, reverse=True))
+
+    def layer(rows: Iterable[Mapping[str, Any]], *tooltip: str) -> alt.Chart:
+        return alt.Chart(alt.InlineData(values=list(rows))).encode(x=x, y=y, tooltip=list(tooltip))
+
+    def lines(shown: Mapping[tuple[int, int], Sequence[Link]], colour: str, width: float) -> alt.Chart:
+        drawn: alt.Chart = layer(_points(shown, curves), "links:N").mark_line(stroke=colour, strokeWidth=width)
+        return drawn.encode(detail="line:N", order="place:Q")
+
+    used = {hop.link for hop in hops}
+    marked = {ends: between for ends, between in edges.items() if any(link.id in used for link in between)}
+    spots = [_spot(vertex) for vertex in vertices]
+    layers = [
+        lines(edges, _LINK, 1.2),
+        lines(marked, _ROUTE, 3),
+        _marks(layer(spots, "name:N", "ranks:N"), spots, scale),
+    ]
+    is_labelled = scale >= _LEAST_LABELLED and max(len(spot["ranks"]) for spot in spots) <= _LONGEST_LABEL
+    if is_labelled:
+        layers.append(layer(spots).mark_text(fontSize=9, color="white").encode(text="ranks:N"))
+    heading = alt.TitleParams(topology.machine, subtitle=_subtitle(topology, route, hops, is_labelled), anchor="start")
+    chart = alt.LayerChart(layer=layers, width=scale * (right - left), height=scale * (bottom - top), title=heading)
+    drawing: alt.LayerChart = chart.configure_view(stroke=None).interactive()
+    return drawing
+
+
+def _marks(base: alt.Chart, spots: Sequence[Mapping[str, Any]], scale: float) -> alt.Chart:
+    """Return the nodes and switches, with a legend where there are both."""
+    import altair as alt
+
+    kinds = [kind for kind in _COLOURS if any(spot["kind"] == kind for spot in spots)]
+    legend = alt.Legend() if len(kinds) > 1 else None
+    size = max(_LEAST_SIZE, min(_MOST_SIZE, (scale * 0.5) ** 2))
+    marks: alt.Chart = base.mark_point(filled=True, size=size, opacity=1).encode(
+        color=alt.Color("kind:N", title=None, legend=legend).scale(domain=kinds, range=[_COLOURS[k] for k in kinds]),
+        shape=alt.Shape("kind:N", title=None, legend=legend).scale(domain=kinds, range=[_SHAPES[k] for k in kinds]),
+    )
+    return marks
+
+
+def _subtitle(topology: Topology, route: tuple[int, int] | None, hops: Sequence[Hop], is_labelled: bool) -> list[str]:
+    parts = [format_count(topology.nodes, "node"), format_count(topology.directed_links, "directed link")]
+    if topology.switches:
+        parts.insert(1, "1 switch" if topology.switches == 1 else f"{topology.switches} switches")
+    lines = [f"{topology.name} of {', '.join(parts)}{'; numbers are ranks' * is_labelled}"]
+    if route:
+        lines.append(f"red: the route from rank {route[0]} to rank {route[1]}, {format_count(len(hops), 'link')}")
+    return lines
+
+
+def _edges(links: Iterable[Link]) -> dict[tuple[int, int], list[Link]]:
+    """Return the links between each two vertices, both ways together."""
+    found: dict[tuple[int, int], list[Link]] = {}
+    for link in links:
+        if link.source != link.target:
+            ends = (min(link.source, link.target), max(link.source, link.target))
+            found.setdefault(ends, []).append(link)
+    return found
+
+
+def _curves(edges: Iterable[tuple[int, int]], vertices: Sequence[Vertex]) -> Iterator[list[tuple[float, float]]]:
+    """Give the points of the line between each two vertices, which bows around vertices that are in its way."""
+    import numpy as np
+
+    positions = np.array([vertex.position for vertex in vertices])
+    shares = np.linspace(0, 1, _PIECES + 1)[:, np.newaxis]
+    for start, end in edges:
+        way = positions[end] - positions[start]
+        length = np.hypot(*way)
+        aside = np.array([-way[1], way[0]]) / length
+        along = (positions - positions[start]) @ way / length
+        is_on_line = np.abs((positions - positions[start]) @ aside) < _NEAR
+        is_straight = not (is_on_line & (along > _NEAR) & (along < length - _NEAR)).any()
+        bow = positions[start] + shares * way + 4 * _BOW * shares * (1 - shares) * aside
+        points = positions[[start, end]] if is_straight else bow
+        yield [(float(x), float(y)) for x, y in points]
+
+
+def _corners(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return what is left of and above all points, and what is right of and below them."""
+    across, down = zip(*points, strict=True)
+    return (min(across) - _MARGIN, min(down) - _MARGIN), (max(across) + _MARGIN, max(down) + _MARGIN)
+
+
+def _points(
+    edges: Mapping[tuple[int, int], Sequence[Link]], curves: Mapping[tuple[int, int], Sequence[tuple[float, float]]]
+) -> Iterator[dict[str, Any]]:
+    for line, (ends, links) in enumerate(edges.items()):
+        names = ", ".join(link.name for link in links)
+        for place, (x, y) in enumerate(curves[ends]):
+            yield {"line": line, "place": place, "x": x, "y": y, "links": names}
+
+
+def _spot(vertex: Vertex) -> dict[str, Any]:
+    x, y = vertex.position
+    ranks = vertex.ranks
+    told = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else "".join(map(str, ranks))
+    kind = "node" if ranks else "switch"
+    return {"x": x, "y": y, "name": vertex.name, "ranks": told, "kind": kind}

@@ -1,0 +1,105 @@
+"""A space-time picture in text: the messages of each round."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from hocket.base.call import Call
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.schedules.schedule import Schedule
+from hocket.simulating.simulation import Event, trace, trace_schedule
+
+__all__ = ["messages_in_rounds", "picture", "space_time"]
+
+_UNIT_MACHINE = """
+name = "one round per message"
+[network]
+model = "hockney"
+latency = "1 s"
+bandwidth = "1e300 B/s"
+[node]
+ports = "unlimited"
+"""
+
+_SEGMENTS = 4
+
+
+def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
+    """Draw what an algorithm does, on a machine where every message takes one round.
+
+    Args:
+        algorithm: The algorithm.
+        ranks: Number of ranks.
+        width: Longest line; further rounds go below.
+
+    Raises:
+        Error: As `hocket.simulate`.
+    """
+    segment_bytes = max((int(p.default) for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
+    call = Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else _SEGMENTS * segment_bytes)
+    traced = trace(algorithm, call, machine=Machine.parse(_UNIT_MACHINE))
+    return space_time(traced.events, ranks=ranks, width=width)
+
+
+def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
+    """Return what the ranks of a schedule do on a machine where every message takes a second, and nothing else does.
+
+    Raises:
+        Error: The schedule never ends.
+    """
+    data = schedule.data
+    for task in (task for tasks in data["ranks"] for task in tasks if "compute" in task["action"]):
+        task["action"] = {"compute": {"time_s": 0.0}}
+    return trace_schedule(Schedule.of(schedule.name, data), machine=Machine.parse(_UNIT_MACHINE)).events
+
+
+def space_time(events: Iterable[Event], *, ranks: int, width: int) -> str:
+    """Draw messages that take one second each: a row for each rank, a column for each second."""
+    peers: dict[tuple[int, int], tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
+    for event in events:
+        if event.kind in ("send", "recv"):
+            peers[event.rank, round(event.end_s)][event.kind == "recv"].add(event.peer)
+    rounds = range(1, max((column for _, column in peers), default=0) + 1)
+    columns = [[str(column), *(_cell(*peers[rank, column]) for rank in range(ranks))] for column in rounds]
+    first = ["rank", *map(str, range(ranks))]
+    return "\n\n".join(_rows(first, band) for band in _bands(columns, width - 4))
+
+
+def _cell(to: set[int], source: set[int]) -> str:
+    """Return "↔1" for an exchange, "→3 ←1" for messages to and from others, "·" for a pause."""
+    parts = (("↔", to & source), ("→", to - source), ("←", source - to))
+    return " ".join(arrow + _ranges(sorted(peers)) for arrow, peers in parts if peers) or "·"
+
+
+def _ranges(peers: Sequence[int]) -> str:
+    runs = (list(run) for _, run in groupby(enumerate(peers), key=lambda pair: pair[1] - pair[0]))
+    return ",".join(_range([peer for _, peer in run]) for run in runs)
+
+
+def _range(run: Sequence[int]) -> str:
+    return f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run))
+
+
+def _bands(columns: Sequence[Sequence[str]], width: int) -> list[list[Sequence[str]]]:
+    """Cut columns into bands that fit the width."""
+    bands: list[list[Sequence[str]]] = [[]]
+    used = 0
+    for column in columns:
+        needed = 2 + max(map(len, column))
+        if bands[-1] and used + needed > width:
+            bands.append([])
+            used = 0
+        bands[-1].append(column)
+        used += needed
+    return bands
+
+
+def _rows(first: Sequence[str], band: Sequence[Sequence[str]]) -> str:
+    columns = [first, *band]
+    widths = [max(map(len, column)) for column in columns]
+    rows = zip(*columns, strict=True)
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in padded)

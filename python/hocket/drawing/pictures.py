@@ -1,0 +1,122 @@
+"""How each result is drawn: what `plot` of a result returns, once this module is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from hocket._native import Error
+from hocket.base.results import drawn
+from hocket.base.units import format_time, time_unit
+from hocket.definitions.topology import LinkUse, Load, Topology
+from hocket.drawing.link_map import link_chart
+from hocket.drawing.plot import HEIGHT, WIDTH, chart
+from hocket.drawing.space_time import space_time_chart
+from hocket.drawing.table_chart import table_chart
+from hocket.schedules.schedule import Schedule
+from hocket.simulating.comparison import Comparison
+from hocket.simulating.critical_paths import critical_path
+from hocket.simulating.explanation import Explanation
+from hocket.simulating.replays import Replay
+from hocket.simulating.simulation import MachineLike, Simulation, Trace, as_machine, trace_schedule
+from hocket.simulating.sweeps import Table
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
+_SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}
+
+
+def _trials(found: Simulation) -> alt.LayerChart:
+    import altair as alt
+
+    times_s = found.time_s
+    if found.trials == 1:
+        raise Error(
+            "plot: got one trial, expected several, such as trials=hocket.Trials(1000) on a machine with noise; "
+            "hocket.trace gives what ranks do in one"
+        )
+    if len(times_s.histogram["counts"]) == 1:
+        raise Error(f"plot: got {found.trials} trials that all take {format_time(times_s.mean)}, expected noise")
+    scale, unit = time_unit(times_s.max)
+    edges = [edge / scale for edge in times_s.histogram["edges_s"]]
+    counts = times_s.histogram["counts"]
+    bins = [{"from": edges[i], "to": edges[i + 1], "trials": count} for i, count in enumerate(counts)]
+    low_s, high_s = times_s.interval
+    mean = {"mean": times_s.mean / scale, "low": low_s / scale, "high": high_s / scale}
+    x = alt.X("from:Q", title=f"time ({unit})").scale(zero=False, nice=False)
+    bars = alt.Chart(alt.InlineData(values=bins)).mark_rect(color="#4c78a8", stroke="white")
+    marks = alt.Chart(alt.InlineData(values=[mean]))
+    between = f"{format_time(max(low_s, 0.0))} and {format_time(high_s)}"
+    layers = [
+        bars.encode(
+            x=x, x2="to:Q", y=alt.Y("trials:Q", title="trials"), y2=alt.datum(0), tooltip=["from:Q", "to:Q", "trials:Q"]
+        ),
+        marks.mark_rect(opacity=0.3, color="#d62728").encode(x="low:Q", x2="high:Q"),
+        marks.mark_rule(color="#d62728", strokeWidth=2).encode(x="mean:Q"),
+    ]
+    subtitle = [
+        f"{found.trials} trials, seed {found.seed}; half of them take up to {format_time(times_s.quantiles['0.5'])}, "
+        f"95 % up to {format_time(times_s.quantiles['0.95'])}",
+        f"red: the mean, {format_time(times_s.mean)}, which is between {between} (95 %)",
+    ]
+    return alt.LayerChart(layer=layers).properties(
+        width=WIDTH, height=HEIGHT, title=alt.TitleParams(found.title, subtitle=subtitle, anchor="start")
+    )
+
+
+def _trace(traced: Trace, machine: MachineLike | None = None) -> alt.LayerChart:
+    path = () if machine is None else critical_path(traced, machine=as_machine(machine))
+    return space_time_chart(traced.events, title=traced.title, path=path)
+
+
+def _explanation(found: Explanation) -> alt.LayerChart:
+    return space_time_chart(found.traced.events, title=found.title, path=found.steps)
+
+
+def _schedule(schedule: Schedule, machine: MachineLike) -> alt.LayerChart:
+    known = as_machine(machine)
+    title = f"{schedule.title}, machine {known.name}"
+    return space_time_chart(trace_schedule(schedule, machine=known).events, title=title)
+
+
+def _replay(found: Replay) -> alt.Chart:
+    import altair as alt
+
+    rows = [
+        {"rank": rank, "what": what, "order": order, "time_s": time_s, "time": format_time(time_s)}
+        for rank, use in enumerate(found.rank_uses)
+        for order, (what, time_s) in enumerate(
+            zip(_SHARES, (use.time_s - use.mpi_s, use.mpi_s - use.waiting_s, use.waiting_s), strict=True)
+        )
+    ]
+    height = max(HEIGHT // 2, min(_MOST_HEIGHT, _ROW_HEIGHT * found.ranks))
+    colour = alt.Color("what:N", title=None).scale(domain=list(_SHARES), range=list(_SHARES.values()))
+    drawing: alt.Chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("time_s:Q", title="time (s)"),
+            y=alt.Y("rank:O").axis(labelOverlap=True),
+            color=colour,
+            order="order:Q",
+            tooltip=["rank:O", "what:N", "time:N"],
+        )
+        .properties(width=WIDTH, height=height, title=alt.TitleParams(found.title, anchor="start"))
+    )
+    return drawing
+
+
+def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:
+    return link_chart(uses, topology, title=topology.title, load=load)
+
+
+drawn.register(Comparison, chart)
+drawn.register(Explanation, _explanation)
+drawn.register(Replay, _replay)
+drawn.register(Schedule, _schedule)
+drawn.register(Simulation, _trials)
+drawn.register(Table, table_chart)
+drawn.register(Topology, _links)
+drawn.register(Trace, _trace)

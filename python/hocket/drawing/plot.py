@@ -1,0 +1,473 @@
+"""A comparison, simulated or measured, as a picture: time over size, one line for each algorithm."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.base.units import format_bytes, format_time
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from hocket.mpi.benchmark import Bench, Prediction
+    from hocket.mpi.calibration import Calibration
+    from hocket.simulating.comparison import Comparison
+
+__all__ = [
+    "FORMATS",
+    "HEIGHT",
+    "PICTURES",
+    "WIDTH",
+    "Line",
+    "bench_chart",
+    "calibration_chart",
+    "chart",
+    "dashed",
+    "encode",
+    "labels_of",
+    "legend",
+    "picture_of",
+    "size_axis",
+    "styled",
+    "thinned",
+    "time_axis",
+]
+
+FORMATS = (".png", ".html")
+"""The endings of the pictures that studies write."""
+
+PICTURES = (*FORMATS, ".svg")
+"""The endings of picture files."""
+
+WIDTH, HEIGHT = 720, 440  # pixels
+_PNG_SCALE = 2
+_TRY_TO_DRAW = "import vl_convert; vl_convert.vega_to_svg({})"
+"""Ends by a signal where the engine has no room; an empty picture is an error, which is no matter."""
+_ENGINE_FILES = 16
+_TICKS = 12
+_TITLE_WIDTH = 130  # characters of the small print above the picture
+_COLOURS = (
+    *("#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b", "#eeca3b", "#b279a2", "#9d755d"),
+    *("#1f3a5f", "#ff9da6", "#7f0000", "#00695c", "#9ccc65", "#6a1b9a", "#00b0ff", "#8d8d00"),
+)
+_MARKERS = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
+"""Of a number that has no factor in common with that of the colours."""
+_SOLID = (1, 0)
+_BOUND = "lower bound"
+_DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
+"""Of lines that lie on each other, the lowest first: each lets those below it be seen."""
+_LINE_WIDTH = 2  # pixels
+_DEFAULT_WIDTHS, _DEFAULT_COLOURS = (13, 7), ("#f9cfe3", "#a8e6f5")
+"""Of what libraries choose: each lets those below it be seen."""
+_SAME = 1e-6  # relative difference of times that are the same but for rounding
+_SIZE_LABEL = """
+datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
+: datum.value >= 1048576 ? datum.value / 1048576 + ' MiB'
+: datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'
+"""
+_TIME_LABEL = """
+datum.value > 0.99 ? format(datum.value, '.3~r') + ' s'
+: datum.value > 0.99e-3 ? format(datum.value * 1e3, '.3~r') + ' ms'
+: datum.value > 0.99e-6 ? format(datum.value * 1e6, '.3~r') + ' us' : format(datum.value * 1e9, '.3~r') + ' ns'
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a picture.
+
+    Attributes:
+        label: What the legend calls it.
+        colour: Its colour, and that of its markers.
+        marker: The shape of its markers; "stroke" for none.
+        dash: Pixels drawn and left out in turn.
+        times_s: Time by size, in seconds.
+        intervals_s: Intervals of those times that have one.
+    """
+
+    label: str
+    colour: str
+    marker: str
+    dash: tuple[int, ...] = _SOLID
+    times_s: Mapping[int, float] = field(default_factory=dict)
+    intervals_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def drawn_share(self) -> float:
+        """The share of it that is drawn."""
+        return sum(self.dash[::2]) / sum(self.dash)
+
+
+def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
+    """Return a chart as a file of one of the endings of `PICTURES`.
+
+    Raises:
+        Error: The limits of the process leave no room for the engine that draws.
+    """
+    _check_open_files()
+    _check_address_space()
+    if ending == ".png":
+        picture = io.BytesIO()
+        drawing.save(picture, format="png", scale_factor=_PNG_SCALE)
+        return picture.getvalue()
+    text = io.StringIO()
+    if ending == ".svg":
+        drawing.save(text, format="svg")
+    else:
+        drawing.save(text, format="html", inline=True, json_kwds={"cls": _InPage})
+    return text.getvalue().encode()
+
+
+def _check_open_files() -> None:
+    """Refuse to draw where the engine that draws cannot open what it needs."""
+    with ExitStack() as opened:
+        try:
+            for _ in range(_ENGINE_FILES):
+                opened.enter_context(open(os.devnull))
+        except OSError as error:
+            allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            raise Error(
+                f"pictures cannot be drawn with {allowed} open files (ulimit -n), expected {_ENGINE_FILES} more"
+            ) from error
+
+
+def _check_address_space() -> None:
+    """Refuse to draw where the engine that draws would end the process, as it shows in a process of its own."""
+    limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit_bytes == resource.RLIM_INFINITY:
+        return
+    tried = subprocess.run([sys.executable, "-c", _TRY_TO_DRAW], capture_output=True, check=False)
+    if tried.returncode < 0:
+        raise Error(
+            f"pictures cannot be drawn within {format_bytes(limit_bytes)} of addresses (ulimit -v), expected no such "
+            "limit: the engine that draws reserves far more than it uses; hocket report draws in the browser"
+        )
+
+
+class _InPage(json.JSONEncoder):
+    """Writes JSON that no HTML can be in: names of machines and programs come from files."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")
+
+
+def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
+    """Return the chart that is drawn as a file of one of the endings of `PICTURES`.
+
+    Raises:
+        Error: Another ending.
+    """
+    if ending not in PICTURES:
+        raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(PICTURES)}')
+    return encode(draw(), ending)
+
+
+def chart(comparison: Comparison) -> alt.LayerChart:
+    """Return the picture as a chart of both axes logarithmic.
+
+    Raises:
+        Error: No simulation has a size and a time above zero.
+    """
+    import altair as alt
+
+    lines = _lines(comparison)
+    if not lines:
+        raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
+    layered = sorted(lines, key=lambda line: line.drawn_share, reverse=True)
+    defaults = _defaults(comparison)
+    named = [*lines, *defaults]
+    rows = [row for line in layered for row in _rows(line)]
+    all_rows = [*rows, *(row for line in defaults for row in _rows(line))]
+    base = _over_size(rows, named, all_rows)
+    drawn = base.mark_line(strokeWidth=_LINE_WIDTH).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
+    under = [
+        _over_size(_rows(line), named, all_rows).mark_line(strokeWidth=width, opacity=1, strokeCap="round")
+        for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
+    ]
+    intervals = [_intervals(line, named, all_rows) for line in lines if line.intervals_s]
+    return alt.LayerChart(layer=[*under, *intervals, drawn, _points(base, named)]).properties(
+        width=WIDTH, height=HEIGHT, title=_title(comparison)
+    )
+
+
+def _lines(comparison: Comparison) -> list[Line]:
+    """Return one line for all algorithms whose times are the same, and dashes where they lie on each other."""
+    curves: dict[str, dict[int, float]] = {}
+    intervals_s: dict[str, dict[int, tuple[float, float]]] = {}
+    for found in comparison.simulations:
+        if found.size_bytes > 0 and found.time_s.mean > 0:
+            curves.setdefault(found.algorithm, {})[found.size_bytes] = found.time_s.mean
+            if found.trials > 1:
+                intervals_s.setdefault(found.algorithm, {})[found.size_bytes] = found.time_s.interval
+    groups: list[list[str]] = []
+    for name, curve in curves.items():
+        alike = next((group for group in groups if _is_same(curves[group[0]], curve)), None)
+        if alike is None:
+            groups.append([name])
+        else:
+            alike.append(name)
+    lines = styled(" = ".join(group) for group in groups)
+    filled = [
+        replace(line, times_s=curves[name], intervals_s=intervals_s.get(name, {}))
+        for line, (name, *_) in zip(lines, groups, strict=True)
+    ]
+    return [
+        *dashed(filled),
+        *_bounds(comparison),
+    ]
+
+
+def _bounds(comparison: Comparison) -> list[Line]:
+    times_s = {size: comparison.bounds[size].time_s for size in comparison.sizes_bytes if size > 0}
+    times_s = {size: time_s for size, time_s in times_s.items() if time_s > 0}
+    return [Line(_BOUND, colour="black", marker="stroke", dash=(2, 3), times_s=times_s)] if times_s else []
+
+
+def _defaults(comparison: Comparison) -> list[Line]:
+    """Return what libraries choose, as wide pale lines under those of the algorithms that they choose."""
+    curves: dict[str, dict[int, float]] = {}
+    for found in comparison.defaults:
+        if found.size_bytes > 0 and found.time_s is not None and found.time_s > 0:
+            curves.setdefault(found.library, {})[found.size_bytes] = found.time_s
+    return [
+        Line(f"{library} without tuning", colour=colour, marker="stroke", times_s=times_s)
+        for (library, times_s), colour in zip(curves.items(), itertools.cycle(_DEFAULT_COLOURS), strict=False)
+    ]
+
+
+def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
+
+
+def styled(labels: Iterable[str]) -> list[Line]:
+    """Return lines that differ in colour, or at least in their markers."""
+    return [
+        Line(label, colour=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)])
+        for i, label in enumerate(labels)
+    ]
+
+
+def dashed(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines with the first dashes that none has that lies on them, or the last ones."""
+    all_s = [time_s for line in lines for time_s in line.times_s.values()]
+    near = (max(all_s) / min(all_s)) ** (_LINE_WIDTH / HEIGHT) if all_s else 1.0
+    found: list[Line] = []
+    for line in lines:
+        taken = {other.dash for other in found if _lie_on_each_other(line, other, near)}
+        found.append(replace(line, dash=next((dash for dash in _DASHES if dash not in taken), _DASHES[-1])))
+    return found
+
+
+def _lie_on_each_other(one: Line, other: Line, near: float) -> bool:
+    """Whether times differ by less than the factor `near` at two sizes, or at the only one."""
+    common = one.times_s.keys() & other.times_s.keys()
+    close = [n for n in common if 1 / near < one.times_s[n] / other.times_s[n] < near]
+    return bool(common) and len(close) >= min(2, len(common))
+
+
+def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | None) -> alt.LayerChart:
+    """Return measured medians with their intervals, and dashed what a machine says of them.
+
+    Raises:
+        Error: Nothing has a size above zero.
+    """
+    import altair as alt
+
+    rows = [
+        {
+            "line": one.algorithm,
+            "size_bytes": one.size_bytes,
+            "time_s": one.median_s,
+            "low_s": one.low_s,
+            "high_s": one.high_s,
+            "size": format_bytes(one.size_bytes),
+            "time": f"{format_time(one.median_s)} ({format_time(one.low_s)} to {format_time(one.high_s)})",
+        }
+        for one in bench.measurements
+        if one.size_bytes > 0 and one.low_s > 0
+    ]
+    said = [
+        {
+            "line": one.algorithm,
+            "size_bytes": one.size_bytes,
+            "time_s": one.time_s,
+            "size": format_bytes(one.size_bytes),
+            "time": f"{format_time(one.time_s)} simulated",
+        }
+        for one in predictions
+        if one.size_bytes > 0 and one.time_s > 0
+    ]
+    if not rows:
+        raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
+    lines = styled(bench.algorithms)
+    base = _over_size(rows, lines, [*rows, *said])
+    layers = [
+        base.mark_area(fillOpacity=0.2).encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
+        base.mark_line(),
+        _points(base, lines),
+    ]
+    if said:
+        layers.append(_over_size(said, lines, [*rows, *said]).mark_line(strokeDash=[4, 4], opacity=0.7))
+    subtitle = ["medians of measured times with their 95 % intervals"]
+    if said:
+        subtitle.append(f"dashed: simulated on {machine}")
+    return alt.LayerChart(layer=layers).properties(
+        width=WIDTH,
+        height=HEIGHT,
+        title=alt.TitleParams(
+            f"{bench.collective} on {bench.ranks} ranks, {' '.join(bench.mpi.partition(',')[0].split())}",
+            subtitle=subtitle,
+            anchor="start",
+        ),
+    )
+
+
+def calibration_chart(found: Calibration) -> alt.LayerChart:
+    """Return the measured times of messages between hosts, or within one, and dashed what the model says of them."""
+    import altair as alt
+
+    level = found.between
+    sizes = [size for size in level.sizes_bytes if size > 0]
+    skipped = len(level.sizes_bytes) - len(sizes)
+    lines = [
+        replace(line, times_s=dict(zip(sizes, times_s[skipped:], strict=True)))
+        for line, times_s in zip(
+            styled(["one way", "both ways at once"]), (level.trips_s, level.exchanges_s), strict=True
+        )
+    ]
+    measured = [row for line in lines for row in _rows(line)]
+    modelled = [
+        {"line": line.label, "range": one.from_bytes, "size_bytes": size, "time_s": factor * one.time_s(size)}
+        for line, factor in zip(lines, (1.0, level.both_ways.value), strict=True)
+        for one in level.ranges
+        for size in sizes
+        if one.from_bytes <= size <= one.last_bytes
+    ]
+    dashed = _over_size(modelled, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
+    return alt.LayerChart(layer=[_points(_over_size(measured, lines), lines), dashed]).properties(
+        width=WIDTH,
+        height=HEIGHT,
+        title=alt.TitleParams(
+            f"messages, {' '.join(found.mpi.partition(',')[0].split())}",
+            subtitle=[f"first quartiles of {found.samples} samples, {found.date}", "dashed: the model"],
+            anchor="start",
+        ),
+    )
+
+
+def _over_size(
+    rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dict[str, Any]] | None = None
+) -> alt.Chart:
+    """Return time over size, both logarithmic; ticks fit all rows."""
+    import altair as alt
+
+    ticked = all_rows or rows
+    return alt.Chart({"values": rows}).encode(
+        x=alt.X("size_bytes:Q", title="size of the message")
+        .scale(type="log", base=2, nice=False)
+        .axis(size_axis(row["size_bytes"] for row in ticked)),
+        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(time_axis(row["time_s"] for row in ticked)),
+        color=alt.Color("line:N")
+        .scale(domain=labels_of(lines), range=[line.colour for line in lines])
+        .legend(legend(lines)),
+    )
+
+
+def _intervals(line: Line, lines: list[Line], all_rows: list[dict[str, Any]]) -> alt.Chart:
+    """Return a line's intervals; a logarithmic axis has room for the part above a hundredth of a time only."""
+    rows = [
+        {**row, "low_s": max(low_s, row["time_s"] / 100), "high_s": high_s}
+        for row in _rows(line)
+        for low_s, high_s in (line.intervals_s[row["size_bytes"]],)
+    ]
+    drawn: alt.Chart = _over_size(rows, lines, all_rows).encode(y="low_s:Q", y2="high_s:Q").mark_rule(strokeWidth=3)
+    return drawn
+
+
+def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
+    import altair as alt
+
+    shape = alt.Shape("line:N").scale(domain=labels_of(lines), range=[line.marker for line in lines])
+    points: alt.Chart = base.mark_point(filled=True, size=45, opacity=1).encode(
+        shape=shape.legend(legend(lines)),
+        tooltip=["line:N", "size:N", "time:N"],
+    )
+    return points
+
+
+def legend(lines: Sequence[Line]) -> alt.Legend:
+    """Return a legend that names all lines in full."""
+    import altair as alt
+
+    return alt.Legend(title=None, labelLimit=0, symbolLimit=len(lines))
+
+
+def labels_of(lines: Iterable[Line]) -> list[str]:
+    """Return what the legend calls lines."""
+    return [line.label for line in lines]
+
+
+def _rows(line: Line) -> list[dict[str, Any]]:
+    return [
+        {
+            "line": line.label,
+            "dash": line.dash,
+            "size_bytes": size_bytes,
+            "time_s": time_s,
+            "size": format_bytes(size_bytes),
+            "time": format_time(time_s),
+        }
+        for size_bytes, time_s in line.times_s.items()
+    ]
+
+
+def size_axis(sizes_bytes: Iterable[int]) -> alt.Axis:
+    """Return an axis with the sizes, thinned out evenly so that their labels do not touch."""
+    import altair as alt
+
+    return alt.Axis(values=thinned(sizes_bytes), labelExpr=_SIZE_LABEL)
+
+
+def thinned(values: Iterable[int]) -> list[int]:
+    """Return different values in order, as many as an axis has room for."""
+    ordered = sorted(set(values))
+    return ordered[:: -(-len(ordered) // _TICKS)]
+
+
+def time_axis(times_s: Iterable[float]) -> alt.Axis:
+    """Return a logarithmic axis with 1, 2 and 5 of each power of ten, or the powers only where there are many."""
+    import altair as alt
+
+    exponents = [math.floor(math.log10(time_s)) for time_s in times_s]
+    steps = (1, 2, 5) if max(exponents) - min(exponents) < _TICKS // 3 else (1,)
+    values = [step * 10.0**exponent for exponent in range(min(exponents), max(exponents) + 2) for step in steps]
+    return alt.Axis(values=values, labelExpr=_TIME_LABEL)
+
+
+def _title(comparison: Comparison) -> alt.TitleParams:
+    import altair as alt
+
+    machine = comparison.machine
+    named = [f"{name}: {values}" for name, values in comparison.parameters.items()]
+    return alt.TitleParams(
+        comparison.title,
+        subtitle=[
+            machine.parameters,
+            comparison.trials,
+            *(textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []),
+        ],
+        anchor="start",
+    )

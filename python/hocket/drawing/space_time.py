@@ -1,0 +1,127 @@
+"""A space-time picture: ranks over time, operations as bars, messages as lines, and the critical path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.base.units import format_bytes, format_time, time_unit
+from hocket.drawing.plot import picture_of
+from hocket.simulating.critical_paths import Step, matched
+from hocket.simulating.simulation import Event
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["space_time_chart", "space_time_picture"]
+
+_MOST_OPERATIONS = 100_000  # a browser takes seconds to draw more
+_WIDTH = 1000  # pixels
+_MOST_LABELS = 32
+_LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 1200  # pixels
+_PATH_COLOUR = "#d62728"
+_KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect": "#b279a2", "disconnect": "#ff9da6"}
+_TAGS = ("#4c78a8", "#f58518", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#1f3a5f", "#9ccc65")
+
+
+def space_time_picture(events: Iterable[Event], ending: str, *, title: str, path: Sequence[Step] = ()) -> bytes:
+    """Return the picture as a file: PNG, SVG, or HTML that needs no network, in which the wheel of the mouse zooms.
+
+    Args:
+        events: What each rank did when.
+        ending: One of `PICTURES`.
+        title: What stands above it.
+        path: The critical path, if it is to be marked.
+
+    Raises:
+        Error: An ending that is not one of `PICTURES`, nothing to draw, or too much.
+    """
+    return picture_of(lambda: space_time_chart(events, title=title, path=path), ending)
+
+
+def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step] = ()) -> alt.LayerChart:
+    """Return the picture as a chart; see `space_time_picture`."""
+    import altair as alt
+
+    known = tuple(events)
+    end_s = max((event.end_s for event in known), default=0.0)
+    if not end_s > 0:
+        raise Error("nothing to draw, expected operations that take time")
+    if len(known) > _MOST_OPERATIONS:
+        raise Error(f"a picture of {len(known)} operations, expected at most {_MOST_OPERATIONS}: fewer ranks or bytes")
+    scale, unit = time_unit(end_s)
+    ranks = max(event.rank for event in known) + 1
+    x = alt.X("start:Q").title(f"time ({unit})").scale(domain=[0, end_s / scale], nice=False)
+    labels = list(range(0, ranks, -(-ranks // _MOST_LABELS)))
+    scale_y = alt.Scale(domain=[-0.5, ranks - 0.5], nice=False, zero=False, reverse=True)
+    y = alt.Y("rank:Q", title="rank", scale=scale_y, axis=alt.Axis(values=labels, format="d"))
+    tooltip = ["what:N", "size:N", "tag:Q", "from:N", "to:N", "time:N"]
+
+    def layer(rows: Iterable[dict[str, Any]]) -> alt.Chart:
+        return alt.Chart(alt.InlineData(values=list(rows))).encode(x=x, x2="end:Q", y=y, tooltip=tooltip)
+
+    works = [_row(event, scale) for event in known if event.kind in _KINDS and event.end_s > event.start_s]
+    messages = list(_messages(known, scale))
+    tags = sorted({row["tag"] for row in messages})
+    colours = alt.Color("tag:O").scale(domain=tags, range=[_TAGS[i % len(_TAGS)] for i in range(len(tags))])
+    kinds = [kind for kind in _KINDS if any(row["what"] == kind for row in works)]
+    kind_colours = alt.Color("what:N").scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]).title("work")
+    thick = max(1.5, min(6.0, _RANK_HEIGHT * 6 / max(ranks, 6)))
+    layers = [
+        layer(messages)
+        .mark_rule(strokeWidth=1, opacity=max(0.15, min(0.6, 300 / (len(messages) or 1))))
+        .encode(y2="to_rank:Q", color=colours if len(tags) <= len(_TAGS) else alt.value(_TAGS[0])),
+        layer(works).mark_rule(strokeWidth=thick).encode(color=kind_colours),
+        layer(_path(path, scale)).mark_rule(strokeWidth=2.5, color=_PATH_COLOUR).encode(y2="to_rank:Q"),
+    ]
+    used = [one for one, rows in zip(layers, (messages, works, path), strict=True) if rows]
+    subtitle = ["lines: messages, from the start of the send to the end of the receive"]
+    if path:
+        subtitle.append("red: the critical path")
+    height = min(_MOST_HEIGHT, max(_LEAST_HEIGHT, _RANK_HEIGHT * ranks))
+    heading = alt.TitleParams(title, subtitle=subtitle, anchor="start")
+    chart = alt.LayerChart(layer=used).properties(width=_WIDTH, height=height, title=heading)
+    drawing: alt.LayerChart = chart.resolve_scale(color="independent").interactive()
+    return drawing
+
+
+def _row(event: Event, scale: float) -> dict[str, Any]:
+    return {
+        "rank": event.rank,
+        "start": event.start_s / scale,
+        "end": event.end_s / scale,
+        "what": event.kind,
+        "size": format_bytes(int(event.bytes)),
+        "time": format_time(event.end_s - event.start_s),
+    }
+
+
+def _messages(events: Sequence[Event], scale: float) -> Iterator[dict[str, Any]]:
+    others = matched(events)
+    for recv in events:
+        if recv.kind == "recv" and recv in others:
+            send = others[recv]
+            yield {
+                **_row(send, scale),
+                "what": "message",
+                "from": f"rank {send.rank}",
+                "to": f"rank {recv.rank}",
+                "to_rank": recv.rank,
+                "tag": send.tag,
+                "end": recv.end_s / scale,
+                "time": format_time(recv.end_s - send.start_s),
+            }
+
+
+def _path(steps: Iterable[Step], scale: float) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        parts = ", ".join(f"{part} {format_time(value)}" for part, value in step.parts_s.items() if value > 0)
+        yield {
+            **_row(step.event, scale),
+            "rank": step.from_rank,
+            "to_rank": step.event.rank,
+            "start": step.start_s / scale,
+            "what": f"critical path: {step.event.kind}",
+            "time": parts,
+        }

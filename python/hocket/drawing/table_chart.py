@@ -1,0 +1,181 @@
+"""The table of a sweep as a picture: mean time over whatever varies, with confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.base.names import among
+from hocket.base.units import format_bytes, format_time
+from hocket.drawing.plot import HEIGHT, WIDTH, Line, dashed, labels_of, legend, size_axis, styled, thinned, time_axis
+from hocket.simulating.sweeps import Table
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["table_chart"]
+
+_MOST_ROWS = 20_000  # a browser takes seconds to draw more
+_MOST_PANELS = 24
+_PANELS_ACROSS = 2
+_PANEL_WIDTH, _PANEL_HEIGHT = 400, 260  # pixels
+_NUMBERS = ("size_bytes", "ranks")
+_WHERE = ("ranks", "size_bytes", "machine", "noise")
+_PARAMETER = "param_"
+
+_Row = Mapping[str, Any]
+
+
+def table_chart(
+    table: Table, *, x: str | None = None, color: str | None = None, facet: str | None = None
+) -> alt.LayerChart | alt.FacetChart:
+    """Return the picture as a chart; see `Table.plot`.
+
+    Raises:
+        Error: No such column, nothing above zero to draw, or too much.
+    """
+    parameters = tuple(name for name in table.columns if name.startswith(_PARAMETER))
+    records = table.records()
+    numbers = (*_NUMBERS, *(name for name in parameters if all(isinstance(row[name], int | None) for row in records)))
+    columns = ("collective", "algorithm", *parameters, *_WHERE)
+    _check("x", x, numbers)
+    _check("color", color, columns)
+    _check("facet", facet, columns)
+    simulated = [record for record in records if record["refusal"] is None]
+    x = x or next((name for name in numbers if _varies(simulated, name)), "ranks")
+    rows = [row for row in simulated if row["time_mean_s"] > 0 and _has_place(row[x], x)]
+    if not rows:
+        raise Error(f"nothing to draw, expected simulations with a time and {x} above zero")
+    if len(rows) > _MOST_ROWS:
+        raise Error(f"a picture of {len(rows)} simulations, expected at most {_MOST_ROWS}")
+    varied = [name for name in columns if name != x and _varies(rows, name)]
+    others = [name for name in varied if name != facet]
+    line = [color] if color else [name for name in others if facet or name not in _WHERE] or ["algorithm"]
+    panel = [facet] if facet else [name for name in others if name not in line]
+    named = {"line": line, "panel": panel, "call": varied or ["algorithm"]}
+    drawn = [{**_point(row, x), **{key: _label(row, names) for key, names in named.items()}} for row in rows]
+    same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varied, *line)]
+    subtitle = [*_explained(rows), *_left_out(table, len(simulated), len(rows), x)]
+    return _chart(drawn, x, _label(rows[0], same), subtitle)
+
+
+def _check(what: str, name: str | None, known: Sequence[str]) -> None:
+    if name is not None:
+        among(what, name, known)
+
+
+def _varies(rows: Iterable[_Row], name: str) -> bool:
+    return len({row[name] for row in rows} - {None}) > 1
+
+
+def _has_place(value: int | None, x: str) -> bool:
+    """Whether a row can be drawn: of sizes and ranks above zero, and of what has the parameter."""
+    return value is not None and (value > 0 or x not in _NUMBERS)
+
+
+def _point(row: _Row, x: str) -> dict[str, Any]:
+    low_s, mean_s, high_s = (row[f"time_{name}_s"] for name in ("interval_low", "mean", "interval_high"))
+    low_s = low_s if low_s is not None and low_s > 0 else row["time_min_s"] or mean_s
+    ends = f" ({format_time(low_s)} to {format_time(high_s)})" if row["trials"] > 1 else ""
+    return {
+        **{"x": row[x], "time_s": mean_s, "low_s": low_s, "high_s": high_s, "trials": row["trials"]},
+        **{x.removeprefix(_PARAMETER): _text(x, row[x]), "time": format_time(mean_s) + ends},
+    }
+
+
+def _label(row: _Row, names: Iterable[str]) -> str:
+    return ", ".join(_text(name, row[name]) for name in names if row[name] not in (None, ""))
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "size_bytes":
+        return format_bytes(value)
+    if name == "ranks":
+        return f"{value} ranks"
+    if name in ("machine", "noise"):
+        return f"{name} {value}"
+    return f"{name.removeprefix(_PARAMETER)} = {value}" if name.startswith(_PARAMETER) else str(value)
+
+
+def _explained(rows: Iterable[_Row]) -> Iterator[str]:
+    trials = {row["trials"] for row in rows}
+    if max(trials) > 1:
+        count = " to ".join(map(str, sorted({min(trials), max(trials)})))
+        yield f"means of {count} trials, and their 95 % confidence intervals"
+
+
+def _left_out(table: Table, simulated: int, drawn: int, x: str) -> Iterator[str]:
+    if table.refused:
+        yield f"left out: {table.refused} of {len(table.rows)} calls, which were refused"
+    if simulated > drawn:
+        why = (
+            f"whose time or {x} is 0"
+            if x in _NUMBERS
+            else f"which have no {x.removeprefix(_PARAMETER)}, or take no time"
+        )
+        yield f"left out: {simulated - drawn} of {simulated} simulations, {why}"
+
+
+def _chart(
+    drawn: Sequence[dict[str, Any]], x: str, title: str, subtitle: Sequence[str]
+) -> alt.LayerChart | alt.FacetChart:
+    import altair as alt
+
+    panels = list(dict.fromkeys(point["panel"] for point in drawn))
+    if len(panels) > _MOST_PANELS:
+        raise Error(f"a picture of {len(panels)} panels, expected at most {_MOST_PANELS}: choose x, color and facet")
+    lines = {line.label: line for line in _lines(drawn)}
+    rows = [{**point, "dash": lines[point["line"]].dash} for point in drawn]
+    rows.sort(key=lambda point: -lines[point["line"]].drawn_share)  # what is solid lies below
+    layered = alt.LayerChart(layer=_layers(rows, list(lines.values()), x), data=alt.InlineData(values=rows))
+    heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start")
+    if len(panels) == 1:
+        return layered.properties(width=WIDTH, height=HEIGHT, title=heading)
+    facet = alt.Facet("panel:N", title=None, sort=panels)
+    small = layered.properties(width=_PANEL_WIDTH, height=_PANEL_HEIGHT)
+    return small.facet(facet, columns=_PANELS_ACROSS).properties(title=heading)
+
+
+def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) -> list[alt.Chart]:
+    """Return the intervals, the lines over them, and the means on these."""
+    import altair as alt
+
+    labels, key = labels_of(lines), legend(lines)
+    times = time_axis(time_s for row in rows for time_s in (row["time_s"], row["low_s"]))
+    base = alt.Chart().encode(
+        x=_x([row["x"] for row in rows], x),
+        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(times),
+        color=alt.Color("line:N").scale(domain=labels, range=[line.colour for line in lines]).legend(key),
+        detail="call:N",
+    )
+    intervals = base.transform_filter("datum.trials > 1").mark_rule(strokeWidth=3, strokeOpacity=0.45)
+    shape = alt.Shape("line:N").scale(domain=labels, range=[line.marker for line in lines]).legend(key)
+    return [
+        intervals.encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
+        base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None)),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            shape=shape, tooltip=["call:N", f"{x.removeprefix(_PARAMETER)}:N", "time:N"]
+        ),
+    ]
+
+
+def _lines(drawn: Sequence[dict[str, Any]]) -> list[Line]:
+    """Return the lines, with dashes where they lie on each other in a panel."""
+    places = {place: number for number, place in enumerate(dict.fromkeys((one["panel"], one["x"]) for one in drawn))}
+    times_s: dict[str, dict[int, float]] = {}
+    for one in drawn:
+        times_s.setdefault(one["line"], {})[places[one["panel"], one["x"]]] = one["time_s"]
+    return dashed([replace(line, times_s=times_s[line.label]) for line in styled(times_s)])
+
+
+def _x(values: Sequence[int], x: str) -> alt.X:
+    """Return the horizontal axis: logarithmic, unless a parameter is 0 somewhere."""
+    import altair as alt
+
+    if x == "size_bytes":
+        return alt.X("x:Q", title="size of the message").scale(type="log", base=2, nice=False).axis(size_axis(values))
+    axis = alt.Axis(values=thinned(values), format="d")
+    scale = alt.Scale(type="log", base=2, nice=False) if min(values) > 0 else alt.Scale(zero=False)
+    return alt.X("x:Q", title=x.removeprefix(_PARAMETER), scale=scale, axis=axis)

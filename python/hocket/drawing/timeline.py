@@ -1,0 +1,113 @@
+"""A trace as a timeline that ui.perfetto.dev and chrome://tracing open.
+
+The format is Chrome's trace events: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
+Times are rounded to picoseconds, the finest unit of a machine file, before anything is laid out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from hocket.base.checks import memory
+from hocket.simulating.simulation import Event, Trace
+
+__all__ = ["events_timeline", "timeline"]
+
+_EVENT_BYTES = 1000.0
+"""What an event takes at least on its way to the text."""
+
+_PS_PER_NS = 1000
+_PS_PER_US = 1_000_000
+
+
+def timeline(trace: Trace) -> str:
+    """Return a trace as JSON text: a process for each rank, an arrow for each message."""
+    return events_timeline(trace.events, trace.simulation.as_dict())
+
+
+def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
+    """Return events, in order of rank and time, as JSON text, and with them `other` data.
+
+    Raises:
+        Error: There are more than there is memory for.
+    """
+    events = tuple(events)
+    memory(f"a timeline of {len(events)} operations", len(events) * _EVENT_BYTES)
+    bars = [bar for _, own in groupby(events, key=lambda e: e.rank) for bar in _lay_out(own)]
+    rows = [*_names(bars), *(_slice(bar) for bar in bars), *_arrows(bars)]
+    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": other}) + "\n"
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """An event with its place: a lane of its rank that nothing else uses at that time."""
+
+    event: Event
+    lane: int
+    start_ps: int
+    end_ps: int
+
+    @property
+    def place(self) -> dict[str, int]:
+        return {"pid": self.event.rank, "tid": self.lane}
+
+
+def _lay_out(events: Iterable[Event]) -> Iterator[_Bar]:
+    """Put each event of one rank, in order of time, into the first lane that is free."""
+    free_ps: list[int] = []
+    for event in events:
+        start_ps, end_ps = round(event.start_s * 1e12), round(event.end_s * 1e12)
+        lane = next((i for i, until_ps in enumerate(free_ps) if until_ps <= start_ps), len(free_ps))
+        free_ps[lane:] = [end_ps, *free_ps[lane + 1 :]]
+        yield _Bar(event, lane, start_ps, end_ps)
+
+
+def _names(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
+    for rank, lane in sorted({(bar.event.rank, bar.lane) for bar in bars}):
+        place = {"ph": "M", "pid": rank, "tid": lane}
+        if lane == 0:
+            yield {**place, "name": "process_name", "args": {"name": f"rank {rank}"}}
+            yield {**place, "name": "process_sort_index", "args": {"sort_index": rank}}
+        yield {**place, "name": "thread_name", "args": {"name": f"lane {lane + 1}"}}
+
+
+def _slice(bar: _Bar) -> dict[str, Any]:
+    event = bar.event
+    preposition = {"send": " to ", "recv": " from "}.get(event.kind)
+    message = {"peer": event.peer, "tag": event.tag} if preposition else {}
+    return {
+        "ph": "X",
+        **bar.place,
+        "name": event.kind + (f"{preposition}{event.peer}" if preposition else ""),
+        "cat": event.kind,
+        "ts": bar.start_ps / _PS_PER_US,
+        "dur": (bar.end_ps - bar.start_ps) / _PS_PER_US,
+        "args": {"bytes": int(event.bytes), **message},
+    }
+
+
+def _arrows(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
+    """Pair the sends and receives of each source, destination and tag in order, and join each pair by an arrow."""
+    for number, (send, recv) in enumerate(_pairs(bars)):
+        arrow = {"name": "message", "cat": "message", "id": number}
+        yield {**arrow, "ph": "s", **send.place, "ts": send.start_ps / _PS_PER_US}
+        # Within the slice of the receive, also for viewers that count nanoseconds: at its end the next one is meant.
+        inside_ps = max(recv.start_ps, recv.end_ps - _PS_PER_NS)
+        yield {**arrow, "ph": "f", "bp": "e", **recv.place, "ts": inside_ps / _PS_PER_US}
+
+
+def _pairs(bars: Iterable[_Bar]) -> Iterator[tuple[_Bar, _Bar]]:
+    channels: dict[tuple[int, int, int], tuple[list[_Bar], list[_Bar]]] = defaultdict(lambda: ([], []))
+    for bar in bars:
+        event = bar.event
+        if event.kind == "send":
+            channels[event.rank, event.peer, event.tag][0].append(bar)
+        elif event.kind == "recv":
+            channels[event.peer, event.rank, event.tag][1].append(bar)
+    for sends, receives in channels.values():
+        yield from zip(sends, receives, strict=False)

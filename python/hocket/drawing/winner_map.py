@@ -1,0 +1,64 @@
+"""A map of the fastest algorithms over ranks and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hocket.base.units import format_bytes, format_time
+from hocket.simulating.comparison import Comparison
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["cells", "winner_chart", "winners"]
+
+_CELL_WIDTH, _CELL_HEIGHT = 38, 26  # pixels
+_LEGEND_CHARACTERS = 100  # in a row
+
+
+def winners(found: Comparison) -> Iterator[dict[str, Any]]:
+    """Give for each size the fastest algorithms, their time, its factor over the lower bound, and the second."""
+    for size_bytes in found.sizes_bytes:
+        fastest, over_bound = found.fastest(size_bytes), found.times_the_bound(size_bytes)
+        times_s = {name: time_s for (size, name), time_s in found.times_s.items() if size == size_bytes}
+        others = sorted((time_s, name) for name, time_s in times_s.items() if name not in fastest)
+        yield {
+            "ranks": found.ranks,
+            "size": format_bytes(size_bytes),
+            "fastest": " = ".join(fastest),
+            "time": format_time(times_s[fastest[0]]),
+            "second": f"{others[0][1]}, {format_time(others[0][0])}" if others else "",
+            "factor": "" if over_bound is None else f"{over_bound:.1f}",
+        }
+
+
+def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Sequence[str]) -> alt.LayerChart:
+    """Return the map of what `winners` gives for several rank counts."""
+    import altair as alt
+
+    order = list(dict.fromkeys(row["size"] for row in rows))
+    longest = max(len(row["fastest"]) for row in rows)
+    columns = max(1, _LEGEND_CHARACTERS // longest)
+    legend = alt.Legend(title=None, labelLimit=0, symbolLimit=0, orient="bottom", columns=columns)
+    names = alt.Color("fastest:N", scale=alt.Scale(scheme="tableau20"), legend=legend)
+    tooltip = ["ranks:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
+    drawing: alt.LayerChart = cells(rows, order, color=names, tooltip=tooltip).properties(
+        width=alt.Step(_CELL_WIDTH),
+        height=alt.Step(_CELL_HEIGHT),
+        title=alt.TitleParams(title, subtitle=list(subtitle), anchor="start"),
+    )
+    return drawing
+
+
+def cells(
+    rows: Sequence[Mapping[str, Any]], order: Sequence[str], *, color: alt.Color, tooltip: Sequence[str]
+) -> alt.LayerChart:
+    """Return coloured cells over ranks and sizes, the sizes in their order, with the "factor" of each row as text."""
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(
+        x=alt.X("size:O", sort=list(order), title="size"), y=alt.Y("ranks:O", sort="descending", title="ranks")
+    )
+    coloured = base.mark_rect().encode(color=color, tooltip=list(tooltip))
+    return alt.LayerChart(layer=[coloured, base.mark_text(fontSize=11).encode(text="factor:N")])

@@ -1,0 +1,266 @@
+"""Results in words: the lines and tables that the command line prints and that pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hocket.base.units import format_bytes, format_count, format_ranks, format_time, format_value
+
+if TYPE_CHECKING:
+    from hocket.definitions.library import Algorithm
+    from hocket.definitions.machine import Machine
+    from hocket.definitions.verification import Finding
+    from hocket.simulating.comparison import Best, Comparison
+    from hocket.simulating.critical_paths import Step
+    from hocket.simulating.explanation import Explanation, Remedy
+    from hocket.simulating.replays import Replay
+    from hocket.simulating.simulation import Circuits, Links, Simulation, Trials
+
+__all__ = [
+    "ONE_SAMPLE",
+    "TOLD_APART",
+    "Words",
+    "best_lines",
+    "carried",
+    "counterexample_text",
+    "explanation_facts",
+    "explanation_tables",
+    "exploration",
+    "exploration_parts",
+    "finding_text",
+    "formula",
+    "from_to",
+    "not_compared_lines",
+    "ranks_of_path",
+    "span",
+    "trials_words",
+]
+
+T = TypeVar("T")
+
+_MOST_STEPS = 16  # shown
+_ROUNDING = 1e-9  # of a formula and a simulation that add the same terms
+_MOST_FASTER = 5  # shown
+_MOST_NEIGHBORS = 3  # ranks whose neighbours are shown
+
+
+@dataclass(frozen=True)
+class Words:
+    """A table in words.
+
+    Attributes:
+        columns: What its columns are.
+        rows: The cells of each row.
+        right: The columns that are aligned to the right.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[str, ...] = ()
+
+
+TOLD_APART = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
+ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
+
+
+def trials_words(trials: Trials) -> str:
+    """Return how often what is compared is to be simulated."""
+    most = "until the fastest is known, at most " if trials.until_decided else ""
+    return f"{most}{format_count(trials.count, 'trial')}, seed {trials.seed}"
+
+
+def best_lines(found: Comparison) -> list[tuple[str, str]]:
+    """Return ranges of sizes, and which algorithms are fastest there, and how near they come to the lower bound."""
+    return [
+        (from_to(best.first_bytes, best.last_bytes), f"{' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
+        for best in found.best()
+    ]
+
+
+def _times_the_bound(found: Comparison, best: Best) -> str:
+    sizes = [size for size in found.finished_bytes if best.first_bytes <= size <= best.last_bytes]
+    ratios = [ratio for ratio in map(found.times_the_bound, sizes) if ratio is not None]
+    return f", {span(ratios)} times the lower bound" if ratios else ""
+
+
+def not_compared_lines(found: Comparison) -> list[tuple[str, str]]:
+    """Return an algorithm, with sizes unless it took none, and the sentence that it refused them with."""
+    lines = []
+    for (name, sentence), group in groupby(
+        sorted(found.not_compared, key=lambda m: (m.algorithm, m.sentence)), key=lambda m: (m.algorithm, m.sentence)
+    ):
+        sizes = [missing.size_bytes for missing in group]
+        where = "" if name not in found.algorithms else f" at {', '.join(map(format_bytes, sizes))}"
+        lines.append((f"{name}{where}", sentence))
+    return lines
+
+
+def span(ratios: Sequence[float]) -> str:
+    """Return the least and the greatest of some ratios: "1.10 to 2.50"."""
+    least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def from_to(first_bytes: int, last_bytes: int) -> str:
+    """Return a range of sizes: "8 B to 64 KiB"."""
+    first, last = format_bytes(first_bytes), format_bytes(last_bytes)
+    return first if first_bytes == last_bytes else f"{first} to {last}"
+
+
+def explanation_facts(found: Explanation) -> list[tuple[str, str]]:
+    """Return the time of the call and its lower bound."""
+    facts = [("time", f"{format_time(found.time_s)} until the last rank ends")]
+    if found.bound.time_s > 0:
+        times = f", {found.time_s / found.bound.time_s:.2f} times as long"
+        facts.append(("lower bound", f"{format_time(found.bound.time_s)}{times if found.time_s else ''}"))
+    return facts
+
+
+def ranks_of_path(steps: Sequence[Step]) -> str:
+    """Return the ranks that the critical path passes."""
+    ranks = [step.from_rank for step in steps[:1]] + [step.event.rank for step in steps]
+    return " > ".join(_shortened([str(rank) for rank, _ in groupby(ranks)], ".."))
+
+
+def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words | None]:
+    """Return what the critical path is made of, its steps, what would help, and faster algorithms if there are any."""
+    bounds_s = {
+        "latency": found.bound.latency_s,
+        "bandwidth": found.bound.bandwidth_s,
+        "computation": found.bound.computation_s,
+    }
+    parts = (
+        (part, format_time(part_s), f"{part_s / found.time_s:.1%}", _time_if_any(bounds_s.get(part)))
+        for part, part_s in found.parts_s.items()
+        if part_s > 0
+    )
+    steps = (
+        (format_time(step.start_s), _what(step), format_bytes(int(step.event.bytes)), _parts(step))
+        for step in found.steps
+    )
+    return (
+        Words(("on the critical path", "time", "share", "lower bound"), tuple(parts), ("time", "share", "lower bound")),
+        Words(
+            ("start", "critical path", "bytes", "consists of"),
+            tuple(_shortened(list(steps), ("..", "", "", ""))),
+            ("start",),
+        ),
+        _remedies("what would help", found.remedies, found.time_s),
+        _remedies("faster algorithm", found.faster[:_MOST_FASTER], found.time_s) if found.faster else None,
+    )
+
+
+def _time_if_any(time_s: float | None) -> str:
+    return "" if time_s is None else format_time(time_s)
+
+
+def _shortened(values: Sequence[T], gap: T) -> list[T]:
+    """Return the first and the last of many, and between them a gap."""
+    half = _MOST_STEPS // 2
+    return [*values] if len(values) <= _MOST_STEPS else [*values[:half], gap, *values[-half:]]
+
+
+def _what(step: Step) -> str:
+    event = step.event
+    if event.kind == "recv":
+        return f"message {event.peer} > {event.rank}"
+    if event.kind == "send":
+        return f"message {event.rank} > {event.peer}"
+    return f"{event.kind} on {event.rank}"
+
+
+def _parts(step: Step) -> str:
+    return ", ".join(f"{part} {format_time(part_s)}" for part, part_s in step.parts_s.items() if part_s > 0)
+
+
+def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
+    rows = ((one.change, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
+    return Words((what, "time then", "change"), tuple(rows), ("time then", "change"))
+
+
+def formula(found: Simulation, machine: Machine) -> list[tuple[str, str]]:
+    """Return what the algorithm's formula says, if it has one, and whether the time without noise agrees."""
+    if found.formula_s is None:
+        return []
+    says = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
+    off_s = found.time_s.mean - found.formula_s
+    is_off = (abs(off_s) if found.formula_is_exact else off_s) > _ROUNDING * found.formula_s
+    if machine.noise:
+        says += ", without noise"
+    elif is_off:
+        says = f"declared as {says}, but the time is {found.time_s.mean / found.formula_s:.3g} times as long"
+    return [("formula", f"{format_time(found.formula_s)}, {says}")]
+
+
+def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
+    """Return what happened in the network, where messages meet."""
+    facts = [("links", _links(found.links))] if found.links else []
+    return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
+
+
+def _links(links: Links) -> str:
+    """Return what links carried, in words."""
+    share = f"{links.waited / max(links.used, 1):.2%}"
+    most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
+    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
+
+
+def _circuits(circuits: Circuits) -> str:
+    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
+
+
+def finding_text(findings: Sequence[Finding]) -> str:
+    """Return where an algorithm is right, or else where it is wrong, and how much was checked."""
+    wrong = [finding.ranks for finding in findings if finding.counterexamples]
+    refused = [finding.ranks for finding in findings if finding.refused]
+    checked = [finding.ranks for finding in findings if not finding.refused]
+    calls = format_count(sum(finding.checked for finding in findings), "call")
+    where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
+    parts = [where, calls, *exploration_parts(findings)]
+    return ", ".join(parts) + (f"; not for P = {format_ranks(refused)}" if refused else "")
+
+
+def exploration_parts(findings: Sequence[Finding]) -> Iterator[str]:
+    """Give how orders of messages were explored, and how many, if any were."""
+    explored = exploration(findings)
+    if explored is None:
+        return
+    yield explored
+    if explored != "deterministic":
+        yield f"{format_count(sum(finding.orders for finding in findings), 'order')} of messages"
+    overtaking = max(finding.overtaking for finding in findings)
+    if overtaking:
+        yield format_count(overtaking, "overtaking message")
+
+
+def exploration(findings: Iterable[Finding]) -> str | None:
+    """Return the weakest of the explorations; None if nothing was checked."""
+    found = {finding.exploration for finding in findings}
+    return next((name for name in ("sampled", "exhaustive", "deterministic") if name in found), None)
+
+
+def counterexample_text(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
+    """Return a call that went wrong, and below it how, step by step."""
+    call = counterexample["call"]
+    facts = [
+        algorithm.label,
+        f"P = {counterexample['ranks']}",
+        format_count(call["count"], "element"),
+        f"root {call['root']}",
+        *([] if call["neighbors"] is None else [f"ranks send to {_neighbors(call['neighbors'])}"]),
+        *([] if call["element_bytes"] == 1 else [f"elements of {format_value(call['element_bytes'], 'bytes')}"]),
+        *(["in place"] if call["in_place"] else []),
+        *([] if call["commutative"] else ["operator not commutative"]),
+        *([algorithm.format(call["parameters"])] if call["parameters"] else []),
+    ]
+    return f"{', '.join(facts)}\n{counterexample['message'].rstrip()}"
+
+
+def _neighbors(destinations: Sequence[Sequence[int]]) -> str:
+    """Return who sends to whom, of the first few ranks."""
+    first = destinations[:_MOST_NEIGHBORS]
+    shown = "; ".join(f"{rank}: {', '.join(map(str, of)) or 'none'}" for rank, of in enumerate(first))
+    return shown if len(destinations) <= _MOST_NEIGHBORS else f"{shown}; .."

@@ -1,0 +1,36 @@
+/* The settings of the process, and helpers that all parts use; it uses none of them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process.h"
+
+struct shim shim;
+
+void print_line(const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    for (char *end = line; (end = strpbrk(end, "\r\n"));)
+        *end = ' ';
+    fprintf(stderr, "hocket: %s\n", line);
+}
+
+void *grown(void *memory, size_t bytes)
+{
+    void *grown = realloc(memory, bytes ? bytes : 1);
+    if (!grown) {
+        print_line("out of memory: %zu bytes", bytes);
+        PMPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return grown;
+}
+
+void *shim_room(size_t bytes)
+{
+    return grown(NULL, bytes);
+}

@@ -1,0 +1,1 @@
+"""Rules that choose algorithms, and the tuning files of MPI libraries."""

@@ -1,0 +1,58 @@
+"""Rules that choose algorithms: those of MPI libraries, and what rules choose for a call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike, fspath, path
+from types import MappingProxyType
+
+from hocket import _native
+from hocket.base import files
+from hocket.base.call import Call
+from hocket.base.checks import text
+from hocket.definitions.library import Algorithm, find, find_collective
+from hocket.definitions.requests import shape_of
+
+__all__ = ["LIBRARY_RULES", "choose", "rules_text"]
+
+LIBRARY_RULES: Mapping[str, str] = MappingProxyType(dict(_native.rules_of_libraries()))
+"""What MPI libraries choose over a network, as rules, by names such as "mpich-5"; each text tells its source."""
+
+
+def rules_text(file: str | PathLike[str]) -> str:
+    """Return the rules in a file, or those of an MPI library by its name, where there is no such file.
+
+    Raises:
+        Error: The file cannot be read.
+    """
+    is_library = fspath(file) in LIBRARY_RULES and not path.exists(file)
+    return LIBRARY_RULES[fspath(file)] if is_library else files.read_text(file)
+
+
+def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | None:
+    """Return the algorithm that rules choose, and the call with its parameters; nothing where they leave it to MPI.
+
+    Args:
+        rules: The rules, one per line.
+        collective: The collective, such as "allreduce".
+        call: The call; its parameters do not matter.
+
+    Raises:
+        Error: A rule is none, an unknown collective, or a call that makes no sense.
+
+    Examples:
+        >>> import hocket
+        >>> call = hocket.Call(ranks=7, size_bytes=1 << 20)
+        >>> algorithm, call = hocket.choose(hocket.LIBRARY_RULES["mpich-5"], "broadcast", call)
+        >>> algorithm.name
+        'binomial'
+    """
+    name = find_collective(collective)
+    request = {"collective": name, **shape_of(call), "in_place": call.in_place, "commutative": call.commutative}
+    chosen = _native.choose(text("rules", rules), "rules", json.dumps(request))
+    if chosen is None:
+        return None
+    algorithm, parameters = chosen
+    return find(f"{name}/{algorithm}"), replace(call, parameters=json.loads(parameters))

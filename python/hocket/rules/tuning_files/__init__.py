@@ -1,0 +1,40 @@
+"""Tuning files of MPI libraries and others: read, written, explained, checked, compared and converted."""
+
+from hocket.rules.tuning_files.checking import Finding, findings
+from hocket.rules.tuning_files.conversion import Converted, converted
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.deciding import Verdict, decided, situation, verdicts
+from hocket.rules.tuning_files.decisions import DEFAULTS, Defaults, default_rules, defaults_of
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
+from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.formats import FORMATS, format_of, read, written
+from hocket.rules.tuning_files.untuned import Untuned, untuned
+
+__all__ = [
+    "DEFAULTS",
+    "FORMATS",
+    "LIBRARIES",
+    "Choice",
+    "Converted",
+    "Defaults",
+    "Finding",
+    "Format",
+    "Rule",
+    "Rules",
+    "Situation",
+    "Span",
+    "Untuned",
+    "Verdict",
+    "converted",
+    "decided",
+    "default_rules",
+    "defaults_of",
+    "findings",
+    "format_of",
+    "measured",
+    "read",
+    "situation",
+    "untuned",
+    "verdicts",
+    "written",
+]

@@ -1,0 +1,189 @@
+"""What is wrong with a tuning file that a library takes: lines that never decide, gaps, and traps of its format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.coverage import Coverage, deciding
+from hocket.rules.tuning_files.deciding import accepts
+from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.grid import boundaries
+from hocket.rules.tuning_files.mpich_json import known_names
+from hocket.rules.tuning_files.openmpi_json import MISSPELT
+from hocket.rules.tuning_files.translation import HOCKET, known_of
+
+__all__ = ["Finding", "findings"]
+
+_HINTS = ("gap", "meaning of ranks", "other algorithm")
+"""Kinds of findings that a file may well be meant to have."""
+_LARGEST_ELEMENT = 16  # bytes: a complex number of double precision
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that whoever wrote a file may not have meant.
+
+    Attributes:
+        line: The line, counted from 1.
+        kind: "unreachable", "gap", "unknown algorithm", "other algorithm", "meaning of ranks", "never read", "not
+            given" or "refused".
+        sentence: What it is.
+    """
+
+    line: int
+    kind: str
+    sentence: str
+
+    @property
+    def is_hint(self) -> bool:
+        """Whether the file may well be meant so; anything else is a mistake."""
+        return self.kind in _HINTS
+
+
+def findings(rules: Rules, format: str) -> tuple[Finding, ...]:
+    """Return what is to be said of the rules of a file, in the order of its lines."""
+    found = [
+        *(finding for function in rules.functions for finding in _of_function(rules.of(function), rules.library)),
+        *_meaning_of_ranks(rules, format),
+    ]
+    return tuple(sorted(dict.fromkeys(found), key=lambda finding: (finding.line, finding.kind, finding.sentence)))
+
+
+def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
+    yield from _unreachable(rules, library)
+    yield from _gaps(rules, library)
+    for rule in rules:
+        yield from _of_rule(rule, library)
+
+
+def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
+    """Give the rules of which every call is decided by one before."""
+    alike: dict[object, list[int]] = {}
+    for place, rule in enumerate(rules):
+        alike.setdefault(_asked(rule), []).append(place)
+    for places in alike.values():
+        asking = rules[places[0]]
+        wider = sorted(place for others in alike.values() if _is_wider(rules[others[0]], asking) for place in others)
+        covered = Coverage([rules[place] for place in wider])
+        judged = set(places)
+        for place in wider:
+            rule = rules[place]
+            is_end = rule.choice is None and rule.sizes == ANY  # which may stand for the end of a list
+            if place in judged and not is_end and (_is_for_no_call(rule) or covered.has(rule)):
+                is_empty = rule.ranks.is_empty or rule.sizes.is_empty
+                why = "it is for no call" if is_empty else "lines before it decide all its calls"
+                yield Finding(
+                    rule.line, "unreachable", f"{rule.function}: {rule.choice or 'left to the library'}: {why}"
+                )
+            if library != HOCKET or _takes_all(rule.function, rule.choice):
+                covered.add(rule)
+
+
+@cache
+def _takes_all(function: str, choice: Choice | None) -> bool:
+    """Whether an algorithm of Hocket seems to refuse no call."""
+    return choice is None or all(accepts(function, choice, ranks, 1 << 10) for ranks in range(2, 18))
+
+
+def _is_for_no_call(rule: Rule) -> bool:
+    return rule.ranks.is_empty or rule.sizes.is_empty or (rule.measure == "nothing" and 0 not in rule.sizes)
+
+
+def _asked(rule: Rule) -> object:
+    """Return what a rule asks for beside ranks and sizes."""
+    return rule.measure, rule.power_of_two, rule.placement, frozenset(rule.conditions)
+
+
+def _is_wider(other: Rule, rule: Rule) -> bool:
+    """Whether another rule asks for nothing but ranks and sizes that a rule does not ask for, too."""
+    return (
+        other.measure == rule.measure
+        and other.power_of_two in (None, rule.power_of_two)
+        and other.placement in ("any", rule.placement)
+        and set(other.conditions) <= set(rule.conditions)
+    )
+
+
+def _gaps(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
+    """Give the ranges of sizes that rules leave to the library between sizes that they do not."""
+    known = [rule for rule in rules if rule.measure != "nothing" and not rule.conditions]
+    for ranks in boundaries(rule.ranks for rule in rules):
+        here = [rule for rule in known if ranks in rule.ranks]
+        starts = boundaries(rule.sizes for rule in here)
+        decided = list(deciding(here, starts))
+        chosen = [place for place, rule in enumerate(decided) if rule and rule.choice]
+        for place in range(min(chosen, default=0), max(chosen, default=0)):
+            rule = decided[place]
+            if rule is None or rule.choice is None:
+                line = rule.line if rule else here[0].line
+                sizes = Span(starts[place], starts[place + 1] - 1)
+                sentence = f"{here[0].function}: sizes {sizes} on {max(ranks, 1)} ranks are left to {library}"
+                yield Finding(line, "gap", f"{sentence}, between sizes that are not")
+
+
+def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
+    if rule.choice is None:
+        return
+    name, parameters = rule.choice.algorithm, dict(rule.choice.parameters)
+    if MISSPELT in parameters:
+        yield Finding(rule.line, "never read", f'{rule.function}: Open MPI reads no "{MISSPELT}", expected "seg_size"')
+    if library == HOCKET:
+        return
+    known = known_of(rule.function, rule.choice, library)
+    if known is None:
+        yield from _unknown(rule, library)
+        return
+    if known.short and not _is_long(rule):
+        sentence = f"{rule.function}: for fewer elements than ranks {library} runs {known.short} in place of {name}"
+        yield Finding(rule.line, "other algorithm", sentence)
+    if known.ranks is not None and (rule.ranks.first, rule.ranks.last) != (known.ranks, known.ranks):
+        sentence = f"{rule.function}: {name} takes {known.ranks} ranks only, {library} ends other calls with an error"
+        yield Finding(rule.line, "refused", sentence)
+    missing = [asked for asked in (*known.named, *known.asks) if asked not in parameters]
+    if library.startswith("mpich") and missing:
+        sentence = f"{rule.function}: {name} is not given {', '.join(missing)}, which then have any value"
+        yield Finding(rule.line, "not given", sentence)
+    if known.needs_power_of_two and rule.power_of_two is not True:
+        yield Finding(rule.line, "refused", f"{rule.function}: {name} is for powers of two of ranks only")
+
+
+def _is_long(rule: Rule) -> bool:
+    """Whether messages have more elements than ranks, of at most 16 bytes each."""
+    return rule.ranks.last is not None and rule.sizes.first >= _LARGEST_ELEMENT * rule.ranks.last
+
+
+def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
+    assert rule.choice is not None  # asked before
+    name = rule.choice.algorithm
+    functions = LIBRARIES[library].algorithms
+    if library.startswith("mpich"):
+        is_checked = rule.function in functions and name not in known_names()
+        ends = "MPICH ends the program"
+    else:
+        is_checked = not (library.startswith("ucc") and name.isdecimal())
+        ends = "it leaves the rule out" if library == "openmpi-6.0" else "it ends the call with an error"
+    if is_checked and rule.function not in functions:
+        yield Finding(rule.line, "unknown algorithm", f"{rule.function}: {library} takes no rules for it")
+    elif is_checked:
+        also = next((other for other in LIBRARIES if LIBRARIES[other].find(rule.function, name)), None)
+        hint = f", which {also} has" if also else ""
+        yield Finding(rule.line, "unknown algorithm", f"{rule.function}: {library} has no {name}{hint}: {ends}")
+
+
+def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
+    """Say where a classic file means other ranks for another version of Open MPI."""
+    if not format.startswith("openmpi") or format == "openmpi-6.0":
+        return
+    for function in rules.functions:
+        starts = list(dict.fromkeys(rule.ranks for rule in rules.of(function)))
+        if len(starts) > 1:
+            line = rules.of(function)[0].line
+            now, then = (
+                ("up to the number", "from the number on") if "6.0" in format else ("from the number on", "below it")
+            )
+            before = "Open MPI before 6.0" if "6.0" in format else "Open MPI 6.0"
+            sentence = f"{function}: entries are for ranks {now}; {before} takes them for ranks {then}"
+            yield Finding(line, "meaning of ranks", sentence)

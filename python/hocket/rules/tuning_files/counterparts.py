@@ -1,0 +1,442 @@
+"""Which algorithm of a library is which of Hocket's: one table per library and version, the only place that says so.
+
+Sources: for Open MPI `ompi/mca/coll/tuned/coll_tuned_*_decision.c` and `docs/tuning-apps/collectives/tuned.rst`; for
+MPICH `src/mpi/coll/src/csel_container.c` and the algorithms' files; for UCC `src/components/tl/ucp` (`ucc_info -A`);
+for NCCL `plugins/tuner/example/README.md`. Two algorithms are the same here if every rank sends the same messages;
+how a library overlaps them is its own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from hocket.base.names import unknown
+
+__all__ = ["FUNCTIONS_OF", "LIBRARIES", "WHOLE_BYTES", "Known", "Library", "library_of"]
+
+WHOLE_BYTES = 1 << 40
+"""Hocket's size of a segment that is the whole message: 1 TiB; libraries write 0."""
+
+_YES, _NO = "yes", "no"
+
+
+@dataclass(frozen=True)
+class Known:
+    """An algorithm of a library.
+
+    Attributes:
+        name: In the library's words.
+        number: The number that Open MPI has for it.
+        hocket: The algorithm of Hocket that does the same; none if there is none.
+        fixed: Parameters of Hocket's algorithm with which it does.
+        own: Parameters of the library's with which it does.
+        named: The library's parameters that are parameters of Hocket's, and their names there.
+        what: What it is, where Hocket has none such.
+        needs: The conditions that the library does not check by itself.
+        needs_power_of_two: Whether it is for a power of two of ranks only.
+        short: What the library runs in its place for fewer elements than ranks.
+        ranks: The only number of ranks that it takes, if there is one.
+        asks: Other parameters that the library has to be given.
+        own_segments: Whether the library chooses the size of segments by itself.
+    """
+
+    name: str
+    number: int | None = None
+    hocket: str | None = None
+    fixed: Mapping[str, int | str] = field(default_factory=dict)
+    own: Mapping[str, int | str] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
+    what: str = ""
+    needs: tuple[tuple[str, str], ...] = ()
+    needs_power_of_two: bool = False
+    short: str = ""
+    ranks: int | None = None
+    asks: tuple[str, ...] = ()
+    own_segments: bool = False
+
+    def takes(self, ranks: int) -> bool:
+        """Return whether it takes calls on a number of ranks."""
+        return self.ranks in (None, ranks) and not (self.needs_power_of_two and ranks & (ranks - 1))
+
+
+@dataclass(frozen=True)
+class Library:
+    """What a version of a library has.
+
+    Attributes:
+        name: With the version: "openmpi-5.0".
+        algorithms: Those of each function, in the library's order.
+        measures: What sizes count for each function.
+    """
+
+    name: str
+    algorithms: Mapping[str, tuple[Known, ...]]
+    measures: Mapping[str, str]
+
+    def find(self, function: str, name: str) -> Known | None:
+        """Return an algorithm by its name or, as text, its number."""
+        known = self.algorithms.get(function, ())
+        return next((each for each in known if name in (each.name, str(each.number))), None)
+
+
+FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "allgather": ("allgather", "allgatherv"),
+        "broadcast": ("bcast",),
+        "reduce_scatter": ("reduce_scatter", "reduce_scatter_block"),
+    }
+)
+"""The functions that Hocket's rules for a collective are for, where it is not the one of its name; the first stands for
+the collective where rules are turned into Hocket's."""
+
+
+_SEGMENT = {"seg_size": "segment"}
+_WHOLE = {"segment": WHOLE_BYTES}
+_CHAINS = "several chains side by side"
+
+_OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
+    "allgather": (
+        Known("linear", 1, what="gather to rank 0, then broadcast"),
+        Known("bruck", 2, "bruck", fixed={"radix": 2}),
+        Known("recursive_doubling", 3, "recursive_doubling"),
+        Known("ring", 4, "ring"),
+        Known("neighbor", 5, "neighbor_exchange"),
+        Known("two_proc", 6, what="one exchange of two ranks", ranks=2),
+        Known("sparbit", 7, "sparbit"),
+    ),
+    "allgatherv": (
+        Known("default", 1, what="gatherv to rank 0, then broadcast"),
+        Known("bruck", 2, "bruck", fixed={"radix": 2}),
+        Known("ring", 3, "ring"),
+        Known("neighbor", 4, "neighbor_exchange"),
+        Known("two_proc", 5, what="one exchange of two ranks", ranks=2),
+        Known("sparbit", 6, "sparbit"),
+    ),
+    "allreduce": (
+        Known("basic_linear", 1, "linear"),
+        Known("nonoverlapping", 2, "reduce_broadcast"),
+        Known("recursive_doubling", 3, "recursive_doubling"),
+        Known("ring", 4, "ring", short="recursive_doubling"),
+        Known("segmented_ring", 5, what="a ring whose blocks go in segments", short="recursive_doubling"),
+        Known("rabenseifner", 6, "rabenseifner", short="basic_linear"),
+    ),
+    "alltoall": (
+        Known("linear", 1, "linear", fixed={"window": 0}),
+        Known("pairwise", 2, "pairwise_exchange", fixed={"pairing": "shift"}),
+        Known("modified_bruck", 3, "bruck", fixed={"radix": 2}),
+        Known("linear_sync", 4, "linear", named={"reqs": "window"}),
+        Known("two_proc", 5, what="one exchange of two ranks", ranks=2),
+    ),
+    "alltoallv": (Known("basic_linear", 1, "linear"), Known("pairwise", 2, "pairwise_exchange")),
+    "barrier": (
+        Known("linear", 1, what="all ranks tell rank 0, which tells all"),
+        Known("double_ring", 2, what="a message goes round the ring twice"),
+        Known("recursive_doubling", 3, "recursive_doubling"),
+        Known("bruck", 4, "dissemination"),
+        Known("two_proc", 5, what="one exchange of two ranks", ranks=2),
+        Known("tree", 6, what="a message up and down a binomial tree"),
+    ),
+    "bcast": (
+        Known("basic_linear", 1, "linear"),
+        Known("chain", 2, what=_CHAINS),
+        Known("pipeline", 3, "chain", named=_SEGMENT),
+        Known("split_binary_tree", 4, what="a half of the message down each half of a binary tree"),
+        Known("binary_tree", 5, "binary_tree", named=_SEGMENT),
+        Known("binomial", 6, "binomial"),
+        Known("knomial", 7, "k_nomial", fixed={"radix": 4}),
+        Known("scatter_allgather", 8, "scatter_doubling_allgather"),
+        Known("scatter_allgather_ring", 9, "scatter_ring_allgather"),
+    ),
+    "exscan": (
+        Known("linear", 1, "chain", fixed=_WHOLE),
+        Known("recursive_doubling", 2, "recursive_doubling"),
+    ),
+    "gather": (
+        Known("basic_linear", 1, "linear"),
+        Known("binomial", 2, "binomial"),
+        Known("linear_sync", 3, what="the root asks each rank for its block"),
+    ),
+    "reduce": (
+        Known("linear", 1, "linear"),
+        Known("chain", 2, what=_CHAINS),
+        Known("pipeline", 3, "chain", named=_SEGMENT),
+        Known("binary", 4, "binary_tree", named=_SEGMENT),
+        Known("binomial", 5, "binomial"),
+        Known("in-order_binary", 6, what="a binary tree that keeps the order of ranks"),
+        Known("rabenseifner", 7, "rabenseifner", short="linear"),
+    ),
+    "reduce_scatter": (
+        Known("non-overlapping", 1, what="reduce to rank 0, then scatterv"),
+        Known("recursive_halving", 2, "recursive_halving"),
+        Known("ring", 3, "ring"),
+        Known("butterfly", 4, what="recursive halving whose blocks end in another order"),
+    ),
+    "reduce_scatter_block": (
+        Known("basic_linear", 1, what="reduce to rank 0, then scatter"),
+        Known("recursive_doubling", 2, "recursive_doubling"),
+        Known("recursive_halving", 3, "recursive_halving"),
+        Known("butterfly", 4, what="recursive halving whose blocks end in another order"),
+    ),
+    "scan": (
+        Known("linear", 1, "chain", fixed=_WHOLE),
+        Known("recursive_doubling", 2, "recursive_doubling"),
+    ),
+    "scatter": (
+        Known("basic_linear", 1, "linear"),
+        Known("binomial", 2, "binomial"),
+        Known("linear_nb", 3, what="the root sends all blocks without waiting"),
+    ),
+}
+_OPENMPI_4_1 = {
+    **{name: tuple(each for each in known if each.name != "sparbit") for name, known in _OPENMPI_5_0.items()},
+    # Its files have no place for the number of requests.
+    "alltoall": tuple(
+        Known("linear_sync", 4, what="linear with a window") if each.number == 4 else each
+        for each in _OPENMPI_5_0["alltoall"]
+    ),
+}
+_OPENMPI_6_0 = {
+    **_OPENMPI_5_0,
+    "allgather": (
+        *(
+            Known("bruck-k-fanout", 2, "bruck", named={"faninout": "radix"}) if each.number == 2 else each
+            for each in _OPENMPI_5_0["allgather"]
+        ),
+        Known("direct-messaging", 8, what="all messages at once"),
+    ),
+    "allreduce": (
+        *_OPENMPI_5_0["allreduce"],
+        Known("allgather_reduce", 7, what="an allgather of whole vectors, which each rank combines"),
+    ),
+    "reduce": (*_OPENMPI_5_0["reduce"], Known("knomial", 8, what="a k-nomial tree")),
+}
+_OPENMPI_MEASURES = {
+    **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block")},
+    # The mean block; the documentation says their sum.
+    "allgatherv": "size",
+    **{name: "total" for name in ("allgather", "alltoall", "gather", "scatter")},
+    **{name: "nothing" for name in ("alltoallv", "barrier")},
+    **{name: "type" for name in ("exscan", "scan")},
+}
+
+_COMMUTES = (("is_commutative", _YES),)
+_BUILT_IN = (("is_op_built_in", _YES), ("count<pow2", _NO))
+_APART = (("is_sendbuf_inplace", _NO),)
+_LEADERS = "by the leaders of nodes"
+_HIERARCHY = (("comm_hierarchy", "parent"),)
+_EXCHANGE = ("k", "single_phase_recv")
+_TREE = ("tree_type", "k", "topo_overhead", "topo_diff_groups", "topo_diff_switches", "topo_same_switches")
+_ANY_TRANSPORT = "the nonblocking form, waited for"
+
+
+def _mpich(function: str, *known: Known) -> tuple[Known, ...]:
+    """Return algorithms under their full names, and the one that every function has."""
+    begin = f"MPIR_{function.capitalize()}"
+    return (
+        *(replace(each, name=f"{begin}_{each.name}") for each in known),
+        Known(f"{begin}_allcomm_nb", what=_ANY_TRANSPORT),
+    )
+
+
+def _pairwise(name: str) -> tuple[Known, ...]:
+    return _mpich(
+        name,
+        Known("intra_noncommutative", what="for operators that do not commute", needs_power_of_two=True),
+        Known("intra_pairwise", hocket="pairwise", needs=_COMMUTES),
+        Known("intra_recursive_doubling", hocket="recursive_doubling"),
+        Known("intra_recursive_halving", hocket="recursive_halving", needs=_COMMUTES),
+    )
+
+
+_MPICH_5_0: Mapping[str, tuple[Known, ...]] = {
+    "allgather": _mpich(
+        "allgather",
+        Known("intra_recursive_doubling", hocket="recursive_doubling", needs_power_of_two=True),
+        Known("intra_brucks", hocket="bruck", fixed={"radix": 2}),
+        Known("intra_k_brucks", hocket="bruck", named={"k": "radix"}),
+        Known("intra_ring", hocket="ring"),
+        Known(
+            "intra_recexch_doubling",
+            what="recursive doubling with k-1 partners, also for odd numbers of ranks",
+            asks=_EXCHANGE,
+        ),
+        Known(
+            "intra_recexch_halving",
+            what="recursive halving with k-1 partners, also for odd numbers of ranks",
+            asks=_EXCHANGE,
+        ),
+    ),
+    "allgatherv": _mpich(
+        "allgatherv",
+        Known("intra_recursive_doubling", hocket="recursive_doubling", needs_power_of_two=True),
+        Known("intra_brucks", hocket="bruck", fixed={"radix": 2}),
+        Known("intra_ring", hocket="ring"),
+    ),
+    "allreduce": _mpich(
+        "allreduce",
+        Known("intra_recursive_doubling", hocket="recursive_doubling"),
+        Known("intra_reduce_scatter_allgather", hocket="rabenseifner", needs=_BUILT_IN),
+        Known("intra_ring", hocket="ring", needs=_COMMUTES),
+        Known("intra_recursive_multiplying", hocket="recursive_multiplying", named={"k": "radix"}, needs=_COMMUTES),
+        Known("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
+        Known("intra_k_reduce_scatter_allgather", what="Rabenseifner's with k-1 partners", asks=_EXCHANGE),
+        Known(
+            "intra_tree",
+            what="reduce to rank 0 and broadcast by a tree, in segments",
+            asks=(*_TREE, "buffer_per_child", "chunk_size"),
+        ),
+        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+    ),
+    "alltoall": _mpich(
+        "alltoall",
+        Known("intra_brucks", hocket="bruck", fixed={"radix": 2}, needs=_APART),
+        Known("intra_k_brucks", hocket="bruck", named={"k": "radix"}, needs=_APART),
+        Known("intra_pairwise", hocket="pairwise_exchange", fixed={"pairing": "xor_or_shift"}, needs=_APART),
+        Known("intra_scattered", hocket="linear", fixed={"window": 32}, needs=_APART),
+        Known("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
+    ),
+    "alltoallv": _mpich(
+        "alltoallv",
+        Known("intra_scattered", hocket="linear", needs=_APART),
+        Known("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
+    ),
+    "barrier": _mpich(
+        "barrier",
+        Known("intra_k_dissemination", hocket="dissemination", own={"k": 2}),
+        Known("intra_k_dissemination", hocket="k_dissemination", named={"k": "radix"}),
+        Known("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
+        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+    ),
+    "bcast": _mpich(
+        "bcast",
+        Known("intra_binomial", hocket="binomial"),
+        Known(
+            "intra_scatter_recursive_doubling_allgather", hocket="scatter_doubling_allgather", needs_power_of_two=True
+        ),
+        Known("intra_scatter_ring_allgather", hocket="scatter_ring_allgather"),
+        Known("intra_tree", what="a tree of the type and degree that parameters say", asks=(*_TREE, "is_non_blocking")),
+        Known(
+            "intra_pipelined_tree",
+            what="a tree of the type and degree that parameters say, in segments",
+            asks=("tree_type", "k", "is_non_blocking", "chunk_size", "recv_pre_posted"),
+        ),
+        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+    ),
+    "exscan": _mpich("exscan", Known("intra_recursive_doubling", hocket="recursive_doubling")),
+    "gather": _mpich("gather", Known("intra_binomial", hocket="binomial")),
+    "gatherv": _mpich("gatherv", Known("allcomm_linear", hocket="linear")),
+    "reduce": _mpich(
+        "reduce",
+        Known("intra_binomial", hocket="binomial"),
+        Known("intra_reduce_scatter_gather", hocket="rabenseifner", needs=_BUILT_IN),
+        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+    ),
+    "reduce_scatter": _pairwise("reduce_scatter"),
+    "reduce_scatter_block": _pairwise("reduce_scatter_block"),
+    "scan": _mpich(
+        "scan",
+        Known("intra_recursive_doubling", hocket="recursive_doubling"),
+        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+    ),
+    "scatter": _mpich("scatter", Known("intra_binomial", hocket="binomial")),
+    "scatterv": _mpich("scatterv", Known("allcomm_linear", hocket="linear")),
+}
+_MPICH_MEASURES = {
+    **{name: "size" for name in ("allreduce", "alltoall", "bcast", "reduce")},
+    **{name: "size" for name in ("reduce_scatter", "reduce_scatter_block")},
+    **{name: "total" for name in ("allgather", "allgatherv", "gather", "scatter")},
+    **{name: "nothing" for name in ("alltoallv", "barrier", "exscan", "gatherv", "scan", "scatterv")},
+}
+
+_KNOMIAL = "a k-nomial exchange"
+_UCC_1: Mapping[str, tuple[Known, ...]] = {
+    "allgather": (
+        Known("knomial", hocket="recursive_multiplying", fixed={"radix": 4}),
+        Known("ring", hocket="ring"),
+        Known("neighbor", hocket="neighbor_exchange"),
+        Known("bruck", hocket="bruck", fixed={"radix": 2}),
+        Known("sparbit", hocket="sparbit"),
+        Known("linear", what="all messages at once"),
+    ),
+    "allreduce": (
+        Known("knomial", hocket="recursive_multiplying", fixed={"radix": 4}),
+        Known("sra_knomial", what="reduce-scatter and allgather by k-nomial exchanges"),
+        Known("dbt", what="two binary trees"),
+        Known("sliding_window", what="one-sided"),
+    ),
+    "alltoall": (
+        Known("pairwise", hocket="pairwise_exchange", fixed={"pairing": "shift"}),
+        Known("bruck", hocket="bruck", fixed={"radix": 2}),
+        Known("onesided", what="one-sided"),
+    ),
+    "alltoallv": (Known("pairwise", hocket="pairwise_exchange"), Known("hybrid", what="short blocks travel together")),
+    "barrier": (Known("knomial", what=_KNOMIAL),),
+    "bcast": (
+        Known("knomial", hocket="k_nomial", fixed={"radix": 4}),
+        Known("sag_knomial", what="scatter and allgather by k-nomial trees"),
+        Known("dbt", hocket="double_tree", own_segments=True),
+    ),
+    "gather": (Known("knomial", hocket="k_nomial", fixed={"radix": 4}),),
+    "reduce": (
+        Known("knomial", hocket="k_nomial", fixed={"radix": 4}),
+        Known("dbt", what="two binary trees"),
+        Known("srg_knomial", what="reduce-scatter and gather by k-nomial trees"),
+    ),
+    "reduce_scatter": (Known("ring", hocket="ring"), Known("knomial", what=_KNOMIAL)),
+    "scatter": (Known("knomial", hocket="k_nomial", fixed={"radix": 4}),),
+}
+_UCC_MEASURES = {
+    **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter")},
+    **{name: "total" for name in ("allgather", "alltoall", "gather", "scatter")},
+    **{name: "nothing" for name in ("alltoallv", "barrier")},
+}
+
+_NCCL_OTHERS = tuple(
+    Known(name, what=what)
+    for name, what in (
+        ("collnet_direct", "in switches, from every GPU"),
+        ("collnet_chain", "in switches, from the end of a chain"),
+        ("nvls", "in NVLink switches"),
+        ("nvls_tree", "in NVLink switches, and a tree between nodes"),
+    )
+)
+_NCCL_2: Mapping[str, tuple[Known, ...]] = {
+    "allgather": (Known("ring", hocket="ring"), Known("pat", hocket="pat"), *_NCCL_OTHERS),
+    "allreduce": (Known("ring", hocket="ring"), Known("tree", what="two binary trees, up and down"), *_NCCL_OTHERS),
+    "bcast": (Known("ring", hocket="chain", own_segments=True), *_NCCL_OTHERS),
+    "reduce": (Known("ring", hocket="chain", own_segments=True), *_NCCL_OTHERS),
+    "reduce_scatter": (Known("ring", hocket="ring"), Known("pat", hocket="pat"), *_NCCL_OTHERS),
+}
+_NCCL_MEASURES = {
+    **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter")},
+    "allgather": "total",
+}
+
+LIBRARIES: Mapping[str, Library] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            Library("openmpi-4.1", _OPENMPI_4_1, _OPENMPI_MEASURES),
+            Library("openmpi-5.0", _OPENMPI_5_0, _OPENMPI_MEASURES),
+            Library("openmpi-6.0", _OPENMPI_6_0, _OPENMPI_MEASURES),
+            Library("mpich-5.0", _MPICH_5_0, _MPICH_MEASURES),
+            Library("ucc-1", _UCC_1, _UCC_MEASURES),
+            Library("nccl-2", _NCCL_2, _NCCL_MEASURES),
+        )
+    }
+)
+"""The libraries by name; Hocket itself is none of them."""
+
+
+def library_of(name: str) -> Library:
+    """Return a library by its name, which needs no version where one version alone is known.
+
+    Raises:
+        Error: There is none, or there are several.
+    """
+    of_kind = [each for each in LIBRARIES if name in (each, each.split("-")[0])]
+    if len(of_kind) != 1:
+        raise unknown("library", name, of_kind or LIBRARIES)
+    return LIBRARIES[of_kind[0]]

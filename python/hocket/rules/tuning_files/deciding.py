@@ -1,0 +1,94 @@
+"""What rules decide for a call, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.rules.choosing import choose
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, measured
+from hocket.rules.tuning_files.hocket_rules import collective_of
+from hocket.rules.tuning_files.translation import HOCKET
+
+__all__ = ["ASSUMED", "Verdict", "accepts", "decided", "situation", "verdicts"]
+
+ASSUMED = {
+    "comm_type": "intra",
+    "comm_hierarchy": "flat",
+    "is_commutative": "yes",
+    "is_op_built_in": "yes",
+    "is_sendbuf_inplace": "no",
+    "is_block_regular": "yes",
+    "is_node_consecutive": "no",
+    "is_multi_threaded": "no",
+}
+"""What is so of a call of which nothing else is said: one rank per node, an operator of MPI's, no MPI_IN_PLACE."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a rule says of a call.
+
+    Attributes:
+        rule: The rule.
+        why_not: Why it is not for the call; empty for the rule that decides.
+    """
+
+    rule: Rule
+    why_not: str = ""
+
+
+def situation(function: str, ranks: int, size_bytes: int, *, element_bytes: int = 1) -> Situation:
+    """Return a call of which nothing else is said."""
+    largest = 1 << (ranks.bit_length() - 1)
+    is_short = size_bytes < largest * element_bytes
+    conditions = {**ASSUMED, "count<pow2": "yes" if is_short else "no"}
+    return Situation(
+        function=function, ranks=ranks, size_bytes=size_bytes, element_bytes=element_bytes, conditions=conditions
+    )
+
+
+def verdicts(rules: Rules, call: Situation) -> Iterator[Verdict]:
+    """Give the rules of a call's function in their order, up to the one that decides."""
+    for rule in rules.of(call.function):
+        why_not = _why_not(rule, call, rules.library)
+        yield Verdict(rule, why_not)
+        if not why_not:
+            return
+
+
+def decided(rules: Rules, call: Situation) -> Rule | None:
+    """Return the rule that decides."""
+    return next((verdict.rule for verdict in verdicts(rules, call) if not verdict.why_not), None)
+
+
+def _why_not(rule: Rule, call: Situation, library: str) -> str:
+    size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
+    if call.ranks not in rule.ranks:
+        return f"{call.ranks} ranks, is for {rule.ranks}"
+    if rule.power_of_two not in (None, call.is_power_of_two):
+        return f"{call.ranks} ranks, is for {'' if rule.power_of_two else 'other than '}powers of two"
+    if rule.placement not in ("any", call.placement):
+        return f"ranks lie {call.placement}, is for {rule.placement}"
+    if size not in rule.sizes:
+        return f"{size} bytes, is for {rule.sizes}"
+    unmet = next((pair for pair in rule.conditions if not call.holds([pair])), None)
+    if unmet:
+        return f"{unmet[0]} is {call.conditions.get(unmet[0], 'not known')}, is for {unmet[1]}"
+    if library == HOCKET and rule.choice and not accepts(call.function, rule.choice, call.ranks, call.size_bytes):
+        return f"{rule.choice.algorithm} refuses such a call"
+    return ""
+
+
+@cache
+def accepts(function: str, choice: Choice, ranks: int, size_bytes: int) -> bool:
+    """Return whether an algorithm of Hocket takes a call."""
+    found = collective_of(function)
+    assert found is not None  # it has the algorithm
+    try:
+        return choose(f"{found[0]}: {choice}", found[0], Call(ranks=ranks, size_bytes=size_bytes)) is not None
+    except Error:  # more ranks or bytes than a call can have
+        return False

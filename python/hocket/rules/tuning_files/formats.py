@@ -1,0 +1,70 @@
+"""The formats of tuning files: this list is their registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from types import MappingProxyType
+
+from hocket._native import Error
+from hocket.base import files
+from hocket.base.names import among, hint
+from hocket.rules.tuning_files import hocket_rules, mpich_json, nccl_csv, openmpi_classic, openmpi_json, ucc_tune
+from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
+from hocket.rules.tuning_files.form import Rules
+from hocket.rules.tuning_files.format import Format
+
+__all__ = ["FORMATS", "format_of", "read", "written"]
+
+_MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv)
+
+FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})
+"""The formats by name, each with the version of what reads it."""
+
+
+def format_of(path: str | PathLike[str], name: str | None, option: str) -> Format:
+    """Return the format that is named, or that the name of a file tells: a part of it, as in `a.mpich-5.0.json`.
+
+    Args:
+        path: The file.
+        name: The format, if it is named.
+        option: Where it would be named, for the error.
+
+    Raises:
+        Error: The format is unknown, or the file's name does not tell it.
+    """
+    if name is not None:
+        return FORMATS[among(option, name, FORMATS)]
+    file = Path(fspath(path)).name
+    told = [
+        each for each in FORMATS.values() if f".{each.name}." in f".{file}." or file.endswith(each.endings or ("/",))
+    ]
+    if len(told) != 1:
+        raise Error(f"{fspath(path)}: its name does not tell the format and version, {hint('', FORMATS)} as {option}")
+    return told[0]
+
+
+def read(path: str | PathLike[str], name: str | None = None, *, option: str = "--from") -> Rules:
+    """Return the rules of a file, or the decisions of a library by its name, where there is no such file.
+
+    Raises:
+        Error: The format is unknown or only written, the file cannot be read, or is not of the format.
+    """
+    if fspath(path) in DEFAULTS and name is None and not Path(path).exists():
+        return default_rules(fspath(path))
+    format = format_of(path, name, option)
+    if format.read is None:
+        raise Error(f"{fspath(path)}: {format.name} is written only, expected another format")
+    return format.read(files.read_text(path), fspath(path))
+
+
+def written(rules: Rules, format: Format) -> str:
+    """Return the text of rules in a format.
+
+    Raises:
+        Error: They are in the words of another library, or ask for what the format cannot tell.
+    """
+    if rules.library != format.library:
+        raise Error(f"rules of {rules.library}, expected {format.library} for a file of {format.name}")
+    return format.write(rules)

@@ -1,0 +1,79 @@
+"""Rules without overlaps: for each range of ranks the ranges of sizes, with what each gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+from hocket._native import Error
+from hocket.rules.tuning_files.form import Choice, Rule, Span
+
+__all__ = ["Row", "boundaries", "merged", "rows", "spans"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What calls on some numbers of ranks get.
+
+    Attributes:
+        ranks: These numbers.
+        choices: For each range of sizes the algorithm, or none; the ranges follow each other from 0 without a gap.
+    """
+
+    ranks: Span
+    choices: tuple[tuple[Span, Choice | None], ...]
+
+
+def rows(rules: Iterable[Rule]) -> tuple[Row, ...]:
+    """Return what the rules of one function amount to.
+
+    Raises:
+        Error: A rule asks for more than ranks and sizes, or two count sizes in different ways.
+    """
+    listed = tuple(rules)
+    for rule in listed:
+        if rule.power_of_two is not None or rule.placement != "any" or rule.conditions:
+            raise Error(f"{rule.function}: got a rule with other conditions than ranks and sizes, expected only these")
+    if len({rule.measure for rule in listed}) > 1:
+        raise Error(f"{listed[0].function}: got sizes that count different things, expected one measure")
+    found = [
+        (ranks, _choices([rule for rule in listed if ranks.first in rule.ranks]))
+        for ranks in spans(boundaries(rule.ranks for rule in listed))
+    ]
+    return tuple(Row(ranks, choices) for ranks, choices in merged(found))
+
+
+def _choices(rules: Sequence[Rule]) -> tuple[tuple[Span, Choice | None], ...]:
+    def first(size: int) -> Choice | None:
+        return next((rule.choice for rule in rules if size in rule.sizes), None)
+
+    return tuple(merged([(sizes, first(sizes.first)) for sizes in spans(boundaries(rule.sizes for rule in rules))]))
+
+
+def boundaries(ranges: Iterable[Span]) -> list[int]:
+    """Return 0 and all numbers at which one of some ranges begins or has ended."""
+    found = {0}
+    for each in ranges:
+        if not each.is_empty:
+            found |= {each.first} if each.last is None else {each.first, each.last + 1}
+    return sorted(found)
+
+
+def spans(starts: Sequence[int]) -> list[Span]:
+    """Return the ranges that begin at these numbers and follow each other; the last one has no end."""
+    return [*(Span(first, after - 1) for first, after in pairwise(starts)), Span(starts[-1])]
+
+
+def merged(pieces: Iterable[tuple[Span, T]]) -> list[tuple[Span, T]]:
+    """Join neighbouring ranges that have the same value."""
+    found: list[tuple[Span, T]] = []
+    for span, value in pieces:
+        if found and found[-1][1] == value:
+            found[-1] = (Span(found[-1][0].first, span.last), found[-1][1])
+        else:
+            found.append((span, value))
+    return found

@@ -1,0 +1,138 @@
+"""JSON with the line of every value, and with the members of objects as they are written, also repeated ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hocket.rules.tuning_files.form import at
+
+__all__ = ["Member", "Node", "parse"]
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_WORDS = {"true": True, "false": False, "null": None}
+_STRINGS = json.JSONDecoder()
+_DEEPEST = 100
+_MOST_DIGITS = 18  # what fits 64 bits for certain
+
+
+@dataclass(frozen=True)
+class Member:
+    """A name and a value of an object, and the line of the name."""
+
+    name: str
+    node: Node
+    line: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value, and the line on which it begins.
+
+    Attributes:
+        value: A text, a number, a truth value or none, a list of nodes, or the members of an object as a tuple.
+        line: Counted from 1.
+    """
+
+    value: str | float | bool | list[Node] | tuple[Member, ...] | None
+    line: int
+
+
+def parse(text: str, file: str) -> Node:
+    """Return the value that a text is.
+
+    Raises:
+        Error: It is not JSON, is nested too deeply, or has a number of too many digits.
+    """
+    reader = _Reader(text, file)
+    node = reader.value(0)
+    reader.skip_blanks()
+    if reader.place < len(text):
+        raise reader.expected("the end of the file")
+    return node
+
+
+class _Reader:
+    def __init__(self, text: str, file: str) -> None:
+        self.place = 0
+        self._text, self._file = text, file
+        self._line, self._counted = 1, 0
+
+    @property
+    def line(self) -> int:
+        self._line += self._text.count("\n", self._counted, self.place)
+        self._counted = self.place
+        return self._line
+
+    def expected(self, what: str) -> Exception:
+        got = json.dumps(self._text[self.place : self.place + 12]) if self.place < len(self._text) else "the end"
+        return at(self._file, self.line, f"not JSON: got {got}, expected {what}")
+
+    def skip_blanks(self) -> None:
+        found = _BLANK.match(self._text, self.place)
+        assert found is not None  # it may be empty
+        self.place = found.end()
+
+    def take(self, sign: str) -> bool:
+        """Skip blanks, and a sign if it comes next."""
+        self.skip_blanks()
+        is_next = self._text.startswith(sign, self.place)
+        self.place += len(sign) * is_next
+        return is_next
+
+    def value(self, depth: int) -> Node:
+        self.skip_blanks()
+        line = self.line
+        if depth > _DEEPEST:
+            raise at(self._file, line, f"nested too deeply, expected at most {_DEEPEST} levels")
+        if self.take("{"):
+            return Node(tuple(self.items("}", lambda: self.member(depth + 1))), line)
+        if self.take("["):
+            return Node(self.items("]", lambda: self.value(depth + 1)), line)
+        if self._text.startswith('"', self.place):
+            return Node(self.string(), line)
+        for word, value in _WORDS.items():
+            if self.take(word):
+                return Node(value, line)
+        return Node(self.number(), line)
+
+    def items(self, end: str, item: Callable[[], Node | Member]) -> list:  # type: ignore[type-arg]
+        found: list[Node | Member] = []
+        if self.take(end):
+            return found
+        while True:
+            found.append(item())
+            if self.take(end):
+                return found
+            if not self.take(","):
+                raise self.expected(f'"," or "{end}"')
+
+    def member(self, depth: int) -> Member:
+        self.skip_blanks()
+        line = self.line
+        if not self._text.startswith('"', self.place):
+            raise self.expected("a name in quotes")
+        name = self.string()
+        if not self.take(":"):
+            raise self.expected('":"')
+        return Member(name, self.value(depth), line)
+
+    def string(self) -> str:
+        try:
+            value, self.place = _STRINGS.raw_decode(self._text, self.place)
+        except json.JSONDecodeError as error:
+            raise at(self._file, self.line, f"not JSON: {error.msg}") from None
+        return str(value)
+
+    def number(self) -> float:
+        found = _NUMBER.match(self._text, self.place)
+        if found is None:
+            raise self.expected("a value")
+        is_whole = not (found[2] or found[3])
+        if len(found[0]) > _MOST_DIGITS:
+            raise at(self._file, self.line, f"a number of more than {_MOST_DIGITS} digits, expected a shorter one")
+        self.place = found.end()
+        return int(found[0]) if is_whole else float(found[0])

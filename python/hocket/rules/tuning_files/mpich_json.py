@@ -1,0 +1,365 @@
+"""MPICH's selection trees, `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE` of 5.0.
+
+A tree of objects, whose names are questions that are asked in their order: the first one that is answered by yes leads
+on. At its leaves stands an algorithm, in whose object parameters are names, too. MPICH ends a program that no leaf is
+found for, so that every list of questions has to end in one that is always true, as `comm_size=any`, and every function
+that a program calls has to be in the file.
+
+Source: `src/mpi/coll/src/csel.c` and `csel_container.c` of MPICH 5.0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files as resources
+from typing import Any
+
+from hocket._native import Error
+from hocket.rules.tuning_files import located
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import ANY, BLOCKS, Choice, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.grid import boundaries, merged, spans
+
+__all__ = ["FORMATS", "LIBRARY", "default_tree", "known_names"]
+
+LIBRARY = "mpich-5.0"
+Tree = dict[str, Any]
+
+_MOST = (1 << 31) - 1  # numbers are read by atoi
+_NUMBERS = re.compile(r"(comm_size|avg_msg_size|total_msg_size|count|comm_avg_ppn)(<=|<)(\d{1,10})")
+_NEEDS_ANY = re.compile(r"comm_size|avg_msg_size|total_msg_size|count|comm_avg_ppn")
+_ASKED_EARLY = re.compile(r"comm_|any$|is_node_consecutive=")
+_ANYTHING = re.compile(r"(\w+)=any|any")
+_CHOICE = "algorithm="
+_OTHER_CHOICE = "composition="
+_COLLECTIVE = "collective="
+_POWER_OF_TWO = "comm_size=pow2"
+_BELOW_POWER_OF_TWO = "count<pow2"
+_WORDS = {
+    "comm_type": ("intra", "inter"),
+    "comm_size": ("node_comm_size",),
+    "comm_hierarchy": ("parent", "node_roots", "node", "flat"),
+    **{
+        name: ("yes", "no")
+        for name in (
+            "is_commutative",
+            "is_sendbuf_inplace",
+            "is_op_built_in",
+            "is_block_regular",
+            "is_node_consecutive",
+            "is_multi_threaded",
+        )
+    },
+}
+_OTHERS = {"yes": "no", "no": "yes", "intra": "inter", "inter": "intra"}
+_AVERAGE = ("allreduce", "bcast", "reduce", "alltoall")
+_TOTAL = (*_AVERAGE, "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "scatter", "reduce_scatter",
+          "reduce_scatter_block")  # fmt: skip
+
+
+@cache
+def default_tree() -> Tree:
+    """Return the tree that is compiled into MPICH 5.0.2."""
+    text = resources("hocket.rules.tuning_files").joinpath("defaults/mpich-5.0.json").read_text()
+    tree: Tree = json.loads(text)
+    return tree
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What is known of a call on the way down a tree.
+
+    Attributes:
+        file: The file's name.
+        known: It, as a rule.
+        measure: What sizes counted so far, if they were asked for.
+        is_dead: Whether no call comes here: another question has been answered before.
+        is_late: Whether a question was asked before that a communicator alone does not answer.
+    """
+
+    file: str
+    known: Rule
+    measure: str = ""
+    is_dead: bool = False
+    is_late: bool = False
+
+
+def _read(text: str, file: str) -> Rules:
+    top = located.parse(text, file)
+    found: list[Rule] = []
+    for member in _members(top, file):
+        name = _key(member)
+        if not name.startswith(_COLLECTIVE):
+            raise at(file, member.line, f'got {shown(member.name)}, expected "collective=" and a function at the top')
+        function = name.removeprefix(_COLLECTIVE)
+        if function not in default_tree_functions():
+            raise at(file, member.line, f"unknown collective {shown(function)}, expected one of MPICH 5.0")
+        if any(rule.function == function for rule in found):
+            raise at(file, member.line, f"{function} again, expected each collective once")
+        found += _rules(member.node, member.line, _Reading(file, Rule(function, None)))
+    return Rules(LIBRARY, tuple(found))
+
+
+@cache
+def default_tree_functions() -> tuple[str, ...]:
+    """Return the functions that trees have."""
+    return tuple(name.removeprefix(_COLLECTIVE) for name in default_tree())
+
+
+@cache
+def known_names() -> frozenset[str]:
+    """Return the algorithms that MPICH's own tree or the table of counterparts names."""
+    own = re.findall(rf'"{_CHOICE}(\w+)"', json.dumps(default_tree()))
+    return frozenset(own) | {known.name for each in LIBRARIES[LIBRARY].algorithms.values() for known in each}
+
+
+def _members(node: located.Node, file: str) -> tuple[located.Member, ...]:
+    if not isinstance(node.value, tuple):
+        raise at(file, node.line, "not an object, expected one: names are questions, algorithms or parameters")
+    return node.value
+
+
+def _key(member: located.Member) -> str:
+    """Return a name as MPICH reads it, without blanks."""
+    return member.name.replace(" ", "")
+
+
+def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
+    """Give the rules of a part of a tree."""
+    members = _members(node, reading.file)
+    if not members:
+        raise at(reading.file, line, f"{reading.known.function}: no algorithm here, expected one")
+    left: _Reading | None = reading
+    for member in members:
+        name = _key(member)
+        if left is None:
+            raise at(
+                reading.file, member.line, f"{shown(member.name)} comes too late: the question before it is always true"
+            )
+        if name.startswith((_CHOICE, _OTHER_CHOICE)):
+            choice = _choice(name, member, reading.file)
+            if not left.is_dead:
+                yield replace(left.known, choice=choice, measure=left.measure or "size", line=member.line)
+            return
+        inner, left = _answered(name, member, replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name)))
+        yield from _rules(member.node, member.line, inner)
+    last = members[-1]
+    if left is not None and _NEEDS_ANY.match(_key(last)):
+        function = reading.known.function
+        raise at(
+            reading.file, last.line, f'{function}: some calls get no algorithm, expected "=any" as the last question'
+        )
+
+
+def _choice(name: str, member: located.Member, file: str) -> Choice:
+    if name.startswith(_OTHER_CHOICE):
+        raise at(file, member.line, f"got {shown(member.name)}, expected algorithms: compositions are for another file")
+    parameters = []
+    for each in _members(member.node, file):
+        key, equals, value = _key(each).partition("=")
+        if not (key and equals and value) or _members(each.node, file):
+            raise at(file, each.line, f'got {shown(each.name)}, expected a parameter such as "k=4": {{}}')
+        is_number = value.isascii() and value.isdecimal() and len(value) < 10
+        parameters.append((key, int(value) if is_number else value))
+    return Choice(name.removeprefix(_CHOICE), tuple(parameters))
+
+
+def _answered(name: str, member: located.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
+    """Return what is known behind a question, and what is known at the next one."""
+    if _ANYTHING.fullmatch(name):
+        return left, None
+    if name == _POWER_OF_TWO:
+        return _power_of_two(left, True), _power_of_two(left, False)
+    number = _NUMBERS.fullmatch(name)
+    if number and number[1] == "comm_size":
+        # Where MPICH 5.0.2 asks when a collective is called, not when a communicator is made, it takes "<" as "<=".
+        ranks = _up_to(number, member, left.file) + (number[2] == "<" and left.is_late)
+        return _ranks(left, Span(0, ranks)), _ranks(left, Span(ranks + 1))
+    if number and number[1].endswith("msg_size"):
+        return _sizes(number, member, left)
+    is_single = number is not None or name == _BELOW_POWER_OF_TWO
+    key, value = (name, "yes") if is_single else name.partition("=")[::2]
+    if not is_single and value not in _WORDS.get(key, ()):
+        raise at(left.file, member.line, f"unknown question {shown(member.name)}, which MPICH 5.0 does not have")
+    other = None if number else _OTHERS.get(value)
+    return _condition(left, key, value), left if other is None else _condition(left, key, other)
+
+
+def _with(reading: _Reading, *, is_dead: bool = False, **changes: Any) -> _Reading:
+    return replace(reading, known=replace(reading.known, **changes), is_dead=reading.is_dead or is_dead)
+
+
+def _condition(reading: _Reading, name: str, value: str) -> _Reading:
+    before = dict(reading.known.conditions)
+    return _with(
+        reading,
+        conditions=tuple({**before, name: value}.items()),
+        is_dead=before.get(name, value) != value,
+    )
+
+
+def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
+    return _with(reading, power_of_two=is_power, is_dead=reading.known.power_of_two not in (None, is_power))
+
+
+def _ranks(reading: _Reading, span: Span) -> _Reading:
+    ranks = reading.known.ranks.within(span)
+    return _with(reading, ranks=ranks, is_dead=ranks.is_empty)
+
+
+def _sizes_within(reading: _Reading, span: Span, measure: str) -> _Reading:
+    sizes = reading.known.sizes.within(span)
+    return replace(_with(reading, sizes=sizes, is_dead=sizes.is_empty), measure=measure)
+
+
+def _up_to(number: re.Match[str], member: located.Member, file: str) -> int:
+    """Return the last number that a question with a number is true for."""
+    if int(number[3]) > _MOST:
+        raise at(file, member.line, f"{shown(member.name)}: expected a number up to {_MOST}")
+    return int(number[3]) - (number[2] == "<")
+
+
+def _sizes(number: re.Match[str], member: located.Member, left: _Reading) -> tuple[_Reading, _Reading]:
+    function = left.known.function.removeprefix("i")
+    is_average = number[1] == "avg_msg_size"
+    if function not in (_AVERAGE if is_average else _TOTAL):
+        raise at(left.file, member.line, f"{function}: MPICH ends the program where it is asked for its {number[1]}")
+    whole = "size" if is_average or function.startswith("reduce_scatter") else "total"
+    if left.measure not in ("", whole):
+        raise at(left.file, member.line, f"{function}: got both sizes, expected one of avg_msg_size and total_msg_size")
+    last = _up_to(number, member, left.file)
+    return _sizes_within(left, Span(0, last), whole), _sizes_within(left, Span(last + 1), whole)
+
+
+def _write(rules: Rules) -> str:
+    """Write a tree; where rules leave a call to MPICH stands the part of its own tree that is for the function."""
+    named = {function: _tree_of(rules.of(function), function) for function in rules.functions}
+    for function in named:
+        if function not in default_tree_functions():
+            raise Error(f"{function}: MPICH 5.0 has no selection for it")
+    tree = {
+        f"{_COLLECTIVE}{function}": named.get(function, default_tree()[f"{_COLLECTIVE}{function}"])
+        for function in default_tree_functions()
+    }
+    return json.dumps(tree, indent=1) + "\n"
+
+
+def _tree_of(rules: Sequence[Rule], function: str) -> Tree:
+    if any(name == "comm_type" for rule in rules for name, _ in rule.conditions):
+        return _built(rules, function)
+    default = default_tree()[f"{_COLLECTIVE}{function}"]
+    inner = _built(rules, function)
+    between = default.get("comm_type=inter")
+    return {"comm_type=intra": inner, "comm_type=inter": between} if between else inner
+
+
+def _built(rules: Sequence[Rule], function: str) -> Tree:
+    """Return the tree that asks for what the first rule depends on, and goes on from each answer."""
+    if not rules or (rules[0].choice is None and _is_free(rules[0])):
+        return _own(function)
+    first = rules[0]
+    if first.conditions:
+        return _by_condition(rules, function, first.conditions[0][0])
+    if first.ranks != ANY:
+        return _by_number(rules, function, "comm_size")
+    if first.power_of_two is not None:
+        return {
+            _POWER_OF_TWO: _built(_answer(rules, True), function),
+            "comm_size=any": _built(_answer(rules, False), function),
+        }
+    if first.sizes != ANY:
+        return _by_number(rules, function, _size_name(first))
+    assert first.choice is not None
+    if first.choice.algorithm not in known_names() and function in LIBRARIES[LIBRARY].algorithms:
+        raise Error(f"{function}: {LIBRARY} has no algorithm {first.choice.algorithm}")
+    return {f"{_CHOICE}{first.choice.algorithm}": {f"{name}={value}": {} for name, value in first.choice.parameters}}
+
+
+def _is_free(rule: Rule) -> bool:
+    return rule.ranks == ANY and rule.sizes == ANY and rule.power_of_two is None and not rule.conditions
+
+
+def _answer(rules: Sequence[Rule], is_power: bool) -> list[Rule]:
+    return [replace(rule, power_of_two=None) for rule in rules if rule.power_of_two in (None, is_power)]
+
+
+def _by_condition(rules: Sequence[Rule], function: str, name: str) -> Tree:
+    values = list(dict.fromkeys(value for rule in rules for key, value in rule.conditions if key == name))
+    tree = {_question(name, value): _built(_given(rules, name, value), function) for value in values}
+    if not any(_OTHERS.get(value) in values for value in values):
+        if name == _BELOW_POWER_OF_TWO and values == ["no"]:
+            return {_question(name, "yes"): _built(_given(rules, name, None), function), **tree}
+        other = _OTHERS.get(values[0], "any")
+        last = "count=any" if name == _BELOW_POWER_OF_TWO else f"{name.split('<')[0]}={other}"
+        tree[last] = _built(_given(rules, name, None), function)
+    return tree
+
+
+def _question(name: str, value: str) -> str:
+    if name == _BELOW_POWER_OF_TWO:
+        return name if value == "yes" else "count=any"
+    return name if "<" in name else f"{name}={value}"
+
+
+def _given(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
+    """Return the rules that are left when a condition has a value, or none of those that rules name."""
+    found = []
+    for rule in rules:
+        asked = dict(rule.conditions).get(name)
+        if asked in (None, value):
+            found.append(replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)))
+    return found
+
+
+def _by_number(rules: Sequence[Rule], function: str, name: str) -> Tree:
+    """Return the questions for a range of ranks or sizes: up to which number?"""
+    is_ranks = name == "comm_size"
+
+    def range_of(rule: Rule) -> Span:
+        return rule.ranks if is_ranks else rule.sizes
+
+    def left(span: Span) -> list[Rule]:
+        inside = (rule for rule in rules if span.first in range_of(rule))
+        return [replace(rule, ranks=ANY) if is_ranks else replace(rule, sizes=ANY) for rule in inside]
+
+    parts = merged((span, left(span)) for span in spans(boundaries(map(range_of, rules))))
+    # "<" is no question to write: where a message was asked for before, MPICH takes "comm_size<8" as "comm_size<=8".
+    return {
+        f"{name}=any" if span.last is None else f"{name}<={min(span.last, _MOST)}": _built(inside, function)
+        for span, inside in parts
+    }
+
+
+def _size_name(rule: Rule) -> str:
+    function = rule.function.removeprefix("i")
+    if rule.measure == "size" and function in _AVERAGE:
+        return "avg_msg_size"
+    if function in _TOTAL and rule.measure == ("total" if function in (*BLOCKS, *_AVERAGE) else "size"):
+        return "total_msg_size"
+    raise Error(f"{rule.function}: got sizes as {rule.measure}, which MPICH does not know of it")
+
+
+def _own(function: str) -> Tree:
+    """Return MPICH's own tree of a function within a communicator, its questions as they are understood everywhere."""
+    default = default_tree()[f"{_COLLECTIVE}{function}"]
+    return _exact(default.get("comm_type=intra", default), is_late=False)
+
+
+def _exact(tree: Tree, *, is_late: bool) -> Tree:
+    found = {}
+    for key, value in tree.items():
+        is_late |= not _ASKED_EARLY.match(key)
+        number = _NUMBERS.fullmatch(key)
+        if number and number[2] == "<":
+            is_as_written = number[1] != "comm_size" or not is_late
+            key = f"{number[1]}<={int(number[3]) - is_as_written}"
+        found[key] = value if key.startswith(_CHOICE) else _exact(value, is_late=is_late)
+    return found
+
+
+FORMATS = (Format(LIBRARY, LIBRARY, "MPICH's selection tree, for 5.0", _read, _write),)

@@ -1,0 +1,205 @@
+"""Open MPI's classic rules, `coll_tuned_dynamic_rules_filename`: whole numbers, and comments that begin with `#`.
+
+How many functions; for each its number and how many sizes of communicators; for each of these its ranks and how many
+message sizes; for each of these its bytes, the number of the algorithm, fan-out, and segment size. A file of version 2,
+whose first line is `rule-file-version-2`, may have a number of requests behind these.
+
+What the ranks mean was turned round. Up to Open MPI 5.0, an entry is for its number of ranks and more, up to the next
+entry's; the first one is also for fewer. From 6.0 on an entry is for fewer ranks than its number, and the last one for
+all others, whatever its number.
+
+Source: `ompi/mca/coll/tuned/coll_tuned_dynamic_file.c` and `coll_tuned_dynamic_rules.c` of both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from hocket._native import Error
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.grid import Row, rows
+
+__all__ = ["FORMATS", "FUNCTIONS"]
+
+FUNCTIONS = (
+    "allgather",
+    "allgatherv",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "barrier",
+    "bcast",
+    "exscan",
+    "gather",
+    "gatherv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "scatter",
+    "scatterv",
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
+)
+"""Open MPI's functions; the place of each is its number."""
+
+_VERSION = "rule-file-version-"
+_PARAMETERS = ("faninout", "seg_size", "reqs")
+_MOST = (1 << 31) - 1  # most of the numbers are kept as an int
+_MOST_DIGITS = 18
+
+
+class _Numbers:
+    """The numbers of a file, and the line of the next one."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._file = file
+        self._left = list(_words(text))[::-1]
+        self.line = self._left[-1][0] if self._left else 1
+
+    @property
+    def has_more_on_this_line(self) -> bool:
+        return bool(self._left) and self._left[-1][0] == self.line
+
+    def next(self, what: str, most: int = 10**_MOST_DIGITS) -> int:
+        if not self._left:
+            raise at(self._file, self.line, f"ends too early, expected {what}")
+        self.line, word = self._left.pop()
+        if not (word.isascii() and word.isdecimal()) or len(word) > _MOST_DIGITS or int(word) > most:
+            raise at(self._file, self.line, f"got {shown(word)}, expected {what}, a whole number up to {most}")
+        return int(word)
+
+    def end(self) -> None:
+        if self._left:
+            line, word = self._left[-1]
+            raise at(self._file, line, f"got {shown(word)}, expected the end: the counts above tell of no more")
+
+
+def _words(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        for word in line.split("#")[0].split():
+            yield number, word
+
+
+def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
+    version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
+    if version and int(version[1]) not in (1, 2):
+        raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
+    numbers = _Numbers(text[version.end() :] if version else text, file)
+    has_requests = version is not None and int(version[1]) > 1
+    found: list[Rule] = []
+    functions: list[str] = []
+    for _ in range(numbers.next("how many collectives", len(FUNCTIONS))):
+        function = FUNCTIONS[numbers.next("the number of a collective", len(FUNCTIONS) - 1)]
+        if function in functions:
+            raise at(file, numbers.line, f"{function} again, expected each collective once")
+        functions.append(function)
+        found += _function(numbers, file, function, library, has_requests=has_requests, is_up_to=is_up_to)
+    numbers.end()
+    return Rules(library, tuple(found))
+
+
+def _function(
+    numbers: _Numbers, file: str, function: str, library: str, *, has_requests: bool, is_up_to: bool
+) -> list[Rule]:
+    entries = []
+    for _ in range(numbers.next("how many sizes of communicators", _MOST)):
+        ranks = numbers.next("a number of ranks", _MOST)
+        lines = [
+            _line(numbers, file, function, library, has_requests=has_requests, is_first=not number)
+            for number in range(numbers.next("how many message sizes", _MOST))
+        ]
+        entries.append((ranks, lines))
+    measure = LIBRARIES[library].measures.get(function, "size")
+    found = []
+    for span, (_, lines) in zip((_below if is_up_to else _from)([c for c, _ in entries]), entries, strict=True):
+        for sizes, (_, choice, line) in zip(_from([size for size, _, _ in lines]), lines, strict=True):
+            found.append(Rule(function, choice, span, sizes=sizes, measure=measure, line=line))
+    return found
+
+
+def _line(
+    numbers: _Numbers, file: str, function: str, library: str, *, has_requests: bool, is_first: bool
+) -> tuple[int, Choice | None, int]:
+    size = numbers.next("a message size in bytes")
+    line = numbers.line
+    if is_first and size:
+        raise at(file, line, f"the first message size is {size}, expected 0")
+    number = numbers.next("the number of an algorithm", _MOST)
+    values = [numbers.next("the fan-out", _MOST), numbers.next("the segment size", _MOST)]
+    if has_requests and numbers.has_more_on_this_line:
+        values.append(numbers.next("the number of requests", _MOST))
+    if number == 0:
+        return size, None, line
+    known = LIBRARIES[library].find(function, str(number))
+    parameters = tuple((name, value) for name, value in zip(_PARAMETERS, values, strict=False) if value)
+    return size, Choice(known.name if known else str(number), parameters), line
+
+
+def _from(starts: Sequence[int]) -> list[Span]:
+    """Return what entries are for that begin at these numbers.
+
+    Open MPI takes the entry before the first one that is larger than what it looks for, or else the first one.
+    """
+    lasts: list[int | None] = [*(after - 1 for after in starts[1:]), None]
+    found = [Span(max(starts[: place + 1]), last) for place, last in enumerate(lasts[: len(starts)])]
+    return [Span(0, None if lasts[0] is None else max(starts[:2]) - 1), *found[1:]] if found else []
+
+
+def _below(ends: Sequence[int]) -> list[Span]:
+    """Return what entries are for that end before these numbers, of which the last one does not matter."""
+    lasts: list[int | None] = [*(end - 1 for end in ends[:-1]), None]
+    return [Span(ends[place - 1] if place else 0, last) for place, last in enumerate(lasts[: len(ends)])]
+
+
+def _write(rules: Rules, *, has_requests: bool, is_up_to: bool) -> str:
+    lines = [f"{_VERSION}2"] if has_requests else []
+    lines.append(f"{len(rules.functions)} # collectives")
+    for function in sorted(rules.functions, key=FUNCTIONS.index):
+        found = rows(rules.of(function))
+        lines.append(f"{FUNCTIONS.index(function)} # {function}")
+        lines.append(f"{len(found)} # sizes of communicators")
+        for row in found:
+            ranks = (row.ranks.last + 1 if row.ranks.last is not None else row.ranks.first) if is_up_to else None
+            lines.append(f"{row.ranks.first if ranks is None else ranks} # ranks: {row.ranks}")
+            lines += _lines_of(row, rules.library, function, has_requests=has_requests)
+    return "\n".join(lines) + "\n"
+
+
+def _lines_of(row: Row, library: str, function: str, *, has_requests: bool) -> Iterator[str]:
+    yield f"{len(row.choices)} # message sizes: bytes, algorithm, fan-out, segment{', requests' * has_requests}"
+    for sizes, choice in row.choices:
+        values = dict(choice.parameters) if choice else {}
+        if values.get("reqs") and not has_requests:
+            raise Error(f"{function}: a number of requests, expected a file of version 2 (Open MPI 5.0.7)")
+        known = LIBRARIES[library].find(function, choice.algorithm) if choice else None
+        if choice and known is None and not choice.algorithm.isdecimal():
+            raise Error(f"{function}: {library} has no algorithm {choice.algorithm}")
+        number = 0 if choice is None else known.number if known else int(choice.algorithm)
+        columns = [sizes.first, number, *(values.get(name, 0) for name in _PARAMETERS[: 2 + has_requests])]
+        yield f"{' '.join(map(str, columns))} # {choice.algorithm if choice else 'as without rules'}"
+
+
+def _format(name: str, library: str, what: str, *, has_requests: bool, is_up_to: bool) -> Format:
+    return Format(
+        name,
+        library,
+        f"Open MPI's classic rules, {what}",
+        partial(_read, library=library, is_up_to=is_up_to),
+        partial(_write, has_requests=has_requests, is_up_to=is_up_to),
+    )
+
+
+FORMATS = (
+    _format("openmpi-4.1", "openmpi-4.1", "version 1, for 4.1", has_requests=False, is_up_to=False),
+    _format("openmpi-5.0", "openmpi-5.0", "version 2, for 5.0.7 and later 5.0", has_requests=True, is_up_to=False),
+    _format("openmpi-6.0-classic", "openmpi-6.0", "version 2, as 6.0 takes them", has_requests=True, is_up_to=True),
+)

@@ -1,0 +1,197 @@
+"""Open MPI's rules as JSON, `coll_tuned_dynamic_rules_filename` of 6.0 and later.
+
+For each collective a list of communicators, by ranks and how these lie on nodes; for each of these a list of rules by
+message size. The first communicator that fits decides, and in it the first rule; where it has none that fits, Open MPI
+decides as without a file. Both ends of a range belong to it.
+
+Source: `docs/tuning-apps/tuned_dynamic_file_schema.json` and `ompi/mca/coll/tuned/coll_tuned_dynamic_file.c`, which
+reads `seg_size`, where the converter that comes with Open MPI writes `segsize`, which no one reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from hocket._native import Error
+from hocket.rules.tuning_files import located
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS
+
+__all__ = ["FORMATS", "LIBRARY", "MISSPELT"]
+
+LIBRARY = "openmpi-6.0"
+MISSPELT = "segsize"
+"""What the converter of Open MPI writes for "seg_size"; it is read as a parameter that nothing knows."""
+
+_VERSION = 3
+_PLACEMENTS = ("any", "one-per-node", "single-node")
+_TOP = ("$schema", "rule_file_version", "module", "comm_rank_distribution", "collectives")
+_OF_COMMUNICATOR = ("comm_size_min", "comm_size_max", "comm_rank_distribution", "rules")
+_PARAMETERS = ("faninout", "seg_size", "reqs", MISSPELT)
+_OF_RULE = ("msg_size_min", "msg_size_max", "alg", *_PARAMETERS)
+_INFINITE = ("inf", "Inf", "INF")
+_MOST = (1 << 31) - 1
+_MANY = 20  # names are too many for an error
+
+
+class _Object:
+    """An object whose members have known names."""
+
+    def __init__(self, node: located.Node, file: str, what: str, names: Sequence[str]) -> None:
+        if not isinstance(node.value, tuple):
+            raise at(file, node.line, f"{what} is not an object, expected one with {', '.join(names)}")
+        self.file, self.line = file, node.line
+        self.members = {member.name: member for member in node.value}
+        for member in node.value:
+            if member.name not in names:
+                expected = ", ".join(names) if len(names) < _MANY else "an MPI function in small letters"
+                raise at(file, member.line, f"unknown {shown(member.name)} in {what}, expected {expected}")
+            if self.members[member.name] is not member:
+                raise at(file, self.members[member.name].line, f'"{member.name}" twice in {what}, expected it once')
+
+    def node(self, name: str) -> located.Node:
+        if name not in self.members:
+            raise at(self.file, self.line, f'"{name}" is missing')
+        return self.members[name].node
+
+    def word(self, name: str, words: Sequence[str], default: str | None = None) -> str:
+        if default is not None and name not in self.members:
+            return default
+        node = self.node(name)
+        if node.value not in words:
+            raise at(self.file, node.line, f'"{name}": got {_shown(node)}, expected {" or ".join(words)}')
+        return str(node.value)
+
+    def number(self, name: str, most: int | None = None) -> int | None:
+        """Return a number, or none if it is missing or infinite."""
+        if name not in self.members:
+            return None
+        node = self.node(name)
+        if most is None and node.value in _INFINITE:
+            return None
+        if type(node.value) is not int or not 0 <= node.value <= (most or node.value):
+            expected = f"a whole number up to {most}" if most else 'a whole number or "inf"'
+            raise at(self.file, node.line, f'"{name}": got {_shown(node)}, expected {expected}')
+        return node.value
+
+    def items(self, name: str) -> list[located.Node]:
+        node = self.node(name)
+        if not isinstance(node.value, list):
+            raise at(self.file, node.line, f'"{name}" is not a list, expected one')
+        return node.value
+
+
+def _shown(node: located.Node) -> str:
+    if isinstance(node.value, (list, tuple)):
+        return "a list" if isinstance(node.value, list) else "an object"
+    return json.dumps(node.value)[:40]
+
+
+def _read(text: str, file: str) -> Rules:
+    top = _Object(located.parse(text, file), file, "the file", _TOP)
+    version = top.node("rule_file_version")
+    if version.value != _VERSION:
+        raise at(file, version.line, f'"rule_file_version": got {_shown(version)}, expected {_VERSION}')
+    top.word("module", ["tuned"])
+    placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
+    node = top.node("collectives")
+    functions = _Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
+    found: list[Rule] = []
+    for name in functions.members:
+        function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
+        for each in functions.items(name):
+            found += _communicator(
+                _Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
+            )
+    return Rules(LIBRARY, tuple(found))
+
+
+def _their_name(function: str) -> str:
+    """Return what Open MPI calls a function here: two names are without underscores."""
+    return {"reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatterblock"}.get(function, function)
+
+
+def _communicator(communicator: _Object, function: str, placement: str) -> Iterator[Rule]:
+    ranks = Span(communicator.number("comm_size_min") or 0, communicator.number("comm_size_max"))
+    placement = communicator.word("comm_rank_distribution", _PLACEMENTS, placement)
+    measure = LIBRARIES[LIBRARY].measures.get(function, "size")
+    is_closed = False
+    for node in communicator.items("rules"):
+        rule = _Object(node, communicator.file, f"a rule of {function}", _OF_RULE)
+        sizes = Span(rule.number("msg_size_min") or 0, rule.number("msg_size_max"))
+        is_closed |= sizes == ANY
+        yield Rule(
+            function, _choice(rule, function), ranks, sizes=sizes, measure=measure, placement=placement, line=rule.line
+        )
+    if not is_closed:
+        yield Rule(function, None, ranks, measure=measure, placement=placement, line=communicator.line)
+
+
+def _choice(rule: _Object, function: str) -> Choice | None:
+    node = rule.node("alg")
+    if type(node.value) not in (int, str) or (isinstance(node.value, int) and node.value < 0):
+        raise at(rule.file, node.line, f'"alg": got {_shown(node)}, expected a name or a number')
+    if node.value in (0, "ignore"):
+        return None
+    known = LIBRARIES[LIBRARY].find(function, str(node.value))
+    values = ((name, rule.number(name, _MOST)) for name in _PARAMETERS)
+    return Choice(known.name if known else str(node.value), tuple((name, value) for name, value in values if value))
+
+
+def _write(rules: Rules) -> str:
+    collectives = {
+        _their_name(function): [_written(part, function) for part in _communicators(rules.of(function))]
+        for function in sorted(rules.functions, key=FUNCTIONS.index)
+    }
+    return json.dumps({"rule_file_version": _VERSION, "module": "tuned", "collectives": collectives}, indent=2) + "\n"
+
+
+def _communicators(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+    """Give the rules that belong to one communicator: neighbours for the same one, up to one that is for all sizes."""
+    for _, group in groupby(rules, key=lambda rule: (rule.ranks, rule.placement)):
+        part: list[Rule] = []
+        for rule in group:
+            if rule.power_of_two is not None or rule.conditions:
+                raise Error(f"{rule.function}: got a rule with other conditions than ranks, nodes and sizes")
+            part.append(rule)
+            if rule.sizes == ANY:
+                yield part
+                part = []
+        if part:
+            yield part
+
+
+def _written(part: Sequence[Rule], function: str) -> dict[str, Any]:
+    ranks, placement = part[0].ranks, part[0].placement
+    communicator: dict[str, Any] = {}
+    if ranks.first:
+        communicator["comm_size_min"] = ranks.first
+    if ranks.last is not None:
+        communicator["comm_size_max"] = ranks.last
+    if placement != "any":
+        communicator["comm_rank_distribution"] = placement
+    is_implied = part[-1].choice is None and part[-1].sizes == ANY
+    communicator["rules"] = [_written_rule(rule, function) for rule in part[: -1 if is_implied else None]]
+    return communicator
+
+
+def _written_rule(rule: Rule, function: str) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    if rule.sizes.first:
+        written["msg_size_min"] = rule.sizes.first
+    if rule.sizes.last is not None:
+        written["msg_size_max"] = rule.sizes.last
+    if rule.choice is None:
+        return {**written, "alg": 0}
+    name = rule.choice.algorithm
+    if LIBRARIES[LIBRARY].find(function, name) is None and not name.isdecimal():
+        raise Error(f"{function}: {LIBRARY} has no algorithm {name}")
+    return {**written, "alg": int(name) if name.isdecimal() else name, **dict(rule.choice.parameters)}
+
+
+FORMATS = (Format("openmpi-6.0", LIBRARY, "Open MPI's rules as JSON, for 6.0", _read, _write),)

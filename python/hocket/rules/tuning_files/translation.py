@@ -1,0 +1,125 @@
+"""Algorithms of one library in the words of another, by way of Hocket's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from hocket.definitions.library import algorithms
+from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES, Known, Library
+from hocket.rules.tuning_files.form import Choice
+from hocket.rules.tuning_files.hocket_rules import collective_of
+
+__all__ = ["HOCKET", "Translated", "known_of", "to_hocket", "translated"]
+
+HOCKET = "hocket"
+
+
+@dataclass(frozen=True)
+class Translated:
+    """An algorithm in other words.
+
+    Attributes:
+        choice: It, or none if there is no counterpart.
+        known: What is known of it there, unless that is Hocket.
+        note: What is lost, in one sentence; empty if nothing is.
+    """
+
+    choice: Choice | None
+    known: Known | None = None
+    note: str = ""
+
+
+def translated(function: str, choice: Choice, source: str, target: str) -> Translated:
+    """Return the algorithm of one library that does what another's does."""
+    if source == target:
+        return Translated(choice, known_of(function, choice, target))
+    if source.split("-")[0] == target.split("-")[0]:
+        return _same_number(function, choice, LIBRARIES[source], LIBRARIES[target])
+    if source == HOCKET:
+        return _from_hocket(function, choice, LIBRARIES[target])
+    found = to_hocket(function, choice, source)
+    if found.choice is None or target == HOCKET:
+        return found
+    onward = _from_hocket(function, found.choice, LIBRARIES[target])
+    return Translated(onward.choice, onward.known, "; ".join(note for note in (found.note, onward.note) if note))
+
+
+def known_of(function: str, choice: Choice, library: str) -> Known | None:
+    """Return what is known of an algorithm with its parameters."""
+    if library == HOCKET:
+        return None
+    given = dict(choice.parameters)
+    candidates = (
+        each for each in LIBRARIES[library].algorithms.get(function, ())
+        if choice.algorithm in (each.name, str(each.number))
+    )  # fmt: skip
+    return next((each for each in candidates if all(given.get(name) == v for name, v in each.own.items())), None)
+
+
+def to_hocket(function: str, choice: Choice, library: str) -> Translated:
+    """Return Hocket's algorithm for one of a library."""
+    if library == HOCKET:
+        return Translated(choice)
+    known = known_of(function, choice, library)
+    if known is None or known.hocket is None:
+        what = f" ({known.what})" if known and known.what else ""
+        return Translated(None, known, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
+    parameters: dict[str, int | str] = {}
+    for name, theirs in known.named.items():
+        value = dict(choice.parameters).get(name, 0)
+        if theirs == "segment":
+            parameters[theirs] = value or WHOLE_BYTES
+        elif value:
+            parameters[theirs] = value
+    defaults = _defaults(function, known.hocket)
+    parameters |= {name: value for name, value in known.fixed.items() if defaults.get(name) != value}
+    lost = [name for name, _ in choice.parameters if name not in known.named and name not in known.own]
+    note = f"{function}: {', '.join(lost)} of {choice.algorithm} has no counterpart" if lost else ""
+    return Translated(Choice(known.hocket, tuple(parameters.items())), known, note)
+
+
+@cache
+def _defaults(function: str, name: str) -> Mapping[str, int | str]:
+    found = collective_of(function)
+    assert found is not None  # Hocket has the algorithm
+    return {
+        parameter.name: parameter.default
+        for each in algorithms(found[0])
+        if each.name == name
+        for parameter in each.parameters
+    }
+
+
+def _from_hocket(function: str, choice: Choice, library: Library) -> Translated:
+    values = {**_defaults(function, choice.algorithm), **dict(choice.parameters)}
+    automatic = [name for name, value in values.items() if value == "auto"]
+    if automatic:
+        return Translated(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
+    for known in library.algorithms.get(function, ()):
+        if known.hocket == choice.algorithm and _is_met(function, known, values):
+            parameters = dict(known.own)
+            for name, ours in known.named.items():
+                value = values[ours]
+                if not (ours == "segment" and isinstance(value, int) and value >= WHOLE_BYTES):
+                    parameters[name] = value
+            return Translated(Choice(known.name, tuple(parameters.items())), known)
+    return Translated(None, None, f"{function}: {library.name} has no {choice}")
+
+
+def _is_met(function: str, known: Known, values: Mapping[str, int | str]) -> bool:
+    """Return whether an algorithm does what Hocket's does with these values."""
+    defaults = _defaults(function, str(known.hocket))
+    expected = {name: known.fixed.get(name, default) for name, default in defaults.items()}
+    free = {*known.named.values(), *(["segment"] if known.own_segments else [])}
+    return all(name in free or values[name] == value for name, value in expected.items())
+
+
+def _same_number(function: str, choice: Choice, source: Library, target: Library) -> Translated:
+    """Return what another version of the same library calls an algorithm."""
+    old = source.find(function, choice.algorithm)
+    known = target.find(function, choice.algorithm if old is None else str(old.number))
+    if known is None:
+        return Translated(None, None, f"{function}: {target.name} has no {choice.algorithm}")
+    return Translated(Choice(known.name, choice.parameters), known)

@@ -1,0 +1,53 @@
+"""What a library runs for a call where no file says anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.definitions.library import Algorithm
+from hocket.rules.choosing import choose
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.decisions import default_rules
+from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.rules.tuning_files.translation import to_hocket
+
+__all__ = ["Untuned", "untuned"]
+
+
+@dataclass(frozen=True)
+class Untuned:
+    """The decision of a library for a call.
+
+    Attributes:
+        choice: Its algorithm as its rules call it; none if they leave the call open.
+        found: Hocket's algorithm that does the same, and the call as that takes it; none if there is none.
+        sentence: Why there is none.
+    """
+
+    choice: str | None
+    found: tuple[Algorithm, Call] | None
+    sentence: str = ""
+
+
+def untuned(library: str, collective: str, call: Call) -> Untuned:
+    """Return what a library of `DEFAULTS` runs for a call, one rank per node.
+
+    Raises:
+        Error: The library's decisions are not known.
+    """
+    rules = default_rules(library)
+    function = of_function(collective)
+    rule = decided(rules, situation(function, call.ranks, call.size_bytes, element_bytes=call.element_bytes))
+    if rule is None or rule.choice is None:
+        return Untuned(None, None, "what it chooses is not known, or has no counterpart")
+    ours = to_hocket(function, rule.choice, rules.library)
+    if ours.choice is None:
+        return Untuned(str(rule.choice), None, ours.note)
+    try:
+        found = choose(f"{collective}: {ours.choice}", collective, call)
+    except Error as error:
+        return Untuned(str(rule.choice), None, str(error))
+    refusal = "" if found else f"{rule.choice}: Hocket's {ours.choice.algorithm} does not take the call"
+    return Untuned(str(rule.choice), found, refusal)

@@ -1,7 +1,0 @@
-"""GOAL as text, which files are that begin as no other format does."""
-
-from hocket.schedule_formats.native import native
-
-__all__ = ["FORMAT"]
-
-FORMAT = native("goal", ending=".goal", is_text=True, begins=lambda _: True)

@@ -1,0 +1,1 @@
+"""Recorded schedules, and the formats that they are written in."""

@@ -1,0 +1,102 @@
+"""The dependency graph of a schedule: its tasks, what each waits for, and its messages."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any
+
+from hocket._native import Error
+from hocket.schedules.schedule import Schedule, length_bytes
+
+__all__ = ["dependency_graph", "ends_awaited"]
+
+_MOST_TASKS = 20_000
+
+
+def dependency_graph(schedule: Schedule) -> str:
+    """Return the graph as DOT text, which Graphviz and others draw: a cluster for each rank.
+
+    An arrow leads from a task to one that waits for its end, dashed for its start, blue from a send to its receive.
+    A receive from any rank has no such arrow.
+
+    Raises:
+        Error: There are too many tasks to draw.
+
+    Examples:
+        >>> import hocket
+        >>> call = hocket.Call(ranks=2, size_bytes=8)
+        >>> print(hocket.dependency_graph(hocket.record("broadcast/binomial", call)), end="")
+        digraph "broadcast/binomial" {
+          rankdir=LR; node [shape=box, fontname="sans-serif"];
+          subgraph cluster_0 { label="rank 0";
+            r0t0 [label="send 8 B to 1"];
+          }
+          subgraph cluster_1 { label="rank 1";
+            r1t0 [label="recv 8 B from 0"];
+          }
+          r0t0 -> r1t0 [color="#4c78a8"];
+        }
+    """
+    data = schedule.data
+    count = sum(map(len, data["ranks"]))
+    if count > _MOST_TASKS:
+        raise Error(f"a graph of {count} tasks, expected at most {_MOST_TASKS}")
+    lines = [f"digraph {json.dumps(schedule.name)} {{", '  rankdir=LR; node [shape=box, fontname="sans-serif"];']
+    for rank, tasks in enumerate(data["ranks"]):
+        lines.append(f'  subgraph cluster_{rank} {{ label="rank {rank}";')
+        labels = (_label(task["action"], data["element_bytes"]) for task in tasks)
+        lines += [f'    r{rank}t{number} [label="{label}"];' for number, label in enumerate(labels)]
+        lines += [f"    r{rank}t{one} -> r{rank}t{other}{style};" for one, other, style in _waits(tasks)]
+        lines.append("  }")
+    lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in _messages(data["ranks"])]
+    return "\n".join([*lines, "}\n"])
+
+
+def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, passed: Container[int] = ()) -> list[set[int]]:
+    """Return for each task of a rank those whose end it waits for, where nothing waits for a start.
+
+    A task that waits for the start of another one starts when that one may, and so waits for the same ends.
+
+    Args:
+        tasks: The tasks, each behind those it waits for.
+        passed: Numbers of tasks that do nothing; to wait for the end of one is to wait for what it waits for.
+    """
+    found: list[set[int]] = []
+    for task in tasks:
+        ends = set(task.get("after", ()))
+        through = [number for number in ends if number in passed]
+        found.append((ends.difference(through)).union(*(found[n] for n in (*through, *task.get("after_start", ())))))
+    return found
+
+
+def _label(action: Mapping[str, Any], element_bytes: int) -> str:
+    kind, keys = next(iter(action.items()))
+    length = length_bytes(keys, element_bytes)
+    size = f" {keys['time_s']:g} s" if length is None else f" {length} B"
+    if kind == "send":
+        return f"send{size} to {keys['to']}"
+    if kind == "recv":
+        return f"recv{size} from {'any' if keys['from'] is None else keys['from']}"
+    return kind + size
+
+
+def _waits(tasks: list[dict[str, Any]]) -> Iterator[tuple[int, int, str]]:
+    for number, task in enumerate(tasks):
+        for key, style in (("after", ""), ("after_start", " [style=dashed]")):
+            yield from ((earlier, number, style) for earlier in task.get(key, ()))
+
+
+def _messages(ranks: list[list[dict[str, Any]]]) -> Iterator[tuple[str, str]]:
+    """Pair the k-th send with the k-th receive of each source, destination and tag."""
+    channels: dict[tuple[int, int, int], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for rank, tasks in enumerate(ranks):
+        for number, task in enumerate(tasks):
+            kind, keys = next(iter(task["action"].items()))
+            if kind == "send":
+                channels[rank, keys["to"], keys["tag"]][0].append(f"r{rank}t{number}")
+            elif kind == "recv" and keys["from"] is not None:
+                channels[keys["from"], rank, keys["tag"]][1].append(f"r{rank}t{number}")
+    for sends, receives in channels.values():
+        yield from zip(sends, receives, strict=False)

@@ -1,0 +1,110 @@
+"""Chakra's execution traces, as ASTRA-sim runs them: one file for each rank."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hocket._native import Error
+from hocket.base import files
+from hocket.definitions.machine import Machine
+from hocket.schedules.dependencies import ends_awaited
+from hocket.schedules.formats.format import Format
+from hocket.schedules.schedule import Schedule
+from hocket.traces.chakra import COLLECTIVE, COMPUTE, RECEIVE, SEND, Node, begins, encoded, files_of, in_order, nodes_of
+from hocket.traces.lines import Budget, reading
+
+__all__ = ["FORMAT"]
+
+_ENDING = ".et"
+_MOST_BYTES = 1 << 53
+
+
+def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
+    prefix = file.removesuffix(_ENDING)
+    names = [f"{prefix}.{rank}{_ENDING}" for rank in range(schedule.content.ranks)]
+    if os.path.exists(beyond := f"{prefix}.{len(names)}{_ENDING}"):
+        raise Error(f"{beyond}: is there, of more ranks than the schedule's {len(names)}, expected another PREFIX")
+    contents = [encoded(list(_nodes(schedule, tasks))) for tasks in _timed(schedule, machine)]
+    files.write_all(dict(zip(names, contents, strict=True)))
+    return tuple(names)
+
+
+def _timed(schedule: Schedule, machine: Machine | None) -> Sequence[Sequence[Mapping[str, Any]]]:
+    """Return the tasks of each rank, whose reductions and copies are computing of the machine's time, as in GOAL."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "schedule.bin"
+        schedule.save(file, format="goal_binary", machine=machine)
+        ranks: Sequence[Sequence[Mapping[str, Any]]] = Schedule.load(file).data["ranks"]
+    return ranks
+
+
+def _nodes(schedule: Schedule, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Node]:
+    for number, (task, after) in enumerate(zip(tasks, ends_awaited(tasks), strict=True)):
+        ((action, values),) = task["action"].items()
+        waits = sorted(after)
+        if action == "compute":
+            yield Node(number, action, COMPUTE, waits, round(values["time_s"] * 1e6), {"is_cpu_op": False})
+            continue
+        kind, key, peer, span = (
+            (SEND, "comm_dst", values["to"], values["data"])
+            if action == "send"
+            else (RECEIVE, "comm_src", values["from"], values["into"])
+        )
+        if peer is None:
+            raise Error(f"{schedule.name} cannot be written in chakra: got a receive from any rank, expected the rank")
+        told = {"is_cpu_op": False, key: peer, "comm_size": span["len"], "comm_tag": values["tag"]}
+        yield Node(number, action, kind, waits, 0, told)
+
+
+def _read(file: str, _size_bytes: int | None) -> Schedule:
+    with reading(file):
+        budget, names = Budget(), files_of(file)
+        ranks = [[*_tasks(in_order(nodes_of(name, budget), name), name, len(names))] for name in names]
+    longest = [max((_span(task).get("len", 0) for task in tasks), default=0) for tasks in ranks]
+    read = Schedule.of(file, {"format": 1, "element_bytes": 1, "scratch": longest, "ranks": ranks})
+    return replace(read, name=Path(file).name)
+
+
+def _span(task: Mapping[str, Any]) -> Mapping[str, int]:
+    ((_, values),) = task["action"].items()
+    span: Mapping[str, int] = values.get("data") or values.get("into") or {}
+    return span
+
+
+def _tasks(nodes: Sequence[Node], file: str, ranks: int) -> Iterator[dict[str, Any]]:
+    numbers: dict[int, int] = {}
+    for node in nodes:
+        after = sorted({numbers[earlier] for earlier in node.after})
+        numbers[node.id] = len(numbers)
+        yield {"action": _action(node, file, ranks), **({"after": after} if after else {})}
+
+
+def _action(node: Node, file: str, ranks: int) -> dict[str, Any]:
+    if node.kind == COLLECTIVE:
+        raise Error(
+            f"{file}, node {node.id}: got a collective, expected messages alone; `hocket replay` takes collectives"
+        )
+    if node.kind not in (SEND, RECEIVE):
+        return {"compute": {"time_s": node.duration_us / 1e6}}
+    span = {"buffer": "scratch", "offset": 0, "len": node.whole("comm_size", _MOST_BYTES, file)}
+    tag = node.whole("comm_tag", (1 << 32) - 1, file, 0)
+    if node.kind == SEND:
+        return {"send": {"to": node.whole("comm_dst", ranks - 1, file), "tag": tag, "data": span}}
+    return {"recv": {"from": node.whole("comm_src", ranks - 1, file), "tag": tag, "into": span}}
+
+
+FORMAT = Format(
+    name="chakra",
+    ending=_ENDING,
+    is_text=False,
+    begins=begins,
+    read=_read,
+    save=_save,
+    as_bytes=None,
+    lacks="Chakra has no data",
+)

@@ -1,0 +1,21 @@
+"""Hocket's own form, which keeps all tasks and their data."""
+
+from hocket.schedules.formats.native import native
+from hocket.schedules.schedule import Schedule
+
+__all__ = ["FORMAT"]
+
+
+def _load(file: str) -> Schedule:
+    """Read a file, as a stream where its name tells the compiled module what it is."""
+    return Schedule.load(file) if file.endswith(".json") else Schedule.load_json(file)
+
+
+FORMAT = native(
+    "json",
+    ending=".json",
+    is_text=True,
+    begins=lambda first: first.lstrip().startswith(b"{"),
+    load=_load,
+    lacks="it names no collective, whose result could be checked",
+)

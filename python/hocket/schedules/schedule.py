@@ -1,0 +1,196 @@
+"""A static schedule as data: recorded from a program, or read from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from hocket import _native
+from hocket.base import checks, files
+from hocket.base.call import Call
+from hocket.base.names import among
+from hocket.base.results import Result, drawn
+from hocket.definitions.automatic import on_machine
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.machine import Machine, parsed
+from hocket.definitions.requests import hand
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Schedule", "length_bytes", "record"]
+
+Form = Literal["goal", "goal_binary", "json"]
+"""How a schedule is written: GOAL text, GOAL's binary form, or Hocket's own form."""
+
+_MOST_JSON_BYTES = 1 << 32
+
+
+@dataclass(frozen=True)
+class Schedule(Result):
+    """What every rank does, as data.
+
+    Attributes:
+        name: What it was recorded from, or its file.
+        content: The tasks of every rank, which stay in the compiled module; see `data`.
+        collective: What they implement, if that is known; most files do not say it.
+    """
+
+    name: str
+    content: _native.Schedule = field(repr=False)
+    collective: str | None = field(default=None, compare=False)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Schedule:
+        """Read a schedule from a file: JSON when its name ends in .json, else GOAL, as text or binary.
+
+        Raises:
+            Error: The file cannot be read, or is not a schedule: file and line.
+        """
+        file = checks.path("schedule", path)
+        try:
+            return cls(checks.printable(Path(file).name), _native.Schedule.load(file))
+        except OSError as error:
+            raise files.unreadable(file, error) from error
+
+    @classmethod
+    def load_json(cls, path: str | PathLike[str]) -> Schedule:
+        """Read a schedule from a file of JSON, whatever its name.
+
+        Raises:
+            Error: The file cannot be read, or is not a schedule: file and line.
+        """
+        file = checks.path("schedule", path)
+        text = files.read_text(file, most_bytes=_MOST_JSON_BYTES)
+        return cls(checks.printable(Path(file).name), _native.Schedule.from_json(text, file))
+
+    @classmethod
+    def of(cls, name: str, data: Mapping[str, Any], *, collective: str | None = None) -> Schedule:
+        """Make a schedule of its content, in the words of `data`.
+
+        Raises:
+            Error: The content makes no sense: the task, and what was expected.
+        """
+        content = _native.Schedule.from_json(checks.json_text("schedule", data), checks.text("name", name))
+        return cls(name, content, collective)
+
+    @property
+    def title(self) -> str:
+        """What it was recorded from, and its ranks."""
+        return f"{self.name}, {self.content.ranks} ranks"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The content as plain data, as the JSON form has it."""
+        self.content.check_data()
+        return dict(json.loads(self.as_json()))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each task: its rank, its number there, its action, and the tasks that it waits for."""
+        data = self.data
+        return [
+            _record(rank, number, task, data["element_bytes"])
+            for rank, tasks in enumerate(data["ranks"])
+            for number, task in enumerate(tasks)
+        ]
+
+    def plot(self, *, machine: Machine | str | PathLike[str] = "cluster") -> alt.LayerChart:
+        """Return a chart of ranks over time, as the schedule runs on a machine: tasks as bars, messages as lines.
+
+        `hocket.dependency_graph` draws what each task waits for.
+
+        Raises:
+            Error: An unknown machine, a deadlock, or nothing or too much to draw.
+        """
+        chart: alt.LayerChart = drawn(self, machine=machine)
+        return chart
+
+    def as_json(self) -> str:
+        """Return the schedule as JSON text."""
+        return self.as_bytes("json").decode()
+
+    def as_goal(self, *, machine: Machine | None = None) -> str:
+        """Return the schedule as GOAL text; without a machine, reductions and copies cost no time.
+
+        Raises:
+            Error: A task takes longer than GOAL can say: 2^53 ns.
+        """
+        return self.as_bytes("goal", machine=machine).decode()
+
+    def as_bytes(self, format: Form, *, machine: Machine | None = None) -> bytes:
+        """Return the content of a file that `save` would write.
+
+        Raises:
+            Error: A task takes longer than GOAL can say: 2^53 ns.
+        """
+        return self.content.as_bytes(*_request(format, machine))
+
+    def save(self, path: str | PathLike[str], *, format: Form | None = None, machine: Machine | None = None) -> None:
+        """Write the schedule to a file, rank by rank: a schedule of any length needs no further memory.
+
+        Args:
+            path: The file. A reader sees the old content or the new, never a part.
+            format: How it is written; by default as JSON when the name of the file ends in .json, in GOAL's binary form
+                when it ends in .bin, else as GOAL text.
+            machine: In GOAL, whose times reductions and copies take; without a machine they cost no time.
+
+        Raises:
+            Error: The file cannot be written, or a task takes longer than GOAL can say: 2^53 ns.
+        """
+        file = checks.path("schedule", path)
+        by_name: dict[str, Form] = {".json": "json", ".bin": "goal_binary"}
+        form = by_name.get(Path(file).suffix, "goal") if format is None else format
+        known, request = _request(form, machine)
+        files.write_by(file, lambda place: self.content.save(known, request, place))
+
+
+def _record(rank: int, number: int, task: Mapping[str, Any], element_bytes: int) -> dict[str, Any]:
+    action, keys = next(iter(task["action"].items()))
+    return {
+        "rank": rank,
+        "task": number,
+        "action": action,
+        "to": keys.get("to"),
+        "from": keys.get("from"),
+        "tag": keys.get("tag"),
+        "bytes": length_bytes(keys, element_bytes),
+        "time_s": keys.get("time_s"),
+        "after": task.get("after", []),
+        "after_start": task.get("after_start", []),
+    }
+
+
+def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
+    """Return how long the data of an action is, given its keys; None if it has none."""
+    span = keys.get("data") or keys.get("into") or keys.get("source")
+    return span["len"] * element_bytes if span else None
+
+
+def _request(form: Form, machine: Machine | None) -> tuple[_native.Machine | None, str]:
+    among("format", form, get_args(Form))
+    known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
+    return parsed(known), json.dumps({"format": form})
+
+
+def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | PathLike[str] | None = None) -> Schedule:
+    """Record what every rank does in a call.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        call: What is asked for.
+        machine: The machine that decides what the call leaves to it: automatic values, the sizes of its torus, and
+            which ranks share a node.
+
+    Raises:
+        Error: An unknown algorithm, a call that it refuses on the machine, or a program whose shape depends on timing.
+    """
+    algorithm = as_algorithm(algorithm)
+    known = Machine.load(machine) if isinstance(machine, str | PathLike) else machine
+    run = partial(_native.record, parsed(known))
+    content = hand(run, on_machine(algorithm, call, known), algorithm)
+    return Schedule(algorithm.label, content, algorithm.collective)

@@ -1,0 +1,460 @@
+"""Which algorithm is fastest for which size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import accumulate, chain, groupby, repeat, takewhile
+from operator import mul
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.base.checks import function, instance, several, whole
+from hocket.base.parallel import do_all, ignore
+from hocket.base.places import Place, places
+from hocket.base.results import Result, drawn
+from hocket.base.units import format_count, format_ranks, parse_sizes
+from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
+from hocket.definitions.library import algorithms as of_collective
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import declared_by
+from hocket.definitions.topology import Topology
+from hocket.definitions.verification import verify
+from hocket.rules.tuning_files import Untuned, untuned
+from hocket.simulating.bounds import Bound, bound
+from hocket.simulating.simulation import UNTIL_DECIDED, Engine, MachineLike, Simulation, Trials, as_machine, simulate
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Best", "Comparison", "Default", "NotCompared", "compare", "made_for", "of_algorithm"]
+
+
+@dataclass(frozen=True)
+class NotCompared:
+    """An algorithm that did not take a size, and why."""
+
+    algorithm: str
+    size_bytes: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Best:
+    """Neighbouring sizes for which the same algorithms are fastest."""
+
+    first_bytes: int
+    last_bytes: int
+    algorithms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Default:
+    """What a library runs at a size if nobody tunes it.
+
+    Attributes:
+        library: The library with its version, such as "mpich-5.0".
+        size_bytes: The size.
+        choice: Its algorithm as the library calls it; none if that is not known.
+        algorithm: Hocket's algorithm that does the same; none if there is none.
+        time_s: The mean time of that; none if it could not be simulated.
+        sentence: Why it could not.
+    """
+
+    library: str
+    size_bytes: int
+    choice: str | None
+    algorithm: str | None
+    time_s: float | None
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison(Result):
+    """Algorithms for one collective, simulated at the same sizes.
+
+    Attributes:
+        collective: The collective.
+        ranks: Number of ranks.
+        machine: The machine.
+        parameters: For people, the values of the parameters of each algorithm that takes some.
+        bounds: What no algorithm can beat, by size.
+        simulations: What was found, by size and then by algorithm.
+        not_compared: What could not be simulated.
+        missing: The sizes and algorithms, or libraries, that are still to be simulated, of a comparison under way.
+        defaults: What libraries run, by size and then by library, as far as it is known.
+        not_verified: Programs of the user's own that take none of the few ranks at which they are verified first.
+    """
+
+    collective: str
+    ranks: int
+    machine: Machine
+    parameters: dict[str, str]
+    bounds: Mapping[int, Bound]
+    simulations: tuple[Simulation, ...]
+    not_compared: tuple[NotCompared, ...]
+    missing: tuple[tuple[int, str], ...] = ()
+    defaults: tuple[Default, ...] = ()
+    not_verified: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The collective, ranks and machine."""
+        return f"{self.collective} on {self.ranks} ranks, machine {self.machine.name}"
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms that were simulated, in the order given."""
+        return tuple(dict.fromkeys(s.algorithm for s in self.simulations))
+
+    @property
+    def sizes_bytes(self) -> tuple[int, ...]:
+        """The sizes, in the order given."""
+        return tuple(dict.fromkeys(s.size_bytes for s in self.simulations))
+
+    @cached_property
+    def finished_bytes(self) -> tuple[int, ...]:
+        """The sizes at which nothing is missing."""
+        unfinished = {size_bytes for size_bytes, _ in self.missing}
+        return tuple(size_bytes for size_bytes in self.sizes_bytes if size_bytes not in unfinished)
+
+    @cached_property
+    def times_s(self) -> dict[tuple[int, str], float]:
+        """Mean time by size and algorithm."""
+        return {(s.size_bytes, s.algorithm): s.time_s.mean for s in self.simulations}
+
+    @property
+    def trials(self) -> str:
+        """How often what is compared was simulated, such as "16 to 256 trials, seed 0"."""
+        counts = [simulation.trials for simulation in self.simulations]
+        several = "" if min(counts) == max(counts) else f"{min(counts)} to "
+        return f"{several}{format_count(max(counts), 'trial')}, seed {self.simulations[0].seed}"
+
+    @property
+    def with_intervals(self) -> bool:
+        """Whether some times are means of several trials."""
+        return any(simulation.trials > 1 for simulation in self.simulations)
+
+    def fastest(self, size_bytes: int) -> tuple[str, ...]:
+        """Return the algorithm of the smallest mean time at a size, and those that cannot be told from it.
+
+        These are the algorithms whose 95 % interval overlaps that of the first; without noise, those of the same time.
+
+        Raises:
+            Error: The size was not compared.
+        """
+        if whole("size_bytes", size_bytes) not in self.sizes_bytes:
+            sizes = ", ".join(map(str, self.sizes_bytes))
+            raise Error(f"size_bytes: got {size_bytes}, expected one of those compared: {sizes}")
+        here = [simulation for simulation in self.simulations if simulation.size_bytes == size_bytes]
+        return tuple(simulation.algorithm for simulation in _fastest(here))
+
+    def places(self, size_bytes: int) -> tuple[Place, ...]:
+        """Return who comes first, second and so on at a size, as far as it is known.
+
+        Raises:
+            Error: The size was not compared.
+        """
+        fastest = self.fastest(size_bytes)
+        return places({a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}, fastest)
+
+    def reach(self, size_bytes: int) -> float | None:
+        """Return how far the 95 % interval of the fastest time reaches, as a share of it; None if it is zero."""
+        name = self.fastest(size_bytes)[0]
+        (time_s,) = (s.time_s for s in self.simulations if (s.size_bytes, s.algorithm) == (size_bytes, name))
+        return time_s.reach if time_s.mean > 0 else None
+
+    def times_the_bound(self, size_bytes: int) -> float | None:
+        """Return how many times the lower bound the fastest takes at a size; None where the bound is zero."""
+        bound_s = self.bounds[size_bytes].time_s
+        return min(self.times_s[size_bytes, a] for a in self.fastest(size_bytes)) / bound_s if bound_s > 0 else None
+
+    def times_the_fastest(self, default: Default) -> float | None:
+        """Return how many times the fastest what a library runs takes; None where that is not known."""
+        if default.size_bytes not in self.finished_bytes:
+            return None
+        least_s = min(self.times_s[default.size_bytes, a] for a in self.fastest(default.size_bytes))
+        return default.time_s / least_s if default.time_s is not None and least_s > 0 else None
+
+    def best(self) -> tuple[Best, ...]:
+        """Return the fastest algorithms, one entry for each range of sizes at which nothing is missing."""
+        ranges = (tuple(group) for _, group in groupby(sorted(self.finished_bytes), key=self.fastest))
+        return tuple(Best(sizes[0], sizes[-1], self.fastest(sizes[0])) for sizes in ranges)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each simulation, by size and then by algorithm; see `Simulation.records`."""
+        return [row for simulation in self.simulations for row in simulation.records()]
+
+    def plot(self) -> alt.LayerChart:
+        """Return a chart of time over size, a line for each algorithm, and the lower bound.
+
+        Raises:
+            Error: No simulation has a size and a time above zero.
+        """
+        chart: alt.LayerChart = drawn(self)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "size_bytes": size,
+                "fastest": " = ".join(self.fastest(size)),
+                "time_s": self.times_s[size, self.fastest(size)[0]],
+                "times_the_bound": self.times_the_bound(size),
+            }
+            for size in self.finished_bytes
+        ]
+
+
+_Task: TypeAlias = tuple[str, Algorithm, Call]
+"""The name of an algorithm, or of a library that runs it, the algorithm, and the call."""
+_Key: TypeAlias = tuple[int, str]
+"""The size of a task's call, and its name."""
+_Found: TypeAlias = Simulation | NotCompared
+
+
+def compare(
+    algorithms: Iterable[Algorithm | str] | str,
+    calls: Sequence[Call] | None = None,
+    *,
+    ranks: int | None = None,
+    sizes: Iterable[int | str] | int | str | None = None,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = UNTIL_DECIDED,
+    defaults: Iterable[str] = (),
+    executor: Executor | None = None,
+    on_done: Callable[[Comparison], object] = ignore,
+) -> Comparison:
+    """Simulate several algorithms for one collective on calls that differ in size.
+
+    Args:
+        algorithms: The algorithms, as `hocket.algorithms("allreduce")` gives them, or their labels; or the name of a
+            collective: all its algorithms but those that are made for a topology which the machine does not have.
+        calls: The calls. Each algorithm takes the parameters that it declares.
+        ranks: Instead of calls: the number of ranks.
+        sizes: Instead of calls: sizes in bytes, or as texts such as "64KiB" and "8B..64MiB"; a barrier needs none.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        engine: How to keep virtual time.
+        trials: How often, on a machine with noise; the same seed for all. By default until the fastest is known.
+        defaults: Libraries whose own choices are simulated, too: "mpich-5.0", "openmpi-5.0".
+        executor: Who does the work; one thread per processor by default.
+        on_done: Called after each simulation, with what is known by then.
+
+    Raises:
+        Error: An unknown algorithm, machine or library, algorithms for different collectives, calls of different rank
+            counts, or calls that none of the algorithms takes.
+    """
+    machine = as_machine(machine)
+    candidates = _candidates(algorithms, machine)
+    if calls is None:
+        calls = _calls(candidates, ranks, sizes)
+    elif ranks is not None or sizes is not None:
+        raise Error("calls: got ranks or sizes, too, expected calls, or ranks and sizes")
+    calls = several("calls", calls, Call, "hocket.Call")
+    function("on_done", on_done)
+    _only_one("collectives", {algorithm.collective for algorithm in candidates})
+    _only_one("rank counts", {whole("ranks", call.ranks) for call in calls})
+    libraries = several("defaults", defaults, str, "names of libraries")
+    if not (candidates and calls):
+        raise Error("nothing to compare, expected algorithms and sizes")
+    collective = candidates[0].collective
+    tasks: list[_Task] = []
+    chosen: dict[_Key, Untuned] = {}
+    for call in calls:
+        choices = {name: untuned(name, collective, call) for name in libraries}
+        chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
+        tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
+        tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
+    bounds = _bounds(collective, calls, machine)
+    wrong, not_verified = _verified(candidates)
+    known: dict[_Key, _Found] = {}
+    again: set[_Key] = set()
+
+    def note(task: _Task, found: _Found, *, is_last: bool) -> None:
+        known[_key(task)] = found
+        again.discard(_key(task))
+        if not is_last:
+            again.update(_undecided(tasks, known, chosen, again, task[2].size_bytes))
+        on_done(replace(_comparison(tasks, machine, bounds, known, chosen, again), not_verified=not_verified))
+
+    rounds = _rounds(trials, machine)
+    for number, round_trials in enumerate(rounds, start=1):
+        left = [task for task in tasks if number == 1 or _key(task) in again]
+        work = partial(_try_to_simulate, wrong=wrong, machine=machine, engine=engine, trials=round_trials)
+        do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
+    comparison = _comparison(tasks, machine, bounds, known, chosen, again)
+    if not comparison.simulations:
+        raise Error(comparison.not_compared[0].sentence)
+    return replace(comparison, not_verified=not_verified)
+
+
+def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:
+    """Return the one of the least mean, and those whose interval overlaps its interval, in their order."""
+    first = min(simulations, key=lambda one: one.time_s.mean)
+    return [one for one in simulations if one.time_s.interval[0] <= first.time_s.interval[1]]
+
+
+_FIRST_TRIALS, _MORE_TRIALS = 16, 4
+_CLOSE = 0.01
+"""Means of which both are known so well are not told apart further, as a share."""
+
+
+def _rounds(trials: Trials, machine: Machine) -> list[Trials]:
+    """Return how often to simulate what may be the fastest, one time after the other."""
+    if not instance("trials", trials, Trials, "hocket.Trials").until_decided:
+        return [trials]
+    if not machine.noise:
+        return [replace(trials, count=1)]
+    counts = takewhile(lambda count: count < trials.count, accumulate(repeat(_MORE_TRIALS), mul, initial=_FIRST_TRIALS))
+    return [replace(trials, count=count) for count in (*counts, trials.count)]
+
+
+def _undecided(
+    tasks: Sequence[_Task],
+    known: Mapping[_Key, _Found],
+    chosen: Collection[_Key],
+    again: Collection[_Key],
+    size_bytes: int,
+) -> list[_Key]:
+    """Return what is to be simulated more often to tell who is fastest at a size, once all is known there."""
+    keys = [key for key in map(_key, tasks) if key[0] == size_bytes]
+    if any(key not in known or key in again for key in keys):
+        return []
+    found = {key: one for key in keys if isinstance(one := known[key], Simulation)}
+    candidates = [one for key, one in found.items() if key not in chosen]
+    fastest = _fastest(candidates) if candidates else []
+    if len(fastest) < 2 or all(one.time_s.reach <= _CLOSE for one in fastest):
+        return []
+    highest_s = max(one.time_s.interval[1] for one in fastest)
+    return [key for key, one in found.items() if one.time_s.interval[0] <= highest_s]
+
+
+_VERIFIED_RANKS = (2, 3, 4, 5)
+
+
+def _verified(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what is wrong with programs of the user's own, by name, and those of which a few ranks tell nothing."""
+    wrong, unknown = {}, []
+    for algorithm in (one for one in algorithms if one.program is not None):
+        try:
+            verdict = verify(algorithm, _VERIFIED_RANKS)
+        except Error:
+            unknown.append(algorithm.name)
+            continue
+        ranks = [finding.ranks for finding in verdict.findings if finding.counterexamples]
+        if ranks:
+            words = f"{algorithm.collective} {algorithm.name}"
+            wrong[algorithm.name] = f"wrong at P = {format_ranks(ranks)}, as `hocket verify {words}` shows"
+    return wrong, tuple(unknown)
+
+
+def _candidates(algorithms: Iterable[Algorithm | str] | str, machine: Machine) -> tuple[Algorithm, ...]:
+    """Return the algorithms of labels, or those of a collective that its name stands for."""
+    if isinstance(algorithms, str):
+        return made_for(machine, of_collective(algorithms)) if is_collective(algorithms) else (find(algorithms),)
+    return tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
+
+
+def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> list[Call]:
+    """Return a call for each size.
+
+    Raises:
+        Error: There are no ranks or no sizes, or a text is no size.
+    """
+    if ranks is None:
+        raise Error("ranks: missing, expected calls, or ranks and sizes")
+    if sizes is None and candidates and candidates[0].collective == "barrier":
+        sizes = 0
+    if sizes is None:
+        raise Error('sizes: missing, expected sizes such as "8B..64MiB"')
+    given = sizes if isinstance(sizes, Iterable) and not isinstance(sizes, str) else [sizes]
+    texts = [(size,) if not isinstance(size, str) else parse_sizes(size) for size in given]
+    return [Call(ranks=ranks, size_bytes=size) for size in dict.fromkeys(chain.from_iterable(texts))]
+
+
+def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:
+    """Return the lower bounds by size, of calls that make sense: what is wrong with others the algorithms say."""
+    bounds = {}
+    for call in calls:
+        with suppress(Error):
+            bounds[call.size_bytes] = bound(collective, call, machine=machine)
+    return bounds
+
+
+def _key(task: _Task) -> _Key:
+    name, _, call = task
+    return call.size_bytes, name
+
+
+def _comparison(
+    tasks: Sequence[_Task],
+    machine: Machine,
+    bounds: Mapping[int, Bound],
+    known: Mapping[_Key, _Found],
+    chosen: Mapping[_Key, Untuned],
+    again: Collection[_Key],
+) -> Comparison:
+    """Return what is known, in the order of the tasks."""
+    keys = [_key(task) for task in tasks]
+    results = [known[key] for key in keys if key in known and key not in chosen]
+    simulations = tuple(found for found in results if isinstance(found, Simulation))
+    values = {found.algorithm: found.parameters for found in simulations if found.parameters}
+    algorithms = {name: algorithm for name, algorithm, _ in tasks}
+    _, algorithm, call = tasks[0]
+    return Comparison(
+        collective=algorithm.collective,
+        ranks=call.ranks,
+        machine=machine,
+        parameters={name: a.format(values[name]) for name, a in algorithms.items() if name in values},
+        bounds=bounds,
+        simulations=simulations,
+        not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
+        missing=tuple(key for key in keys if key not in known or key in again),
+        defaults=tuple(
+            _default(key, choice, known.get(key))
+            for key, choice in chosen.items()
+            if key in known or choice.found is None
+        ),
+    )
+
+
+def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:
+    size_bytes, library = key
+    algorithm = choice.found and choice.found[0].name
+    time_s = found.time_s.mean if isinstance(found, Simulation) else None
+    sentence = found.sentence if isinstance(found, NotCompared) else choice.sentence
+    return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence)
+
+
+def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return the algorithms but those that are made for another topology than the machine's."""
+    topology = Topology.parse(machine.text, machine.file)
+    name = None if topology is None else topology.name
+    return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))
+
+
+def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
+    """Return a call with those of its parameters that an algorithm declares."""
+    return replace(call, parameters=declared_by(algorithm, call.parameters))
+
+
+def _only_one(what: str, found: Collection[object]) -> None:
+    if len(found) > 1:
+        raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
+
+
+def _try_to_simulate(
+    task: _Task, *, wrong: Mapping[str, str], machine: Machine, engine: Engine, trials: Trials
+) -> _Found:
+    _, algorithm, call = task
+    if algorithm.name in wrong:
+        return NotCompared(algorithm.name, call.size_bytes, wrong[algorithm.name])
+    try:
+        return simulate(algorithm, of_algorithm(algorithm, call), machine=machine, engine=engine, trials=trials)
+    except Error as error:
+        return NotCompared(algorithm.name, call.size_bytes, str(error))

@@ -1,0 +1,266 @@
+"""The critical path of a simulation: the chain of operations and messages that its time is made of, and of what.
+
+The path is followed backwards from the end of the last rank. An operation begins when the one before it on its rank is
+done; a message may have waited for its other end. Which end it waited for, and what its time is made of, the network
+model itself says: the same message is simulated alone, once with each end late, on the machine and on
+variants of it with one kind of cost halved. Alone, a message takes a time that is linear in these costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from hocket._native import Error
+from hocket.definitions.machine import Machine
+from hocket.definitions.variants import halved, quiet, with_peers_known
+from hocket.schedules.schedule import Schedule
+from hocket.simulating.simulation import Event, Trace, trace_schedule
+
+__all__ = ["PARTS", "Step", "critical_path", "matched", "total"]
+
+PARTS = ("latency", "bandwidth", "overhead", "computation", "waiting", "noise")
+"""What time on a critical path is made of."""
+
+_WORK = ("reduce", "copy", "compute")
+_MESSAGES = ("send", "recv")
+_SAME = 1e-9  # relative to the end of an operation: times that differ by rounding only
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a critical path: from the moment at which all that it needs is there to the end of an operation.
+
+    Attributes:
+        event: The operation at whose end the step ends.
+        from_rank: The rank at which it starts: the other end of a message where that came later, else the same rank.
+        start_s: When it starts: when the step before ends.
+        parts_s: What its time is made of, by the names of `PARTS`; they add up to its length.
+    """
+
+    event: Event
+    from_rank: int
+    start_s: float
+    parts_s: Mapping[str, float]
+
+    @property
+    def end_s(self) -> float:
+        """When it ends."""
+        return self.event.end_s
+
+
+def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None = None) -> tuple[Step, ...]:
+    """Return the steps of the critical path of a trace, in order of time; their lengths add up to its time.
+
+    Where several paths are equally long, one of them is returned, which follows messages where it can.
+
+    Args:
+        traced: The first trial of a simulation.
+        machine: The machine of the simulation.
+        quiet_trace: The same simulation without noise, if the machine has noise: what an operation takes longer than
+            there is noise; without it that counts as computation or waiting.
+
+    Raises:
+        Error: The machine has circuits: a message alone would have none.
+    """
+    if machine.model == "circuits":
+        raise Error(f"machine {machine.name}: got the model circuits, expected hockney, loggp, links or packets")
+    traces = (traced, quiet_trace) if quiet_trace else (traced,)
+    messages = _messages(traced.simulation.ranks, quiet(machine) or machine, traces)
+    steps = [*_backwards(traced, messages)][::-1]
+    if quiet_trace is None:
+        return tuple(steps)
+    others, on_path = matched(quiet_trace.events), {step.event for step in steps}
+    counterparts = {number: event for event, number in _numbers(quiet_trace.events).items()}
+    undisturbed = {
+        event: _step(counterparts[number], others.get(counterparts[number]), messages)
+        for event, number in _numbers(traced.events).items()
+        if event in on_path and number in counterparts
+    }
+    return tuple(_with_noise(step, undisturbed.get(step.event)) for step in steps)
+
+
+def _messages(ranks: int, machine: Machine, traces: Iterable[Trace]) -> _Messages:
+    """Return the messages of these traces, alone on a quiet machine."""
+    without = with_peers_known(machine)
+    if without is None:
+        return _Messages(ranks, machine)
+    firsts: set[Event] = set()
+    for trace in traces:
+        sends = sorted((event for event in trace.events if event.kind == "send"), key=lambda event: event.start_s)
+        firsts.update({(send.rank, send.peer): send for send in reversed(sends)}.values())
+    return _Messages(ranks, machine, firsts=frozenset(firsts), later=_Messages(ranks, without))
+
+
+def _with_noise(step: Step, undisturbed: Step | None) -> Step:
+    """Return a step with what it computes or waits longer than without noise as noise."""
+    part = "computation" if "computation" in step.parts_s else "waiting"
+    now_s = step.parts_s.get(part, 0.0)
+    then_s = min(now_s, undisturbed.parts_s.get(part, 0.0)) if undisturbed else now_s
+    return replace(step, parts_s={**step.parts_s, part: then_s, "noise": now_s - then_s})
+
+
+def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
+    """Return what each operation is, whenever it happens: rank, kind, peer, tag, and how many such were before."""
+    counts: dict[tuple[Any, ...], int] = defaultdict(int)
+    numbers = {}
+    for event in events:
+        what = (event.rank, event.kind, event.peer, event.tag)
+        numbers[event] = (*what, counts[what])
+        counts[what] += 1
+    return numbers
+
+
+def total(steps: Iterable[Step]) -> dict[str, float]:
+    """Return what a path is made of: each part in seconds, added up over its steps."""
+    known = tuple(steps)
+    return {part: math.fsum(step.parts_s.get(part, 0.0) for step in known) for part in PARTS}
+
+
+def matched(events: Iterable[Event]) -> dict[Event, Event]:
+    """Return the other end of each send and receive.
+
+    The k-th send of a source to a destination with a tag belongs to the k-th receive there.
+    """
+    channels: dict[tuple[int, int, int], tuple[list[Event], list[Event]]] = defaultdict(lambda: ([], []))
+    for event in events:
+        if event.kind == "send":
+            channels[event.rank, event.peer, event.tag][0].append(event)
+        elif event.kind == "recv":
+            channels[event.peer, event.rank, event.tag][1].append(event)
+    pairs = [pair for sends, receives in channels.values() for pair in zip(sends, receives, strict=False)]
+    return {one: other for send, recv in pairs for one, other in ((send, recv), (recv, send))}
+
+
+def _backwards(traced: Trace, messages: _Messages) -> Iterator[Step]:
+    """Follow the path from the end of the simulation to the common start."""
+    ended: dict[tuple[int, float], list[Event]] = defaultdict(list)
+    for event in traced.events:
+        if event.end_s > event.start_s:
+            ended[event.rank, event.end_s].append(event)
+    others = matched(traced.events)
+    until_s = traced.simulation.times_s[0]  # what programs do once results are complete is later
+    rank, time_s = max(
+        (place for place in ended if place[1] <= until_s),
+        key=lambda place: (place[1], any(event.kind == "recv" for event in ended[place]), place[0]),
+        default=(0, 0.0),
+    )
+    while candidates := ended.get((rank, time_s)):
+        event = max(candidates, key=lambda event: (event.kind == "recv", -event.start_s))
+        candidates.remove(event)
+        step = _step(event, others.get(event), messages)
+        yield step
+        rank, time_s = step.from_rank, step.start_s
+
+
+def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
+    """Return the step that ends with an operation; a message starts at its end that came later."""
+    if event.kind in _WORK:
+        return Step(event, event.rank, event.start_s, {"computation": event.end_s - event.start_s})
+    if event.kind not in _MESSAGES or other is None:
+        return Step(event, event.rank, event.start_s, {"waiting": event.end_s - event.start_s})
+    send, recv = (event, other) if event.kind == "send" else (other, event)
+    alone = messages.like(send).alone(send.rank, recv.rank, int(send.bytes))
+    # By whichever end is late, how long after that the operation would be done if nothing else was under way.
+    late = {"send": alone.send_late, "recv": alone.recv_late}
+    ready = {
+        end.kind: end.start_s + late[end.kind][event.kind]["all"]
+        for end in (other, event)
+        if event.kind in late[end.kind]
+    }
+    slack_s = _SAME * event.end_s
+    possible = [kind for kind, ready_s in ready.items() if ready_s <= event.end_s + slack_s]
+    if not possible:  # posted: the rank goes on before the message does
+        return Step(event, event.rank, event.start_s, {"overhead": event.end_s - event.start_s})
+    kind = max(possible, key=lambda kind: (ready[kind], kind == "send"))
+    first = send if kind == "send" else recv
+    taken = late[kind][event.kind]
+    parts_s = {part: taken[part] for part in ("latency", "overhead")}
+    waiting_s = event.end_s - ready[kind]
+    parts_s["waiting"] = waiting_s if waiting_s > slack_s else 0.0
+    rest_s = event.end_s - first.start_s - math.fsum(parts_s.values())
+    # What is left of a message without bytes is rounding.
+    part = "bandwidth" if send.bytes > 0 else max(parts_s, key=lambda part: parts_s[part])
+    parts_s[part] = parts_s.get(part, 0.0) + rest_s
+    return Step(event, first.rank, first.start_s, parts_s)
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """A message alone: after its late end starts, when its send and its receive are done, by part and in "all".
+
+    An end that is done before the other starts has no entry.
+    """
+
+    send_late: dict[str, dict[str, float]]
+    recv_late: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class _Messages:
+    """Messages alone on a quiet machine. Where first messages to peers cost more, the others are apart, in `later`."""
+
+    ranks: int
+    machine: Machine
+    known: dict[Any, _Alone] = field(default_factory=dict)
+    firsts: frozenset[Event] = frozenset()
+    later: _Messages | None = None
+
+    def like(self, send: Event) -> _Messages:
+        """Return those that cost what this one costs."""
+        return self if self.later is None or send in self.firsts else self.later
+
+    @cached_property
+    def variants(self) -> dict[str, Machine | None]:
+        """The machine with one kind of cost halved."""
+        return {part: halved(self.machine, part) for part in ("latency", "overhead")}
+
+    def alone(self, source: int, destination: int, size_bytes: int) -> _Alone:
+        """Return what a message between two ranks takes alone; pairs at the same distance are simulated once."""
+        key = (*self._distance(source, destination), size_bytes)
+        if key not in self.known:
+            pair = (source, destination, size_bytes)
+            self.known[key] = _Alone(self._late(*pair, is_send_late=True), self._late(*pair, is_send_late=False))
+        return self.known[key]
+
+    def _distance(self, source: int, destination: int) -> tuple[Any, ...]:
+        if self.machine.model not in ("hockney", "loggp"):
+            return source, destination
+        size = int(self.machine.quantities.get("network.ranks_per_node", 1))
+        node = source // size
+        return (node == destination // size, node == (self.ranks - 1) // size, source == destination)
+
+    def _late(
+        self, source: int, destination: int, size_bytes: int, *, is_send_late: bool
+    ) -> dict[str, dict[str, float]]:
+        pair = (source, destination, size_bytes)
+        wait_s = 2 * max(self._ends(self.machine, *pair, 0.0, is_send_late=False).values())
+        done = self._ends(self.machine, *pair, wait_s, is_send_late=is_send_late)
+        found = {kind: {"all": end_s - wait_s} for kind, end_s in done.items() if end_s >= wait_s}
+        for part, variant in self.variants.items():
+            less = done if variant is None else self._ends(variant, *pair, wait_s, is_send_late=is_send_late)
+            for kind, parts in found.items():
+                parts[part] = 2 * (done[kind] - less[kind])
+        return found
+
+    def _ends(
+        self, machine: Machine, source: int, destination: int, size_bytes: int, wait_s: float, *, is_send_late: bool
+    ) -> dict[str, float]:
+        """Return when the send and the receive are done if one of them starts after `wait_s`."""
+        span = {"buffer": "result", "offset": 0, "len": size_bytes}
+        actions = {
+            source: {"send": {"to": destination, "tag": 0, "data": span}},
+            destination: {"recv": {"from": source, "tag": 0, "into": span}},
+        }
+        late = source if is_send_late else destination
+        tasks: list[list[dict[str, Any]]] = [[] for _ in range(self.ranks)]
+        for rank, action in actions.items():
+            waits = [{"action": {"compute": {"time_s": wait_s}}}] if rank == late else []
+            tasks[rank] = [*waits, {"action": action, **({"after": [0]} if waits else {})}]
+        data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": tasks}
+        traced = trace_schedule(Schedule.of("a message alone", data), machine=machine)
+        return {event.kind: event.end_s for event in traced.events if event.kind in _MESSAGES}

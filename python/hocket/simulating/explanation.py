@@ -1,0 +1,197 @@
+"""Why a call takes as long as it does, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hocket.base.call import Call
+from hocket.base.results import Result, drawn
+from hocket.definitions.library import Algorithm, algorithms, as_algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.variants import halved, quiet, with_more_ports
+from hocket.simulating.bounds import Bound, bound
+from hocket.simulating.comparison import compare, made_for, of_algorithm
+from hocket.simulating.critical_paths import PARTS, Step, critical_path, total
+from hocket.simulating.effort import simulation_s
+from hocket.simulating.simulation import ONE_TRIAL, Engine, MachineLike, Trace, Trials, as_machine, simulate, trace
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Explanation", "Remedy", "effort_s", "explain"]
+
+_REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
+    ("half the latency", partial(halved, kind="latency")),
+    ("twice the bandwidth", partial(halved, kind="bandwidth")),
+    ("half the overheads", partial(halved, kind="overhead")),
+    ("computation twice as fast", partial(halved, kind="computation")),
+    ("twice the ports", with_more_ports),
+    ("no noise", quiet),
+)
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change, and the time of the call with it.
+
+    Attributes:
+        change: Of the machine, such as "half the latency"; or the name of another algorithm.
+        time_s: The time of the call then, simulated anew, in seconds.
+    """
+
+    change: str
+    time_s: float
+
+
+@dataclass(frozen=True)
+class Explanation(Result):
+    """What the time of a call is made of.
+
+    Attributes:
+        traced: The simulation, with what each rank did when.
+        steps: The critical path, in order of time.
+        bound: What no algorithm can beat.
+        remedies: The call on changed machines.
+        faster: The algorithms of the catalogue that are faster on this machine, the fastest first.
+    """
+
+    traced: Trace
+    steps: tuple[Step, ...]
+    bound: Bound
+    remedies: tuple[Remedy, ...]
+    faster: tuple[Remedy, ...]
+
+    @property
+    def title(self) -> str:
+        """That of the simulation."""
+        return self.traced.title
+
+    @property
+    def time_s(self) -> float:
+        """When the last rank ends, in seconds."""
+        return self.traced.simulation.times_s[0]
+
+    @property
+    def parts_s(self) -> dict[str, float]:
+        """What the time is made of, by the names of `hocket.simulating.critical_paths.PARTS`, in seconds."""
+        return total(self.steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data, without what is not on the critical path."""
+        return {
+            "simulation": self.traced.simulation.as_dict(),
+            "parts_s": self.parts_s,
+            "steps": [asdict(step) for step in self.steps],
+            "bound": {**asdict(self.bound), "time_s": self.bound.time_s},
+            "remedies": [asdict(remedy) for remedy in self.remedies],
+            "faster": [asdict(remedy) for remedy in self.faster],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each of `steps`: its operation, where it starts, and what its time is made of."""
+        return [
+            {
+                **vars(step.event),
+                "from_rank": step.from_rank,
+                "start_s": step.start_s,
+                **{f"{part}_s": step.parts_s.get(part, 0.0) for part in PARTS},
+            }
+            for step in self.steps
+        ]
+
+    def plot(self) -> alt.LayerChart:
+        """Return a chart of ranks over time: operations as bars, messages as lines, and the critical path in red.
+
+        Raises:
+            Error: Nothing takes time, or there are too many operations.
+        """
+        chart: alt.LayerChart = drawn(self)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        return [
+            {"on_the_critical_path": part, "time_s": time_s, "share": time_s / self.time_s}
+            for part, time_s in self.parts_s.items()
+            if time_s > 0
+        ]
+
+
+def explain(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    among: Iterable[Algorithm] | None = None,
+) -> Explanation:
+    """Return why a call takes as long as it does on a machine, and what would help.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        call: What is asked for.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        engine: How to keep virtual time.
+        trials: Their seed chooses the noise; only the first trial is explained.
+        among: The algorithms to compare with; by default those of the catalogue.
+
+    Raises:
+        Error: As `hocket.simulate`; or the machine has circuits.
+
+    Examples:
+        A message of a binomial broadcast takes 1 us and its bytes; three follow each other.
+
+        >>> import hocket
+        >>> found = hocket.explain("broadcast/binomial", hocket.Call(ranks=8, size_bytes=10000))
+        >>> f"{found.parts_s['latency'] * 1e6:.1f} us + {found.parts_s['bandwidth'] * 1e6:.1f} us"
+        '3.0 us + 3.0 us'
+    """
+    known, found = as_machine(machine), as_algorithm(algorithm)
+    once = Trials(count=1, seed=trials.seed)
+    run = partial(trace, found, call, engine=engine, trials=once)
+    traced, without_noise = run(machine=known), quiet(known)
+    quiet_trace = None if without_noise is None else run(machine=without_noise)
+    steps = critical_path(traced, machine=known, quiet_trace=quiet_trace)
+    return Explanation(
+        traced,
+        steps,
+        bound(found.collective, call, machine=known),
+        tuple(_remedies(found, call, known, engine, once)),
+        tuple(_faster(found, call, known, traced, once, among)),
+    )
+
+
+def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None) -> float:
+    """Return how many seconds of one core an explanation takes about; see `hocket.simulating.effort`."""
+    own = [algorithm] * (2 + len(_REMEDIES))
+    tried = [*own, *_compared_with(algorithm, machine, among)]
+    return sum(simulation_s(each, of_algorithm(each, call), machine=machine) for each in tried)
+
+
+def _compared_with(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
+    """Return an algorithm and those that may be faster."""
+    others = made_for(machine, algorithms(algorithm.collective, among=among))
+    return list(dict.fromkeys([algorithm, *others]))
+
+
+def _remedies(algorithm: Algorithm, call: Call, machine: Machine, engine: Engine, trials: Trials) -> Iterator[Remedy]:
+    for change, changed in ((change, make(machine)) for change, make in _REMEDIES):
+        if changed is not None:
+            yield Remedy(change, simulate(algorithm, call, machine=changed, engine=engine, trials=trials).times_s[0])
+
+
+def _faster(
+    algorithm: Algorithm,
+    call: Call,
+    machine: Machine,
+    traced: Trace,
+    trials: Trials,
+    among: Iterable[Algorithm] | None,
+) -> list[Remedy]:
+    """Return the algorithms that are faster with the parameters of the call that they declare."""
+    found = compare(_compared_with(algorithm, machine, among), [call], machine=machine, trials=trials).simulations
+    times = [Remedy(one.algorithm, one.times_s[0]) for one in found]
+    return sorted((one for one in times if one.time_s < traced.simulation.times_s[0]), key=lambda one: one.time_s)

@@ -1,0 +1,481 @@
+"""An MPI application's trace, replayed in virtual time on a machine."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.results import Result, drawn
+from hocket.simulating.simulation import (
+    ONE_TRIAL,
+    Circuits,
+    Event,
+    Links,
+    MachineLike,
+    Statistics,
+    Trials,
+    as_machine,
+    trials_request,
+    values_of,
+)
+from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.loading import load
+from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["DEFAULT_RULES", "AlgorithmUse", "FunctionUse", "RankUse", "Replay", "replay", "replay_events"]
+
+DEFAULT_RULES = _native.replay_rules()
+"""The rules of collective calls that no other rule decides, much as MPICH chooses algorithms."""
+
+
+@dataclass(frozen=True)
+class FunctionUse:
+    """What the calls of one function took, added up over all ranks.
+
+    Attributes:
+        function: The MPI function.
+        calls: How often ranks called it; several looks that found nothing are one call.
+        time_s: How long they were in it.
+        waiting_s: For how long of that they waited for others.
+    """
+
+    function: str
+    calls: int
+    time_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True)
+class RankUse:
+    """How one rank spent its time.
+
+    Attributes:
+        time_s: When it called MPI_Finalize.
+        mpi_s: How long it was in MPI calls.
+        waiting_s: For how long of that it waited for others.
+    """
+
+    time_s: float
+    mpi_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True)
+class AlgorithmUse:
+    """How often an algorithm did a collective; `calls` counts once what all ranks of a communicator call."""
+
+    collective: str
+    algorithm: str
+    calls: int
+
+
+@dataclass(frozen=True)
+class Replay(Result):
+    """What a replay found. Functions, ranks, links and circuits are those of the first trial.
+
+    It is what the compiled module returns, key by key, and `time_s`; `program`, `calls` and `traced_s` are the trace's.
+
+    Attributes:
+        program: The traced program's name.
+        ranks: Number of ranks.
+        calls: MPI calls of all ranks.
+        machine: Name of the machine.
+        scale_compute: What computing took of the traced time.
+        seed: The seed.
+        trials: Number of trials.
+        time_s: When the last rank was done.
+        traced_s: When the last rank called MPI_Finalize as the program was traced, by rank 0's clock.
+        messages: Messages of all ranks, those of collectives among them.
+        message_bytes: Bytes of these messages.
+        functions: What calls took, by function, the longest first.
+        rank_uses: How each rank spent its time.
+        algorithms: Which algorithms did the collectives.
+        links: What links carried; None where messages do not meet.
+        circuits: What happened to circuits; None where there are none.
+        version: Version of Hocket.
+        times_s: When the last rank was done, in each trial.
+    """
+
+    program: str
+    ranks: int
+    calls: int
+    machine: str
+    scale_compute: float
+    seed: int
+    trials: int
+    time_s: Statistics
+    traced_s: float
+    messages: int
+    message_bytes: int
+    functions: tuple[FunctionUse, ...]
+    rank_uses: tuple[RankUse, ...]
+    algorithms: tuple[AlgorithmUse, ...]
+    links: Links | None
+    circuits: Circuits | None
+    version: str
+    times_s: tuple[float, ...] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """The program, ranks and machine."""
+        return f"{self.program}, {self.ranks} ranks, machine {self.machine}"
+
+    @property
+    def mpi_share(self) -> float:
+        """The share of all ranks' time in which they were in MPI calls."""
+        total_s = sum(rank.time_s for rank in self.rank_uses)
+        return sum(rank.mpi_s for rank in self.rank_uses) / total_s if total_s else 0.0
+
+    @property
+    def waiting_share(self) -> float:
+        """The share of all ranks' time in which they waited for others."""
+        total_s = sum(rank.time_s for rank in self.rank_uses)
+        return sum(rank.waiting_s for rank in self.rank_uses) / total_s if total_s else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, without the single trials."""
+        plain = {name: value for name, value in asdict(self).items() if name != "times_s"}
+        return {**plain, "mpi_share": self.mpi_share, "waiting_share": self.waiting_share}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each of `functions`."""
+        return [dict(vars(use)) for use in self.functions]
+
+    def plot(self) -> alt.Chart:
+        """Return a chart of how each rank spent its time: computing, in MPI calls, and waiting for others there."""
+        chart: alt.Chart = drawn(self)
+        return chart
+
+
+def replay(
+    trace: Trace | str | PathLike[str],
+    machine: MachineLike = "cluster",
+    *,
+    rules: str | Mapping[str, str] = "",
+    scale_compute: float = 1.0,
+    trials: Trials = ONE_TRIAL,
+) -> Replay:
+    """Replay a trace on a machine.
+
+    Args:
+        trace: A trace, or the path of its file.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        rules: Rules that choose the algorithms of collectives, one per line, before `DEFAULT_RULES`; or several
+            texts of them, by the names that errors give them.
+        scale_compute: What computing between calls takes of the traced time.
+        trials: How often, on a machine with noise.
+
+    Raises:
+        Error: A trace that cannot be read or does not fit together, unknown algorithms or machines, a deadlock:
+            file, rank, line.
+    """
+    return _replay(trace, machine, rules, scale_compute, trials, is_traced=False)[0]
+
+
+def replay_events(
+    trace: Trace | str | PathLike[str],
+    machine: MachineLike = "cluster",
+    *,
+    rules: str | Mapping[str, str] = "",
+    scale_compute: float = 1.0,
+    trials: Trials = ONE_TRIAL,
+) -> tuple[Replay, tuple[Event, ...]]:
+    """Replay a trace, and return what each rank did when in the first trial as well: its MPI calls and its messages."""
+    found, events = _replay(trace, machine, rules, scale_compute, trials, is_traced=True)
+    return found, events
+
+
+def _replay(
+    trace: Trace | str | PathLike[str],
+    machine: MachineLike,
+    rules: str | Mapping[str, str],
+    scale_compute: float,
+    trials: Trials,
+    *,
+    is_traced: bool,
+) -> tuple[Replay, tuple[Event, ...]]:
+    known = as_machine(machine)
+    scale_compute = checks.number(
+        "scale_compute", scale_compute, "a factor, at least 0", is_right=lambda factor: 0 <= factor < float("inf")
+    )
+    if not isinstance(trace, Trace):
+        trace = load(trace, compares_ranks=False)
+    texts = {"rules": rules} if isinstance(rules, str) else checks.mapping("rules", rules)
+    longest_s = max(rank.end_s for rank in trace.ranks)
+    if not scale_compute * longest_s < float("inf"):
+        raise Error(f"scale_compute: got {scale_compute}, expected times below infinity for {longest_s} s")
+    encoder = _Encoder(trace)
+    columns = [encoder.columns(number) for number in range(len(trace.ranks))]
+    request = {
+        "meaning": encoder.meaning(),
+        "trials": trials_request(trials),
+        "rules": [(checks.text("rules", text), file) for file, text in texts.items()],
+        "scale_compute": scale_compute,
+        "trace": is_traced,
+    }
+    answer = json.loads(_native.replay(known.parsed, json.dumps(request), columns))
+    return _result(trace, answer["replay"]), _events(answer)
+
+
+def _result(trace: Trace, found: Mapping[str, Any]) -> Replay:
+    classes = {"functions": FunctionUse, "rank_uses": RankUse, "algorithms": AlgorithmUse}
+    rows = {name: tuple(of(**row) for row in found[name]) for name, of in classes.items()}
+    return Replay(
+        program=trace.program,
+        calls=trace.calls,
+        traced_s=max(rank.on_rank_0_s(rank.end_s) for rank in trace.ranks),
+        **{**found, **rows, **values_of(found)},
+    )
+
+
+def _events(answer: Mapping[str, Any]) -> tuple[Event, ...]:
+    calls = [
+        Event(row["rank"], row["function"], row["rank"], 0, 0.0, row["start_s"], row["end_s"])
+        for row in answer["calls"]
+    ]
+    verbs = [Event(**row) for row in answer["events"]]
+    # A call begins before what it does, and ends after it.
+    return tuple(sorted([*calls, *verbs], key=lambda event: (event.rank, event.start_s, -event.end_s)))
+
+
+_NOTHING, _SEND, _RECEIVE, _EXCHANGE, _PROBE, _WAIT, _COLLECTIVE, _START, _RECEIVE_PROBED = range(9)
+"""The first word of a call; the others follow it:
+
+nothing; send: to, channel, bytes, mode, request; receive: from, channel, request; exchange: a send's but the request,
+a receive's but the request; probe: from, channel, whether it is matched; wait: count, requests; collective:
+communicator, what the rank says, request; start: count, what is started; receive of a matched probe: as a receive.
+
+A request of -1 is that of a call that returns when it is done. A receive from -1 is never completed.
+"""
+
+_STANDARD, _SYNCHRONOUS, _BUFFERED = range(3)
+_BLOCKING = -1
+_MOST_BYTES = 1 << 50
+_NOWHERE = -1
+
+
+def _mode(function: str) -> int:
+    name = function.removeprefix("MPI_").removeprefix("I").lower()
+    return {"s": _SYNCHRONOUS, "b": _BUFFERED}.get(name[0], _STANDARD) if name[1:].startswith("send") else _STANDARD
+
+
+class _Encoder:
+    """Turns a trace into columns of numbers, one call after the other, as crates/replay reads them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._functions = {name: number for number, name in enumerate(FUNCTIONS)}
+        self._communicators: dict[Any, int] = {}
+        self._channels: dict[tuple[int, int], int] = {}
+        self._said: dict[str, int] = {}
+        self._said_by: dict[tuple[str, int], int] = {}
+
+    def meaning(self) -> dict[str, Any]:
+        """Return what the numbers mean."""
+        return {
+            "file": self._trace.file,
+            "functions": list(self._functions),
+            "communicators": [communicator.ranks for communicator in self._communicators],
+            "tags": [tag for _, tag in self._channels],
+            "collectives": [json.loads(text) for text in self._said],
+        }
+
+    def columns(self, number: int) -> list[bytes]:
+        """Return the computing time before each call of a rank, its function, its line, and what it does."""
+        rank = self._trace.ranks[number]
+        own = _RankEncoder(self, self._trace, number, rank)
+        compute_s, functions, lines = array("d"), array("q"), array("q")
+        before_s, was_looking = 0.0, False
+        for call in rank.calls:
+            own.encode(call)
+            is_looking = "tries" in call.arguments
+            compute_s.append(0.0 if was_looking and is_looking else max(call.start_s - before_s, 0.0))
+            before_s, was_looking = max(call.end_s, before_s), is_looking
+            functions.append(self._functions[call.function])
+            lines.append(call.line)
+        return [column.tobytes() for column in (compute_s, functions, lines, own.words)]
+
+    def communicator(self, rank: RankTrace, number: int) -> int:
+        """Return the number that all ranks have for a communicator."""
+        return self._communicators.setdefault(rank.communicators[number].both_sides, len(self._communicators))
+
+    def channel(self, communicator: int, tag: int) -> int:
+        """Return the number of a communicator and a tag."""
+        return self._channels.setdefault((communicator, tag), len(self._channels))
+
+    def said(self, call: Call) -> int:
+        """Return the number of what a rank says of a collective call."""
+        known = self._said_by.get((call.function, id(call.arguments)))
+        if known is None:
+            said = {name: call.arguments[name] for name in _SAID if name in call.arguments}
+            said["function"] = FUNCTIONS[call.function].blocking
+            said["is_started"] = FUNCTIONS[call.function].is_started
+            text = json.dumps(said)
+            known = self._said_by[call.function, id(call.arguments)] = self._said.setdefault(text, len(self._said))
+        return known
+
+
+_SAID = (
+    "root",
+    "count",
+    "counts",
+    "type_bytes",
+    "recv_count",
+    "recv_counts",
+    "recv_type_bytes",
+    "commutative",
+    "in_place",
+)
+
+
+class _RankEncoder:
+    """Writes the words of one rank's calls."""
+
+    def __init__(self, all_ranks: _Encoder, trace: Trace, number: int, rank: RankTrace) -> None:
+        self.words = array("q")
+        self._all = all_ranks
+        self._trace, self._number, self._rank = trace, number, rank
+        self._peers = {comm: known.peers for comm, known in rank.communicators.items()}
+        self._shared: dict[int, int] = {}
+        self._channels: dict[tuple[int, int], int] = {}
+        self._persistent: dict[int, Call] = {}
+        # Where the words of a receive stand whose message is not known yet, by its request; and its communicator.
+        self._open: dict[int, tuple[int, int]] = {}
+
+    def encode(self, call: Call) -> None:
+        """Append the words of a call."""
+        function = FUNCTIONS[call.function]
+        if call.thread != 0:
+            raise self._refused(call, f"by thread {call.thread}, expected calls of one thread")
+        if "tries" in call.arguments:
+            self.words.append(_NOTHING)
+        elif function.kind in (Kind.SEND, Kind.RECEIVE):
+            self._message(call, function)
+        elif function.kind is Kind.COMPLETE:
+            self._complete(call)
+        elif function.kind is Kind.COLLECTIVE:
+            self._collective(call, function)
+        elif function.kind is Kind.EXCHANGE:
+            self._exchange(call)
+        elif function.kind is Kind.PROBE:
+            self._probe(call)
+        elif function.kind is Kind.START:
+            self._start(call)
+        else:
+            self.words.append(_NOTHING)
+
+    def _refused(self, call: Call, why: str) -> Error:
+        return Error(f"{self._trace.where(self._number, call)}: {call.function} {why}")
+
+    def _message(self, call: Call, function: Function) -> None:
+        if function.is_persistent:
+            self._persistent[call["request"]] = call
+            self.words.append(_NOTHING)
+        elif function.kind is Kind.SEND:
+            self._send(call, call["request"] if function.is_started else _BLOCKING)
+        else:
+            code = _RECEIVE_PROBED if "mrecv" in call.function.lower() else _RECEIVE
+            self._receive(call, code, call["request"] if function.is_started else _BLOCKING)
+
+    def _send(self, call: Call, request: int) -> None:
+        if call["peer"] == NOBODY:
+            self.words.append(_NOTHING)
+        else:
+            self.words.append(_SEND)
+            self.words.extend(self._sent(call))
+            self.words.append(request)
+
+    def _sent(self, call: Call) -> tuple[int, int, int, int]:
+        arguments = call.arguments
+        comm = arguments["comm"]
+        to = self._peers[comm][arguments["peer"]]
+        size_bytes = arguments["count"] * arguments["type_bytes"]
+        if size_bytes > _MOST_BYTES:
+            raise self._refused(call, f"of {size_bytes} B, expected at most 2^50 B")
+        return to, self._channel(comm, arguments["tag"]), size_bytes, _MODE[call.function]
+
+    def _receive(self, call: Call, code: int, request: int) -> None:
+        if request == _BLOCKING:
+            got = call["got"]
+            if got is None or got[0] == NOBODY:
+                self.words.append(_NOTHING)
+            else:
+                self.words.extend((code, *self._taken(call, call["comm"], got), request))
+        else:
+            self.words.extend((code, _NOWHERE, _NOWHERE, request))
+            self._open[request] = len(self.words) - 3, call["comm"]
+
+    def _taken(self, call: Call, comm: int, got: list[int]) -> tuple[int, int]:
+        source, tag, _ = got
+        if not 0 <= source < len(self._peers[comm]):
+            raise self._refused(call, f"got a message of rank {source}, expected a rank that is there")
+        return self._peers[comm][source], self._channel(comm, tag)
+
+    def _complete(self, call: Call) -> None:
+        requests = call["requests"]
+        for request, got in zip(requests, call["got"], strict=True):
+            if request in self._open:
+                place, comm = self._open.pop(request)
+                if got is not None and got[0] != NOBODY:
+                    self.words[place], self.words[place + 1] = self._taken(call, comm, got)
+        self.words.append(_WAIT)
+        self.words.append(len(requests))
+        self.words.extend(requests)
+
+    def _collective(self, call: Call, function: Function) -> None:
+        communicator = self._rank.communicators[call["comm"]]
+        if communicator.remote_ranks:
+            raise self._refused(call, "on an intercommunicator, expected one of a single group")
+        request = call["request"] if function.is_started else _BLOCKING
+        self.words.extend((_COLLECTIVE, self._communicator(call["comm"]), self._all.said(call), request))
+
+    def _exchange(self, call: Call) -> None:
+        got = call["got"]
+        has_source = got is not None and got[0] != NOBODY
+        if not has_source:
+            self._send(call, _BLOCKING)
+        elif call["peer"] == NOBODY:
+            self.words.extend((_RECEIVE, *self._taken(call, call["comm"], got), _BLOCKING))
+        else:
+            self.words.extend((_EXCHANGE, *self._sent(call), *self._taken(call, call["comm"], got)))
+
+    def _probe(self, call: Call) -> None:
+        got = call["got"]
+        if got is None or got[0] == NOBODY:
+            self.words.append(_NOTHING)
+        else:
+            self.words.extend((_PROBE, *self._taken(call, call["comm"], got), "mprobe" in call.function.lower()))
+
+    def _start(self, call: Call) -> None:
+        started = [(number, self._persistent[number]) for number in call["requests"] if number in self._persistent]
+        self.words.extend((_START, len(started)))
+        for number, message in started:
+            if FUNCTIONS[message.function].kind is Kind.SEND:
+                self._send(message, number)
+            else:
+                self._receive(message, _RECEIVE, number)
+
+    def _communicator(self, comm: int) -> int:
+        known = self._shared.get(comm)
+        if known is None:
+            known = self._shared[comm] = self._all.communicator(self._rank, comm)
+        return known
+
+    def _channel(self, comm: int, tag: int) -> int:
+        known = self._channels.get((comm, tag))
+        if known is None:
+            known = self._channels[comm, tag] = self._all.channel(self._communicator(comm), tag)
+        return known
+
+
+_MODE = {name: _mode(name) for name, function in FUNCTIONS.items() if function.kind in (Kind.SEND, Kind.EXCHANGE)}

@@ -1,0 +1,633 @@
+"""How long a call takes on a machine."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.base.checks import function, instance, number, shown, text, whole
+from hocket.base.names import among
+from hocket.base.results import Result, drawn, parameter_columns
+from hocket.base.units import format_bytes, parse_share
+from hocket.definitions.automatic import on_machine
+from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.requests import ask
+from hocket.definitions.topology import LinkUse
+from hocket.schedules.schedule import Schedule
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = [
+    "UNTIL_DECIDED",
+    "Engine",
+    "Event",
+    "LinkUse",
+    "Links",
+    "MachineLike",
+    "OnTrials",
+    "Passage",
+    "Simulation",
+    "Statistics",
+    "Trace",
+    "Trials",
+    "as_machine",
+    "link_passages",
+    "link_uses",
+    "observe",
+    "run_request",
+    "simulate",
+    "simulate_schedule",
+    "trace",
+    "trace_schedule",
+    "trials_request",
+    "values_of",
+]
+
+Engine: TypeAlias = Literal["auto", "dataflow", "events"]
+"""How virtual time is kept; "auto" lets the program decide."""
+
+OnTrials: TypeAlias = Callable[[int], object]
+"""What is told now and then how many trials are done."""
+
+MachineLike: TypeAlias = "Machine | str | PathLike[str]"
+"""A machine, the name of a preset, or the path of a machine file."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """How often to simulate a call on a machine with noise.
+
+    Attributes:
+        count: Number of trials, or the most if `until_interval` is given.
+        seed: Seed of all randomness; a trial is a function of the seed and its number.
+        until_interval: Stop once the confidence interval of the mean time reaches no farther from it than this share of
+            it, a number or a text such as "1%"; looked at after 64, 128, 256, ... trials.
+        threads: On how many threads; one per processor by default. Results do not depend on it.
+        first: Number of the first trial.
+        until_decided: In a comparison: 16, 64, 256, .. times, `count` at most, and only what may still be the fastest.
+    """
+
+    count: int = 1
+    seed: int = 0
+    until_interval: float | str | None = None
+    threads: int | None = None
+    first: int = 0
+    until_decided: bool = False
+
+    def as_request(self) -> dict[str, Any]:
+        """Return the trials in the compiled module's words.
+
+        Raises:
+            Error: A value that makes no sense: which one, and what was expected.
+        """
+        threads = (os.cpu_count() or 1) if self.threads is None else whole("threads", self.threads)
+        if threads == 0:
+            raise Error("threads: got 0, expected at least 1, or None for one per processor")
+        return {
+            "count": whole("trials", self.count),
+            "seed": whole("seed", self.seed, limit=1 << 64),
+            "until_interval": None if self.until_interval is None else _share(self.until_interval),
+            "threads": threads,
+            "first": whole("first trial", self.first),
+        }
+
+
+def _share(value: float | str) -> float:
+    if isinstance(value, str):
+        return parse_share(value)
+    return number("until_interval", value, "a share between 0 and 1, or None", is_right=lambda share: 0 < share < 1)
+
+
+ONE_TRIAL = Trials()
+"""What a machine without noise needs."""
+
+UNTIL_DECIDED = Trials(count=256, until_decided=True)
+"""What a comparison needs: on a machine without noise it is one trial."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Times over the trials of a simulation, in seconds.
+
+    Attributes:
+        mean: Their mean.
+        min: The smallest.
+        max: The largest.
+        stderr: Standard error of the mean; 0 for a single trial.
+        interval: Confidence interval of the mean, 95 %, of a normal distribution.
+        quantiles: Quantiles 0.05, 0.25, 0.5, 0.75, 0.95 and 0.99, interpolated.
+        histogram: Bins of equal width: "edges_s", and one "counts" fewer; a single bin where all times are alike.
+    """
+
+    mean: float
+    min: float
+    max: float
+    stderr: float
+    interval: tuple[float, float]
+    quantiles: dict[str, float]
+    histogram: dict[str, Sequence[float]]
+
+    @property
+    def reach(self) -> float:
+        """How far the interval reaches from the mean, as a share of it; 0 of no time."""
+        return (self.interval[1] - self.mean) / self.mean if self.mean > 0 else 0.0
+
+    @classmethod
+    def of(cls, times_s: Sequence[float]) -> Statistics:
+        """Return the statistics of some times.
+
+        Raises:
+            Error: There are none, or some are no finite numbers.
+        """
+        if isinstance(times_s, tuple) and len(times_s) == 1 and isinstance(times_s[0], float):
+            return cls._of_one(times_s[0])
+        import numpy as np
+
+        try:
+            times = np.asarray(times_s, float)
+        except (TypeError, ValueError):
+            times = np.array([])
+        if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
+            raise Error(f"times_s: got {shown(times_s)}, expected finite numbers, one at least")
+        mean = float(np.clip(times.mean(), times.min(), times.max()))
+        stderr = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else 0.0
+        least, most = float(times.min()), float(times.max())
+        are_distinct = most - least > _MOST_BINS * np.spacing(most)
+        counts, edges = np.histogram(times, bins=_MOST_BINS) if are_distinct else ([len(times)], [least, most])
+        return cls(
+            mean=mean,
+            min=least,
+            max=most,
+            stderr=stderr,
+            interval=(mean - _NORMAL_95 * stderr, mean + _NORMAL_95 * stderr),
+            quantiles={
+                f"{share:g}": float(value) for share, value in zip(_SHARES, np.quantile(times, _SHARES), strict=True)
+            },
+            histogram={"edges_s": [float(e) for e in edges], "counts": [int(c) for c in counts]},
+        )
+
+    @classmethod
+    def _of_one(cls, time_s: float) -> Statistics:
+        """Return the statistics of one time: most simulations have no more, and need no package of arrays."""
+        if not math.isfinite(time_s):
+            raise Error(f"times_s: got {shown((time_s,))}, expected finite numbers, one at least")
+        return cls(
+            mean=time_s,
+            min=time_s,
+            max=time_s,
+            stderr=0.0,
+            interval=(time_s, time_s),
+            quantiles={f"{share:g}": time_s for share in _SHARES},
+            histogram={"edges_s": [time_s, time_s], "counts": [1]},
+        )
+
+    def columns(self) -> dict[str, float]:
+        """Return them by the names of the columns of a table, such as "time_mean_s", without the histogram."""
+        low_s, high_s = self.interval
+        return {
+            "time_mean_s": self.mean,
+            "time_stderr_s": self.stderr,
+            "time_interval_low_s": low_s,
+            "time_interval_high_s": high_s,
+            "time_min_s": self.min,
+            "time_max_s": self.max,
+            **{f"time_q{float(share) * 100:02.0f}_s": time_s for share, time_s in self.quantiles.items()},
+        }
+
+
+_SHARES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+_NORMAL_95 = 1.96
+_MOST_BINS = 50
+
+
+@dataclass(frozen=True)
+class Links:
+    """What the links of a network carried in the first trial, on a machine where messages meet.
+
+    Attributes:
+        links: How many there are.
+        used: How many carried something.
+        waited: For how many something had to wait.
+        most_bytes: The most bytes that one carried.
+        most_busy_s: The longest that one was busy.
+        waiting_s: How long messages or packets waited for links, added up.
+    """
+
+    links: int
+    used: int
+    waited: int
+    most_bytes: float
+    most_busy_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What one link carried without a pause in the first trial.
+
+    Attributes:
+        link: The link's number.
+        bytes: Bytes that went over it. Where messages share links at equal rates they are those of one message, and
+            passages over a link overlap; elsewhere those of all messages or packets that followed without a pause.
+        start_s: When the first byte went over it.
+        end_s: When the last byte had gone over it.
+    """
+
+    link: int
+    bytes: float
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Circuits:
+    """What happened to circuits in the first trial, on a machine that has them.
+
+    Attributes:
+        set_ups: How many were set up, or began to be.
+        refused: How often `connect` was refused.
+        cut: How often a message lost its circuit on the way, and began anew.
+    """
+
+    set_ups: int
+    refused: int
+    cut: int
+
+
+@dataclass(frozen=True)
+class Simulation(Result):
+    """What a simulation found, and what it was given: what the compiled module returns, key by key, and `time_s`.
+
+    Attributes:
+        collective: The collective, or "schedule".
+        algorithm: The algorithm, or the file of the schedule.
+        ranks: Number of ranks.
+        size_bytes: The message of the MPI call; 0 for a schedule.
+        machine: The machine's name.
+        engine: The engine that ran.
+        seed: Seed of the randomness.
+        trials: Number of trials.
+        time_s: When the last rank ended, over the trials.
+        messages: Messages of all ranks together.
+        message_bytes: Bytes of these messages.
+        formula_s: Time by the algorithm's formula, without noise, where it has one for this machine.
+        formula_is_exact: Whether the formula is exact for this call; otherwise it is an upper bound.
+        parameters: Values of the algorithm's parameters.
+        version: Version of Hocket.
+        root: The root, 0 where the collective has none.
+        neighbors: The neighbours in a neighbourhood collective, as the call gives them.
+        element_bytes: Size of an element.
+        in_place: Whether the input lies in the result buffer.
+        rank_time_s: Over the ranks, when each ended: "min", "mean" and "max"; each a mean over the trials.
+        links: What links carried; None where messages do not meet.
+        circuits: What happened to circuits; None where there are none.
+        steps: Of an algorithm with steps, on a machine with a topology: for each "overlap", how many messages share the
+            busiest link, and "gap_packets", the gap between two packets of a message.
+        times_s: When the last rank ended, in each trial.
+        marks: When the last rank reached each mark that the program sets, over the trials; those of redundant exchanges
+            are the times at which results were complete after 0, 1, 2, ... of them.
+        marks_s: The same in each trial.
+    """
+
+    collective: str
+    algorithm: str
+    ranks: int
+    size_bytes: int
+    machine: str
+    engine: str
+    seed: int
+    trials: int
+    time_s: Statistics
+    messages: int
+    message_bytes: int
+    formula_s: float | None
+    formula_is_exact: bool
+    parameters: dict[str, int | str]
+    version: str
+    root: int
+    neighbors: str | None
+    element_bytes: int
+    in_place: bool
+    rank_time_s: dict[str, float]
+    links: Links | None
+    circuits: Circuits | None
+    steps: tuple[dict[str, float], ...]
+    times_s: tuple[float, ...] = field(repr=False)
+    marks: tuple[Statistics, ...]
+    marks_s: tuple[tuple[float, ...], ...] = field(repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, without the single trials."""
+        return {name: value for name, value in asdict(self).items() if name not in {"times_s", "marks_s"}}
+
+    @property
+    def title(self) -> str:
+        """The algorithm, ranks, size and machine."""
+        size = f", {format_bytes(self.size_bytes)}" if self.size_bytes else ""
+        return f"{self.collective} {self.algorithm}, {self.ranks} ranks{size}, machine {self.machine}"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the result as one row, without what happened to links and circuits, steps, and marks."""
+        plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
+        rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
+        return [{**plain, **self.time_s.columns(), **rank_times_s, **parameter_columns(self.parameters)}]
+
+    def plot(self) -> alt.LayerChart:
+        """Return a chart of the times of all trials: a histogram, the mean, and its confidence interval.
+
+        Raises:
+            Error: There is one trial only, or all trials take the same time.
+        """
+        chart: alt.LayerChart = drawn(self)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        (row,) = self.records()
+        interval = ("time_interval_low_s", "time_interval_high_s") if self.trials > 1 else ()
+        return [{name: row[name] for name in ("time_mean_s", *interval, "formula_s", "messages", "message_bytes")}]
+
+
+_NOT_IN_ROWS = frozenset(
+    ("time_s", "times_s", "rank_time_s", "parameters", "links", "circuits", "steps", "marks", "marks_s")
+)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One operation of one rank.
+
+    Attributes:
+        rank: The rank that did it.
+        kind: "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect".
+        peer: The other rank of a message or circuit; the rank itself otherwise.
+        tag: The message's tag.
+        bytes: Bytes moved or combined.
+        start_s: When the verb was reached.
+        end_s: When it was done.
+    """
+
+    rank: int
+    kind: str
+    peer: int
+    tag: int
+    bytes: float
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Trace(Result):
+    """A simulation with what was observed in its first trial.
+
+    Attributes:
+        simulation: The simulation.
+        events: What each rank did when, in order of rank and time.
+        link_uses: What each link carried, of those that were used, where that was asked for.
+        passages: What links carried when, in the order of links and of starts, where that was asked for.
+    """
+
+    simulation: Simulation
+    events: tuple[Event, ...] = field(repr=False)
+    link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
+    passages: tuple[Passage, ...] = field(default=(), repr=False)
+
+    @property
+    def title(self) -> str:
+        """That of the simulation."""
+        return self.simulation.title
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each of `events`."""
+        return [dict(vars(event)) for event in self.events]
+
+    def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
+        """Return a chart of ranks over time: operations as bars, messages as lines.
+
+        Args:
+            machine: The machine of the simulation; with it the critical path is marked.
+
+        Raises:
+            Error: Nothing takes time, there are too many operations, or the machine has circuits.
+        """
+        chart: alt.LayerChart = drawn(self, machine=machine)
+        return chart
+
+
+def simulate(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
+) -> Simulation:
+    """Simulate a call on a machine.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        call: What is asked for.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        engine: How to keep virtual time.
+        trials: How often, on a machine with noise.
+        on_trials: Called now and then with how many trials are done.
+
+    Raises:
+        Error: An unknown algorithm or machine, a call that the algorithm refuses, a deadlock, an engine that does
+            not apply, or more ranks, messages or trials than there is memory for.
+
+    Examples:
+        >>> import hocket
+        >>> found = hocket.simulate("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))
+        >>> found.messages
+        24
+    """
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, on_trials=on_trials).simulation
+
+
+def trace(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
+) -> Trace:
+    """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, on_trials=on_trials, events=True)
+
+
+def link_uses(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike,
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+) -> tuple[LinkUse, ...]:
+    """Simulate a call on a machine where messages meet, and return what each link carried, of those that were used.
+
+    Raises:
+        Error: As `simulate`; or messages do not meet on the machine.
+    """
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, links=True).link_uses
+
+
+def link_passages(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike,
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+) -> tuple[Passage, ...]:
+    """Simulate a call on a machine where messages meet, and return what links carried when.
+
+    Raises:
+        Error: As `simulate`; messages do not meet on the machine, or meet in circuits; or more than a million passages.
+    """
+    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, passages=True).passages
+
+
+def observe(
+    algorithm: Algorithm | str,
+    call: Call,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
+    events: bool = False,
+    links: bool = False,
+    passages: bool = False,
+) -> Trace:
+    """Simulate a call on a machine, once, and keep of its first trial what is asked for; otherwise as `simulate`.
+
+    Args:
+        algorithm: An algorithm, or its label such as "allreduce/ring".
+        call: What is asked for.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        engine: How to keep virtual time.
+        trials: How often, on a machine with noise.
+        on_trials: Called now and then with how many trials are done.
+        events: Whether to keep what each rank did when.
+        links: Whether to keep what each link carried.
+        passages: Whether to keep what links carried when.
+
+    Raises:
+        Error: As `simulate`; or messages do not meet on the machine, but `links` or `passages` are asked for; or
+            `passages` of circuits, or more than a million.
+    """
+    known, found = as_machine(machine), as_algorithm(algorithm)
+    asked_for = {"trace": events, "links": links, "passages": passages}
+    request = {**on_machine(found, call, known), **run_request(engine, trials), **asked_for}
+    run = partial(_native.simulate, known.parsed, on_trials=_told(on_trials))
+    observed = _trace(ask(run, request, found))
+    if (links or passages) and observed.simulation.links is None:
+        asked = "links" if links else "passages"
+        raise Error(f"{asked}: on machine {known.name} messages do not meet, expected a machine with a topology")
+    return observed
+
+
+def simulate_schedule(
+    schedule: Schedule,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
+) -> Simulation:
+    """Simulate a recorded schedule on a machine; `on_trials` is called now and then with how many trials are done.
+
+    Raises:
+        Error: An unknown machine, a deadlock, or an engine that does not apply.
+    """
+    return _observe_schedule(schedule, as_machine(machine), run_request(engine, trials), on_trials).simulation
+
+
+def trace_schedule(
+    schedule: Schedule,
+    *,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    on_trials: OnTrials | None = None,
+) -> Trace:
+    """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
+    request = {**run_request(engine, trials), "trace": True}
+    return _observe_schedule(schedule, as_machine(machine), request, on_trials)
+
+
+def as_machine(machine: MachineLike) -> Machine:
+    """Return a machine, loading it if it is a name or a path."""
+    return machine if isinstance(machine, Machine) else Machine.load(machine)
+
+
+def run_request(engine: Engine, trials: Trials) -> dict[str, Any]:
+    """Return how to simulate in the compiled module's words.
+
+    Raises:
+        Error: An engine that does not exist, or trials that are none.
+    """
+    return {"engine": among("engine", engine, get_args(Engine)), "trials": trials_request(trials)}
+
+
+def trials_request(trials: Trials) -> dict[str, Any]:
+    """Return trials in the compiled module's words.
+
+    Raises:
+        Error: They are none, or one of their values makes no sense.
+    """
+    return instance("trials", trials, Trials, "hocket.Trials").as_request()
+
+
+def _observe_schedule(
+    schedule: Schedule, machine: Machine, request: dict[str, Any], on_trials: OnTrials | None
+) -> Trace:
+    instance("schedule", schedule, Schedule, "hocket.Schedule")
+    name = text("schedule: name", schedule.name)
+    content = instance("schedule: content", schedule.content, _native.Schedule, "that of another schedule")
+    run = partial(_native.simulate_schedule, machine.parsed, schedule=content, on_trials=_told(on_trials))
+    return _trace(ask(run, {"call": {"name": name}, **request}, Algorithm("schedule", name)))
+
+
+def _told(on_trials: OnTrials | None) -> OnTrials | None:
+    return None if on_trials is None else function("on_trials", on_trials)
+
+
+def _trace(found: dict[str, Any]) -> Trace:
+    simulation = found["simulation"]
+    marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
+    own = {
+        "steps": tuple(simulation["steps"]),
+        "marks_s": marks_s,
+        "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
+    }
+    return Trace(
+        Simulation(**{**simulation, **values_of(simulation), **own}),
+        tuple(Event(**row) for row in found["events"]),
+        tuple(LinkUse(**row) for row in found["link_uses"]),
+        tuple(Passage(**row) for row in found["passages"]),
+    )
+
+
+def values_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return times, links and circuits of what the compiled module returns, as values of their classes."""
+    times_s, links, circuits = tuple(found["times_s"]), found["links"], found["circuits"]
+    return {
+        "times_s": times_s,
+        "time_s": Statistics.of(times_s),
+        "links": None if links is None else Links(**links),
+        "circuits": None if circuits is None else Circuits(**circuits),
+    }

@@ -1,0 +1,110 @@
+"""Whole grids of simulations: read from a file, done by any executor, resumed when interrupted, kept as one table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
+from os import PathLike, fspath
+
+from hocket.base.checks import function
+from hocket.base.files import writable
+from hocket.base.parallel import do_all, ignore
+from hocket.simulating.sweeps.cell import Cell, simulate_cell
+from hocket.simulating.sweeps.executors import ExecutorKind, open_executor
+from hocket.simulating.sweeps.grid import Grid
+from hocket.simulating.sweeps.journal import Journal
+from hocket.simulating.sweeps.row import Row
+from hocket.simulating.sweeps.table import FORMATS, Table, check_format
+
+__all__ = [
+    "FORMATS",
+    "Cell",
+    "ExecutorKind",
+    "Grid",
+    "Row",
+    "Table",
+    "check_format",
+    "open_executor",
+    "sweep",
+    "unfinished",
+]
+
+
+def sweep(
+    grid: Grid | str | PathLike[str],
+    *,
+    output: str | PathLike[str] | None = None,
+    executor: Executor | None = None,
+    on_done: Callable[[], object] = ignore,
+) -> Table:
+    """Simulate every cell of a grid, and return one row for each, in the order of the grid.
+
+    With `output`, each finished cell is kept in `OUTPUT.partial.jsonl`, and a sweep that was interrupted goes on from
+    there. That file is removed once the table is written. Its cells that are not of this grid are ignored.
+
+    Args:
+        grid: The grid, or the path of the file that describes it.
+        output: The file to write the table to, `.csv` or `.parquet`.
+        executor: Who does the work, any of `concurrent.futures`; one thread per processor by default.
+        on_done: Called after each cell, also those that were done already.
+
+    Raises:
+        Error: A grid that makes no sense, or a file that cannot be read or written. A call that an algorithm refuses is
+            no error but a row with the sentence.
+    """
+    grid = grid if isinstance(grid, Grid) else Grid.load(grid)
+    function("on_done", on_done)
+    if output is not None:
+        check_format(output)
+        writable(output)
+    with _journal(output) as journal:
+        table = Table(_rows(grid.cells, journal, executor=executor, on_done=on_done))
+        if journal is not None and output is not None:
+            table.write(output)
+            journal.remove()
+    return table
+
+
+def unfinished(grid: Grid, *, output: str | PathLike[str] | None = None) -> tuple[Cell, ...]:
+    """Return the cells that a sweep with this output has still to simulate.
+
+    Raises:
+        Error: What is kept cannot be read.
+    """
+    if output is None or not os.path.exists(_kept(output)):
+        return grid.cells
+    with Journal(_kept(output)) as journal:
+        return tuple(cell for cell in grid.cells if cell.key not in journal.rows)
+
+
+def _kept(output: str | PathLike[str]) -> str:
+    return f"{fspath(output)}.partial.jsonl"
+
+
+def _journal(output: str | PathLike[str] | None) -> AbstractContextManager[Journal | None]:
+    return nullcontext() if output is None else Journal(_kept(output))
+
+
+def _rows(
+    cells: tuple[Cell, ...], journal: Journal | None, *, executor: Executor | None, on_done: Callable[[], object]
+) -> tuple[Row, ...]:
+    keys = [cell.key for cell in cells]
+    rows = {} if journal is None else {key: journal.rows[key] for key in keys if key in journal.rows}
+    for _ in rows:
+        on_done()
+
+    def keep(task: tuple[str, Cell], row: Row) -> None:
+        rows[task[0]] = row
+        if journal is not None:
+            journal.add(task[0], row)
+        on_done()
+
+    tasks = [(key, cell) for key, cell in zip(keys, cells, strict=True) if key not in rows]
+    do_all(_simulate, tasks, executor=executor, on_done=keep)
+    return tuple(rows[key] for key in keys)
+
+
+def _simulate(task: tuple[str, Cell]) -> Row:
+    return simulate_cell(task[1])

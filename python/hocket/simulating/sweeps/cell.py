@@ -1,0 +1,153 @@
+"""One cell of a grid: plain data that any process can simulate, and that has a key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.base.version import version
+from hocket.definitions.authoring import library
+from hocket.definitions.library import Algorithm, catalogue, find
+from hocket.definitions.machine import Machine
+from hocket.simulating.simulation import Simulation, Trials, simulate
+from hocket.simulating.sweeps.row import Row
+
+__all__ = ["Cell", "Setting", "Source", "Variant", "digest", "known", "simulate_cell"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file that defines algorithms, and the digest of its text."""
+
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """An algorithm with values of its parameters.
+
+    Attributes:
+        label: The algorithm's label.
+        parameters: The values that are given; the machine, or a default, decides the others.
+        load: Where to look for the algorithm; nothing if it is of the catalogue.
+    """
+
+    label: str
+    parameters: Mapping[str, int | str]
+    load: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A machine under one of the noises.
+
+    Attributes:
+        machine: The machine, with the noise.
+        noise: The noise's name, "" for what the machine file says.
+        digest: Digest of the texts of all files that they are read from.
+    """
+
+    machine: Machine
+    noise: str
+    digest: str = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One simulation of a grid."""
+
+    variant: Variant
+    ranks: int
+    size_bytes: int
+    setting: Setting
+    trials: Trials
+
+    @property
+    def called(self) -> tuple[Algorithm, Call]:
+        """The algorithm and the call that are simulated."""
+        algorithm = find(self.variant.label, among=known(self.variant.load))
+        return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
+
+    @property
+    def key(self) -> str:
+        """The digest of all that its result depends on."""
+        description = {
+            "label": self.variant.label,
+            "parameters": dict(self.variant.parameters),
+            "load": [source.digest for source in self.variant.load],
+            "ranks": self.ranks,
+            "size_bytes": self.size_bytes,
+            "setting": self.setting.digest,
+            "noise": self.setting.noise,
+            "trials": [self.trials.count, self.trials.seed, self.trials.until_interval],
+            "version": version(),
+        }
+        return digest(json.dumps(description, sort_keys=True))
+
+
+def digest(*texts: str) -> str:
+    """Return the digest of some texts."""
+    return sha256(json.dumps(texts).encode()).hexdigest()
+
+
+@cache
+def known(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
+    """Return the catalogue with the algorithms that some files define.
+
+    Raises:
+        Error: A file that cannot be loaded.
+    """
+    return library([source.path for source in load], base=catalogue())
+
+
+def simulate_cell(cell: Cell) -> Row:
+    """Simulate a cell; what is refused is a row too."""
+    algorithm, call = cell.called
+    try:
+        found = simulate(algorithm, call, machine=cell.setting.machine, trials=cell.trials)
+    except Error as error:
+        return _refused(cell, algorithm, str(error))
+    return _simulated(cell, found)
+
+
+def _refused(cell: Cell, algorithm: Algorithm, sentence: str) -> Row:
+    return Row(
+        algorithm=algorithm.name,
+        collective=algorithm.collective,
+        parameters=dict(cell.variant.parameters),
+        ranks=cell.ranks,
+        size_bytes=cell.size_bytes,
+        machine=cell.setting.machine.name,
+        noise=cell.setting.noise,
+        seed=cell.trials.seed,
+        trials=0,
+        refusal=sentence,
+        version=version(),
+    )
+
+
+def _simulated(cell: Cell, found: Simulation) -> Row:
+    times_s: dict[str, Any] = found.time_s.columns()
+    return Row(
+        algorithm=found.algorithm,
+        collective=found.collective,
+        parameters=found.parameters,
+        ranks=found.ranks,
+        size_bytes=found.size_bytes,
+        machine=found.machine,
+        noise=cell.setting.noise,
+        seed=found.seed,
+        trials=found.trials,
+        **times_s,
+        messages=found.messages,
+        message_bytes=found.message_bytes,
+        engine=found.engine,
+        version=found.version,
+    )

@@ -1,0 +1,92 @@
+"""Executors of the cells of a grid: threads, the ranks of an MPI job, or the workers of Dask."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hocket._native import Error
+from hocket.base.packages import optional
+from hocket.base.parallel import workers
+
+__all__ = ["ExecutorKind", "open_executor"]
+
+
+@dataclass(frozen=True)
+class ExecutorKind:
+    """A kind of executor.
+
+    Attributes:
+        name: "local", "mpi" or "dask".
+        address: Of a Dask scheduler that runs; otherwise Dask starts workers on this computer.
+    """
+
+    name: str
+    address: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ExecutorKind:
+        """Return the executor that a text such as "local" or "dask=tcp://host:8786" names.
+
+        Raises:
+            Error: There is none of that name.
+        """
+        name, equals, address = text.partition("=")
+        if name not in _KINDS or bool(equals) != bool(address) or (address and name != "dask"):
+            raise Error(f'got "{text}", expected local, mpi, dask or dask=ADDRESS')
+        return cls(name, address or None)
+
+
+def open_executor(kind: ExecutorKind, *, jobs: int) -> AbstractContextManager[Executor]:
+    """Give an executor of a kind with `jobs` workers; one that runs already has as many as it has.
+
+    Raises:
+        Error: A package is missing.
+    """
+    return _KINDS[kind.name](kind, jobs)
+
+
+def _local(_kind: ExecutorKind, jobs: int) -> AbstractContextManager[Executor]:
+    return workers(jobs)
+
+
+@contextmanager
+def _mpi(_kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
+    executor: Executor = optional("mpi4py.futures", extra="mpi").MPIPoolExecutor(jobs, main=False)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
+    distributed = optional("distributed", extra="dask")
+    try:
+        with _scheduler(distributed, kind.address, jobs) as scheduler, distributed.Client(scheduler) as client:
+            yield client.get_executor()
+    except distributed.KilledWorker as error:
+        raise Error("workers of Dask died, expected them to have memory enough for a simulation each") from error
+
+
+@contextmanager
+def _scheduler(distributed: Any, address: str | None, jobs: int) -> Iterator[Any]:
+    """Give the address of a scheduler, or a cluster on this computer."""
+    if address is not None:
+        yield address
+        return
+    with distributed.LocalCluster(
+        n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+    ) as cluster:
+        yield cluster
+
+
+_KINDS: dict[str, Callable[[ExecutorKind, int], AbstractContextManager[Executor]]] = {
+    "local": _local,
+    "mpi": _mpi,
+    "dask": _dask,
+}

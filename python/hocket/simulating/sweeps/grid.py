@@ -1,0 +1,363 @@
+"""Grids of simulations, as a TOML file describes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.files import key_lines, parse_toml, read_text
+from hocket.base.names import hint
+from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
+from hocket.definitions.library import Algorithm, find, find_collective
+from hocket.definitions.machine import Machine, presets
+from hocket.definitions.requests import GAP, complete
+from hocket.definitions.variants import toml
+from hocket.simulating.simulation import Trials
+from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known
+
+__all__ = ["Grid"]
+
+T = TypeVar("T")
+
+_KEYS = ("algorithms", "collective", "load", "machine", "noises", "ranks", "seed", "sizes", "trials", "until-ci")
+_NAMES = {"algorithm": "algorithms", "machines": "machine", "noise": "noises", "size": "sizes", "until_ci": "until-ci"}
+"""What keys are called here, by other names of the same."""
+
+_OVERRIDDEN = {"network": None, "noise": {"network": None, "os": None}}
+"""The sections of a machine file that a noise may change."""
+
+_CELL_BYTES = 1000.0
+"""What a cell takes at least, with its key and its row."""
+
+_MOST_SEED = 2**64 - 1
+_MOST_TRIALS = 1_000_000  # with until-ci, unless trials says otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """What to simulate: every combination of some algorithms, rank counts, sizes, machines and noises.
+
+    Attributes:
+        variants: The algorithms with values of their parameters.
+        ranks: The rank counts.
+        sizes_bytes: The sizes; a barrier has only size 0.
+        settings: The machines under each noise.
+        trials: How often to simulate each.
+    """
+
+    variants: tuple[Variant, ...]
+    ranks: tuple[int, ...]
+    sizes_bytes: tuple[int, ...]
+    settings: tuple[Setting, ...]
+    trials: Trials
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Grid:
+        """Read the file of a grid.
+
+        Raises:
+            Error: The file does not describe a grid: file, line and key.
+        """
+        return cls.parse(read_text(checks.path("grid", path)), fspath(path))
+
+    @classmethod
+    def parse(cls, text: str, file: str = "grid") -> Grid:
+        """Read the text of a grid; other files that it names lie in the folder of `file`.
+
+        Raises:
+            Error: The text does not describe a grid: file, line and key.
+        """
+        file = checks.text("file", file)
+        spec = _Spec(file, parse_toml(checks.text("text", text), file), key_lines(text))
+        spec.check_keys(spec.values, _KEYS)
+        variants = _variants(spec)
+        return cls(
+            variants=variants,
+            ranks=_ranks(spec),
+            sizes_bytes=_sizes(spec, variants),
+            settings=_settings(spec),
+            trials=_trials(spec),
+        )
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells in order: settings change fastest, then sizes, rank counts, and algorithms last.
+
+        Raises:
+            Error: There are more than there is memory for.
+        """
+        sizes = sum(len(self._sizes_of(variant)) for variant in self.variants)
+        count = sizes * len(self.ranks) * len(self.settings)
+        checks.memory(f"a grid of {count} cells", count * _CELL_BYTES)
+        return tuple(
+            Cell(variant=variant, ranks=ranks, size_bytes=size_bytes, setting=setting, trials=self.trials)
+            for variant in self.variants
+            for ranks, size_bytes, setting in product(self.ranks, self._sizes_of(variant), self.settings)
+        )
+
+    def _sizes_of(self, variant: Variant) -> tuple[int, ...]:
+        return (0,) if _is_barrier(variant) else self.sizes_bytes
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """The values of a file, and how to complain about them."""
+
+    file: str
+    values: Mapping[str, Any]
+    lines: Mapping[str, int]
+
+    def error(self, key: str, sentence: str) -> Error:
+        place = key.partition(" on machine ")[0]
+        line = f":{self.lines[place]}" if place in self.lines else ""
+        return Error(f"{self.file}{line}: {key}: {sentence}")
+
+    def refuse(self, key: str, value: Any, expected: str) -> Error:
+        return self.error(key, f"got {_shown(value)}, expected {expected}")
+
+    def read(self, key: str, read: Callable[..., T], *arguments: object) -> T:
+        """Return what a function makes of some arguments; what it refuses is said of the key."""
+        try:
+            return read(*arguments)
+        except Error as error:
+            raise self.error(key, str(error)) from error
+
+    def check_keys(self, values: Iterable[str], known_keys: Iterable[str], path: str = "") -> None:
+        for name in values:
+            if not path and name in _NAMES:
+                raise self.error(name, f"unknown key, here it is {_NAMES[name]}")
+            if name not in known_keys:
+                raise self.error(path + name, f"unknown key, {hint(name, known_keys)}")
+
+    def many(self, key: str, expected: str, *, default: object = None) -> list[Any]:
+        """Return a value that is a list, or would be one of its items."""
+        value = self.values.get(key, default)
+        if value is None:
+            raise self.error(key, f"missing, expected {expected}")
+        if value == []:
+            raise self.error(key, f"an empty list, expected {expected}")
+        return value if isinstance(value, list) else [value]
+
+    def texts(self, key: str, expected: str, *, default: object = None) -> list[str]:
+        """Return texts without repetitions."""
+        items = self.many(key, expected, default=default)
+        for item in items:
+            if not isinstance(item, str):
+                raise self.refuse(key, item, expected)
+        return list(dict.fromkeys(items))
+
+    def table(self, key: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.refuse(key, value, "a table")
+        return value
+
+    def integer(self, key: str, *, default: int, least: int, most: int) -> int:
+        value = self.values.get(key, default)
+        if not _is_integer(value) or not least <= value <= most:
+            raise self.refuse(key, value, f"a whole number from {least} to {most}")
+        return int(value)
+
+    def beside(self, path: str) -> Path:
+        """Return a path that is relative to the file."""
+        return Path(self.file).parent / path
+
+
+def _variants(spec: _Spec) -> tuple[Variant, ...]:
+    load = _load(spec)
+    collective = _collective(spec)
+    chosen = spec.table("algorithms", spec.values.get("algorithms", {}))
+    if not chosen:
+        raise spec.error("algorithms", 'nothing, expected a table such as [algorithms] with "allreduce/ring" = {}')
+    found: dict[str, list[Variant]] = {}
+    for name, parameters in chosen.items():
+        key = f"algorithms.{name}"
+        algorithm = spec.read(key, _find, name, collective, known(load))
+        if algorithm.label in found:
+            raise spec.error(key, f"{algorithm.label} is there already, expected each algorithm once")
+        found[algorithm.label] = _variants_of(spec, key, algorithm, spec.table(key, parameters), load)
+    return tuple(variant for variants in found.values() for variant in variants)
+
+
+def _load(spec: _Spec) -> tuple[Source, ...]:
+    if "load" not in spec.values:
+        return ()
+    paths = [str(spec.beside(path).resolve()) for path in spec.texts("load", "Python files")]
+    load = tuple(Source(path, digest(spec.read("load", read_text, path))) for path in paths)
+    spec.read("load", known, load)
+    return load
+
+
+def _collective(spec: _Spec) -> str | None:
+    collective = spec.values.get("collective")
+    if collective is None:
+        return None
+    if not isinstance(collective, str):
+        raise spec.refuse("collective", collective, "the name of a collective")
+    return spec.read("collective", find_collective, collective)
+
+
+def _find(name: str, collective: str | None, among: Iterable[Algorithm]) -> Algorithm:
+    return find(name if "/" in name or collective is None else f"{collective}/{name}", among=among)
+
+
+def _variants_of(
+    spec: _Spec, key: str, algorithm: Algorithm, parameters: Mapping[str, Any], load: tuple[Source, ...]
+) -> list[Variant]:
+    """Return the algorithm with every combination of values of its parameters."""
+    lists = [_values(spec, f"{key}.{name}", algorithm, name, value) for name, value in parameters.items()]
+    return [
+        Variant(
+            label=algorithm.label,
+            parameters=dict(zip(parameters, values, strict=True)),
+            load=() if algorithm.program is None else load,
+        )
+        for values in product(*lists)
+    ]
+
+
+def _values(spec: _Spec, key: str, algorithm: Algorithm, name: str, value: Any) -> list[int | str]:
+    if value == []:
+        raise spec.error(key, "an empty list, expected values")
+    items = value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(spec.read(key, _value, algorithm, name, item) for item in items))
+
+
+def _value(algorithm: Algorithm, name: str, item: Any) -> int | str:
+    unit = next((parameter.unit for parameter in algorithm.parameters if parameter.name == name), "count")
+    text = _text(item, "a number, or a text with a unit")
+    value = text if unit in (GAP, "choice") else parse_bytes(text) if unit == "bytes" else parse_count(text)
+    complete(algorithm, {name: value})
+    return value
+
+
+def _ranks(spec: _Spec) -> tuple[int, ...]:
+    expected = 'rank counts such as 8, "2-8" or [8, 64]'
+    texts = [spec.read("ranks", _text, item, expected) for item in spec.many("ranks", expected)]
+    return _union(spec.read("ranks", parse_ranks, text) for text in texts)
+
+
+def _sizes(spec: _Spec, variants: Iterable[Variant]) -> tuple[int, ...]:
+    if "sizes" not in spec.values and all(map(_is_barrier, variants)):
+        return (0,)
+    expected = 'sizes such as "64KiB", "8B..64MiB" or ["8B", "1KiB"]'
+    texts = [spec.read("sizes", _text, item, expected) for item in spec.many("sizes", expected)]
+    return _union(spec.read("sizes", parse_sizes, text) for text in texts)
+
+
+def _settings(spec: _Spec) -> tuple[Setting, ...]:
+    machines = [_machine(spec, name) for name in spec.texts("machine", "machines", default=["cluster"])]
+    for index, machine in enumerate(machines):
+        if machine.name in [other.name for other in machines[:index]]:
+            raise spec.error("machine", f'two are named "{machine.name}", expected different names')
+    noises = spec.table("noises", spec.values.get("noises", {"": {}}))
+    if not noises:
+        raise spec.error("noises", "an empty table, expected a table for each noise, or no key")
+    for name, changes in noises.items():
+        _check_changes(spec, f"noises.{name}", changes, _OVERRIDDEN)
+    return tuple(_setting(spec, machine, name) for machine in machines for name in noises)
+
+
+def _machine(spec: _Spec, name: str) -> Machine:
+    if name in presets():
+        return Machine.load(name)
+    path = spec.beside(name)
+    machine = spec.read("machine", Machine.load, path)
+    return replace(machine, file=str(path.resolve()))
+
+
+def _check_changes(spec: _Spec, key: str, changes: Any, sections: Mapping[str, Any] | None) -> None:
+    """Check that the tables of a noise are sections of a machine file that it may change, with texts in them."""
+    for name, value in spec.table(key, changes).items():
+        if sections is None and not isinstance(value, str):
+            raise spec.refuse(f"{key}.{name}", value, "a text in quotes, with a unit if any")
+        if sections is not None:
+            spec.check_keys([name], sections, f"{key}.")
+            _check_changes(spec, f"{key}.{name}", value, sections[name])
+
+
+def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
+    changes = spec.values.get("noises", {}).get(noise, {})
+    changed = machine
+    if changes:
+        text = toml(_changed(parse_toml(machine.text, machine.file), _with_paths(spec, changes)))
+        key = f"noises.{noise} on machine {machine.name}"
+        try:
+            changed = Machine.parse(text, machine.file)
+        except Error as error:
+            place = re.escape(machine.file) + r"(:\d+)?: "  # of a text that nobody has seen
+            raise spec.error(key, re.sub(place, "", str(error))) from error
+    return Setting(machine=changed, noise=noise, digest=digest(changed.text, *_traces(changed)))
+
+
+def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes; a file in them is relative to the grid's, not to the machine's."""
+    return {
+        key: _with_paths(spec, value)
+        if isinstance(value, dict)
+        else str(spec.beside(value).resolve())
+        if key == "file"
+        else value
+        for key, value in changes.items()
+    }
+
+
+def _changed(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section with changes: a table that names a model replaces one, the model "none" removes it."""
+    result = dict(section)
+    for key, change in changes.items():
+        if not isinstance(change, dict):
+            result[key] = change
+        elif change.get("model") == "none":
+            result.pop(key, None)
+        else:
+            result[key] = _changed({} if "model" in change else section.get(key, {}), change)
+    return result
+
+
+def _traces(machine: Machine) -> list[str]:
+    """Return the texts of the recordings that the noise of a machine plays."""
+    files = [keys["file"] for keys in machine.noise.values() if "file" in keys]
+    return [read_text(Path(machine.file).parent / file) for file in files]
+
+
+def _trials(spec: _Spec) -> Trials:
+    until = spec.values.get("until-ci")
+    if until is not None and (not isinstance(until, str | float) or isinstance(until, bool)):
+        raise spec.refuse("until-ci", until, 'a share such as "1%" or 0.01')
+    return Trials(
+        count=spec.integer("trials", default=1 if until is None else _MOST_TRIALS, least=1, most=_MOST_TRIALS),
+        seed=spec.integer("seed", default=0, least=0, most=_MOST_SEED),
+        until_interval=None if until is None else spec.read("until-ci", parse_share, str(until)),
+        threads=1,
+    )
+
+
+def _union(parts: Iterable[Iterable[int]]) -> tuple[int, ...]:
+    return tuple(sorted({value for part in parts for value in part}))
+
+
+def _text(value: Any, expected: str) -> str:
+    """Return a text, or a whole number as the text that it would be."""
+    if not isinstance(value, str) and not _is_integer(value):
+        raise Error(f"got {_shown(value)}, expected {expected}")
+    return str(value)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_barrier(variant: Variant) -> bool:
+    return variant.label.startswith("barrier/")
+
+
+def _shown(value: Any) -> str:
+    return "a table" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False, default=str)

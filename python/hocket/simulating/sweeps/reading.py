@@ -1,0 +1,111 @@
+"""Rows of a sweep's table from what a file has: texts of a CSV file, or values of a Parquet file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from hocket._native import Error
+from hocket.base import checks
+from hocket.simulating.sweeps.row import Row
+
+__all__ = ["rows_of"]
+
+_BEYOND = 1 << 64
+_PARAMETER = "param_"
+_COLUMNS = {column.name: str(column.type) for column in fields(Row) if column.name != "parameters"}
+_REQUIRED = [column.name for column in fields(Row) if column.default is MISSING]
+
+
+def rows_of(records: Sequence[Mapping[str, Any]], file: str) -> tuple[Row, ...]:
+    """Return the rows of a table, given by column.
+
+    Raises:
+        Error: It is not the table of a sweep: file, row and column.
+    """
+    if not records:
+        raise Error(f"{file}: no rows, expected the table of a sweep")
+    _check_columns(records[0], file)
+    return tuple(_row(record, f"{file}: row {number}") for number, record in enumerate(records, start=1))
+
+
+def _check_columns(columns: Iterable[str], file: str) -> None:
+    known = set(columns)
+    for name in _REQUIRED:
+        if name not in known:
+            raise Error(f"{file}: no column {name}, expected the table of a sweep")
+    for name in sorted(known - {*_COLUMNS, "parameters"}):
+        if not name.startswith(_PARAMETER):
+            raise Error(f'{file}: got a column "{name}", expected the table of a sweep')
+
+
+def _row(record: Mapping[str, Any], where: str) -> Row:
+    if "" in record:
+        raise Error(f"{where}: got more cells than columns")
+    values = {name: _value(record[name], kind, f"{where}: {name}") for name, kind in _COLUMNS.items() if name in record}
+    parameters = {
+        name.removeprefix(_PARAMETER): _parameter(value)
+        for name, value in record.items()
+        if name.startswith(_PARAMETER) and value not in (None, "")
+    }
+    row = Row(parameters=parameters, **values)
+    missing = _missing(row)
+    if missing:
+        raise Error(f"{where}: got no {missing}, expected one where nothing was refused")
+    return row
+
+
+def _missing(row: Row) -> str | None:
+    """Return a time that a row lacks."""
+    if row.refusal is not None:
+        return None
+    names = ("time_mean_s", *(("time_interval_low_s", "time_interval_high_s") if (row.trials or 1) > 1 else ()))
+    return next((name for name in names if getattr(row, name) is None), None)
+
+
+def _value(given: Any, kind: str, where: str) -> Any:
+    """Return a value of a type such as "int | None", of a text or of what is one already."""
+    if given in (None, "") and kind.endswith("None"):
+        return None
+    read, expected = _KINDS[kind.removesuffix(" | None")]
+    try:
+        return read(given)
+    except (TypeError, ValueError):
+        raise Error(f"{where}: got {checks.shown(given)}, expected {expected}") from None
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError
+    return given
+
+
+def _whole(given: Any) -> int:
+    """Return a whole number, also of "112.0": what other tools make of a column with empty cells."""
+    number = int(given) if isinstance(given, int) or str(given).isdecimal() else float(given)
+    if not 0 <= number < _BEYOND or number != int(number):
+        raise ValueError
+    return int(number)
+
+
+def _finite(given: Any) -> float:
+    number = float(given)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+_KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "str": (_text, "a text"),
+    "int": (_whole, "a whole number from 0 to 2^64 - 1"),
+    "float": (_finite, "a finite number"),
+}
+
+
+def _parameter(given: Any) -> int | str:
+    try:
+        return _whole(given)
+    except (TypeError, ValueError):
+        return str(given)

@@ -1,0 +1,182 @@
+"""The result of a sweep: a tidy table, one row per cell, as CSV or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.base import checks, files
+from hocket.base.packages import optional
+from hocket.base.results import Result, drawn, parameter_columns
+from hocket.base.units import format_count
+from hocket.simulating.sweeps.reading import rows_of
+from hocket.simulating.sweeps.row import Row
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["FORMATS", "Table", "check_format"]
+
+
+@dataclass(frozen=True)
+class Table(Result):
+    """The rows of a sweep, in the order of its grid."""
+
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Table:
+        """Read a table from a file that ends in `.csv` or `.parquet`, as `write` writes it.
+
+        Raises:
+            Error: Another ending, a file that cannot be read or is not the table of a sweep: file, row and column; or
+                `pyarrow` is missing.
+        """
+        check_format(path)
+        file = checks.path("table", path)
+        records = _from_csv(file) if Path(file).suffix == ".csv" else _from_parquet(file)
+        return cls(rows_of(records, file))
+
+    @property
+    def title(self) -> str:
+        """How many simulations it has, and how many calls were refused."""
+        return f"{format_count(len(self.rows), 'simulation')}, {self.refused} refused"
+
+    @property
+    def refused(self) -> int:
+        """How many calls were refused."""
+        return sum(row.refusal is not None for row in self.rows)
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """The names of the columns and their types: "str", "int" or "float".
+
+        After `parameters`, which holds all values as text, each parameter has a column of its own.
+        """
+        values = {name: value for row in self.rows for name, value in row.parameters.items()}
+        columns: dict[str, str] = {}
+        for column in fields(Row):
+            if column.name == "parameters":
+                columns |= {"parameters": "str", **{f"param_{name}": _type(value) for name, value in values.items()}}
+            else:
+                columns[column.name] = str(column.type).removesuffix(" | None")
+        return columns
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows by column, the same columns in each."""
+        return [{column: record.get(column) for column in self.columns} for record in map(_record, self.rows)]
+
+    def plot(
+        self, *, x: str | None = None, color: str | None = None, facet: str | None = None
+    ) -> alt.LayerChart | alt.FacetChart:
+        """Return a chart of the mean time with its confidence interval; refused calls are left out.
+
+        Args:
+            x: The column along the horizontal axis: numbers. By default the size, the ranks or a parameter, whichever
+                has several values.
+            color: The column that lines differ in; by default the algorithm with its parameters.
+            facet: The column that has a panel for each value; by default there is a panel for each combination of what
+                else has several values.
+
+        Raises:
+            Error: No such column, nothing above zero to draw, or too much.
+        """
+        chart: alt.LayerChart | alt.FacetChart = drawn(self, x=x, color=color, facet=facet)
+        return chart
+
+    def _digest(self) -> list[dict[str, Any]]:
+        shown = ("algorithm", "parameters", "ranks", "size_bytes", "machine", "noise", "time_mean_s", "refusal")
+        return [{name: record[name] for name in shown} for record in self.records()]
+
+    def as_csv(self) -> str:
+        """Return the table as CSV; what is None is empty, and numbers are written to the last digit."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(self.columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.records())
+        return text.getvalue()
+
+    def as_parquet(self) -> bytes:
+        """Return the table as Parquet.
+
+        Raises:
+            Error: The package `pyarrow` is missing.
+        """
+        arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+        types = {"str": arrow.string(), "int": arrow.int64(), "float": arrow.float64()}
+        schema = {name: types[kind] for name, kind in self.columns.items()} | {"seed": arrow.uint64()}
+        content = io.BytesIO()
+        parquet.write_table(arrow.Table.from_pylist(self.records(), schema=arrow.schema(list(schema.items()))), content)
+        return content.getvalue()
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the table to a file that ends in `.csv` or `.parquet`: all of it, or none.
+
+        Raises:
+            Error: Another ending, a file that cannot be written, or `pyarrow` is missing.
+        """
+        check_format(path)
+        files.write(path, _FORMATS[Path(path).suffix](self))
+
+
+_FORMATS: dict[str, Callable[[Table], str | bytes]] = {".csv": Table.as_csv, ".parquet": Table.as_parquet}
+
+FORMATS = tuple(_FORMATS)
+"""The endings of files that a table can be written to, and read from."""
+
+_MOST_BYTES = 1 << 28
+_ROW_BYTES = 3000.0
+
+
+def check_format(path: str | PathLike[str]) -> None:
+    """Check that a table can be in a file of this name: before long work, rather than after.
+
+    Raises:
+        Error: Another ending than those of tables, or a package is missing for it.
+    """
+    file = checks.path("table", path)
+    suffix = Path(file).suffix
+    if suffix not in FORMATS:
+        raise Error(f'got "{file}", expected a file that ends in {" or ".join(FORMATS)}')
+    if suffix == ".parquet":
+        _pyarrow("pyarrow.parquet")
+
+
+def _pyarrow(module: str) -> Any:
+    return optional(module, extra="parquet")
+
+
+def _type(value: int | str) -> str:
+    return "int" if isinstance(value, int) else "str"
+
+
+def _record(row: Row) -> dict[str, Any]:
+    return {**asdict(row), **parameter_columns(row.parameters)}
+
+
+def _from_csv(file: str) -> list[dict[str, Any]]:
+    """Return the lines of a table, by column."""
+    text = files.read_text(file, most_bytes=_MOST_BYTES)
+    checks.memory(file, text.count("\n") * _ROW_BYTES)
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise Error(f"{file}:{reader.reader.line_num}: not CSV: {error}") from error
+
+
+def _from_parquet(file: str) -> list[dict[str, Any]]:
+    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    try:
+        opened = parquet.ParquetFile(file)
+        checks.memory(file, opened.metadata.num_rows * _ROW_BYTES)
+        return list(opened.read().to_pylist())
+    except (OSError, arrow.ArrowException) as error:
+        raise Error(f"{file}: not a Parquet file that can be read: {error}") from error

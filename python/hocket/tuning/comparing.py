@@ -1,0 +1,146 @@
+"""Where two tuning files choose differently, and what that costs on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.definitions.machine import Machine
+from hocket.rules.choosing import choose
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
+from hocket.rules.tuning_files.form import Rules
+from hocket.rules.tuning_files.hocket_rules import collective_of
+from hocket.rules.tuning_files.translation import to_hocket
+from hocket.simulating.simulation import simulate
+
+__all__ = ["Difference", "Side", "differences", "is_simulated", "kept_gain"]
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one file chooses.
+
+    Attributes:
+        line: The line that decides, or none where the library decides by itself.
+        choice: The algorithm in the library's words; none where that is not known.
+        algorithm: Hocket's algorithm that does the same; none if there is none.
+        time_s: How long it takes on the machine; none if that is not known.
+    """
+
+    line: int | None
+    choice: str | None
+    algorithm: str | None
+    time_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A call for which two files choose differently.
+
+    Attributes:
+        function: The MPI function in small letters.
+        ranks: How many ranks it has.
+        size_bytes: Its message.
+        one: What the first file chooses.
+        two: What the second one does.
+    """
+
+    function: str
+    ranks: int
+    size_bytes: int
+    one: Side
+    two: Side
+
+    @property
+    def ratio(self) -> float | None:
+        """The time of the second over that of the first; none if one of them is not known."""
+        if self.one.time_s is None or self.two.time_s is None:
+            return None
+        return self.two.time_s / self.one.time_s
+
+
+def differences(
+    one: Rules, two: Rules, machine: Machine, *, functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int]
+) -> Iterator[Difference]:
+    """Give the calls for which two sets of rules choose differently.
+
+    Args:
+        one: The first rules.
+        two: The second.
+        machine: Where both choices are simulated.
+        functions: The MPI functions of the calls.
+        ranks: Their numbers of ranks.
+        sizes: Their messages, in bytes; a barrier has none.
+    """
+    for function in functions:
+        for count in ranks:
+            for size in (0,) if function == "barrier" else sizes:
+                sides = [_side(rules, function, count, size) for rules in (one, two)]
+                if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
+                    yield Difference(function, count, size, *(_timed(s, function, count, size, machine) for s in sides))
+
+
+def is_simulated(function: str) -> bool:
+    """Return whether a function is a blocking one of all ranks, with blocks of one size."""
+    found = collective_of(function)
+    return found is not None and not found[1] and not function.endswith("v") and not function.startswith("neighbor")
+
+
+def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int], sizes: Sequence[int]) -> float | None:
+    """Return which share of the gain of one set of rules another keeps; none where no gain is known.
+
+    The gain is the sum, over the calls whose times are known, of the logarithm of the time of what the library of the
+    second set runs by itself over the time of what the rules choose.
+
+    Args:
+        one: The first rules.
+        two: The second, of a library whose own decisions are known.
+        machine: Where the choices are simulated.
+        ranks: The numbers of ranks of the calls.
+        sizes: Their messages, in bytes; a barrier has none.
+    """
+    if two.library not in DEFAULTS:
+        return None
+    gained = kept = 0.0
+    for function in filter(is_simulated, one.functions):
+        for count in ranks:
+            for size in (0,) if function == "barrier" else sizes:
+                untuned_s, *times_s = (
+                    _timed(_side(rules, function, count, size), function, count, size, machine).time_s
+                    for rules in (Rules(two.library, ()), one, two)
+                )
+                if untuned_s:
+                    first, second = (log(untuned_s / (time_s or untuned_s)) for time_s in times_s)
+                    gained, kept = gained + first, kept + second
+    return kept / gained if gained > 0 else None
+
+
+def _side(rules: Rules, function: str, ranks: int, size: int) -> Side:
+    call = situation(function, ranks, size)
+    rule = decided(rules, call)
+    library, line = rules.library, rule.line if rule and rule.choice else None
+    if (rule is None or rule.choice is None) and library in DEFAULTS:
+        defaults = default_rules(library)
+        rule, library = decided(defaults, call), defaults.library
+    if rule is None or rule.choice is None:
+        return Side(line, None, None)
+    ours = to_hocket(function, rule.choice, library).choice
+    return Side(line, str(rule.choice), str(ours) if ours else None)
+
+
+def _timed(side: Side, function: str, ranks: int, size: int, machine: Machine) -> Side:
+    found = collective_of(function)
+    if side.algorithm is None or found is None:
+        return side
+    chosen = choose(f"{found[0]}: {side.algorithm}", found[0], Call(ranks=ranks, size_bytes=size))
+    if chosen is None:
+        return side  # Hocket's algorithm refuses the call
+    try:
+        time_s = simulate(*chosen, machine=machine).time_s.mean
+    except Error:
+        return side
+    return Side(side.line, side.choice, side.algorithm, time_s)

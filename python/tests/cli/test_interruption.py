@@ -1,0 +1,57 @@
+"""Ctrl-C: whatever a command is doing, it ends within a second."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+LONG = (
+    "explain alltoall bruck --ranks 4096 --size 8B --yes",
+    "record alltoall linear --ranks 8192 --size 8B -o x.json --yes",
+    "simulate alltoall linear --ranks 1024 --size 64KiB --machine torus.toml --yes",
+)
+"""Each is still at work long after `BEGUN_S`."""
+
+BEGUN_S = 3.0
+TORUS = """
+name = "torus"
+[network]
+model = "links"
+topology = "torus"
+dims = [32, 32]
+link_bandwidth = "1 GB/s"
+link_latency = "1 us"
+"""
+
+
+@pytest.mark.parametrize("line", LONG)
+def test_ctrl_c_ends_a_command_within_a_second(tmp_path: Path, line: str) -> None:
+    (tmp_path / "torus.toml").write_text(TORUS)
+    with subprocess.Popen([sys.executable, "-m", "hocket", *line.split()], cwd=tmp_path, stderr=subprocess.PIPE) as run:
+        time.sleep(BEGUN_S)
+        assert run.poll() is None
+        begin_s = time.monotonic()
+        os.kill(run.pid, signal.SIGINT)
+        try:
+            err = run.communicate(timeout=30)[1].decode()
+        finally:
+            run.kill()
+        assert time.monotonic() - begin_s < 1
+        assert (run.returncode, err.splitlines()[-1]) == (130, "hocket: interrupted")
+
+
+def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(
+        'ranks = [4, 8192]\nsizes = "8B..1KiB"\ncollective = "alltoall"\n[algorithms]\nlinear = {}\n'
+    )
+    words = [sys.executable, "-m", "hocket", "sweep", "g.toml", "-o", "g.csv", "--yes", "--jobs", "1"]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE) as run:
+        time.sleep(2 * BEGUN_S)
+        os.kill(run.pid, signal.SIGINT)
+        err = run.communicate(timeout=30)[1].decode()
+    assert run.returncode == 130
+    assert "hocket: 8 of 16 simulations are kept, run the same command again to go on" in err

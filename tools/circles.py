@@ -1,0 +1,142 @@
+"""Which files use which, in Rust and in Python, and which of them use each other in a circle."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+Uses = Mapping[str, frozenset[str]]
+"""For each file, by its module's name, the others that it uses."""
+
+
+def circles(uses: Uses) -> list[list[str]]:
+    """Return the files that use each other in a circle: strongly connected ones (R. Tarjan, 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for other in sorted(uses[name]):
+            if other not in index:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], index[other])
+        if low[name] == index[name]:
+            at = stack.index(name)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for name in uses:
+        if name not in index:
+            visit(name)
+    return found
+
+
+def of_python(package: Path) -> Uses:
+    """Return the uses among the modules of a package, also those by name and those of types alone."""
+    files = {_module(file, package): file for file in package.rglob("*.py")}
+    return {name: frozenset(_imports(file, name, files)) - {name} for name, file in files.items()}
+
+
+def _module(file: Path, package: Path) -> str:
+    parts = file.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imports(file: Path, name: str, files: Mapping[str, Path]) -> Iterator[str]:
+    native = f"{name.partition('.')[0]}._native"
+    for node in ast.walk(ast.parse(file.read_text(), file)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{file}:{node.lineno}: relative import, expected the module's whole name"
+            module = node.module or ""
+            below = [f"{module}.{alias.name}" for alias in node.names]
+            found = [full if full in files or full == native else module for full in below]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            found = [str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant)]
+        else:
+            continue
+        yield from (other for other in found if other in files)
+
+
+def of_rust(source: Path) -> Uses:
+    """Return the uses among the files of a crate; what a file shows of another one is used from there."""
+    files = {_rust_module(file, source): file for file in source.rglob("*.rs")}
+    texts = {name: _code(file) for name, file in files.items()}
+    shown = {(name, word): path for name, text in texts.items() for path, word in _shown(text)}
+    uses = {}
+    for name, text in texts.items():
+        paths = (_absolute(path, name, files) for path in _paths(text))
+        uses[name] = frozenset(_home(path, files, shown) for path in paths if path is not None) - {name}
+    return uses
+
+
+def _rust_module(file: Path, source: Path) -> str:
+    parts = file.relative_to(source).with_suffix("").parts
+    return "::".join(part for part in parts if part not in ("mod", "lib"))
+
+
+def _code(file: Path) -> str:
+    return re.sub(r"//.*", "", file.read_text().split("#[cfg(test)]")[0])
+
+
+def _shown(text: str) -> Iterator[tuple[list[str], str]]:
+    for tree in re.findall(r"\bpub(?:\([a-z]+\))? use ([^;]+);", text):
+        for path in _expanded(tree):
+            yield path, path[-1]
+
+
+def _paths(text: str) -> Iterator[list[str]]:
+    private = re.sub(r"\bpub(?:\([a-z]+\))? use [^;]+;", "", text)
+    for tree in re.findall(r"\buse ([^;]+);", private):
+        yield from _expanded(tree)
+    for path in re.findall(r"\b((?:crate|super|self)(?:::\w+)+)", re.sub(r"\buse [^;]+;", "", private)):
+        yield path.split("::")
+
+
+def _expanded(tree: str) -> Iterator[list[str]]:
+    """Give the paths of `a::{b, c::{d, e as f}}`."""
+    before, brace, inside = tree.strip().partition("{")
+    start = [part for part in before.split(" as ")[0].strip().split("::") if part and part != "*"]
+    if not brace:
+        yield start
+        return
+    depth, item = 0, ""
+    for character in inside.rsplit("}", 1)[0] + ",":
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            yield from ([*start, *rest] for rest in _expanded(item) if item.strip())
+            item = ""
+        else:
+            item += character
+
+
+def _absolute(path: Sequence[str], name: str, files: Mapping[str, Path]) -> list[str] | None:
+    """Return a path from the crate's root, or None if it leads out of the crate."""
+    own = [part for part in name.split("::") if part]
+    if path[:1] == ["crate"]:
+        return list(path[1:])
+    if path[:1] == ["self"]:
+        return [*own, *path[1:]]
+    if path[:1] == ["super"]:
+        ups = next((at for at, part in enumerate(path) if part != "super"), len(path))
+        return [*own[: len(own) - ups], *path[ups:]]
+    return [*own, *path] if "::".join([*own, *path[:1]]) in files else None
+
+
+def _home(path: Sequence[str], files: Mapping[str, Path], shown: Mapping[tuple[str, str], list[str]]) -> str:
+    """Return the file in which the item of a path is."""
+    length = next(length for length in range(len(path), -1, -1) if "::".join(path[:length]) in files)
+    name = "::".join(path[:length])
+    further = shown.get((name, path[length])) if length < len(path) else None
+    if further is not None:
+        onward = _absolute(further, name, files)
+        if onward is not None and onward != list(path):
+            return _home([*onward, *path[length + 1 :]], files, shown)
+    return name
