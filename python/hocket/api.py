@@ -8,7 +8,6 @@ from hocket.definitions.machine import Machine, presets
 from hocket.definitions.memory import run
 from hocket.definitions.topology import Topology
 from hocket.definitions.verification import Verdict, verify, verify_all
-from hocket.drawing import pictures as pictures  # draws results
 from hocket.rules.choosing import LIBRARY_RULES, choose
 from hocket.schedules.checking import verify_schedule
 from hocket.schedules.dependencies import dependency_graph

@@ -101,7 +101,7 @@ def test_of_formats_of_several_files_none_is_left(format: str, tmp_path: Path, m
 def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
     text = """
 import os, signal, sys
-from hocket import files
+from hocket.base import files
 
 def write(place):
     open(place, "w").close()

@@ -56,8 +56,8 @@ def test_switches_take_words() -> None:
     verdict = hocket.verify(EXCHANGE, [4], parameters={"barrier": "dissemination"})
     assert verdict.ok and verdict.checked < hocket.verify(EXCHANGE, [4]).checked
     line = r"parameter pairing: got {}, expected one of xor_or_shift, xor, shift"
-    for value in ("1", "XOR"):
-        with pytest.raises(hocket.Error, match=line.format(f"'{value}'")):
+    for value, said in (("1", line.format("'1'")), ("XOR", "parameter pairing: got 'XOR', did you mean xor?")):
+        with pytest.raises(hocket.Error, match=said):
             hocket.simulate(EXCHANGE, hocket.Call(ranks=8, size_bytes=64, parameters={"pairing": value}))
     with pytest.raises(hocket.Error, match=line.format(1)):
         hocket.simulate(EXCHANGE, hocket.Call(ranks=8, size_bytes=64, parameters={"pairing": 1}))

@@ -78,7 +78,7 @@ def test_a_topology_draws_what_its_links_carried() -> None:
     drawn = [row["busy"] for rows in told["datasets"].values() for row in json.loads(rows)]
     most_s = max(use.busy_s for use in uses)
     assert sorted(share for share in drawn if share) == sorted(use.busy_s / most_s for use in uses)
-    with pytest.raises(hocket.Error, match=r'load: got "colour", expected one of bytes, busy, waiting'):
+    with pytest.raises(hocket.Error, match=r"load: got 'colour', expected one of bytes, busy, waiting"):
         topology.plot({"ring": uses}, load="colour")  # type: ignore[arg-type]
 
 

@@ -1,6 +1,7 @@
 """What results have in common: data frames, pictures, and how a notebook shows them.
 
-Results lie below what draws them: `hocket.drawing.pictures` registers how each class is drawn.
+Results lie below what draws them. The entry points "hocket.drawing" name what draws them; it is loaded when the first
+result is drawn, and registers how each class is drawn.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from html import escape
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from hocket._native import Error
 from hocket.base.packages import optional
 from hocket.base.units import format_bytes, format_count, format_time
 
@@ -77,7 +80,11 @@ def drawn(result: Result, **options: Any) -> Any:
     Raises:
         Error: There is nothing to draw, or an option makes no sense.
     """
-    raise NotImplementedError(f"{type(result).__name__} is not drawn before hocket.drawing.pictures is loaded")
+    for drawing in entry_points(group="hocket.drawing"):
+        drawing.load()
+    if drawn.dispatch(type(result)) is drawn.dispatch(object):
+        raise Error(f"plot: {type(result).__name__} has no picture")
+    return drawn(result, **options)
 
 
 def parameter_columns(parameters: Mapping[str, int | str]) -> dict[str, Any]:

@@ -37,13 +37,14 @@ from hocket.cli.options import (
     sizes_option,
     until_option,
 )
-from hocket.cli.output import picture_of, print_csv, print_json, print_transposed, print_words, progress
+from hocket.cli.output import print_csv, print_json, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
+from hocket.drawing.plot import picture_of
 from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, from_to, not_compared_lines, span
 from hocket.rules.tuning_files import DEFAULTS
 from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm

@@ -24,9 +24,10 @@ from hocket.cli.options import (
     size_option,
     space_time_option,
 )
-from hocket.cli.output import picture_of, print_facts, print_json, print_table, progress
+from hocket.cli.output import print_facts, print_json, print_table, progress
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
+from hocket.drawing.plot import picture_of
 from hocket.drawing.wording import Words, explanation_facts, explanation_tables, ranks_of_path
 from hocket.simulating.explanation import Explanation, effort_s
 from hocket.simulating.explanation import explain as explain_call

@@ -27,7 +27,6 @@ __all__ = [
     "Bar",
     "GrowingTable",
     "hand_out",
-    "picture_of",
     "print_csv",
     "print_facts",
     "print_json",
@@ -88,18 +87,6 @@ def hand_out(
         print_json(entry)
     else:
         show([("plot", plot), ("results", output)])
-
-
-def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
-    """Return the picture of a result as a file of an ending, once what draws results is loaded.
-
-    Raises:
-        Error: As `hocket.drawing.plot.picture_of`.
-    """
-    from hocket.drawing import pictures as pictures
-    from hocket.drawing import plot
-
-    return plot.picture_of(draw, ending)
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:

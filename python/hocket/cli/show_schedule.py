@@ -15,10 +15,11 @@ from hocket.base import files
 from hocket.base.units import format_bytes
 from hocket.base.version import version
 from hocket.cli.options import check_files
-from hocket.cli.output import picture_of, print_facts, print_json, width
+from hocket.cli.output import print_facts, print_json, width
 from hocket.cli.schedules import read_schedule
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import messages_in_rounds, space_time
+from hocket.drawing.plot import picture_of
 from hocket.schedules.dependencies import dependency_graph
 from hocket.schedules.formats import format_of
 from hocket.schedules.schedule import Schedule

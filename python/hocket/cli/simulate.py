@@ -36,14 +36,14 @@ from hocket.cli.options import (
     trials_option,
     until_option,
 )
-from hocket.cli.output import picture_of, print_facts, print_json, progress
+from hocket.cli.output import print_facts, print_json, progress
 from hocket.cli.trials import asked_trials, spread
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
-from hocket.drawing.plot import PICTURES
+from hocket.drawing.plot import PICTURES, picture_of
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.drawing.wording import carried, formula
 from hocket.schedules.schedule import Schedule

@@ -16,7 +16,6 @@ from hocket.base.names import among
 from hocket.base.units import format_bytes, format_count, format_ranks, format_time
 from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
-from hocket.drawing import pictures as pictures  # draws results
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.winner_map import winner_chart, winners
 from hocket.drawing.wording import (

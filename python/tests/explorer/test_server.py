@@ -94,9 +94,9 @@ def test_a_report_is_a_page(client: TestClient) -> None:
     [
         ({"view": "times", "fields": fields(ranks="0")}, 'ranks: got "0", expected rank counts of at least 1'),
         ({"view": "links", "fields": fields()}, "on machine cluster messages do not meet"),
-        ({"view": "nonsense", "fields": fields()}, 'got a view "nonsense", expected one of times, map'),
+        ({"view": "nonsense", "fields": fields()}, "view: got 'nonsense', expected one of times, map"),
         ({"view": "times", "fields": {"ranks": 4}}, "ranks: got 4, expected a text"),
-        ({"view": "times", "fields": fields(machine="\ud800")}, "machine: "),
+        ({"view": "times", "fields": fields(machine="\ud800")}, "machine:1: "),
         ({"view": "times"}, "expected the view and the fields of a form"),
         ([], "got \\[\\], expected the view"),
         (b"{", "not JSON"),

@@ -18,8 +18,8 @@ from hocket.base.version import version
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.group import CommandGroup
 from hocket.cli.options import Read, as_json_option, jobs_option, picture_file
-from hocket.cli.output import GrowingTable, picture_of, print_json, print_words, progress
-from hocket.drawing.plot import PICTURES
+from hocket.cli.output import GrowingTable, print_json, print_words, progress
+from hocket.drawing.plot import PICTURES, picture_of
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import (
     FORMATS,

@@ -10,8 +10,8 @@ import click
 from hocket.base import files
 from hocket.base.version import version
 from hocket.cli.options import Read, as_json_option, picture_file
-from hocket.cli.output import picture_of, print_json
-from hocket.drawing.plot import PICTURES
+from hocket.cli.output import print_json
+from hocket.drawing.plot import PICTURES, picture_of
 from hocket.simulating.sweeps import Table
 
 __all__ = ["plot"]
