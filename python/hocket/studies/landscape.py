@@ -36,8 +36,9 @@ __all__ = ["MACHINES", "STUDY", "axes"]
 _LINKS = """link_bandwidth = "12.5 GB/s"
 link_latency = "100 ns"
 sharing = "fair"
+[host]
+o = "0.5 us"
 [node]
-software_latency = "1 us"
 reduce_bandwidth = "10 GB/s"
 """
 _SHARED = "two-level cluster"
