@@ -73,10 +73,20 @@ _SUMMARIES = {
 }
 
 
+_SECTIONS = {
+    "Ask what a machine would do": ("compare", "simulate", "explain", "sweep", "replay", "machines"),
+    "Write and check algorithms": ("list", "show", "verify", "record", "convert"),
+    "Run them": ("mpi", "lab"),
+    "Decide": ("tune", "rules"),
+    "Look": ("serve", "report", "study"),
+}
+
+
 @click.group(
     cls=_Commands,
     package="hocket.cli",
     summaries=_SUMMARIES,
+    sections=_SECTIONS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

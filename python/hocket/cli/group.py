@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -19,11 +19,29 @@ class Group(click.Group):
     Args:
         package: Where the modules are.
         summaries: What each command is for: the first paragraph of its own help.
+        sections: The names of the commands under the titles that help shows them under; one title for all by default.
     """
 
-    def __init__(self, name: str | None = None, *, package: str, summaries: Mapping[str, str], **more: Any) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        package: str,
+        summaries: Mapping[str, str],
+        sections: Mapping[str, Sequence[str]] | None = None,
+        **more: Any,
+    ) -> None:
         super().__init__(name, [click.Command(each, help=summary) for each, summary in summaries.items()], **more)
         self._package = package
+        self._summaries = summaries
+        self._sections = {"Commands": tuple(summaries)} if sections is None else sections
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each command is for, whole."""
+        width = max(map(len, self._summaries))
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), self._summaries[name]) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

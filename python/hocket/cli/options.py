@@ -214,9 +214,9 @@ def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
     return library(paths, base=catalogue())
 
 
-ranks_option = partial(click.option, "--ranks", type=Read(_rank_count, name="P"), help="Number of ranks.")
+ranks_option = partial(click.option, "--ranks", "-n", type=Read(_rank_count, name="P"), help="Number of ranks.")
 rank_counts_option = click.option(
-    "--ranks", type=Read(parse_ranks, name="LIST"), help="Rank counts, such as 1-64 or 1-8,16,32."
+    "--ranks", "-n", type=Read(parse_ranks, name="LIST"), help="Rank counts, such as 1-64 or 1-8,16,32."
 )
 size_option = click.option(
     "--size",

@@ -28,7 +28,9 @@ _VALIDATION = "validation"
 @click.option("--trials", type=click.IntRange(min=2), help="Trials per point; the scope's by default.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness.")
 @click.option("--output", "-o", "folder", default=None, help="Folder of the results.  [default: study-NAME]")
-@click.option("--simgrid", metavar="PYTHON", help="validation: a Python that has SimGrid.  [default: this one]")
+@click.option(
+    "--simgrid-python", "simgrid", metavar="PYTHON", help="validation: a Python with SimGrid.  [default: this one]"
+)
 @click.option("--loggopsim", metavar="PROGRAM", help="validation: the program LogGOPSim.")
 @click.option("--mpicc", help="validation: the compiler wrapper of the MPI; by default the first on the path.")
 @jobs_option

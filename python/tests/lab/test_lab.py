@@ -21,7 +21,7 @@ from tests.conftest import Ran
 
 from .conftest import STAR, TORUS, text
 
-COMPARE = "lab compare {collective} -n {ranks} --machine {machine} --size {size} --time-limit 0 --mpicc {mpicc}"
+COMPARE = "lab compare {collective} -n {ranks} --machine {machine} --size {size} --time-limit 0s --mpicc {mpicc}"
 
 
 BEFORE = set(labs())
@@ -104,7 +104,7 @@ def test_a_calibration_finds_the_bandwidth_of_the_links(
 ) -> None:
     star, found = tmp_path / "star.toml", tmp_path / "found.toml"
     star.write_text(text(STAR, bandwidth="12.5 MB/s"))
-    words = f"lab calibrate -n 2 --machine {star} --most 64KiB --time-limit 0 --mpicc {installation.mpicc} -o {found}"
+    words = f"lab calibrate -n 2 --machine {star} --most 64KiB --time-limit 0s --mpicc {installation.mpicc} -o {found}"
     assert hocket_command(words).status == 0
     assert not left()
     machine = Machine.load(str(found))

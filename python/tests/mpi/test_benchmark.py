@@ -29,7 +29,7 @@ def test_a_median_and_its_interval() -> None:
 
 
 def run(mpi: Mpi, hocket_command: Callable[..., Ran], words: str) -> Ran:
-    return hocket_command(*f"mpi bench --mpicc {mpi.installation.mpicc} --time-limit 0 {words}".split())
+    return hocket_command(*f"mpi bench --mpicc {mpi.installation.mpicc} --time-limit 0s {words}".split())
 
 
 def check(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: int) -> None:

@@ -158,7 +158,7 @@ def test_samples_that_are_missing_are_named() -> None:
 @pytest.mark.usefixtures("as_root")
 def test_a_real_machine_is_measured(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     path = tmp_path / "here.toml"
-    command = f"mpi calibrate -n 2 --time-limit 0 --most 64KiB --mpicc {mpi.installation.mpicc} --json -o {path}"
+    command = f"mpi calibrate -n 2 --time-limit 0s --most 64KiB --mpicc {mpi.installation.mpicc} --json -o {path}"
     command += f" --plot {tmp_path}/here.png"
     found = hocket_command(*command.split()).json
     assert found["mpi"] == mpi.installation.library and len(found["hosts"]) == 2

@@ -50,7 +50,7 @@ def test_the_trace_is_one_that_simulate_takes(tmp_path: Path) -> None:
 @needs_a_compiler
 def test_this_machine_is_recorded(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     path = tmp_path / "noise.txt"
-    found = hocket_command(f"mpi noise --time 200ms --threshold 2us --json -o {path}").json
+    found = hocket_command(f"mpi noise --time 200ms --shortest 2us --json -o {path}").json
     assert [one["processor"] for one in found["processors"]] == sorted(os.sched_getaffinity(0))
     for one in found["processors"]:
         assert one["length_s"] >= 0.2 and 0 <= one["share"] < 1 and 0 < one["quantum_s"] < 1e-4

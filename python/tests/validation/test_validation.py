@@ -102,7 +102,7 @@ def test_numbers_of_a_claim_are_compared_if_they_are_alike(
 
 def test_command(hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("hocket.cli.validation.STUDIES", {"optical": STUDIES["optical"]})
-    found = hocket_command(f"study validation --quick --json --simgrid /no/python -o {tmp_path}").json
+    found = hocket_command(f"study validation --quick --json --simgrid-python /no/python -o {tmp_path}").json
     rows = {row["source"]: row for row in found["rows"]}
     assert rows["closed forms"]["worst"] < 1e-12 and rows["paper: optical"]["cases"] > 0
     assert rows["this host's MPI"]["not_run"] == rows["labs"]["not_run"] == "--quick measures nothing"
@@ -113,7 +113,7 @@ def test_command(hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyP
 
 def test_options_of_other_studies_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
     assert "neither figures nor trials" in bad_input(f"study validation --trials 5 -o {tmp_path}")
-    assert "are for study validation" in bad_input(f"study optical --simgrid python -o {tmp_path}")
+    assert "are for study validation" in bad_input(f"study optical --simgrid-python python -o {tmp_path}")
 
 
 @pytest.mark.real_mpi

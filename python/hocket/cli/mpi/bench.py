@@ -11,7 +11,7 @@ import click
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.units import format_bytes, format_reach, format_time, parse_count, parse_share
+from hocket.base.units import format_bytes, format_reach, format_time, parse_count, parse_duration, parse_share
 from hocket.cli import completion
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
@@ -97,10 +97,11 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
         )
         @click.option(
             "--time-limit",
-            type=click.FloatRange(min=0),
-            default=limit_s,
+            "time_limit",
+            type=Read(parse_duration, name="TIME"),
+            default=f"{limit_s:g}s",
             show_default=True,
-            help="Seconds for each size, if the least samples of each algorithm take no longer.",
+            help="How long for each size; longer, if the least samples of each algorithm take longer.",
         )
         @wraps(command)
         def with_asked(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hocket.base import files
-from hocket.base.units import format_bytes, format_time, parse_bytes
+from hocket.base.units import format_bytes, format_time, parse_bytes, parse_duration
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import OneOf, Read, as_json_option, output_option, plot_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
@@ -120,10 +120,11 @@ def calibrate_options(*, most: str, by: Callable[[F], F]) -> Callable[[F], F]:
         )
         @click.option(
             "--time-limit",
-            type=click.FloatRange(min=0),
-            default=10.0,
+            "time_limit",
+            type=Read(parse_duration, name="TIME"),
+            default="10s",
             show_default=True,
-            help="Seconds to measure for, if it takes no longer to measure each size ten times.",
+            help="How long to measure; longer, if measuring each size ten times takes longer.",
         )
         @plot_option
         @as_json_option

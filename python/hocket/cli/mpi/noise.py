@@ -46,7 +46,7 @@ def _one_more(text: str) -> str:
     help="How long to watch.",
 )
 @click.option(
-    "--threshold",
+    "--shortest",
     "threshold_s",
     type=Read(parse_time, name="TIME"),
     default="1 us",
