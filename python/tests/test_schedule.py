@@ -22,6 +22,16 @@ def test_a_recorded_schedule_takes_the_time_of_its_program(algorithm: hocket.Alg
     assert hocket.simulate_schedule(schedule).time_s == hocket.simulate(algorithm, CALL).time_s
 
 
+@pytest.mark.parametrize("algorithm", ["allreduce/ring", "broadcast/binomial", "gather/linear", "alltoall/linear"])
+def test_a_schedule_meets_the_hosts_of_a_machine_as_its_program_does(algorithm: str) -> None:
+    network = '[network]\nmodel = "links"\ntopology = "crossbar"\nnodes = 8\nlink_bandwidth = "1 GB/s"\n'
+    host = '[host]\no_send = "1 us"\no_receive = "2 us"\ng = "3 us"\nS = "1 KiB"\nnew_peer = "4 us"\n'
+    machine = hocket.Machine.parse(f'name = "hosts"\n{network}{host}')
+    for call in (CALL, hocket.Call(ranks=8, size_bytes=80)):
+        found = hocket.simulate_schedule(hocket.record(algorithm, call), machine=machine)
+        assert found.times_s == pytest.approx(hocket.simulate(algorithm, call, machine=machine).times_s, rel=1e-12)
+
+
 def test_json_comes_back_as_it_went(tmp_path: Path) -> None:
     schedule = hocket.record("allreduce/ring", CALL)
     path = tmp_path / "ring.json"
