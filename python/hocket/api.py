@@ -8,8 +8,10 @@ from hocket.comparison import Comparison, compare
 from hocket.critical_paths import Step, critical_path
 from hocket.dependencies import dependency_graph
 from hocket.explanation import Explanation, Remedy, explain
+from hocket.fitting import Fit, fit
 from hocket.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.machine import Machine, presets
+from hocket.measurements import Measurement, read_measurements
 from hocket.memory import run
 from hocket.multicast import Delivery, simulate_multicast
 from hocket.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
@@ -46,11 +48,13 @@ __all__ = [
     "Delivery",
     "Error",
     "Explanation",
+    "Fit",
     "FunctionUse",
     "Grid",
     "LinkUse",
     "Links",
     "Machine",
+    "Measurement",
     "Parameter",
     "Passage",
     "RankUse",
@@ -76,10 +80,12 @@ __all__ = [
     "dependency_graph",
     "explain",
     "find",
+    "fit",
     "link_passages",
     "link_uses",
     "load",
     "presets",
+    "read_measurements",
     "record",
     "replay",
     "replay_events",

@@ -9,6 +9,8 @@ from hocket._native import Error
 from hocket.comparison import Comparison
 from hocket.critical_paths import critical_path
 from hocket.explanation import Explanation
+from hocket.fit_chart import fit_chart
+from hocket.fitting import Fit
 from hocket.link_map import link_chart
 from hocket.plot import HEIGHT, WIDTH, chart
 from hocket.replays import Replay
@@ -126,6 +128,7 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
 _DRAWN: Mapping[type[Result], Callable[..., alt.TopLevelMixin]] = {
     Comparison: chart,
     Explanation: _explanation,
+    Fit: fit_chart,
     Replay: _replay,
     Schedule: _schedule,
     Simulation: _trials,

@@ -1,0 +1,144 @@
+"""How well a fit knows its values: intervals, correlations, and what to measure besides.
+
+Near the values found, residuals are taken to be linear in the logarithms of values, and independent. The bounds of a
+value count as what was known before: a normal distribution that has them at two standard deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hocket.fitting.simulating import Floats
+from hocket.fitting.skeleton import Place
+
+__all__ = ["Pair", "Value", "covariance", "pairs_of", "values_of"]
+
+_Z = 1.96  # of 95 %
+_WIDE = 2.0
+_CORRELATED = 0.95
+_NEAR_BOUND = 1e-3  # as a logarithm
+
+_SMALL = "a ping-pong of small messages"
+_LARGE = "a ping-pong of large messages, and a collective without combining, such as an allgather"
+_SENDING = "a linear scatter of small blocks"
+_RECEIVING = "a linear gather of small blocks"
+_COMBINING = "an allreduce of large vectors, beside an allgather"
+_COPYING = "an alltoall by Bruck's algorithm, beside one by pairwise exchange"
+_ADVICE: Mapping[str, str] = {
+    **dict.fromkeys(("L", "latency", "router_latency"), _SMALL),
+    **dict.fromkeys(("G", "bandwidth", "link_bandwidth", "injection_bandwidth", "both_ways"), _LARGE),
+    **dict.fromkeys(("o", "o_send", "O_send", "g", "send_overhead", "software_latency"), _SENDING),
+    **dict.fromkeys(("o_receive", "O_receive", "O", "ejection_bandwidth", "memory_bandwidth"), _RECEIVING),
+    **dict.fromkeys(("reduce_bandwidth", "reduce_latency"), _COMBINING),
+    **dict.fromkeys(("copy_bandwidth", "copy_latency"), _COPYING),
+    **dict.fromkeys(("request", "answer"), "a ping-pong of sizes on both sides of the rendezvous"),
+    "link_latency": "a ping-pong of small messages between nodes at several distances",
+    "call_overhead": "a barrier, and a broadcast to two ranks",
+}
+_ANY_ADVICE = "more collectives, algorithms and sizes"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A fitted value.
+
+    Attributes:
+        name: Its section, key and place in a list, such as "network.L[1]".
+        value: The value, in SI units.
+        low: Where its 95 % confidence interval begins.
+        high: Where it ends.
+        text: The value as the machine file has it.
+        interval: The interval, for people.
+        is_at_bound: Whether it is at a bound of its range.
+        is_known: Whether the end of the interval is at most twice its beginning.
+        advice: What to measure to know it better, if it is not known.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    text: str
+    interval: str
+    is_at_bound: bool
+    is_known: bool
+    advice: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two values that the measurements cannot tell apart.
+
+    Attributes:
+        first: The name of one.
+        second: The name of the other.
+        correlation: Of their logarithms.
+        advice: What to measure to tell them apart.
+    """
+
+    first: str
+    second: str
+    correlation: float
+    advice: str
+
+
+def covariance(derivatives: Floats, residuals: Floats, weights: Floats, places: Sequence[Place]) -> Floats:
+    """Return the covariance of the logarithms of values.
+
+    Args:
+        derivatives: Of residuals: a row for each cell, a column for each value.
+        residuals: Of cells.
+        weights: How much they count beside their squares.
+        places: The values.
+    """
+    freedom = max(len(residuals) - len(places), 1)
+    variance = max(float(np.sum(weights * residuals**2)) / freedom, 1e-12)
+    widths: Floats = np.log([place.high / place.low for place in places])
+    precision = derivatives.T @ (weights[:, None] * derivatives) / variance + np.diag(16.0 / widths**2)
+    found: Floats = np.linalg.inv(precision)
+    return found
+
+
+def values_of(places: Sequence[Place], point: Floats, spread: Floats) -> tuple[Value, ...]:
+    """Return fitted values, given their logarithms and the covariance of these."""
+    return tuple(
+        _value(place, value, _Z * np.sqrt(spread[number, number]))
+        for number, (place, value) in enumerate(zip(places, point.tolist(), strict=True))
+    )
+
+
+def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
+    """Return the pairs of values that the measurements cannot tell apart."""
+    deviations: Floats = np.sqrt(np.diag(spread))
+    correlations = spread / np.outer(deviations, deviations)
+    return tuple(
+        Pair(one.name, other.name, float(correlations[i, j]), _advice(one, other))
+        for i, one in enumerate(places)
+        for j, other in enumerate(places)
+        if i < j and abs(correlations[i, j]) > _CORRELATED
+    )
+
+
+def _value(place: Place, logarithm: float, reach: float) -> Value:
+    low = float(np.exp(max(logarithm - reach, np.log(place.low))))
+    high = float(np.exp(min(logarithm + reach, np.log(place.high))))
+    near = (abs(logarithm - np.log(bound)) < _NEAR_BOUND for bound in (place.low, place.high))
+    is_known = high / low <= _WIDE
+    return Value(
+        name=place.name,
+        value=float(np.exp(logarithm)),
+        low=low,
+        high=high,
+        text=place.shown(float(np.exp(logarithm))),
+        interval=f"{place.shown(low)} to {place.shown(high)}",
+        is_at_bound=any(near),
+        is_known=is_known,
+        advice="" if is_known else _advice(place),
+    )
+
+
+def _advice(*places: Place) -> str:
+    return "; ".join(dict.fromkeys(_ADVICE.get(place.key, _ANY_ADVICE) for place in places))
