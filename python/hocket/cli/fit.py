@@ -26,7 +26,7 @@ from hocket.cli.options import (
     seed_option,
 )
 from hocket.cli.output import print_csv, print_facts, print_json, print_table, print_words, progress
-from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, deviation
+from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, Regret, deviation
 from hocket.fitting import fit as fit_machine
 from hocket.measurements import Measurement, Reading, Told, read_measurements
 from hocket.parallel import workers
@@ -148,7 +148,7 @@ def fit(
     if output is not None:
         files.write(output, found.machine.text)
     if output is None or not files.is_stdout(output):
-        _show(found, readings, only, [("machine", output), ("plot", plot)], as_csv=as_csv, as_json=as_json)
+        _show(found, readings, only, [("file", output), ("plot", plot)], as_csv=as_csv, as_json=as_json)
     if found.ended == "interrupted":
         raise KeyboardInterrupt
 
@@ -240,26 +240,26 @@ def _print_regrets(found: Fit) -> None:
     """Print what choices by simulation lose, over the best that was measured and over what libraries chose."""
     for what, is_held_out in (("", False), (", held out", True)):
         some = [one for one in found.regrets if one.is_held_out == is_held_out]
-        if not some:
-            continue
-        right = sum(one.regret < _RIGHT for one in some)
-        worst = max(some, key=lambda one: one.regret)
-        where = (
-            f"{worst.collective} {format_bytes(worst.size_bytes)} on {worst.ranks}: {worst.chosen}, not {worst.best}"
-        )
-        print_words(
-            f"choices by simulation{what}: right at {right} of {format_count(len(some), 'point')}; over the best "
-            f"measured {format_ratio(mean(one.regret for one in some))} on average, at worst "
-            f"{format_ratio(worst.regret)} ({where})"
-        )
-        beside = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
-        if beside:
-            slower = sum(ratio > 1 / _RIGHT for ratio, _ in beside)
-            over = format_ratio(mean(default for _, default in beside))
-            print_words(
-                f"the library's own choices at {len(beside)} of them: {over} over the best; "
-                f"the choice by simulation is slower at {slower}"
-            )
+        if some:
+            _print_regret(what, some)
+
+
+def _print_regret(what: str, some: Sequence[Regret]) -> None:
+    right = sum(one.regret < _RIGHT for one in some)
+    over = format_ratio(mean(one.regret for one in some))
+    print_words(
+        f"choices by simulation{what}: right at {right} of {format_count(len(some), 'point')}; "
+        f"{over} the time of the best measured algorithm on average"
+    )
+    worst = max(some, key=lambda one: one.regret)
+    if worst.regret >= _RIGHT:
+        where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {worst.ranks} ranks"
+        print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.chosen} instead of {worst.best}")
+    beside = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
+    if beside:
+        slower = sum(ratio > _RIGHT for ratio, _ in beside)
+        own = format_ratio(mean(default for _, default in beside))
+        print_words(f"  the library's own choices: {own} at {len(beside)} of them; slower than these: {slower}")
 
 
 def _print_left_out(names: Counter[str], what: str) -> None:

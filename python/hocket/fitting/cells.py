@@ -12,6 +12,7 @@ from typing import TypeAlias
 from hocket._native import Error
 from hocket.automatic import accepted, resolved
 from hocket.call import Call
+from hocket.effort import simulation_s
 from hocket.fitting.skeleton import Skeleton
 from hocket.library import Algorithm, find
 from hocket.machine import Machine
@@ -21,6 +22,9 @@ __all__ = ["Cell", "Cells", "Point", "spread"]
 
 Point: TypeAlias = "tuple[str, str, int, tuple[int, ...], int]"
 """What the choice of an algorithm depends on: system, collective, ranks, torus and size."""
+
+_LONGEST_S = 2.0
+_LONG_S, _SHARE = 0.05, 0.5  # too long to be repeated hundreds of times, unless as many cells take that long
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,14 @@ class Cell:
         algorithm: The algorithm.
         call: The call, with the parameters that the machine's torus decides.
         dims: The torus that it is simulated on; none for the machine's own network.
+        effort_s: How many seconds of one core its simulation takes, about.
     """
 
     measurement: Measurement
     algorithm: Algorithm
     call: Call
     dims: tuple[int, ...] | None
+    effort_s: float
 
     @property
     def point(self) -> Point:
@@ -81,9 +87,15 @@ class Cells:
 
 
 def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
-    """Return at most so many of some cells, spread over collectives, algorithms, ranks and sizes."""
+    """Return at most so many of some cells, spread over collectives, algorithms, ranks and sizes.
+
+    Cells that take long to simulate are left out, unless most do.
+    """
+    if not cells:
+        return ()
+    longest_s = sorted(cell.effort_s for cell in cells)[math.ceil(_SHARE * len(cells)) - 1]
+    left = [cell for cell in cells if cell.effort_s <= max(longest_s, _LONG_S)]
     chosen: list[Cell] = []
-    left = [*cells]
     taken: Counter[tuple[str, object]] = Counter()
     while left and len(chosen) < most:
         best = min(range(len(left)), key=lambda number: sum(taken[mark] ** 2 for mark in _marks(left[number])))
@@ -145,12 +157,15 @@ def _cell(one: Measurement, machine: Machine, dims: tuple[int, ...] | None) -> C
     """Return a measurement as a cell.
 
     Raises:
-        Error: The algorithm refuses the call.
+        Error: The algorithm refuses the call, or its simulation would take too long.
     """
     algorithm = find(f"{one.collective}/{one.algorithm}")
     call = resolved(algorithm, one.call, machine)
     accepted(algorithm, call, machine)
-    return Cell(one, algorithm, call, dims)
+    effort_s = simulation_s(algorithm, call, machine=machine)
+    if effort_s > _LONGEST_S:
+        raise Error("simulations that would take too long")
+    return Cell(one, algorithm, call, dims, effort_s)
 
 
 def _why(one: Measurement, error: Error) -> str:

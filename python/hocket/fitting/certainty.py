@@ -6,7 +6,7 @@ value count as what was known before: a normal distribution that has them at two
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,12 @@ import numpy as np
 from hocket.fitting.simulating import Floats
 from hocket.fitting.skeleton import Place
 
-__all__ = ["Pair", "Value", "covariance", "pairs_of", "values_of"]
+__all__ = ["Pair", "Value", "covariance", "others_of", "pairs_of", "values_of"]
 
 _Z = 1.96  # of 95 %
 _WIDE = 2.0
 _CORRELATED = 0.95
+_LEAST_VARIANCE = 1e-4  # of residuals: no measurement is better than 1 %
 _NEAR_BOUND = 1e-3  # as a logarithm
 
 _SMALL = "a ping-pong of small messages"
@@ -67,6 +68,10 @@ class Value:
     is_known: bool
     advice: str
 
+    def is_near(self, other: float) -> bool:
+        """Return whether another value is apart by less than a factor of 2."""
+        return self.value / _WIDE < other < self.value * _WIDE
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -86,19 +91,20 @@ class Pair:
 
 
 def covariance(derivatives: Floats, residuals: Floats, weights: Floats, places: Sequence[Place]) -> Floats:
-    """Return the covariance of the logarithms of values.
+    """Return the covariance of the logarithms of values, by section 7.6 of P. J. Huber, "Robust statistics" (1981).
 
     Args:
         derivatives: Of residuals: a row for each cell, a column for each value.
         residuals: Of cells.
-        weights: How much they count beside their squares.
+        weights: The derivative of the robust sum by each residual is its weight times the residual.
         places: The values.
     """
     freedom = max(len(residuals) - len(places), 1)
-    variance = max(float(np.sum(weights * residuals**2)) / freedom, 1e-12)
+    pulls = float(np.sum((weights * residuals) ** 2)) / freedom
+    variance = max(pulls / float(np.mean(weights**3)) ** 2, _LEAST_VARIANCE)
     widths: Floats = np.log([place.high / place.low for place in places])
-    precision = derivatives.T @ (weights[:, None] * derivatives) / variance + np.diag(16.0 / widths**2)
-    found: Floats = np.linalg.inv(precision)
+    precision = derivatives.T @ derivatives / variance + np.diag(16.0 / widths**2)
+    found: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
     return found
 
 
@@ -120,6 +126,17 @@ def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
         for j, other in enumerate(places)
         if i < j and abs(correlations[i, j]) > _CORRELATED
     )
+
+
+def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mapping[str, float], ...]:
+    """Return other values that do almost as well, by name, where one is far from a value that seems to be known.
+
+    Args:
+        values: The fitted values.
+        points: The logarithms of the others.
+    """
+    several = (dict(zip((one.name for one in values), np.exp(point).tolist(), strict=True)) for point in points)
+    return tuple(other for other in several if any(one.is_known and not one.is_near(other[one.name]) for one in values))
 
 
 def _value(place: Place, logarithm: float, reach: float) -> Value:

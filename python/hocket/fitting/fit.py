@@ -17,7 +17,7 @@ import numpy as np
 from hocket._native import Error
 from hocket.checks import instance, number, several, whole
 from hocket.fitting.cells import Cell, Cells, spread
-from hocket.fitting.certainty import Pair, Value, covariance, pairs_of, values_of
+from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, values_of
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import Judged, Use, deviation, regrets
 from hocket.fitting.result import Fit
@@ -84,12 +84,11 @@ def fit(
         simulator.until_s = inf
         values, pairs = _certainty(simulator, split.fitted, found)
         judged = split.judged(simulator, found.values)
-    names = [place.name for place in skeleton.places]
     return Fit(
         machine=_machine(skeleton, values, judged, _files(taken), [*only], [*hold_out]),
         values=values,
         pairs=pairs,
-        others=tuple(dict(zip(names, np.exp(other).tolist(), strict=True)) for other in found.others),
+        others=others_of(values, found.others),
         cells=judged,
         regrets=regrets(split.all, judged, split.defaults),
         left_out=split.left_out,

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hocket.effort import simulation_s
 from hocket.fitting.cells import Cell, spread
 from hocket.fitting.simulating import Floats, Simulator, TimeOverError
 from hocket.packages import optional
@@ -29,13 +28,12 @@ _SCALE = 0.15
 """Residuals, as logarithms, that count less than their squares are larger than this."""
 _STEP = 0.01  # of derivatives, as a logarithm
 _FEW_CELLS = 48
-_CHEAP = 0.8  # the share of the cells, by the effort of simulating them, of which the few are
 _POINTS_PER_VALUE = 6
 _LEAST_POINTS = 12
 _FEW_STEPS, _STEPS = 8, 20
 _TOLERANCE = 1e-4
 _ALMOST = 1.05  # times the least sum: another set of values that does almost as well
-_APART = 2.0  # a factor between values that are not the same
+_NOTHING = 5e-5  # of the sum for a cell: 1 % off
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Found:
 
     Attributes:
         values: The logarithms of the values.
-        others: Those of other starts that do almost as well on the few cells, and are far away.
+        others: Those of other starts that do almost as well on the few cells.
         ended: Why the search ended.
     """
 
@@ -93,7 +91,7 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
     if not simulator.skeleton.places:
         return Found(np.zeros(0), (), "judged")
     optimize = optional("scipy.optimize", extra="fit")
-    few, every = _Best(simulator, _few(simulator, cells)), _Best(simulator, cells)
+    few, every = _Best(simulator, spread(cells, _FEW_CELLS)), _Best(simulator, cells)
     ends: list[tuple[float, Floats]] = []
     points = _points(simulator, seed)
     ended: Ended
@@ -113,9 +111,8 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
             raise
         ended = "interrupted"
     values = next((one.values for one in (every, few) if one.values is not None), points[0])
-    least = min((cost for cost, _ in ends), default=0.0)
-    others = [x for cost, x in ends[1:] if cost <= _ALMOST * least and np.abs(x - ends[0][1]).max() > np.log(_APART)]
-    return Found(values, tuple(others), ended)
+    most = min((cost for cost, _ in ends), default=0.0) * _ALMOST + len(few.cells) * _NOTHING
+    return Found(values, tuple(x for cost, x in ends[1:] if cost <= most), ended)
 
 
 def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats) -> Floats:
@@ -128,7 +125,7 @@ def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats) -> Floa
 
 
 def weights(residuals: Floats) -> Floats:
-    """Return how much residuals count, beside their squares."""
+    """Return the derivative of the robust sum by each residual, over the residual."""
     found: Floats = 1.0 / np.sqrt(1.0 + (residuals / _SCALE) ** 2)
     return found
 
@@ -166,12 +163,3 @@ def _points(simulator: Simulator, seed: int) -> list[Floats]:
     layers = np.column_stack([random.permutation(count) for _ in lower])
     shares = (layers + random.random(layers.shape)) / count
     return [(lower + upper) / 2, *(lower + shares * (upper - lower))]
-
-
-def _few(simulator: Simulator, cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Return cells that are fast to simulate."""
-    skeleton = simulator.skeleton
-    machines = {dims: skeleton.with_values(skeleton.middle, dims) for dims in {cell.dims for cell in cells}}
-    efforts_s = [simulation_s(cell.algorithm, cell.call, machine=machines[cell.dims]) for cell in cells]
-    most_s = np.quantile(efforts_s, _CHEAP)
-    return spread([cell for cell, each_s in zip(cells, efforts_s, strict=True) if each_s <= most_s], _FEW_CELLS)
