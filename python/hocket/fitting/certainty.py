@@ -1,7 +1,8 @@
 """How well a fit knows its values: intervals, correlations, and what to measure besides.
 
 Near the values found, residuals are taken to be linear in the logarithms of values, and independent. The bounds of a
-value count as what was known before: a normal distribution that has them at two standard deviations.
+value count as what was known before: a normal distribution that has them at two standard deviations. Of a size, the
+interval is of those that do as well as the best, when the other values stay.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hocket.fitting.searching import bounds_of
 from hocket.fitting.simulating import Floats
 from hocket.fitting.skeleton import Place
 
-__all__ = ["Pair", "Value", "covariance", "others_of", "pairs_of", "values_of"]
+__all__ = ["Pair", "Value", "covariance", "others_of", "pairs_of", "size_range", "values_of", "variance_of"]
 
 _Z = 1.96  # of 95 %
 _WIDE = 2.0
@@ -35,7 +37,7 @@ _ADVICE: Mapping[str, str] = {
     **dict.fromkeys(("o_receive", "O_receive", "O", "ejection_bandwidth", "memory_bandwidth"), _RECEIVING),
     **dict.fromkeys(("reduce_bandwidth", "reduce_latency"), _COMBINING),
     **dict.fromkeys(("copy_bandwidth", "copy_latency"), _COPYING),
-    **dict.fromkeys(("request", "answer"), "a ping-pong of sizes on both sides of the rendezvous"),
+    **dict.fromkeys(("S", "request", "answer"), "a ping-pong of sizes on both sides of the rendezvous"),
     "link_latency": "a ping-pong of small messages between nodes at several distances",
     "call_overhead": "a barrier, and a broadcast to two ranks",
 }
@@ -90,30 +92,56 @@ class Pair:
     advice: str
 
 
-def covariance(derivatives: Floats, residuals: Floats, weights: Floats, places: Sequence[Place]) -> Floats:
-    """Return the covariance of the logarithms of values, by section 7.6 of P. J. Huber, "Robust statistics" (1981).
+def variance_of(residuals: Floats, weights: Floats, values: int) -> float:
+    """Return the variance of residuals of a robust fit, by section 7.6 of P. J. Huber, "Robust statistics" (1981).
+
+    Args:
+        residuals: Of cells.
+        weights: The derivative of the robust sum by each residual is its weight times the residual.
+        values: How many values were fitted.
+    """
+    pulls = float(np.sum((weights * residuals) ** 2)) / max(len(residuals) - values, 1)
+    return max(pulls / float(np.mean(weights**3)) ** 2, _LEAST_VARIANCE)
+
+
+def covariance(derivatives: Floats, variance: float, places: Sequence[Place]) -> Floats:
+    """Return the covariance of the logarithms of values.
 
     Args:
         derivatives: Of residuals: a row for each cell, a column for each value.
-        residuals: Of cells.
-        weights: The derivative of the robust sum by each residual is its weight times the residual.
+        variance: Of residuals.
         places: The values.
     """
-    freedom = max(len(residuals) - len(places), 1)
-    pulls = float(np.sum((weights * residuals) ** 2)) / freedom
-    variance = max(pulls / float(np.mean(weights**3)) ** 2, _LEAST_VARIANCE)
-    widths: Floats = np.log([place.high / place.low for place in places])
-    precision = derivatives.T @ derivatives / variance + np.diag(16.0 / widths**2)
+    lower, upper = bounds_of(places)
+    precision = derivatives.T @ derivatives / variance + np.diag(16.0 / (upper - lower) ** 2)
     found: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
     return found
 
 
-def values_of(places: Sequence[Place], point: Floats, spread: Floats) -> tuple[Value, ...]:
-    """Return fitted values, given their logarithms and the covariance of these."""
-    return tuple(
-        _value(place, value, _Z * np.sqrt(spread[number, number]))
-        for number, (place, value) in enumerate(zip(places, point.tolist(), strict=True))
-    )
+def size_range(place: Place, costs: Sequence[float], variance: float) -> tuple[float, float]:
+    """Return the least and the largest of the sizes that do as well as the best, as far as residuals tell.
+
+    Args:
+        place: The place of the size.
+        costs: The robust sums with each of its choices.
+        variance: Of residuals.
+    """
+    most = min(costs) + _Z**2 * variance / 2
+    good = [choice for choice, cost in zip(place.choices, costs, strict=True) if cost <= most]
+    return min(good), max(good)
+
+
+def values_of(
+    places: Sequence[Place], point: Floats, spread: Floats, sizes: Mapping[int, tuple[float, float]]
+) -> tuple[Value, ...]:
+    """Return fitted values, given their logarithms, the covariance of these, and the ranges of sizes by place."""
+    found = []
+    for number, (place, logarithm) in enumerate(zip(places, point.tolist(), strict=True)):
+        reach = _Z * float(np.sqrt(spread[number, number]))
+        low = float(np.exp(max(logarithm - reach, np.log(place.low))))
+        high = float(np.exp(min(logarithm + reach, np.log(place.high))))
+        found.append(_value(place, logarithm, *sizes.get(number, (low, high))))
+    return tuple(found)
 
 
 def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
@@ -139,9 +167,7 @@ def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mappin
     return tuple(other for other in several if any(one.is_known and not one.is_near(other[one.name]) for one in values))
 
 
-def _value(place: Place, logarithm: float, reach: float) -> Value:
-    low = float(np.exp(max(logarithm - reach, np.log(place.low))))
-    high = float(np.exp(min(logarithm + reach, np.log(place.high))))
+def _value(place: Place, logarithm: float, low: float, high: float) -> Value:
     near = (abs(logarithm - np.log(bound)) < _NEAR_BOUND for bound in (place.low, place.high))
     is_known = high / low <= _WIDE
     return Value(

@@ -17,11 +17,11 @@ import numpy as np
 from hocket._native import Error
 from hocket.checks import instance, number, several, whole
 from hocket.fitting.cells import Cell, Cells, spread
-from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, values_of
+from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, size_range, values_of, variance_of
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import Judged, Use, deviation, regrets
 from hocket.fitting.result import Fit
-from hocket.fitting.searching import Found, jacobian, search, weights
+from hocket.fitting.searching import Found, jacobian, search, size_costs, weights
 from hocket.fitting.simulating import Floats, Simulator
 from hocket.fitting.skeleton import Skeleton
 from hocket.machine import Machine, find_machine
@@ -163,8 +163,11 @@ def _certainty(simulator: Simulator, cells: Sequence[Cell], found: Found) -> tup
     if not places:
         return (), ()
     residuals = np.log(simulator.times_s([found.values], cells)[0]) - np.log([one.measurement.time_s for one in cells])
-    spread_of = covariance(jacobian(simulator, cells, found.values), residuals, weights(residuals), places)
-    return values_of(places, found.values, spread_of), pairs_of(places, spread_of)
+    variance = variance_of(residuals, weights(residuals), len(places))
+    costs = size_costs(simulator, cells, found.values)
+    sizes = {number: size_range(places[number], each, variance) for number, each in costs.items()}
+    spread_of = covariance(jacobian(simulator, cells, found.values), variance, places)
+    return values_of(places, found.values, spread_of, sizes), pairs_of(places, spread_of)
 
 
 def _files(taken: Iterable[Measurement]) -> list[str]:

@@ -1,8 +1,8 @@
 """Skeletons: machine files in which some values are to be fitted.
 
 Such a value is the text `"?"`, whose bounds follow from its unit, or a range such as `"0.1 us..20 us"`. It may stand
-under any key that is a time, a time per byte, a rate or a number, also in lists with a value for each range of sizes.
-Everything else, comments included, stays as it is written.
+under any key that is a time, a time per byte, a rate, a size or a number, also in lists with a value for each range of
+sizes. Everything else, comments included, stays as it is written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 from hocket._native import Error
 from hocket.machine import Machine
 from hocket.topology import Topology
-from hocket.units import format_time, parse_bytes_per_s, parse_time
+from hocket.units import format_bytes, format_time, parse_bytes, parse_bytes_per_s, parse_time
 
 __all__ = ["Place", "Skeleton"]
 
@@ -47,6 +47,8 @@ class _Unit:
         """
         if self.ending == "_bytes_per_s":
             return parse_bytes_per_s(text)
+        if self.ending == "_bytes":
+            return parse_bytes(text)
         if self.ending:
             return parse_time(text.removesuffix("/B") if self.ending == "_s_per_byte" else text)
         try:
@@ -54,10 +56,16 @@ class _Unit:
         except ValueError:
             raise Error(f'got "{text}", expected a number') from None
 
+    def written(self, value: float) -> str:
+        """Return a value in full, as a machine file has it."""
+        return self.exact.format(round(value) if self.ending == "_bytes" else repr(float(value)))
+
     def shown(self, value: float) -> str:
         """Return a value for people."""
         if self.ending == "_bytes_per_s":
             return f"{value / 1e9:.4g} GB/s"
+        if self.ending == "_bytes":
+            return f"{value:.0f} B" if round(value) % 1024 else format_bytes(round(value))
         if self.ending:
             return format_time(value) + ("/B" if self.ending == "_s_per_byte" else "")
         return f"{value:.4g}"
@@ -66,9 +74,10 @@ class _Unit:
 _PER_BYTE = _Unit("_s_per_byte", 1e-12, 1e-8, '"1 ns"', '"{} s"')
 _TIME = _Unit("_s", 1e-9, 1e-4, '"1 ns"', '"{} s"')
 _RATE = _Unit("_bytes_per_s", 1e8, 1e12, '"1 GB/s"', '"{} B/s"')
+_SIZE = _Unit("_bytes", 256, 1 << 20, '"1 KiB"', '"{} B"')
 _NUMBER = _Unit("", 1.0, 10.0, "1.5", "{}")
-_UNITS = (_RATE, _PER_BYTE, _TIME)
-_PROBES = (_TIME.probe, _RATE.probe, _NUMBER.probe)
+_UNITS = (_RATE, _PER_BYTE, _TIME, _SIZE)
+_PROBES = (_TIME.probe, _RATE.probe, _SIZE.probe, _NUMBER.probe)
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*"|'[^'\n]*')|(?P<section>^\s*\[[\w.]+\])|(?P<key>^\s*[\w.]+\s*=)""",
@@ -105,6 +114,14 @@ class Place:
     def key(self) -> str:
         """The name of the key alone: "L"."""
         return self.name.rpartition(".")[2].partition("[")[0]
+
+    @property
+    def choices(self) -> tuple[float, ...]:
+        """The values of a size that are tried: powers of two, or the ends of a range without any; otherwise none."""
+        if self.unit is not _SIZE:
+            return ()
+        powers = [float(1 << power) for power in range(round(self.high).bit_length())]
+        return tuple(power for power in powers if power >= self.low) or (self.low, self.high)
 
     def shown(self, value: float) -> str:
         """Return a value in its unit, for people."""
@@ -185,7 +202,7 @@ class Skeleton:
         return Machine.parse(self._text(self.middle), self.file)
 
     def _text(self, values: Sequence[float]) -> str:
-        exact = [place.unit.exact.format(repr(float(value))) for place, value in zip(self.places, values, strict=True)]
+        exact = [place.unit.written(value) for place, value in zip(self.places, values, strict=True)]
         return _replaced(self.text, [(place.begin, place.end) for place in self.places], exact)
 
 
@@ -241,7 +258,7 @@ def _probed(text: str, file: str, found: Sequence[_Marked]) -> tuple[Machine, li
                     name = found[number].name
                     raise Error(
                         f'{file}:{line}: {name}: got "{found[number].given}", expected a value: only times, '
-                        "times per byte, rates and numbers can be fitted"
+                        "times per byte, rates, sizes and numbers with a fraction can be fitted"
                     ) from None
 
 

@@ -52,7 +52,13 @@ def with_values(skeleton: str, *values: str) -> str:
 
 
 def measured(
-    text: str, programs: Sequence[str] = PROGRAMS, *, ranks: Sequence[int] = (4, 8), noise: float = 0.0, **more: Any
+    text: str,
+    programs: Sequence[str] = PROGRAMS,
+    *,
+    ranks: Sequence[int] = (4, 8),
+    sizes: Sequence[int] = SIZES,
+    noise: float = 0.0,
+    **more: Any,
 ) -> list[hocket.Measurement]:
     """Return simulated times as if they had been measured."""
     machine, chance = hocket.Machine.parse(text), random.Random(1)
@@ -68,7 +74,7 @@ def measured(
         )
         for program in programs
         for count in ranks
-        for size in SIZES
+        for size in sizes
     ]
 
 
@@ -107,6 +113,17 @@ def test_exact_times_give_the_values(
     assert found.deviations["fitted"].median < 0.005
     assert found.ended == "converged"
     assert all(one.is_known for one in found.values)
+
+
+def test_sizes_are_found(file: Callable[[str], str]) -> None:
+    skeleton = LOGGP.replace('G = "?"', 'G = "?"\nS = "?"\nrequest = "?"')
+    known = with_values(skeleton, "1.5 us", "0.7 us", "0.1 ns", "16 KiB", "4 us", "5 GB/s")
+    sizes = tuple(1 << power for power in range(3, 22, 2))
+    found = hocket.fit(measured(known, noise=0.02, sizes=sizes), machine=file(skeleton))
+    by_name = {one.name: one for one in found.values}
+    assert by_name["network.S"].text == "16 KiB"
+    assert by_name["network.S"].interval == "16 KiB to 16 KiB"
+    assert by_name["network.request"].value == pytest.approx(4e-6, rel=0.1)
 
 
 def test_intervals_have_the_values(file: Callable[[str], str]) -> None:
@@ -256,7 +273,6 @@ def test_as_a_data_frame(file: Callable[[str], str]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('G = "?"', 'G = "?"\nS = "?"'), 'skeleton.toml:9: network.S: got "?", expected a value: only times, '),
         (("0.1 us..20 us", "20 us..0.1 us"), 'skeleton.toml:7: network.o: got "20 us..0.1 us", expected a range that'),
         (("0.1 us..20 us", "0.1 us..20 GB"), 'skeleton.toml:7: network.o: got "20 GB", expected a time such as'),
         (("0.1 us..20 us", "0 us..20 us"), 'skeleton.toml:7: network.o: got "0 us..20 us", expected a range that'),
@@ -268,6 +284,12 @@ def test_skeletons_that_make_no_sense(file: Callable[[str], str], change: tuple[
     with pytest.raises(hocket.Error) as error:
         hocket.fit(measured(LOGGP_KNOWN, PROGRAMS[:1]), machine=file(LOGGP.replace(*change)))
     assert message in str(error.value)
+
+
+def test_whole_numbers_are_not_fitted(file: Callable[[str], str]) -> None:
+    with pytest.raises(hocket.Error) as error:
+        hocket.fit(measured(LINKS_KNOWN, ranks=(8,)), machine=file(LINKS.replace("ports = 2", 'ports = "?"')))
+    assert 'skeleton.toml:9: node.ports: got "?", expected a value: only times, ' in str(error.value)
 
 
 def test_measurements_that_cannot_be_fitted(file: Callable[[str], str]) -> None:
