@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hocket._native import Error
-from hocket.checks import instance, number, several, whole
+from hocket.checks import function, instance, number, several, whole
 from hocket.fitting.cells import Cell, Cells, spread
 from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, size_range, values_of, variance_of
 from hocket.fitting.conditions import Condition
@@ -68,6 +68,7 @@ def fit(
     Raises:
         Error: A file, condition or machine makes no sense, no measurement is left, or SciPy is missing.
     """
+    function("on_done", on_done)
     conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
     held = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
     skeleton = _skeleton(machine)

@@ -59,8 +59,14 @@ class Simulator:
             for number, point in enumerate(points)
             for dims in {cell.dims for cell in cells}
         }
+
+        def done(*_: object) -> None:
+            self.on_done()
+            if monotonic() > self.until_s:
+                raise TimeOverError
+
         tasks = [(machines[number, cell.dims], cell) for number in range(len(points)) for cell in cells]
-        found = do_all(_time_s, tasks, executor=self.executor, on_done=lambda *_: self.on_done())
+        found = do_all(_time_s, tasks, executor=self.executor, on_done=done)
         return np.asarray(found).reshape(len(points), len(cells))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike, fspath
 
 from hocket._native import Error
+from hocket.checks import instance
 from hocket.files import read_text
 from hocket.measurements import hocket_bench, imb, osu, pico, table
 from hocket.measurements.measurement import Format, Reading, Told
@@ -25,10 +26,11 @@ def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Re
     Raises:
         Error: The file cannot be read, is of no known format, or has a line that makes no sense: file and line.
     """
-    file, text = fspath(path), read_text(path)
+    text, file = read_text(path), fspath(path)
+    told = Told() if told is None else instance("told", told, Told, "hocket.measurements.Told, or None")
     for format in FORMATS:
         if format.recognises(text):
-            reading = format.read(text, file, told or Told())
+            reading = format.read(text, file, told)
             if not (reading.measurements or reading.unknown):
                 raise Error(f"{file}: no measurement, expected {format.what} with some")
             return reading

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
+from hocket import checks
 from hocket._native import Error
 from hocket.call import Call
 from hocket.library import find
@@ -46,6 +48,26 @@ class Measurement:
     ranks_per_node: int | None = None
     system: str = ""
     source: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the values, and keep the sizes of the torus as they are now.
+
+        Raises:
+            Error: One makes no sense.
+        """
+        for name in ("collective", "algorithm", "system", "source"):
+            checks.text(name, getattr(self, name))
+        checks.number("time_s", self.time_s, "seconds above 0", is_right=lambda time_s: 0 < time_s < inf)
+        checks.mapping("parameters", self.parameters)
+        counts = [("ranks", self.ranks), ("element_bytes", self.element_bytes)]
+        counts += [("ranks_per_node", self.ranks_per_node)] if self.ranks_per_node is not None else []
+        if self.dims is not None:
+            object.__setattr__(self, "dims", checks.several("dims", self.dims, object, "whole numbers"))
+            counts += [("dims", size) for size in self.dims]
+        for name, count in counts:
+            if checks.whole(name, count) == 0:
+                raise Error(f"{name}: got 0, expected at least 1")
+        checks.whole("size_bytes", self.size_bytes)
 
     @property
     def label(self) -> str:
