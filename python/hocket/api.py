@@ -8,6 +8,8 @@ from hocket.definitions.machine import Machine, presets
 from hocket.definitions.memory import run
 from hocket.definitions.topology import Topology
 from hocket.definitions.verification import Verdict, verify, verify_all
+from hocket.fitting import Fit, fit
+from hocket.fitting.measurements import Measurement, read_measurements
 from hocket.rules.choosing import LIBRARY_RULES, choose
 from hocket.schedules.checking import verify_schedule
 from hocket.schedules.dependencies import dependency_graph
@@ -47,11 +49,13 @@ __all__ = [
     "Delivery",
     "Error",
     "Explanation",
+    "Fit",
     "FunctionUse",
     "Grid",
     "LinkUse",
     "Links",
     "Machine",
+    "Measurement",
     "Parameter",
     "Passage",
     "RankUse",
@@ -77,10 +81,12 @@ __all__ = [
     "dependency_graph",
     "explain",
     "find",
+    "fit",
     "link_passages",
     "link_uses",
     "load",
     "presets",
+    "read_measurements",
     "record",
     "replay",
     "replay_events",

@@ -47,6 +47,7 @@ RECORDED = hocket.record("allreduce/ring", CALL)
 REPLAYED = {"trace": TRACE, "machine": "cluster", "rules": "", "scale_compute": 1.0, "trials": hocket.Trials()}
 VERIFIED = {"ranks": [2], "parameters": {}, "executor": None, "on_done": nothing}
 RUN = {"operator": "sum", "commutative": True, "root": 0, "in_place": False, "parameters": {}}
+MEASURED = hocket.Measurement(collective="allreduce", algorithm="ring", ranks=4, size_bytes=64, time_s=1e-5)
 TABLE = hocket.sweep(hocket.Grid.parse(GRID))
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
@@ -81,6 +82,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **{"way": "multicast", "master": 0, "parameters": {}},
         },
     ),
+    "fit": (
+        hocket.fit,
+        {
+            **{"measurements": [MEASURED], "machine": "cluster", "only": [], "hold_out": [], "cells": 3, "starts": 1},
+            **{"seed": 0, "time_limit_s": None, "executor": None, "on_done": nothing},
+        },
+    ),
+    "Measurement": (
+        lambda **given: hocket.fit([hocket.Measurement(**given)], machine="cluster").to_pandas(),
+        {**vars(MEASURED), "source": "a:1"},
+    ),
+    "read_measurements": (hocket.read_measurements, {"path": "nowhere.csv", "told": None}),
     "sweep": (hocket.sweep, {"grid": hocket.Grid.parse(GRID), "output": None, "executor": None, "on_done": nothing}),
     "replay": (hocket.replay, REPLAYED),
     "replay_events": (hocket.replay_events, REPLAYED),

@@ -55,6 +55,7 @@ _SUMMARIES = {
     "compare": "Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.",
     "convert": "Write the schedule of the file SOURCE as the file TARGET, in another format; - is stdout.",
     "explain": "Say why a call of an algorithm takes as long as it does, and what would help.",
+    "fit": "Fit a machine file to measured times of collectives, or judge it by them.",
     "lab": "Build the network of a machine file on this host, for real MPI programs. Needs Linux and root.",
     "list": "List the algorithms, of one COLLECTIVE or of all.",
     "machines": "List the machines that come with Hocket, or print the file of one, to be copied and changed.",

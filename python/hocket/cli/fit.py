@@ -1,0 +1,270 @@
+"""`hocket fit`: a machine file fitted to measured times of collectives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+
+import click
+
+from hocket._native import Error
+from hocket.base import files
+from hocket.base.parallel import workers
+from hocket.base.units import format_bytes, format_count, format_ratio, parse_duration
+from hocket.base.version import version
+from hocket.cli import completion
+from hocket.cli.options import (
+    Read,
+    as_csv_option,
+    as_json_option,
+    check_files,
+    jobs_option,
+    only_one_form,
+    output_option,
+    parameter_option,
+    picture_file,
+    ranks_option,
+    seed_option,
+)
+from hocket.cli.output import print_csv, print_facts, print_json, print_table, print_words, progress
+from hocket.drawing.plot import picture_of
+from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, Regret, deviation
+from hocket.fitting import fit as fit_machine
+from hocket.fitting.measurements import Measurement, Reading, Told, read_measurements
+
+__all__ = ["fit"]
+
+_MOST_NAMES = 6  # of what has no counterpart, shown
+_RIGHT = 1.001  # a regret that is none
+_ENDED = {
+    "steps": "the search ended after as many steps as it takes at most",
+    "time limit": "the search ended with the time; more time may find better values",
+    "interrupted": "the search was interrupted; more time may find better values",
+}
+
+
+def _condition(text: str) -> str:
+    Condition.parse(text)
+    return text
+
+
+@click.command()
+@click.argument("measurements", nargs=-1, required=True, metavar="MEASUREMENTS...", type=click.Path())
+@click.option(
+    "--machine",
+    required=True,
+    metavar="MACHINE",
+    shell_complete=completion.machines,
+    help='The machine file; values to be fitted are "?" or ranges such as "0.1 us..20 us".',
+)
+@output_option
+@click.option(
+    "--only",
+    type=Read(_condition, name="CONDITION"),
+    multiple=True,
+    help="Take only measurements that meet this condition, such as system=lumi; may be given several times.",
+)
+@click.option(
+    "--hold-out",
+    type=Read(_condition, name="CONDITION"),
+    multiple=True,
+    help="Do not fit measurements that meet this condition, such as ranks>64, but judge by them; "
+    "may be given several times.",
+)
+@click.option("--algorithm", metavar="NAME", help="The algorithm that OSU or IMB output is of, or `default`.")
+@ranks_option(help="Number of ranks that OSU output is of.")
+@parameter_option
+@click.option(
+    "--cells",
+    type=click.IntRange(min=1),
+    default=DEFAULT_CELLS,
+    show_default=True,
+    help="To how many measured calls to fit at most; they are spread over collectives, algorithms, ranks and sizes.",
+)
+@click.option(
+    "--starts",
+    type=click.IntRange(min=1),
+    default=DEFAULT_STARTS,
+    show_default=True,
+    help="From how many points to begin the search.",
+)
+@seed_option
+@click.option(
+    "--time-limit",
+    type=Read(parse_duration, name="TIME"),
+    help="End the search after this time, such as 90s or 10m, with the best values so far.",
+)
+@click.option(
+    "--plot",
+    type=Read(picture_file, name="FILE"),
+    help="Also draw simulated over measured times.",
+)
+@jobs_option
+@as_csv_option
+@as_json_option
+def fit(
+    measurements: tuple[str, ...],
+    machine: str,
+    output: str | None,
+    only: tuple[str, ...],
+    hold_out: tuple[str, ...],
+    algorithm: str | None,
+    ranks: int | None,
+    param: tuple[tuple[str, str], ...],
+    cells: int,
+    starts: int,
+    seed: int,
+    time_limit: float | None,
+    plot: str | None,
+    jobs: int,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Fit a machine file to measured times of collectives, or judge it by them.
+
+    MEASUREMENTS are files of `hocket mpi bench --json`, OSU micro-benchmarks, IMB-MPI1 or PICO, or a CSV with the
+    columns collective, algorithm, ranks, size_bytes and time_s. A machine file without values to be fitted is judged.
+    """
+    only_one_form(as_csv, as_json)
+    check_files({"--output": output, "--plot": plot})
+    told = Told(algorithm, ranks, param)
+    readings = [read_measurements(path, told) for path in measurements]
+    with workers(jobs) as executor, progress("simulating", None):
+        found = fit_machine(
+            [one for reading in readings for one in reading.measurements],
+            machine=machine,
+            only=only,
+            hold_out=hold_out,
+            cells=cells,
+            starts=starts,
+            seed=seed,
+            time_limit_s=time_limit,
+            executor=executor,
+        )
+    if plot is not None:
+        files.write(plot, picture_of(found.plot, Path(plot).suffix))
+    if output is not None:
+        files.write(output, found.machine.text)
+    if output is None or not files.is_stdout(output):
+        _show(found, readings, only, [("file", output), ("plot", plot)], as_csv=as_csv, as_json=as_json)
+    if found.ended == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _show(
+    found: Fit,
+    readings: Sequence[Reading],
+    only: Sequence[str],
+    written: Sequence[tuple[str, str | None]],
+    *,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    conditions = [Condition.parse(text) for text in only]
+
+    def taken(one: Measurement) -> bool:
+        return all(each.holds(one) for each in conditions)
+
+    unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if taken(one))
+    if as_json:
+        entry = {**found.as_dict(), "no_counterpart": dict(unknown)}
+        print_json({**entry, **dict(written), "version": version()})
+        return
+    if as_csv:
+        print_csv(found.records())
+        return
+    click.secho(found.title, bold=True)
+    if found.values:
+        _print_values(found)
+    _print_deviations(found)
+    _print_regrets(found)
+    known = sum(taken(one) for reading in readings for one in reading.measurements)
+    _print_left_out(unknown, f"of {known + unknown.total()} measurements have no counterpart in Hocket")
+    _print_left_out(Counter(found.left_out), "measured calls cannot be simulated on this machine")
+    if found.ended in _ENDED:
+        print_words(_ENDED[found.ended])
+    print_facts([(what, path) for what, path in written if path is not None])
+
+
+def _print_values(found: Fit) -> None:
+    rows = [[one.name, one.text, one.interval, _remark(one.is_known, one.is_at_bound)] for one in found.values]
+    print_table(["key", "value", "95 % interval", ""], rows, right=["value"])
+    for value in found.values:
+        if not value.is_known:
+            print_words(f"the measurements do not tell {value.name} well: add {value.advice}")
+    for pair in found.pairs:
+        names = f"{pair.first} and {pair.second} cannot be told apart (correlation {pair.correlation:.2f})"
+        print_words(f"{names}: add {pair.advice}")
+    for other in found.others:
+        texts = ", ".join(f"{name} = {value:.3g}" for name, value in other.items())
+        print_words(f"on few calls other values do almost as well (in s, s/B or B/s): {texts}")
+
+
+def _remark(is_known: bool, is_at_bound: bool) -> str:
+    return "at a bound" if is_at_bound else "" if is_known else "wide"
+
+
+def _print_deviations(found: Fit) -> None:
+    columns = ["calls", "median", "bias", *(f"{band:.0%}" for band in BANDS)]
+    print_words("|ln(simulated / measured)|: median; bias: median with its sign; shares of calls that are within")
+    rows = [[use, *_cells(one)] for use, one in found.deviations.items()]
+    print_table(["", *columns], rows, right=columns)
+    programs = sorted({(one.collective, one.algorithm) for one in found.cells})
+    of_programs = (
+        (*program, deviation(one for one in found.cells if (one.collective, one.algorithm) == program))
+        for program in programs
+    )
+    print_table(
+        ["collective", "algorithm", *columns],
+        [[collective, algorithm, *_cells(one)] for collective, algorithm, one in of_programs],
+        right=columns,
+    )
+    for what, name, shown in (("size", "size_bytes", format_bytes), ("ranks", "ranks", str)):
+        values = sorted({getattr(one, name) for one in found.cells})
+        print_table(
+            [what, *columns],
+            [[shown(v), *_cells(deviation(one for one in found.cells if getattr(one, name) == v))] for v in values],
+            right=[what, *columns],
+        )
+
+
+def _cells(one: Deviation | None) -> list[str]:
+    if one is None:
+        raise Error("no measured call, expected some")
+    return [str(one.cells), f"{one.median:.3f}", f"{one.bias:+.2f}", *(f"{share:.0%}" for share in one.within)]
+
+
+def _print_regrets(found: Fit) -> None:
+    """Print what choices by simulation lose, over the best that was measured and over what libraries chose."""
+    for what, is_held_out in (("", False), (", held out", True)):
+        some = [one for one in found.regrets if one.is_held_out == is_held_out]
+        if some:
+            _print_regret(what, some)
+
+
+def _print_regret(what: str, some: Sequence[Regret]) -> None:
+    right = sum(one.regret < _RIGHT for one in some)
+    over = format_ratio(mean(one.regret for one in some))
+    print_words(
+        f"choices by simulation{what}: right at {right} of {format_count(len(some), 'point')}; "
+        f"{over} the time of the best measured algorithm on average"
+    )
+    worst = max(some, key=lambda one: one.regret)
+    if worst.regret >= _RIGHT:
+        where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {worst.ranks} ranks"
+        print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.chosen} instead of {worst.best}")
+    beside = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
+    if beside:
+        slower = sum(ratio > _RIGHT for ratio, _ in beside)
+        own = format_ratio(mean(default for _, default in beside))
+        print_words(f"  the library's own choices: {own} at {len(beside)} of them; slower than these: {slower}")
+
+
+def _print_left_out(names: Counter[str], what: str) -> None:
+    if not names:
+        return
+    shown = [f"{name} ({count})" for name, count in names.most_common(_MOST_NAMES)]
+    more = len(names) - len(shown)
+    print_words(f"{names.total()} {what}: {', '.join(shown)}{f' and {more} more names' if more > 0 else ''}")

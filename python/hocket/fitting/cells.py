@@ -1,0 +1,172 @@
+"""Which measurements a machine can be compared with, and a part of them that is spread over all."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TypeAlias
+
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.definitions.automatic import accepted, resolved
+from hocket.definitions.library import Algorithm, find
+from hocket.definitions.machine import Machine
+from hocket.fitting.measurements import DEFAULT, Measurement
+from hocket.fitting.skeleton import Skeleton
+from hocket.simulating.effort import simulation_s
+
+__all__ = ["Cell", "Cells", "Point", "spread"]
+
+Point: TypeAlias = "tuple[str, str, int, tuple[int, ...], int]"
+"""What the choice of an algorithm depends on: system, collective, ranks, torus and size."""
+
+_LONGEST_S = 2.0
+_LONG_S, _SHARE = 0.05, 0.5  # too long to be repeated hundreds of times, unless as many cells take that long
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A call that was measured, and can be simulated.
+
+    Attributes:
+        measurement: The measurement; its time is the median, if the same call was measured several times.
+        algorithm: The algorithm.
+        call: The call, with the parameters that the machine's torus decides.
+        dims: The torus that it is simulated on; none for the machine's own network.
+        effort_s: How many seconds of one core its simulation takes, about.
+    """
+
+    measurement: Measurement
+    algorithm: Algorithm
+    call: Call
+    dims: tuple[int, ...] | None
+    effort_s: float
+
+    @property
+    def point(self) -> Point:
+        """Where it competes with cells of other algorithms."""
+        return _point(self.measurement)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What of some measurements can be simulated.
+
+    Attributes:
+        cells: These, sorted: whatever the order of lines.
+        defaults: The times of what libraries chose by themselves, by point, in seconds.
+        left_out: How many measurements cannot be simulated, by why.
+    """
+
+    cells: tuple[Cell, ...]
+    defaults: dict[Point, float]
+    left_out: dict[str, int]
+
+    @classmethod
+    def of(cls, measurements: Iterable[Measurement], skeleton: Skeleton) -> Cells:
+        """Return what can be simulated on the machines of a skeleton."""
+        found: list[Cell] = []
+        left_out: Counter[str] = Counter()
+        defaults: dict[Point, float] = {}
+        machines: dict[tuple[int, ...] | None, Machine] = {}
+        for one in _merged(measurements):
+            if one.algorithm == DEFAULT:
+                defaults[_point(one)] = one.time_s
+                continue
+            try:
+                dims = _dims(one, skeleton)
+                if dims not in machines:
+                    machines[dims] = skeleton.with_values(skeleton.middle, dims)
+                found.append(_cell(one, machines[dims], dims))
+            except Error as error:
+                left_out[_why(one, error)] += 1
+        return cls(tuple(found), defaults, dict(left_out))
+
+
+def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
+    """Return at most so many of some cells, spread over collectives, algorithms, ranks and sizes.
+
+    Cells that take long to simulate are left out, unless most do.
+    """
+    if not cells:
+        return ()
+    longest_s = sorted(cell.effort_s for cell in cells)[math.ceil(_SHARE * len(cells)) - 1]
+    left = [cell for cell in cells if cell.effort_s <= max(longest_s, _LONG_S)]
+    chosen: list[Cell] = []
+    taken: Counter[tuple[str, object]] = Counter()
+    while left and len(chosen) < most:
+        best = min(range(len(left)), key=lambda number: sum(taken[mark] ** 2 for mark in _marks(left[number])))
+        taken.update(_marks(left[best]))
+        chosen.append(left.pop(best))
+    return tuple(sorted(chosen, key=lambda cell: _order(cell.measurement)))
+
+
+def _marks(cell: Cell) -> list[tuple[str, object]]:
+    """Return what cells have in common; the fewer chosen cells have the same, the sooner a cell is chosen."""
+    one = cell.measurement
+    program = one.collective, one.algorithm
+    return [
+        ("program", program),
+        ("size", one.size_bytes.bit_length()),
+        ("ranks", one.ranks),
+        ("size of program", (program, one.size_bytes.bit_length())),
+        ("ranks of program", (program, one.ranks)),
+    ]
+
+
+def _merged(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """Return one measurement for each call, in an order of their own."""
+    groups: dict[tuple[object, ...], list[Measurement]] = {}
+    for one in sorted(measurements, key=_order):
+        groups.setdefault(_order(one)[:-2], []).append(one)
+    return [replace(group[0], time_s=median(one.time_s for one in group)) for group in groups.values()]
+
+
+def _order(one: Measurement) -> tuple[object, ...]:
+    nodes = (one.dims or (), one.ranks_per_node or 0, one.element_bytes)
+    return (one.system, one.collective, one.label, one.ranks, one.size_bytes, *nodes, one.time_s, one.source)
+
+
+def _point(one: Measurement) -> Point:
+    return one.system, one.collective, one.ranks, one.dims or (), one.size_bytes
+
+
+def _dims(one: Measurement, skeleton: Skeleton) -> tuple[int, ...] | None:
+    """Return the torus of a measurement on the machine.
+
+    Raises:
+        Error: It is of other nodes than the machine's.
+    """
+    if one.ranks_per_node not in (None, skeleton.ranks_per_node):
+        raise Error(f"{one.ranks_per_node} ranks a node, expected the machine's {skeleton.ranks_per_node}")
+    own = skeleton.dims
+    if own is None:
+        if skeleton.room is not None and one.ranks > skeleton.room:
+            raise Error(f"{one.ranks} ranks, expected at most {skeleton.room}, for which the network has room")
+        return None
+    dims = own if one.dims is None else one.dims
+    if math.prod(dims) * skeleton.ranks_per_node != one.ranks:
+        raise Error(f"{one.ranks} ranks, expected the nodes of the torus {'x'.join(map(str, dims))}")
+    return dims
+
+
+def _cell(one: Measurement, machine: Machine, dims: tuple[int, ...] | None) -> Cell:
+    """Return a measurement as a cell.
+
+    Raises:
+        Error: The algorithm refuses the call, or its simulation would take too long.
+    """
+    algorithm = find(f"{one.collective}/{one.algorithm}")
+    call = resolved(algorithm, one.call, machine)
+    accepted(algorithm, call, machine)
+    effort_s = simulation_s(algorithm, call, machine=machine)
+    if effort_s > _LONGEST_S:
+        raise Error("simulations that would take too long")
+    return Cell(one, algorithm, call, dims, effort_s)
+
+
+def _why(one: Measurement, error: Error) -> str:
+    return f"{one.collective} {one.algorithm}: {str(error).removeprefix(f'{one.collective} {one.algorithm} ')}"

@@ -1,0 +1,77 @@
+"""Conditions on measurements: `ranks>64`, or several that hold together, `collective=broadcast,size>=1MiB`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hocket._native import Error
+from hocket.base.units import parse_bytes, parse_count
+from hocket.definitions.library import find_collective
+from hocket.fitting.measurements import Measurement
+
+__all__ = ["Condition"]
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+}
+_ONE = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
+_NAMES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "ranks": ("ranks", parse_count),
+    "size": ("size_bytes", parse_bytes),
+    "collective": ("collective", find_collective),
+    "algorithm": ("algorithm", str),
+    "ranks_per_node": ("ranks_per_node", parse_count),
+    "system": ("system", str),
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on measurements, or several that hold together.
+
+    Attributes:
+        text: As it was given.
+        parts: The attribute of a measurement, how it is compared, and with what, of each.
+    """
+
+    text: str
+    parts: tuple[tuple[str, str, Any], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Read a condition.
+
+        Raises:
+            Error: The text is none.
+        """
+        return cls(text, tuple(_part(part, text) for part in text.split(",")))
+
+    def holds(self, one: Measurement) -> bool:
+        """Return whether it holds for a measurement."""
+        return all(
+            getattr(one, name) is not None and _COMPARISONS[how](getattr(one, name), value)
+            for name, how, value in self.parts
+        )
+
+
+def _part(part: str, text: str) -> tuple[str, str, Any]:
+    found = _ONE.fullmatch(part)
+    if found is None or found[1] not in _NAMES:
+        names = ", ".join(_NAMES)
+        raise Error(
+            f'got "{text}", expected a condition such as "ranks>64" or "collective=broadcast,size<1MiB" on {names}'
+        )
+    attribute, read = _NAMES[found[1]]
+    value = read(found[3])
+    if isinstance(value, str) and found[2] not in ("=", "!="):
+        raise Error(f'got "{text}", expected = or != beside {found[1]}')
+    return attribute, found[2], value

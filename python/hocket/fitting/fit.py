@@ -1,0 +1,214 @@
+"""A machine file fitted to measured times of collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import date
+from math import inf
+from os import PathLike, fspath
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+
+from hocket._native import Error
+from hocket.base.checks import function, instance, number, several, whole
+from hocket.base.parallel import ignore, workers
+from hocket.base.units import format_count
+from hocket.base.version import version
+from hocket.definitions.machine import Machine, find_machine
+from hocket.fitting.cells import Cell, Cells, spread
+from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, size_range, values_of, variance_of
+from hocket.fitting.conditions import Condition
+from hocket.fitting.judging import Judged, Use, deviation, regrets
+from hocket.fitting.measurements import Measurement, read_measurements
+from hocket.fitting.result import Fit
+from hocket.fitting.searching import Found, jacobian, search, size_costs, weights
+from hocket.fitting.simulating import Floats, Simulator
+from hocket.fitting.skeleton import Skeleton
+
+__all__ = ["DEFAULT_CELLS", "DEFAULT_STARTS", "Measurements", "fit"]
+
+Measurements: TypeAlias = "Iterable[Measurement] | Iterable[str | PathLike[str]] | str | PathLike[str]"
+"""Measurements, or files of them."""
+
+DEFAULT_CELLS, DEFAULT_STARTS = 300, 3
+
+
+def fit(
+    measurements: Measurements,
+    *,
+    machine: Machine | str | PathLike[str],
+    only: Iterable[str] = (),
+    hold_out: Iterable[str] = (),
+    cells: int = DEFAULT_CELLS,
+    starts: int = DEFAULT_STARTS,
+    seed: int = 0,
+    time_limit_s: float | None = None,
+    executor: Executor | None = None,
+    on_done: Callable[[], object] = ignore,
+) -> Fit:
+    """Fit a machine file to measured times of collectives, or judge it where nothing is to be fitted.
+
+    Args:
+        measurements: Measurements, or files of them.
+        machine: The machine file, in which values to be fitted are "?" or ranges such as "0.1 us..20 us".
+        only: Conditions such as "system=lumi" that measurements must meet, each of them.
+        hold_out: Conditions such as "ranks>64"; measurements that meet one are not fitted, but judge the fit.
+        cells: To how many measured calls at most values are fitted.
+        starts: From how many points the search begins.
+        seed: The seed of these points.
+        time_limit_s: Seconds after which the search ends with the best values so far.
+        executor: Who simulates, any of `concurrent.futures`; one thread per processor by default.
+        on_done: Called after each simulation.
+
+    Raises:
+        Error: A file, condition or machine makes no sense, no measurement is left, or SciPy is missing.
+    """
+    function("on_done", on_done)
+    conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
+    held = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
+    skeleton = _skeleton(machine)
+    taken = [one for one in _taken(measurements) if all(each.holds(one) for each in conditions)]
+    split = _Split.of(taken, skeleton, held, whole("cells", cells))
+    allowed_s = (
+        inf
+        if time_limit_s is None
+        else number("time_limit_s", time_limit_s, "seconds above 0, or None", is_right=lambda seconds: seconds > 0)
+    )
+    with workers() if executor is None else nullcontext(executor) as each:
+        simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done)
+        found = search(simulator, split.fitted, seed=whole("seed", seed), starts=max(1, whole("starts", starts)))
+        simulator.until_s = inf
+        values, pairs = _certainty(simulator, split.fitted, found)
+        judged = split.judged(simulator, found.values)
+    return Fit(
+        machine=_machine(skeleton, values, judged, _files(taken), [*only], [*hold_out]),
+        values=values,
+        pairs=pairs,
+        others=others_of(values, found.others),
+        cells=judged,
+        regrets=regrets(split.all, judged, split.defaults),
+        left_out=split.left_out,
+        ended=found.ended,
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Split:
+    """What measurements are for."""
+
+    all: tuple[Cell, ...]
+    fitted: tuple[Cell, ...]
+    held_out: frozenset[int]
+    defaults: Mapping[tuple[str, str, int, tuple[int, ...], int], float]
+    left_out: Mapping[str, int]
+
+    @classmethod
+    def of(cls, taken: Sequence[Measurement], skeleton: Skeleton, held: Sequence[Condition], most: int) -> _Split:
+        systems = sorted({one.system for one in taken})
+        if len(systems) > 1:
+            raise Error(
+                f"measurements of {', '.join(systems)}, expected those of one machine: only system={systems[0]}"
+            )
+        found = Cells.of(taken, skeleton)
+        judging = {id(cell) for cell in found.cells if any(each.holds(cell.measurement) for each in held)}
+        rest = [cell for cell in found.cells if id(cell) not in judging]
+        if not rest and (skeleton.places or not judging):
+            why = "; ".join(sorted(found.left_out)[:1])
+            raise Error(
+                f"no measurement is left to fit{f': {why}' if why else ''}, expected some that the machine can run"
+            )
+        fitted = spread(rest, most) if skeleton.places else ()
+        if 0 < len(fitted) < len(skeleton.places):
+            calls = format_count(len(fitted), "measured call")
+            raise Error(f"{calls} for {len(skeleton.places)} values, expected at least as many calls as values")
+        return cls(found.cells, fitted, frozenset(judging), found.defaults, found.left_out)
+
+    def judged(self, simulator: Simulator, point: Floats) -> tuple[Judged, ...]:
+        """Return all cells beside their simulated times."""
+        used = {id(cell) for cell in self.fitted}
+        times_s = simulator.times_s([point], self.all)[0].tolist()
+
+        def use(cell: Cell) -> Use:
+            return "fitted" if id(cell) in used else "held out" if id(cell) in self.held_out else "not used"
+
+        return tuple(Judged.of(cell, time_s, use(cell)) for cell, time_s in zip(self.all, times_s, strict=True))
+
+
+def _skeleton(machine: Machine | str | PathLike[str]) -> Skeleton:
+    if isinstance(machine, Machine):
+        return Skeleton.parse(machine.text, machine.file)
+    return Skeleton.parse(*find_machine(machine))
+
+
+def _taken(measurements: Measurements) -> list[Measurement]:
+    if isinstance(measurements, str | PathLike):
+        measurements = [measurements]
+    found: list[Measurement] = []
+    for one in several("measurements", measurements, object, "measurements or files"):
+        if isinstance(one, str | PathLike):
+            found += read_measurements(fspath(one)).measurements
+        else:
+            found.append(instance("measurements", one, Measurement, "hocket.Measurement or the path of a file"))
+    return found
+
+
+def _certainty(simulator: Simulator, cells: Sequence[Cell], found: Found) -> tuple[tuple[Value, ...], tuple[Pair, ...]]:
+    """Return the values with their intervals, and the pairs that cannot be told apart."""
+    places = simulator.skeleton.places
+    if not places:
+        return (), ()
+    residuals = np.log(simulator.times_s([found.values], cells)[0]) - np.log([one.measurement.time_s for one in cells])
+    variance = variance_of(residuals, weights(residuals), len(places))
+    costs = size_costs(simulator, cells, found.values)
+    sizes = {number: size_range(places[number], each, variance) for number, each in costs.items()}
+    spread_of = covariance(jacobian(simulator, cells, found.values), variance, places)
+    return values_of(places, found.values, spread_of, sizes), pairs_of(places, spread_of)
+
+
+def _files(taken: Iterable[Measurement]) -> list[str]:
+    return sorted({one.source.partition(":")[0] for one in taken if one.source})
+
+
+def _machine(
+    skeleton: Skeleton,
+    values: Sequence[Value],
+    judged: Sequence[Judged],
+    files: Sequence[str],
+    only: Sequence[str],
+    hold_out: Sequence[str],
+) -> Machine:
+    """Return the machine whose text has the values, with their intervals and where they are from as comments."""
+    if not values:
+        return skeleton.with_values([])
+    text = skeleton.written([one.value for one in values], [_comment(one) for one in values])
+    fitted, held = ([one for one in judged if one.use == use] for use in ("fitted", "held out"))
+    where = f"of {', '.join(files)}" if files else "given in Python"
+    condition = f", only {' and '.join(only)}" if only else ""
+    lines = [
+        f"# Fitted on {date.today()} by hocket fit (Hocket {version()}) to {len(fitted)} measured calls",
+        f"# {where}{condition}.",
+        f"# {_told('Fitted calls', fitted)}",
+        *([f"# {_told('Held out: ' + ' or '.join(hold_out), held)}"] if held else []),
+        "# A line above a value has its 95 % confidence interval.",
+    ]
+    head = next(i for i, line in enumerate(text.split("\n")) if not line.startswith("#"))
+    parts = text.split("\n")
+    return Machine.parse("\n".join([*parts[:head], *lines, *parts[head:]]), skeleton.file)
+
+
+def _comment(one: Value) -> str:
+    bound = "; at the bound of its range" if one.is_at_bound else ""
+    unknown = "" if one.is_known else f"; not known well: measure {one.advice}"
+    return f"{one.interval}{bound}{unknown}"
+
+
+def _told(what: str, cells: Sequence[Judged]) -> str:
+    found = deviation(cells)
+    assert found is not None  # there are some
+    return f"{what}: median of |ln(simulated / measured)| {found.median:.3f} over {found.cells}."

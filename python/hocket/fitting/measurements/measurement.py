@@ -1,0 +1,163 @@
+"""Measured times of collectives, and what the reader of a format is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
+
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.call import Call
+from hocket.definitions.library import find
+from hocket.definitions.parameters import values_of
+
+__all__ = ["DEFAULT", "Format", "Measurement", "Reading", "Told", "at", "call_of", "positive"]
+
+DEFAULT = "default"
+"""The algorithm of a measurement whose library chose it by itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """The measured time of one call of a collective.
+
+    Attributes:
+        collective: The collective.
+        algorithm: The algorithm of the catalogue that ran; "default" where the library chose by itself.
+        ranks: Number of ranks.
+        size_bytes: The size of the call, as `hocket.Call` counts it.
+        time_s: How long the call took, until its last rank was done.
+        parameters: Values of the algorithm's parameters; those left out have their defaults.
+        element_bytes: Size of an element.
+        dims: The sizes of the torus that the job ran on, where that is known.
+        ranks_per_node: Ranks on a node, where that is known.
+        system: The machine, where the file names several.
+        source: The file and the line.
+    """
+
+    collective: str
+    algorithm: str
+    ranks: int
+    size_bytes: int
+    time_s: float
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+    element_bytes: int = 1
+    dims: tuple[int, ...] | None = None
+    ranks_per_node: int | None = None
+    system: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the values, and keep the sizes of the torus as they are now.
+
+        Raises:
+            Error: One makes no sense.
+        """
+        for name in ("collective", "algorithm", "system", "source"):
+            checks.text(name, getattr(self, name))
+        checks.number("time_s", self.time_s, "seconds above 0", is_right=lambda time_s: 0 < time_s < inf)
+        checks.mapping("parameters", self.parameters)
+        counts = [("ranks", self.ranks), ("element_bytes", self.element_bytes)]
+        counts += [("ranks_per_node", self.ranks_per_node)] if self.ranks_per_node is not None else []
+        if self.dims is not None:
+            object.__setattr__(self, "dims", checks.several("dims", self.dims, object, "whole numbers"))
+            counts += [("dims", size) for size in self.dims]
+        for name, count in counts:
+            if checks.whole(name, count) == 0:
+                raise Error(f"{name}: got 0, expected at least 1")
+        checks.whole("size_bytes", self.size_bytes)
+
+    @property
+    def label(self) -> str:
+        """The algorithm and the values of its parameters: "trinaryx3 segment=4096"."""
+        return " ".join([self.algorithm, *(f"{name}={value}" for name, value in sorted(self.parameters.items()))])
+
+    @property
+    def call(self) -> Call:
+        """The call."""
+        return Call(
+            ranks=self.ranks,
+            size_bytes=self.size_bytes,
+            element_bytes=self.element_bytes,
+            parameters=self.parameters,
+        )
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of files that do not say it themselves.
+
+    Attributes:
+        algorithm: The algorithm.
+        ranks: Number of ranks.
+        parameters: Names and texts of parameters.
+    """
+
+    algorithm: str | None = None
+    ranks: int | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file has.
+
+    Attributes:
+        measurements: What Hocket can simulate, and the choices of libraries.
+        unknown: Measurements of what has no counterpart in Hocket; their algorithms have the names of the file.
+    """
+
+    measurements: tuple[Measurement, ...]
+    unknown: tuple[Measurement, ...] = ()
+
+
+class Format(NamedTuple):
+    """A format of measurements.
+
+    Attributes:
+        name: What it is called.
+        what: What writes it.
+        recognises: Whether a text is of it.
+        read: Returns what a text has: the text, the name of its file, and what is told besides.
+    """
+
+    name: str
+    what: str
+    recognises: Callable[[str], bool]
+    read: Callable[[str, str, Told], Reading]
+
+
+def at(file: str, line: int, sentence: str) -> Error:
+    """Return what is wrong with a line of a file."""
+    return Error(f"{file}:{line}: {sentence}")
+
+
+def positive(text: str, what: str, where: tuple[str, int]) -> float:
+    """Return a number above zero.
+
+    Raises:
+        Error: The text is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise at(*where, f'{what}: got "{text}", expected a number above zero')
+    return value
+
+
+def call_of(collective: str, told: Told, file: str) -> tuple[str, dict[str, float | str]]:
+    """Return the algorithm that a file is told to be of, and the values of its parameters.
+
+    Raises:
+        Error: None is told, or the collective has no such algorithm or parameter.
+    """
+    if told.algorithm is None:
+        raise Error(f"{file}: does not tell the algorithm, expected it as --algorithm")
+    if told.algorithm == DEFAULT:
+        return DEFAULT, {}
+    algorithm = find(f"{collective}/{told.algorithm}")
+    return algorithm.name, values_of(told.parameters, [algorithm])

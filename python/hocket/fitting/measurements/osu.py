@@ -1,0 +1,74 @@
+"""The output of the OSU micro-benchmarks of collectives, such as osu_allreduce.
+
+It tells neither the algorithm nor the number of ranks. A call takes as long as on the slowest rank, where the output
+has that (`-f`); otherwise as long as on the average rank.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hocket._native import Error
+from hocket.definitions.library import find_collective, is_collective
+from hocket.fitting.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, positive
+
+__all__ = ["FORMAT"]
+
+_TITLE = re.compile(r"^# OSU MPI(?P<device>\S*) (?P<name>.+?) Latency Test", re.MULTILINE)
+_NAMES = {"all_to_all_personalized_exchange": "alltoall", "reduce_scatter_block": "reduce_scatter"}
+_FLOAT_BYTES = 4
+_REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "scan", "exscan")
+
+
+def _recognises(text: str) -> bool:
+    return _TITLE.search(text) is not None
+
+
+def _read(text: str, file: str, told: Told) -> Reading:
+    title = _TITLE.search(text)
+    assert title is not None  # it was recognised
+    name = re.sub(r"[^a-z]+", "_", title["name"].lower())
+    name = _NAMES.get(name, name)
+    if not is_collective(name):
+        raise Error(f'{file}: of "{title["name"]}", expected a blocking collective')
+    if told.ranks is None:
+        raise Error(f"{file}: does not tell the number of ranks, expected it as --ranks")
+    collective = find_collective(name)
+    algorithm, parameters = call_of(collective, told, file)
+    column = 1
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("#"):
+            column = _column(line, column)
+            continue
+        cells = line.split()
+        if not cells or not cells[0].isdecimal():
+            continue
+        if len(cells) <= column:
+            raise at(file, number, f'got "{line.strip()}", expected a size and times')
+        if int(cells[0]) == 0:
+            continue
+        found.append(
+            Measurement(
+                collective=collective,
+                algorithm=algorithm,
+                ranks=told.ranks,
+                size_bytes=int(cells[0]),
+                time_s=positive(cells[column], "latency", (file, number)) * 1e-6,
+                parameters=parameters,
+                element_bytes=_FLOAT_BYTES if collective in _REDUCTIONS else 1,
+                source=f"{file}:{number}",
+            )
+        )
+    return Reading(tuple(found))
+
+
+def _column(line: str, before: int) -> int:
+    """Return where the time of the slowest rank is, or else the average, if a line is the head of the table."""
+    heads = re.findall(r"(Size|Avg Latency|Max Latency|Min Latency|\S+)(?:\(us\))?", line.lstrip("# "))
+    if heads[:1] != ["Size"]:
+        return before
+    return heads.index("Max Latency") if "Max Latency" in heads else 1
+
+
+FORMAT = Format("osu", "the output of the OSU micro-benchmarks", _recognises, _read)

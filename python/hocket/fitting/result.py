@@ -1,0 +1,86 @@
+"""What a fit found: the machine, how well its values are known, and how far it is from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hocket.base.results import Result, drawn
+from hocket.definitions.machine import Machine
+from hocket.fitting.certainty import Pair, Value
+from hocket.fitting.judging import Deviation, Judged, Regret, Use, deviation
+from hocket.fitting.searching import Ended
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Fit"]
+
+
+@dataclass(frozen=True)
+class Fit(Result):
+    """A machine that was fitted to measured times, or judged by them.
+
+    Attributes:
+        machine: The machine; its text is the file with intervals and provenance as comments.
+        values: The fitted values; none if the machine was judged only.
+        pairs: Pairs of values that the measurements cannot tell apart.
+        others: Other values that do almost as well, by name, in SI units.
+        cells: The measured calls, simulated on the machine.
+        regrets: What choices by simulation lose, at each point at which several algorithms were measured.
+        left_out: How many measurements were not simulated, by why.
+        ended: Why the search ended.
+        seed: Its seed.
+    """
+
+    machine: Machine
+    values: tuple[Value, ...]
+    pairs: tuple[Pair, ...]
+    others: tuple[Mapping[str, float], ...] = field(repr=False)
+    cells: tuple[Judged, ...] = field(repr=False)
+    regrets: tuple[Regret, ...] = field(repr=False)
+    left_out: Mapping[str, int] = field(repr=False)
+    ended: Ended
+    seed: int
+
+    @property
+    def title(self) -> str:
+        """The machine, and to how much it was fitted."""
+        if not self.values:
+            return f"machine {self.machine.name}, judged by {len(self.cells)} measured calls"
+        fitted = sum(one.use == "fitted" for one in self.cells)
+        return f"machine {self.machine.name}, fitted to {fitted} of {len(self.cells)} measured calls"
+
+    @cached_property
+    def deviations(self) -> dict[Use, Deviation]:
+        """How far simulated times are from measured ones, by what the cells were for."""
+        uses: tuple[Use, ...] = ("fitted", "not used", "held out")
+        found = {use: deviation(one for one in self.cells if one.use == use) for use in uses}
+        return {use: one for use, one in found.items() if one is not None}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the cells as rows by column, with their residuals."""
+        return [{**asdict(one), "residual": one.residual} for one in self.cells]
+
+    def plot(self) -> alt.LayerChart:
+        """Return simulated over measured times as a chart of Altair; a cell is a point."""
+        drawing: alt.LayerChart = drawn(self)
+        return drawing
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data, as `hocket fit --json` prints it."""
+        return {
+            "machine": self.machine.name,
+            "text": self.machine.text,
+            "ended": self.ended,
+            "seed": self.seed,
+            "values": [asdict(one) for one in self.values],
+            "pairs": [asdict(one) for one in self.pairs],
+            "others": [dict(one) for one in self.others],
+            "deviations": {use: asdict(one) for use, one in self.deviations.items()},
+            "cells": self.records(),
+            "regrets": [{**asdict(one), "regret": one.regret} for one in self.regrets],
+            "left_out": dict(self.left_out),
+        }

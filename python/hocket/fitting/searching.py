@@ -1,0 +1,224 @@
+"""The search for values: least squares of logarithms, within bounds, from several starts.
+
+What is made small is a robust sum over cells of ln(simulated / measured). Values, too, are searched as logarithms.
+Random points, the middle of the bounds first, are compared on few cells; the best of them are improved there; and the
+best of these is improved on all cells. A search stops early, with the best values so far, when its time is over or the
+user presses Ctrl-C.
+
+Times do not depend smoothly on sizes, such as the largest eager message: powers of two are tried for each, and then the
+other values are improved anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from hocket.base.packages import optional
+from hocket.fitting.cells import Cell, spread
+from hocket.fitting.simulating import Floats, Simulator, TimeOverError
+from hocket.fitting.skeleton import Place
+
+__all__ = ["Ended", "Found", "bounds_of", "jacobian", "search", "size_costs", "weights"]
+
+Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "judged"]
+"""Why a search ended: no step was an improvement, there were as many steps as allowed, the time was over, the user
+pressed Ctrl-C, or there was nothing to search."""
+
+_SCALE = 0.15
+"""Residuals, as logarithms, that count less than their squares are larger than this."""
+_STEP = 0.01  # of derivatives, as a logarithm
+_FEW_CELLS = 48
+_POINTS_PER_VALUE = 6
+_LEAST_POINTS = 12
+_FEW_STEPS, _STEPS = 8, 20
+_TOLERANCE = 1e-4
+_INSIDE = 1e-9  # how far from its bounds a search begins
+_ROUNDS = 3  # of sizes that change, and of the other values anew
+_ALMOST = 1.05  # times the least sum: another set of values that does almost as well
+_NOTHING = 5e-5  # of the sum for a cell: 1 % off
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found.
+
+    Attributes:
+        values: The logarithms of the values.
+        others: Those of other starts that do almost as well on the few cells.
+        ended: Why the search ended.
+    """
+
+    values: Floats
+    others: tuple[Floats, ...]
+    ended: Ended
+
+
+class _Best:
+    """The residuals of cells, and the best point that was met."""
+
+    def __init__(self, simulator: Simulator, cells: Sequence[Cell]) -> None:
+        self.cells = cells
+        self.values: Floats | None = None
+        self.cost = np.inf
+        self._simulator = simulator
+        self._places = simulator.skeleton.places
+        self._measured = np.log([cell.measurement.time_s for cell in cells])
+        self._free = np.array([not place.choices for place in self._places])
+
+    def costs(self, points: Sequence[Floats]) -> list[float]:
+        """Return the robust sums at points."""
+        return [_cost(row) for row in self._residuals(points)]
+
+    def improved(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
+        """Return the robust sum and the point where a search from a point ends, and whether it converged."""
+        cost, point, has_converged = self._descended(optimize, point, steps)
+        for _ in range(_ROUNDS):
+            scanned = self._scanned(point, cost)
+            if (scanned == point).all():
+                break
+            cost, point, has_converged = self._descended(optimize, scanned, steps)
+        return cost, point, has_converged
+
+    def _residuals(self, points: Sequence[Floats]) -> Floats:
+        found: Floats = np.log(self._simulator.times_s(points, self.cells)) - self._measured
+        for point, row in zip(points, found, strict=True):
+            cost = _cost(row)
+            if cost < self.cost:
+                self.values, self.cost = point, cost
+        return found
+
+    def _descended(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
+        """Improve all values but sizes, on which times do not depend smoothly."""
+        free = self._free
+        if not free.any():
+            return self.costs([point])[0], point, True
+        lower, upper = (bound[free] for bound in bounds_of(self._places))
+
+        def whole(part: Floats) -> Floats:
+            full = point.copy()
+            full[free] = part
+            return full
+
+        end = optimize.least_squares(
+            lambda part: self._residuals([whole(part)])[0],
+            np.clip(point[free], lower + _INSIDE, upper - _INSIDE),
+            jac=lambda part: jacobian(self._simulator, self.cells, whole(part))[:, free],
+            bounds=(lower, upper),
+            loss="soft_l1",
+            f_scale=_SCALE,
+            max_nfev=steps,
+            xtol=_TOLERANCE,
+            ftol=_TOLERANCE,
+        )
+        return float(end.cost), whole(end.x), end.status != 0
+
+    def _scanned(self, point: Floats, cost: float) -> Floats:
+        """Return a point with the best of the sizes that are tried, one after another, where one is better."""
+        for number, place in enumerate(self._places):
+            points = _along(point, number, place)
+            costs = self.costs(points) if points else []
+            if costs and min(costs) < cost:
+                point, cost = points[int(np.argmin(costs))], min(costs)
+        return point
+
+
+def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: int) -> Found:
+    """Search for values.
+
+    Args:
+        simulator: Who simulates.
+        cells: The cells.
+        seed: The seed of the points.
+        starts: How many points are improved.
+
+    Raises:
+        Error: SciPy is missing, or a cell takes no time.
+    """
+    if not simulator.skeleton.places:
+        return Found(np.zeros(0), (), "judged")
+    optimize = optional("scipy.optimize", extra="fit")
+    few, every = _Best(simulator, spread(cells, _FEW_CELLS)), _Best(simulator, cells)
+    ends: list[tuple[float, Floats]] = []
+    points = _points(simulator.skeleton.places, seed)
+    ended: Ended
+    try:
+        for number in np.argsort(few.costs(points), kind="stable")[:starts]:
+            cost, end, _ = few.improved(optimize, points[number], _FEW_STEPS)
+            ends.append((cost, end))
+        ends.sort(key=lambda one: one[0])
+        _, _, has_converged = every.improved(optimize, ends[0][1], _STEPS)
+        ended = "converged" if has_converged else "steps"
+    except TimeOverError:
+        ended = "time limit"
+    except KeyboardInterrupt:
+        if few.values is None:
+            raise
+        ended = "interrupted"
+    values = next((one.values for one in (every, few) if one.values is not None), points[0])
+    most = min((cost for cost, _ in ends), default=0.0) * _ALMOST + len(few.cells) * _NOTHING
+    return Found(values, tuple(point for cost, point in ends[1:] if cost <= most), ended)
+
+
+def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats) -> Floats:
+    """Return the derivatives of the logarithms of times: a row for each cell, a column for each value; 0 of sizes."""
+    places = simulator.skeleton.places
+    _, upper = bounds_of(places)
+    free = [number for number, place in enumerate(places) if not place.choices]
+    steps = np.where(point + _STEP <= upper, _STEP, -_STEP)
+    moved = [point + steps * (np.arange(len(places)) == number) for number in free]
+    times = np.log(simulator.times_s([point, *moved], cells))
+    found = np.zeros((len(cells), len(places)))
+    found[:, free] = ((times[1:] - times[0]) / steps[free][:, None]).T
+    return found
+
+
+def size_costs(simulator: Simulator, cells: Sequence[Cell], point: Floats) -> dict[int, list[float]]:
+    """Return the robust sums with each of the sizes that are tried, by the place of the size."""
+    best, places = _Best(simulator, cells), simulator.skeleton.places
+    return {i: best.costs(_along(point, i, place)) for i, place in enumerate(places) if place.choices}
+
+
+def weights(residuals: Floats) -> Floats:
+    """Return the derivative of the robust sum by each residual, over the residual."""
+    found: Floats = 1.0 / np.sqrt(1.0 + (residuals / _SCALE) ** 2)
+    return found
+
+
+def bounds_of(places: Sequence[Place]) -> tuple[Floats, Floats]:
+    """Return the logarithms of the least and the largest values."""
+    return np.log([place.low for place in places]), np.log([place.high for place in places])
+
+
+def _along(point: Floats, number: int, place: Place) -> list[Floats]:
+    """Return points with each of the sizes that are tried."""
+    is_it = np.arange(len(point)) == number
+    return [np.where(is_it, np.log(choice), point) for choice in place.choices]
+
+
+def _cost(residuals: Floats) -> float:
+    """Return the robust sum of residuals, as `least_squares` has it."""
+    return float(_SCALE**2 * np.sum(np.sqrt(1.0 + (residuals / _SCALE) ** 2) - 1.0))
+
+
+def _points(places: Sequence[Place], seed: int) -> list[Floats]:
+    """Return points to begin with: the middle, and a Latin hypercube."""
+    lower, upper = bounds_of(places)
+    random = np.random.default_rng(seed)
+    count = max(_LEAST_POINTS, _POINTS_PER_VALUE * len(lower))
+    layers = np.column_stack([random.permutation(count) for _ in lower])
+    shares = (layers + random.random(layers.shape)) / count
+    return [_with_choices(point, places) for point in [(lower + upper) / 2, *(lower + shares * (upper - lower))]]
+
+
+def _with_choices(point: Floats, places: Sequence[Place]) -> Floats:
+    """Return a point whose sizes are among those that are tried."""
+    return np.array(
+        [
+            min(np.log(place.choices), key=lambda choice: abs(choice - value)) if place.choices else value
+            for place, value in zip(places, point.tolist(), strict=True)
+        ]
+    )

@@ -1,0 +1,81 @@
+"""Cells simulated with values of a skeleton, in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hocket._native import Error
+from hocket.base.parallel import do_all
+from hocket.definitions.machine import Machine
+from hocket.fitting.cells import Cell
+from hocket.fitting.skeleton import Skeleton
+from hocket.simulating.simulation import Trials, simulate
+
+__all__ = ["Floats", "Simulator", "TimeOverError"]
+
+Floats = NDArray[np.float64]
+"""Numbers; values of a skeleton are their natural logarithms."""
+
+_ONE_THREAD = Trials(threads=1)
+
+
+class TimeOverError(Exception):
+    """The time that was allowed is over."""
+
+
+@dataclass
+class Simulator:
+    """Who simulates cells.
+
+    Attributes:
+        skeleton: The machine without values.
+        executor: Who does the work.
+        until_s: When the time is over, by the clock of `time.monotonic`.
+        on_done: Called when a simulation is done.
+    """
+
+    skeleton: Skeleton
+    executor: Executor
+    until_s: float
+    on_done: Callable[[], object]
+
+    def times_s(self, points: Sequence[Floats], cells: Sequence[Cell]) -> Floats:
+        """Return simulated times: a row for each point, a column for each cell.
+
+        Raises:
+            TimeOverError: The time is over.
+            Error: A cell takes no time with some values.
+        """
+        if monotonic() > self.until_s:
+            raise TimeOverError
+        machines = {
+            (number, dims): self.skeleton.with_values(np.exp(point).tolist(), dims)
+            for number, point in enumerate(points)
+            for dims in {cell.dims for cell in cells}
+        }
+
+        def done(*_: object) -> None:
+            self.on_done()
+            if monotonic() > self.until_s:
+                raise TimeOverError
+
+        tasks = [(machines[number, cell.dims], cell) for number in range(len(points)) for cell in cells]
+        found = do_all(_time_s, tasks, executor=self.executor, on_done=done)
+        return np.asarray(found).reshape(len(points), len(cells))
+
+
+def _time_s(task: tuple[Machine, Cell]) -> float:
+    machine, cell = task
+    time_s = simulate(cell.algorithm, cell.call, machine=machine, trials=_ONE_THREAD).time_s.mean
+    if time_s <= 0:
+        raise Error(
+            f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {machine.name}, "
+            "expected a latency, an overhead or bytes"
+        )
+    return time_s

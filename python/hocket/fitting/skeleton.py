@@ -1,0 +1,291 @@
+"""Skeletons: machine files in which some values are to be fitted.
+
+Such a value is the text `"?"`, whose bounds follow from its unit, or a range such as `"0.1 us..20 us"`. It may stand
+under any key that is a time, a time per byte, a rate, a size or a number, also in lists with a value for each range of
+sizes. Everything else, comments included, stays as it is written.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hocket._native import Error
+from hocket.base.units import format_bytes, format_time, parse_bytes, parse_bytes_per_s, parse_time
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
+
+__all__ = ["Place", "Skeleton"]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A unit of values.
+
+    Attributes:
+        ending: How the names of `Machine.quantities` end.
+        low: The bounds of a value of which nothing is known, from here
+        high: to here.
+        probe: A value with which a machine file can be read.
+        exact: How a value is written in full.
+    """
+
+    ending: str
+    low: float
+    high: float
+    probe: str
+    exact: str
+
+    def read(self, text: str) -> float:
+        """Return what a text means in this unit.
+
+        Raises:
+            Error: It is of another.
+        """
+        if self.ending == "_bytes_per_s":
+            return parse_bytes_per_s(text)
+        if self.ending == "_bytes":
+            return parse_bytes(text)
+        if self.ending:
+            return parse_time(text.removesuffix("/B") if self.ending == "_s_per_byte" else text)
+        try:
+            return float(text)
+        except ValueError:
+            raise Error(f'got "{text}", expected a number') from None
+
+    def written(self, value: float) -> str:
+        """Return a value in full, as a machine file has it."""
+        return self.exact.format(round(value) if self.ending == "_bytes" else repr(float(value)))
+
+    def shown(self, value: float) -> str:
+        """Return a value for people."""
+        if self.ending == "_bytes_per_s":
+            return f"{value / 1e9:.4g} GB/s"
+        if self.ending == "_bytes":
+            return f"{value:.0f} B" if round(value) % 1024 else format_bytes(round(value))
+        if self.ending:
+            return format_time(value) + ("/B" if self.ending == "_s_per_byte" else "")
+        return f"{value:.4g}"
+
+
+_PER_BYTE = _Unit("_s_per_byte", 1e-12, 1e-8, '"1 ns"', '"{} s"')
+_TIME = _Unit("_s", 1e-9, 1e-4, '"1 ns"', '"{} s"')
+_RATE = _Unit("_bytes_per_s", 1e8, 1e12, '"1 GB/s"', '"{} B/s"')
+_SIZE = _Unit("_bytes", 256, 1 << 20, '"1 KiB"', '"{} B"')
+_NUMBER = _Unit("", 1.0, 10.0, "1.5", "{}")
+_UNITS = (_RATE, _PER_BYTE, _TIME, _SIZE)
+_PROBES = (_TIME.probe, _RATE.probe, _SIZE.probe, _NUMBER.probe)
+
+_TOKEN = re.compile(
+    r"""(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*"|'[^'\n]*')|(?P<section>^\s*\[[\w.]+\])|(?P<key>^\s*[\w.]+\s*=)""",
+    re.MULTILINE,
+)
+_DIMS = re.compile(r"^(\s*dims\s*=\s*)\[[^\]]*\]", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value to be fitted.
+
+    Attributes:
+        name: Its section, key, and place in a list: "network.L[1]".
+        line: Its line in the skeleton.
+        begin: Where its text begins in the skeleton, quotes included,
+        end: and where it ends.
+        given: Its text there.
+        unit: Its unit.
+        low: The least that it can be.
+        high: The most.
+    """
+
+    name: str
+    line: int
+    begin: int
+    end: int
+    given: str
+    unit: _Unit
+    low: float
+    high: float
+
+    @property
+    def key(self) -> str:
+        """The name of the key alone: "L"."""
+        return self.name.rpartition(".")[2].partition("[")[0]
+
+    @property
+    def choices(self) -> tuple[float, ...]:
+        """The values of a size that are tried: powers of two, or the ends of a range without any; otherwise none."""
+        if self.unit is not _SIZE:
+            return ()
+        powers = [float(1 << power) for power in range(round(self.high).bit_length())]
+        return tuple(power for power in powers if power >= self.low) or (self.low, self.high)
+
+    def shown(self, value: float) -> str:
+        """Return a value in its unit, for people."""
+        return self.unit.shown(value)
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A machine file with places for values.
+
+    Attributes:
+        text: Its text.
+        file: The name of its file.
+        places: The values to be fitted, in the order of the file; none in a machine file that is complete.
+    """
+
+    text: str
+    file: str
+    places: tuple[Place, ...]
+
+    @classmethod
+    def parse(cls, text: str, file: str) -> Skeleton:
+        """Read the text of a skeleton.
+
+        Raises:
+            Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
+        """
+        found = [*_marked(text)]
+        machine, probes = _probed(text, file, found)
+        places = tuple(_place(one, probe, machine, text, file) for one, probe in zip(found, probes, strict=True))
+        if machine.noise:
+            raise Error(f"{file}: a machine with noise, expected one without: medians are fitted")
+        return cls(text, file, places)
+
+    def with_values(self, values: Sequence[float], dims: tuple[int, ...] | None = None) -> Machine:
+        """Return the machine with values in their places, and the sizes of its torus, if they are given."""
+        text = self._text(values)
+        if dims is not None and self.dims not in (None, dims):
+            text = _DIMS.sub(lambda found: f"{found[1]}{[*dims]}", text, count=1)
+        return Machine.parse(text, self.file)
+
+    def written(self, values: Sequence[float], comments: Sequence[str]) -> str:
+        """Return the machine file for people, with a line of comment above each value."""
+        shown = []
+        for place, value in zip(self.places, values, strict=True):
+            text = place.shown(value)
+            shown.append(text if place.unit is _NUMBER else f'"{text}"')
+        lines = _replaced(self.text, [(place.begin, place.end) for place in self.places], shown).split("\n")
+        for place, comment in reversed([*zip(self.places, comments, strict=True)]):
+            lines.insert(place.line - 1, f"# {comment}")
+        return "\n".join(lines)
+
+    @property
+    def middle(self) -> list[float]:
+        """The geometric middle of the bounds of each value."""
+        return [math.sqrt(place.low * place.high) for place in self.places]
+
+    @cached_property
+    def dims(self) -> tuple[int, ...] | None:
+        """The sizes of its torus, if it has one."""
+        found = self._example.quantities.get("network.dims")
+        return None if found is None else tuple(found)
+
+    @cached_property
+    def ranks_per_node(self) -> int:
+        """How many ranks share a node."""
+        return int(self._example.quantities.get("network.ranks_per_node", 1))
+
+    @cached_property
+    def room(self) -> int | None:
+        """For how many ranks its network has room; none without a topology."""
+        topology = Topology.parse(self._example.text, self.file)
+        return None if topology is None else topology.ranks
+
+    @cached_property
+    def _example(self) -> Machine:
+        """The machine with some value in each place."""
+        return Machine.parse(self._text(self.middle), self.file)
+
+    def _text(self, values: Sequence[float]) -> str:
+        exact = [place.unit.written(value) for place, value in zip(self.places, values, strict=True)]
+        return _replaced(self.text, [(place.begin, place.end) for place in self.places], exact)
+
+
+@dataclass(frozen=True)
+class _Marked:
+    name: str
+    begin: int
+    end: int
+    given: str
+
+
+def _marked(text: str) -> list[_Marked]:
+    """Find the texts that stand for values to be fitted, with the key of each."""
+    found: list[_Marked] = []
+    section, key, element, key_end = "", "", 0, 0
+    for token in _TOKEN.finditer(text):
+        if token["section"]:
+            section = token["section"].strip(" \t\n[]")
+        elif token["key"]:
+            key, element, key_end = token["key"].strip(" \t\n="), 0, token.end()
+        elif token["text"]:
+            given = token["text"][1:-1].strip()
+            if section and (given == "?" or ".." in given):
+                is_listed = text[key_end : token.start()].lstrip().startswith("[")
+                place = f"[{element}]" if is_listed else ""
+                name = ".".join(part for part in (section, key) if part) + place
+                found.append(_Marked(name, token.start(), token.end(), given))
+            element += 1
+    return found
+
+
+def _probed(text: str, file: str, found: Sequence[_Marked]) -> tuple[Machine, list[str]]:
+    """Return the machine with some value in each place, and these values: those of the units that its keys have.
+
+    Raises:
+        Error: A value has a unit that cannot be fitted, or something else is wrong.
+    """
+    left = [[*_PROBES] for _ in found]
+    while True:
+        probes = [each[0] for each in left]
+        try:
+            return Machine.parse(_replaced(text, [(one.begin, one.end) for one in found], probes), file), probes
+        except Error as error:
+            refused = [
+                number for number, one in enumerate(found) if f" {one.name.partition('[')[0]}: got " in str(error)
+            ]
+            if not refused:
+                raise
+            line = _line(text, found[refused[0]].begin)
+            for number in refused:
+                left[number].pop(0)
+                if not left[number]:
+                    name = found[number].name
+                    raise Error(
+                        f'{file}:{line}: {name}: got "{found[number].given}", expected a value: only times, '
+                        "times per byte, rates, sizes and numbers with a fraction can be fitted"
+                    ) from None
+
+
+def _place(one: _Marked, probe: str, machine: Machine, text: str, file: str) -> Place:
+    key, line = one.name.partition("[")[0], _line(text, one.begin)
+    unit = next((unit for unit in _UNITS if f"{key}{unit.ending}" in machine.quantities), _NUMBER)
+    if (unit is _NUMBER) != (probe == _NUMBER.probe) or key.startswith("noise."):
+        raise Error(f'{file}:{line}: {one.name}: got "{one.given}", expected a value: it cannot be fitted')
+    low, high = unit.low, unit.high
+    if one.given != "?":
+        first, _, last = one.given.partition("..")
+        try:
+            low, high = unit.read(first.strip()), unit.read(last.strip())
+        except Error as error:
+            raise Error(f"{file}:{line}: {one.name}: {error}, in the range {one.given}") from None
+        if not 0 < low < high:
+            raise Error(f'{file}:{line}: {one.name}: got "{one.given}", expected a range that begins above 0 and rises')
+    return Place(one.name, line, one.begin, one.end, one.given, unit, low, high)
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _replaced(text: str, spans: Sequence[tuple[int, int]], texts: Sequence[str]) -> str:
+    pieces, last = [], 0
+    for (begin, end), new in zip(spans, texts, strict=True):
+        pieces += [text[last:begin], new]
+        last = end
+    return "".join([*pieces, text[last:]])
