@@ -16,7 +16,7 @@ import numpy as np
 
 from hocket._native import Error
 from hocket.checks import function, instance, number, several, whole
-from hocket.fitting.cells import Cell, Cells, spread
+from hocket.fitting.cells import Cell, Cells, Point, spread
 from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, size_range, values_of, variance_of
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import Judged, Use, deviation, regrets
@@ -105,7 +105,7 @@ class _Split:
     all: tuple[Cell, ...]
     fitted: tuple[Cell, ...]
     held_out: frozenset[int]
-    defaults: Mapping[tuple[str, str, int, tuple[int, ...], int], float]
+    defaults: Mapping[Point, float]
     left_out: Mapping[str, int]
 
     @classmethod

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hocket._native import Error
 from hocket.call import Call
 from hocket.files import parse_object
-from hocket.library import find, find_collective
+from hocket.library import Algorithm, find, find_collective
 from hocket.measurements.measurement import DEFAULT, Format, Measurement, Reading, Told
 from hocket.mpi.benchmark import NATIVE_NAME, call_of
 from hocket.parameters import values_of
@@ -38,30 +39,23 @@ def _measurement(collective: str, one: Mapping[str, Any], call: Call, told: Told
     name, size_bytes, time_s = one["algorithm"], _count(one["size_bytes"]), float(one["median_s"])
     if not 0 < time_s < math.inf:
         raise Error(f"{file}: {name} of {size_bytes} B: got {time_s} s, expected a time above zero")
-    source = f"{file}: {name} of {size_bytes} B"
-    if name == NATIVE_NAME:
-        return Measurement(
-            collective=collective,
-            algorithm=DEFAULT,
-            ranks=call.ranks,
-            size_bytes=size_bytes,
-            time_s=time_s,
-            source=source,
-        )
-    algorithm = find(f"{collective}/{name}")
-    names = {parameter.name for parameter in algorithm.parameters}
-    parameters = values_of([pair for pair in told.parameters if pair[0] in names], [algorithm])
-    made = call_of(algorithm, call, size_bytes)
-    return Measurement(
+    native = Measurement(
         collective=collective,
-        algorithm=name,
+        algorithm=DEFAULT,
         ranks=call.ranks,
         size_bytes=size_bytes,
         time_s=time_s,
-        parameters=parameters,
-        element_bytes=made.element_bytes,
-        source=source,
+        source=f"{file}: {name} of {size_bytes} B",
     )
+    return native if name == NATIVE_NAME else _of(native, find(f"{collective}/{name}"), told)
+
+
+def _of(native: Measurement, algorithm: Algorithm, told: Told) -> Measurement:
+    """Return a measurement of an algorithm, with those of the parameters that it has."""
+    names = {parameter.name for parameter in algorithm.parameters}
+    parameters = values_of([pair for pair in told.parameters if pair[0] in names], [algorithm])
+    made = call_of(algorithm, native.call, native.size_bytes)
+    return replace(native, algorithm=algorithm.name, parameters=parameters, element_bytes=made.element_bytes)
 
 
 def _count(value: object) -> int:

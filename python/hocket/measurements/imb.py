@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hocket.library import find_collective, is_collective
-from hocket.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, positive
+from hocket.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, floats, positive
 
 __all__ = ["FORMAT"]
 
@@ -18,8 +18,6 @@ _BENCHMARK = re.compile(r"^# Benchmarking (\S+)")
 _PROCESSES = re.compile(r"^# #processes = ([0-9]+)")
 _HEAD = re.compile(r"#bytes\s+#repetitions")
 _TIME = "t_max[usec]"
-_FLOAT_BYTES = 4
-_REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "scan", "exscan")
 
 
 def _recognises(text: str) -> bool:
@@ -59,7 +57,7 @@ def _measurement(
         ranks=ranks,
         size_bytes=int(cells[0]),
         time_s=positive(cells[heads.index(_TIME) if _TIME in heads else -1], _TIME, where) * 1e-6,
-        element_bytes=_FLOAT_BYTES if name in _REDUCTIONS else 1,
+        element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",
     )
 

@@ -13,10 +13,13 @@ from hocket.call import Call
 from hocket.library import find
 from hocket.parameters import values_of
 
-__all__ = ["DEFAULT", "Format", "Measurement", "Reading", "Told", "at", "call_of", "positive"]
+__all__ = ["DEFAULT", "Format", "Measurement", "Reading", "Told", "at", "call_of", "floats", "positive"]
 
 DEFAULT = "default"
 """The algorithm of a measurement whose library chose it by itself."""
+
+_REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
+_FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,11 @@ class Format(NamedTuple):
     what: str
     recognises: Callable[[str], bool]
     read: Callable[[str, str, Told], Reading]
+
+
+def floats(collective: str) -> int:
+    """Return the size of an element where reductions are of floats, and all else is of bytes."""
+    return _FLOAT_BYTES if collective in _REDUCTIONS else 1
 
 
 def at(file: str, line: int, sentence: str) -> Error:

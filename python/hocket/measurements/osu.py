@@ -10,14 +10,12 @@ import re
 
 from hocket._native import Error
 from hocket.library import find_collective, is_collective
-from hocket.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, positive
+from hocket.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, floats, positive
 
 __all__ = ["FORMAT"]
 
 _TITLE = re.compile(r"^# OSU MPI(?P<device>\S*) (?P<name>.+?) Latency Test", re.MULTILINE)
 _NAMES = {"all_to_all_personalized_exchange": "alltoall", "reduce_scatter_block": "reduce_scatter"}
-_FLOAT_BYTES = 4
-_REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "scan", "exscan")
 
 
 def _recognises(text: str) -> bool:
@@ -56,7 +54,7 @@ def _read(text: str, file: str, told: Told) -> Reading:
                 size_bytes=int(cells[0]),
                 time_s=positive(cells[column], "latency", (file, number)) * 1e-6,
                 parameters=parameters,
-                element_bytes=_FLOAT_BYTES if collective in _REDUCTIONS else 1,
+                element_bytes=floats(collective),
                 source=f"{file}:{number}",
             )
         )
