@@ -17,6 +17,7 @@ from hocket.parameters import values_of
 
 __all__ = ["FORMAT"]
 
+_MOST_LETTERS = 100  # of a name
 _KEYS = ("collective", "ranks", "measurements")
 
 
@@ -27,18 +28,20 @@ def _recognises(text: str) -> bool:
 def _read(text: str, file: str, told: Told) -> Reading:
     entry = parse_object(text, file)
     try:
-        collective = find_collective(entry["collective"])
+        collective = find_collective(entry["collective"][:_MOST_LETTERS])
         call = Call(ranks=_count(entry["ranks"]), size_bytes=0)
         found = tuple(_measurement(collective, one, call, told, file) for one in entry["measurements"])
-    except (KeyError, TypeError, ValueError):
+    except Error as error:
+        raise Error(f"{file}: {error}") from None
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise Error(f"{file}: expected what `hocket mpi bench --json` prints") from None
     return Reading(found)
 
 
 def _measurement(collective: str, one: Mapping[str, Any], call: Call, told: Told, file: str) -> Measurement:
-    name, size_bytes, time_s = one["algorithm"], _count(one["size_bytes"]), float(one["median_s"])
+    name, size_bytes, time_s = one["algorithm"][:_MOST_LETTERS], _count(one["size_bytes"]), float(one["median_s"])
     if not 0 < time_s < math.inf:
-        raise Error(f"{file}: {name} of {size_bytes} B: got {time_s} s, expected a time above zero")
+        raise Error(f"{name} of {size_bytes} B: got {time_s} s, expected a time above zero")
     native = Measurement(
         collective=collective,
         algorithm=DEFAULT,

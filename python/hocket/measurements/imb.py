@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hocket.library import find_collective, is_collective
-from hocket.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, floats, positive
+from hocket.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, count, floats, positive
 
 __all__ = ["FORMAT"]
 
@@ -33,10 +33,10 @@ def _read(text: str, file: str, told: Told) -> Reading:
         if (title := _BENCHMARK.match(line)) is not None:
             name, ranks, heads = title[1].lower(), 0, []
         elif (processes := _PROCESSES.match(line)) is not None:
-            ranks = int(processes[1])
+            ranks = count(processes[1], "#processes", (file, number))
         elif _HEAD.search(line):
             heads = cells
-        elif heads and cells and cells[0].isdecimal() and int(cells[0]):
+        elif heads and cells and cells[0].isdecimal() and cells[0].strip("0"):
             one = _measurement(name, ranks, heads, cells, (file, number))
             if is_collective(name) and _TIME in heads and told.ranks in (None, ranks):
                 found.append(_of(one, told, file))
@@ -50,12 +50,12 @@ def _measurement(
 ) -> Measurement:
     """Return what a line tells, of an algorithm that is not known."""
     if len(cells) < len(heads) or not ranks:
-        raise at(*where, f'got "{" ".join(cells)}", expected {", ".join(heads)} of some processes')
+        raise at(*where, f'got "{" ".join(cells):.60}", expected a row of numbers of some processes')
     return Measurement(
         collective=name,
         algorithm="IMB",
         ranks=ranks,
-        size_bytes=int(cells[0]),
+        size_bytes=count(cells[0], "#bytes", where),
         time_s=positive(cells[heads.index(_TIME) if _TIME in heads else -1], _TIME, where) * 1e-6,
         element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",
