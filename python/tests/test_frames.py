@@ -17,6 +17,9 @@ from hocket.base.results import Result
 
 CALL = hocket.Call(ranks=8, size_bytes=4096)
 TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"
+MEASURED = hocket.Measurement(
+    collective="allreduce", algorithm="ring", ranks=8, size_bytes=4096, time_s=1e-5, source="times.csv:2"
+)
 GRID = """
 ranks = [4, 5]
 sizes = ["8B", "64KiB"]
@@ -46,6 +49,7 @@ def parsed() -> hocket.Topology:
 RESULTS: dict[str, Callable[[], Result]] = {
     "Comparison": lambda: hocket.compare(["allreduce/ring", "allreduce/redundant_butterfly"], [CALL]),
     "Explanation": lambda: hocket.explain("allreduce/ring", CALL),
+    "Fit": lambda: hocket.fit([MEASURED], machine="cluster"),
     "Replay": lambda: hocket.replay(TRACE),
     "Schedule": lambda: hocket.record("allreduce/ring", CALL),
     "Simulation": lambda: hocket.simulate("allreduce/ring", CALL),

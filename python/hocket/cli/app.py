@@ -75,7 +75,7 @@ _SUMMARIES = {
 
 
 _SECTIONS = {
-    "Ask what a machine would do": ("compare", "simulate", "explain", "sweep", "replay", "machines"),
+    "Ask what a machine would do": ("compare", "simulate", "explain", "sweep", "replay", "machines", "fit"),
     "Write and check algorithms": ("list", "show", "verify", "record", "convert"),
     "Run them": ("mpi", "lab"),
     "Decide": ("tune", "rules"),

@@ -208,7 +208,8 @@ def _remark(is_known: bool, is_at_bound: bool) -> str:
 
 def _print_deviations(found: Fit) -> None:
     columns = ["calls", "median", "bias", *(f"{band:.0%}" for band in BANDS)]
-    print_words("|ln(simulated / measured)|: median; bias: median with its sign; shares of calls that are within")
+    click.echo()
+    print_words("median of |ln(simulated / measured)|; bias: with its sign; share of calls at most so far off")
     rows = [[use, *_cells(one)] for use, one in found.deviations.items()]
     print_table(["", *columns], rows, right=columns)
     programs = sorted({(one.collective, one.algorithm) for one in found.cells})
@@ -241,6 +242,7 @@ def _print_regrets(found: Fit) -> None:
     for what, is_held_out in (("", False), (", held out", True)):
         some = [one for one in found.regrets if one.is_held_out == is_held_out]
         if some:
+            click.echo()
             _print_regret(what, some)
 
 
@@ -259,7 +261,9 @@ def _print_regret(what: str, some: Sequence[Regret]) -> None:
     if beside:
         slower = sum(ratio > _RIGHT for ratio, _ in beside)
         own = format_ratio(mean(default for _, default in beside))
-        print_words(f"  the library's own choices: {own} at {len(beside)} of them; slower than these: {slower}")
+        print_words(
+            f"  the library's own choices: {own} at {len(beside)} of them; the simulation's are slower at {slower}"
+        )
 
 
 def _print_left_out(names: Counter[str], what: str) -> None:

@@ -20,7 +20,7 @@ from hocket.base.parallel import ignore, workers
 from hocket.base.units import format_count
 from hocket.base.version import version
 from hocket.definitions.machine import Machine, find_machine
-from hocket.fitting.cells import Cell, Cells, spread
+from hocket.fitting.cells import Cell, Cells, Point, spread
 from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, size_range, values_of, variance_of
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import Judged, Use, deviation, regrets
@@ -73,6 +73,9 @@ def fit(
     held = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
     skeleton = _skeleton(machine)
     taken = [one for one in _taken(measurements) if all(each.holds(one) for each in conditions)]
+    unmet = [one.text for one in held if not any(map(one.holds, taken))]
+    if unmet:
+        raise Error(f'hold_out: no measurement meets "{unmet[0]}", expected a condition that some meet')
     split = _Split.of(taken, skeleton, held, whole("cells", cells))
     allowed_s = (
         inf
@@ -105,16 +108,15 @@ class _Split:
     all: tuple[Cell, ...]
     fitted: tuple[Cell, ...]
     held_out: frozenset[int]
-    defaults: Mapping[tuple[str, str, int, tuple[int, ...], int], float]
+    defaults: Mapping[Point, float]
     left_out: Mapping[str, int]
 
     @classmethod
     def of(cls, taken: Sequence[Measurement], skeleton: Skeleton, held: Sequence[Condition], most: int) -> _Split:
         systems = sorted({one.system for one in taken})
         if len(systems) > 1:
-            raise Error(
-                f"measurements of {', '.join(systems)}, expected those of one machine: only system={systems[0]}"
-            )
+            named = ", ".join(name or "a machine without a name" for name in systems)
+            raise Error(f"measurements of {named}, expected those of one machine: only system={systems[-1]}")
         found = Cells.of(taken, skeleton)
         judging = {id(cell) for cell in found.cells if any(each.holds(cell.measurement) for each in held)}
         rest = [cell for cell in found.cells if id(cell) not in judging]

@@ -299,9 +299,14 @@ def test_measurements_that_cannot_be_fitted(file: Callable[[str], str]) -> None:
         (some[:2], {}, "2 measured calls for 4 values, expected at least as many calls as values"),
         (some, {"only": ["ranks>100"]}, "no measurement is left to fit"),
         (some, {"hold_out": ["ranks>1"]}, "no measurement is left to fit"),
+        (some, {"hold_out": ["ranks>100"]}, 'hold_out: no measurement meets "ranks>100", expected a condition'),
         (some, {"only": ["rank=1"]}, 'got "rank=1", expected a condition such as "ranks>64"'),
         (some, {"only": ["system<a"]}, 'got "system<a", expected = or != beside system'),
-        ([*some, replace(some[0], system="b")], {}, "measurements of , b, expected those of one machine"),
+        (
+            [*some, replace(some[0], system="b")],
+            {},
+            "measurements of a machine without a name, b, expected those of one machine: only system=b",
+        ),
     ):
         with pytest.raises(hocket.Error) as error:
             hocket.fit(given, machine=path, **options)

@@ -1,6 +1,7 @@
 """Measurements as those who measure write them."""
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -193,6 +194,22 @@ def test_files_that_make_no_sense(file: Callable[[str], str], text: str, message
         hocket.read_measurements(file(text))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text", [PICO, CSV, OSU, OSU_FULL, IMB, BENCH], ids=["pico", "csv", "osu", "full", "imb", "bench"]
+)
+def test_whatever_a_file_has_it_is_read_or_refused_in_one_line(file: Callable[[str], str], text: str) -> None:
+    chance = random.Random(0)
+    pieces = ("", ",", "\n", '"', "\0", "9" * 5000, "-1", "nan", "x", "²", "{", "null", "1e999", "a" * 200_000)
+    told = Told("ring", 4) if "Allreduce" in text else Told("linear", 4)
+    for _ in range(300):
+        begin = chance.randrange(len(text))
+        changed = text[:begin] + chance.choice(pieces) + text[begin + chance.randrange(12) :]
+        try:
+            hocket.read_measurements(file(changed), told)
+        except hocket.Error as error:
+            assert "\n" not in str(error) and len(str(error)) < 1000
 
 
 def test_what_is_told_makes_no_sense(file: Callable[[str], str]) -> None:

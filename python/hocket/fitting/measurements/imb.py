@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hocket.definitions.library import find_collective, is_collective
-from hocket.fitting.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, positive
+from hocket.fitting.measurements.measurement import (
+    Format,
+    Measurement,
+    Reading,
+    Told,
+    at,
+    call_of,
+    count,
+    floats,
+    positive,
+)
 
 __all__ = ["FORMAT"]
 
@@ -18,8 +28,6 @@ _BENCHMARK = re.compile(r"^# Benchmarking (\S+)")
 _PROCESSES = re.compile(r"^# #processes = ([0-9]+)")
 _HEAD = re.compile(r"#bytes\s+#repetitions")
 _TIME = "t_max[usec]"
-_FLOAT_BYTES = 4
-_REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "scan", "exscan")
 
 
 def _recognises(text: str) -> bool:
@@ -35,10 +43,10 @@ def _read(text: str, file: str, told: Told) -> Reading:
         if (title := _BENCHMARK.match(line)) is not None:
             name, ranks, heads = title[1].lower(), 0, []
         elif (processes := _PROCESSES.match(line)) is not None:
-            ranks = int(processes[1])
+            ranks = count(processes[1], "#processes", (file, number))
         elif _HEAD.search(line):
             heads = cells
-        elif heads and cells and cells[0].isdecimal() and int(cells[0]):
+        elif heads and cells and cells[0].isdecimal() and cells[0].strip("0"):
             one = _measurement(name, ranks, heads, cells, (file, number))
             if is_collective(name) and _TIME in heads and told.ranks in (None, ranks):
                 found.append(_of(one, told, file))
@@ -52,14 +60,14 @@ def _measurement(
 ) -> Measurement:
     """Return what a line tells, of an algorithm that is not known."""
     if len(cells) < len(heads) or not ranks:
-        raise at(*where, f'got "{" ".join(cells)}", expected {", ".join(heads)} of some processes')
+        raise at(*where, f'got "{" ".join(cells):.60}", expected a row of numbers of some processes')
     return Measurement(
         collective=name,
         algorithm="IMB",
         ranks=ranks,
-        size_bytes=int(cells[0]),
+        size_bytes=count(cells[0], "#bytes", where),
         time_s=positive(cells[heads.index(_TIME) if _TIME in heads else -1], _TIME, where) * 1e-6,
-        element_bytes=_FLOAT_BYTES if name in _REDUCTIONS else 1,
+        element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",
     )
 

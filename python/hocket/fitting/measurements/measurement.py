@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -13,10 +14,26 @@ from hocket.base.call import Call
 from hocket.definitions.library import find
 from hocket.definitions.parameters import values_of
 
-__all__ = ["DEFAULT", "Format", "Measurement", "Reading", "Told", "at", "call_of", "positive"]
+__all__ = [
+    "DEFAULT",
+    "Format",
+    "Measurement",
+    "Reading",
+    "Told",
+    "at",
+    "call_of",
+    "count",
+    "floats",
+    "positive",
+    "rows_of",
+]
 
 DEFAULT = "default"
 """The algorithm of a measurement whose library chose it by itself."""
+
+_REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
+_FLOAT_BYTES = 4
+_MOST_DIGITS, _MOST_LETTERS = 15, 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,9 +146,43 @@ class Format(NamedTuple):
     read: Callable[[str, str, Told], Reading]
 
 
+def floats(collective: str) -> int:
+    """Return the size of an element where reductions are of floats, and all else is of bytes."""
+    return _FLOAT_BYTES if collective in _REDUCTIONS else 1
+
+
 def at(file: str, line: int, sentence: str) -> Error:
     """Return what is wrong with a line of a file."""
     return Error(f"{file}:{line}: {sentence}")
+
+
+def rows_of(text: str, file: str) -> Iterator[tuple[dict[str, str], tuple[str, int]]]:
+    """Give the rows of a CSV by the columns that its first line names, and where they are; no blanks around values.
+
+    Raises:
+        Error: The text is no CSV, or a value is too long.
+    """
+    rows = csv.DictReader(text.splitlines())
+    try:
+        for row in rows:
+            cells = {name.strip(): value.strip() for name, value in row.items() if name and isinstance(value, str)}
+            longest = max(cells, key=lambda name: len(cells[name]), default="")
+            if len(cells.get(longest, "")) > _MOST_LETTERS:
+                raise at(file, rows.line_num, f"{longest:.60}: got {len(cells[longest])} letters, expected fewer")
+            yield cells, (file, rows.line_num)
+    except csv.Error as error:
+        raise at(file, rows.line_num, f"no CSV: {error}") from None
+
+
+def count(text: str, what: str, where: tuple[str, int]) -> int:
+    """Return a whole number of at least 1.
+
+    Raises:
+        Error: The text is none.
+    """
+    if not (text.isdecimal() and len(text) <= _MOST_DIGITS and int(text)):
+        raise at(*where, f'{what}: got "{text:.60}", expected a whole number of at least 1')
+    return int(text)
 
 
 def positive(text: str, what: str, where: tuple[str, int]) -> float:
@@ -145,7 +196,7 @@ def positive(text: str, what: str, where: tuple[str, int]) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise at(*where, f'{what}: got "{text}", expected a number above zero')
+        raise at(*where, f'{what}: got "{text:.60}", expected a number above zero')
     return value
 
 

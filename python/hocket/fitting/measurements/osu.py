@@ -10,14 +10,22 @@ import re
 
 from hocket._native import Error
 from hocket.definitions.library import find_collective, is_collective
-from hocket.fitting.measurements.measurement import Format, Measurement, Reading, Told, at, call_of, positive
+from hocket.fitting.measurements.measurement import (
+    Format,
+    Measurement,
+    Reading,
+    Told,
+    at,
+    call_of,
+    count,
+    floats,
+    positive,
+)
 
 __all__ = ["FORMAT"]
 
 _TITLE = re.compile(r"^# OSU MPI(?P<device>\S*) (?P<name>.+?) Latency Test", re.MULTILINE)
 _NAMES = {"all_to_all_personalized_exchange": "alltoall", "reduce_scatter_block": "reduce_scatter"}
-_FLOAT_BYTES = 4
-_REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "scan", "exscan")
 
 
 def _recognises(text: str) -> bool:
@@ -30,7 +38,7 @@ def _read(text: str, file: str, told: Told) -> Reading:
     name = re.sub(r"[^a-z]+", "_", title["name"].lower())
     name = _NAMES.get(name, name)
     if not is_collective(name):
-        raise Error(f'{file}: of "{title["name"]}", expected a blocking collective')
+        raise Error(f'{file}: of "{title["name"]:.60}", expected a blocking collective')
     if told.ranks is None:
         raise Error(f"{file}: does not tell the number of ranks, expected it as --ranks")
     collective = find_collective(name)
@@ -42,21 +50,19 @@ def _read(text: str, file: str, told: Told) -> Reading:
             column = _column(line, column)
             continue
         cells = line.split()
-        if not cells or not cells[0].isdecimal():
+        if not cells or not cells[0].isdecimal() or not cells[0].strip("0"):
             continue
         if len(cells) <= column:
-            raise at(file, number, f'got "{line.strip()}", expected a size and times')
-        if int(cells[0]) == 0:
-            continue
+            raise at(file, number, f'got "{line.strip():.60}", expected a size and times')
         found.append(
             Measurement(
                 collective=collective,
                 algorithm=algorithm,
                 ranks=told.ranks,
-                size_bytes=int(cells[0]),
+                size_bytes=count(cells[0], "size", (file, number)),
                 time_s=positive(cells[column], "latency", (file, number)) * 1e-6,
                 parameters=parameters,
-                element_bytes=_FLOAT_BYTES if collective in _REDUCTIONS else 1,
+                element_bytes=floats(collective),
                 source=f"{file}:{number}",
             )
         )

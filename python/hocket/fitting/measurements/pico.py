@@ -7,7 +7,6 @@ where PICO has the algorithm itself, over send and receive. On Fugaku `default-N
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -15,7 +14,17 @@ from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.library import find_collective
-from hocket.fitting.measurements.measurement import DEFAULT, Format, Measurement, Reading, Told, at, positive
+from hocket.fitting.measurements.measurement import (
+    DEFAULT,
+    Format,
+    Measurement,
+    Reading,
+    Told,
+    at,
+    count,
+    positive,
+    rows_of,
+)
 
 __all__ = ["FORMAT"]
 
@@ -109,16 +118,14 @@ def _recognises(text: str) -> bool:
 
 
 def _read(text: str, file: str, _: Told) -> Reading:
-    rows = csv.DictReader(text.splitlines())
-    found = [_measurement(row, (file, rows.line_num)) for row in rows]
+    found = [_measurement(cells, where) for cells, where in rows_of(text, file)]
     return Reading(
         tuple(one for one, is_known in found if is_known), tuple(one for one, is_known in found if not is_known)
     )
 
 
-def _measurement(row: Mapping[str, str | None], where: tuple[str, int]) -> tuple[Measurement, bool]:
+def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Measurement, bool]:
     """Return what a line tells, and whether it has a counterpart."""
-    cells = {name: value.strip() for name, value in row.items() if isinstance(value, str)}
     missing = [name for name in _COLUMNS if not cells.get(name)]
     if missing:
         raise at(*where, f"{missing[0]}: got nothing, expected a value")
@@ -126,9 +133,9 @@ def _measurement(row: Mapping[str, str | None], where: tuple[str, int]) -> tuple
         collective = find_collective(cells["collective"])
     except Error as error:
         raise at(*where, str(error)) from None
-    dims = tuple(_count(part, "nodes", where) for part in cells["nodes"].split("x"))
-    ranks_per_node = _count(cells["ppn"], "ppn", where)
-    ranks, total = math.prod(dims) * ranks_per_node, _count(cells["bytes_total"], "bytes_total", where)
+    dims = tuple(count(part, "nodes", where) for part in cells["nodes"].split("x"))
+    ranks_per_node = count(cells["ppn"], "ppn", where)
+    ranks, total = math.prod(dims) * ranks_per_node, count(cells["bytes_total"], "bytes_total", where)
     is_cut = collective in _OF_BLOCKS and total % (ranks * _ELEMENT_BYTES) != 0
     program = None if is_cut else _program(collective, cells["algorithm"], total, ranks)
     algorithm, parameters = program or (cells["algorithm"], _NONE)
@@ -170,12 +177,6 @@ def _program(collective: str, name: str, total: int, ranks: int) -> Program | No
 def _segment(collective: str, elements: int) -> int:
     steps = _BROADCAST_SEGMENTS if collective == "broadcast" else _SEGMENTS
     return next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)
-
-
-def _count(text: str, what: str, where: tuple[str, int]) -> int:
-    if not (text.isdecimal() and len(text) < 16 and int(text)):
-        raise at(*where, f'{what}: got "{text}", expected a whole number of at least 1')
-    return int(text)
 
 
 FORMAT = Format("pico", "the CSV of PICO", _recognises, _read)
