@@ -126,9 +126,13 @@ fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_model() {
 
 #[test]
 fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_topology() {
-    for shape in &SHAPES[1..] {
+    let (of_links, of_nodes) = SHAPES[1..].split_at(SHAPES.len() - 3);
+    for shape in of_links {
         check(MODELS[0], shape);
         check(MODELS[4], shape);
+    }
+    for shape in of_nodes {
+        check(MODELS[0], shape);
         check(MODELS[6], shape);
     }
 }

@@ -41,7 +41,7 @@ fn two_levels() -> [Platform; 4] {
 }
 
 /// Ports of a node: too few for some algorithms, and enough for all.
-const PORTS: [&str; 4] = ["1", "\"unlimited\"", "2", "3"];
+const PORTS: [&str; 3] = ["1", "\"unlimited\"", "2"];
 
 /// Calls of an algorithm at every rank count, with elements of 8 bytes; of many ranks, with the defaults of its parameters.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
