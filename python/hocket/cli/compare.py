@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import picture_of
-from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, from_to, not_compared_lines, span
+from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, default_lines, not_compared_lines
 from hocket.rules.tuning_files import DEFAULTS
 from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
@@ -354,7 +353,7 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
         print_words(f"  {name} is not verified: it takes none of the few ranks at which programs are verified first")
     for library in dict.fromkeys(default.library for default in found.defaults):
         click.echo(f"\n{library} without tuning")
-        for line in _choices(found, library):
+        for line in default_lines(found, library):
             print_words(f"  {line}")
     if found.not_compared:
         click.echo("\nnot compared")
@@ -368,15 +367,3 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
     for what, path in pictures.items():
         if path is not None:
             click.echo(f"{what}: {path}")
-
-
-def _choices(found: Comparison, library: str) -> list[str]:
-    """Return one line for neighbouring sizes for which a library chooses the same, with its factor over the fastest."""
-    mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
-    lines = []
-    for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
-        alike = list(group)
-        ratios = [ratio for ratio in map(found.times_the_fastest, alike) if ratio is not None]
-        far = f", {span(ratios)} times the fastest" if ratios else ""
-        lines.append(f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
-    return lines

@@ -26,6 +26,7 @@ __all__ = [
     "best_lines",
     "carried",
     "counterexample_text",
+    "default_lines",
     "explanation_facts",
     "explanation_tables",
     "exploration",
@@ -78,6 +79,18 @@ def best_lines(found: Comparison) -> list[tuple[str, str]]:
         (from_to(best.first_bytes, best.last_bytes), f"{' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
         for best in found.best()
     ]
+
+
+def default_lines(found: Comparison, library: str) -> list[str]:
+    """Return one line for neighbouring sizes for which a library chooses the same, with its factor over the fastest."""
+    mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
+    lines = []
+    for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
+        alike = list(group)
+        ratios = [ratio for ratio in map(found.times_the_fastest, alike) if ratio is not None]
+        far = f", {span(ratios)} times the fastest" if ratios else ""
+        lines.append(f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
+    return lines
 
 
 def _times_the_bound(found: Comparison, best: Best) -> str:

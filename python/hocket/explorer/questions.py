@@ -19,6 +19,7 @@ from hocket.definitions.library import Algorithm, algorithms_named, catalogue, f
 from hocket.definitions.machine import Machine, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.definitions.requests import declared_by
+from hocket.rules.tuning_files import DEFAULTS
 from hocket.simulating.comparison import compare, made_for
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
@@ -75,6 +76,7 @@ class Question:
         verified_ranks: Rank counts at which it is verified.
         parameters: Names and texts of values of parameters.
         trials: How often to simulate on a machine with noise, and the seed.
+        defaults: Libraries whose own choices are simulated beside the algorithms.
     """
 
     collective: str
@@ -89,6 +91,7 @@ class Question:
     verified_ranks: tuple[int, ...] = VERIFIED_RANKS
     parameters: tuple[tuple[str, str], ...] = ()
     trials: Trials = UNTIL_DECIDED
+    defaults: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no view can answer."""
@@ -182,17 +185,24 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
         parameters=field("parameters", _parameters),
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
+        defaults=field("defaults", _defaults),
     )
 
 
 _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
-    *("parameters", "trials", "seed"),
+    *("parameters", "trials", "seed", "defaults"),
 )
 
 
 def _trials(text: str) -> Trials:
     return Trials(_between(1, _MOST_TRIALS)(text)) if text else UNTIL_DECIDED
+
+
+def _defaults(text: str) -> tuple[str, ...]:
+    if text not in ("", "shown"):
+        raise Error(f'got "{text}", expected nothing, or "shown"')
+    return DEFAULTS if text else ()
 
 
 def _one_size_if_any(text: str) -> int | None:

@@ -36,13 +36,17 @@ class Source:
 def comparing(question: Question) -> Source:
     """Return what compares the algorithms."""
     words = ["compare", question.collective, *question.names, "--ranks", str(question.ranks[-1])]
+    defaults = f", defaults={list(question.defaults)}" if question.defaults else ""
     body = f"""\
 calls = [{_call(question, question.ranks[-1])} for size_bytes in {_sizes(question)}]
-found = hocket.compare(algorithms, calls, machine=machine{_trials(question)})
+found = hocket.compare(algorithms, calls, machine=machine{_trials(question)}{defaults})
 for best in found.best():
     print(best)"""
     return Source(
-        _command(question, [*words, *_size_words(question), *_trial_words(question)]),
+        _command(
+            question,
+            [*words, *_size_words(question), *_trial_words(question), *(["--defaults"] if question.defaults else [])],
+        ),
         _python(question, _candidates(question), body),
     )
 

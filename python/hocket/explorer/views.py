@@ -25,6 +25,7 @@ from hocket.drawing.wording import (
     best_lines,
     carried,
     counterexample_text,
+    default_lines,
     explanation_facts,
     explanation_tables,
     finding_text,
@@ -92,19 +93,26 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
 
 
 def _times(question: Question, on_done: OnDone) -> View:
-    found = _compared(question, question.ranks[-1], lambda done: on_done(done, _simulations(question)))
+    def note(done: int) -> None:
+        on_done(done, _simulations(question))
+
+    found = _compared(question, question.ranks[-1], note, defaults=question.defaults)
+    libraries = dict.fromkeys(default.library for default in found.defaults)
+    choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(found, name)]
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in found.simulations)
     return View(
         found.title,
         comparing(question),
-        facts=(*best_lines(found), *_trials(question)),
+        facts=(*best_lines(found), *choices, *_trials(question)),
         refusals=tuple(not_compared_lines(found)),
         chart=_wide(found.plot()) if has_lines else None,
         tables=(_times_table(found),),
     )
 
 
-def _compared(question: Question, ranks: int, on_done: Callable[[int], object]) -> Comparison:
+def _compared(
+    question: Question, ranks: int, on_done: Callable[[int], object], *, defaults: tuple[str, ...] = ()
+) -> Comparison:
     """Compare on some ranks; `on_done` is told how many simulations are done."""
     calls = question.calls(ranks, question.sizes_bytes)
     threads = max(1, (os.cpu_count() or 1) // _simulations(question))  # others simulate other calls
@@ -113,6 +121,7 @@ def _compared(question: Question, ranks: int, on_done: Callable[[int], object]) 
         calls,
         machine=question.machine,
         trials=replace(question.trials, threads=threads),
+        defaults=defaults,
         on_done=lambda found: on_done(len(found.simulations) + len(found.not_compared)),
     )
 

@@ -240,3 +240,15 @@ def test_the_command_writes_a_report(
     assert "allreduce/ring is right" in path.read_text()
     assert "--sizes is missing" in bad_input(f"report {path} allreduce --ranks 4")
     assert "has no noise" in bad_input(f"{line} --trials 5")
+
+
+def test_what_libraries_choose_is_drawn_beside_the_algorithms() -> None:
+    asked = question(defaults="shown", sizes="8B..4KiB:8")
+    found = seen("times", asked)
+    said = [text for name, text in found.facts if name == "mpich-5.0 without tuning"]
+    assert said and all("times the fastest" in text for text in said)
+    assert found.chart is not None and "openmpi-5.0 without tuning" in json.dumps(found.chart)
+    assert " --defaults " in found.source.command
+    assert 'defaults=["mpich-5.0", "openmpi-5.0"]' in found.source.python.replace("'", '"')
+    with pytest.raises(hocket.Error, match=r'^defaults: got "yes", expected nothing, or "shown"$'):
+        question(defaults="yes")
