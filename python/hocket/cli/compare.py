@@ -346,15 +346,15 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
     if found.finished_bytes:
         click.echo("\nfastest")
     for sizes, names in best_lines(found):
-        print_words(f"  {sizes}: {names}")
+        print_words(f"  {sizes}: {names}", is_piped_whole=False)
     if found.machine.noise:
-        print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}")
+        print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}", is_piped_whole=False)
     for name in found.not_verified:
         print_words(f"  {name} is not verified: it takes none of the few ranks at which programs are verified first")
     for library in dict.fromkeys(default.library for default in found.defaults):
         click.echo(f"\n{library} without tuning")
         for line in default_lines(found, library):
-            print_words(f"  {line}")
+            print_words(f"  {line}", is_piped_whole=False)
     if found.not_compared:
         click.echo("\nnot compared")
         for name, sentence in not_compared_lines(found):
