@@ -159,6 +159,12 @@ fn collectives() -> Vec<&'static str> {
     Collective::ALL.map(Collective::name).to_vec()
 }
 
+/// The names of the collectives that combine elements.
+#[pyfunction]
+fn reductions() -> Vec<&'static str> {
+    Collective::ALL.into_iter().filter(|collective| collective.reduces()).map(Collective::name).collect()
+}
+
 /// The collective of a name, as `hocket list` has it; none if there is no such collective.
 #[pyfunction]
 fn collective_named(name: &str) -> Option<&'static str> {
@@ -396,8 +402,8 @@ mod _native {
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
         collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
-        parse_bytes_per_s, parse_duration, parse_time, rules_of_libraries, run, run_with, simulate, simulate_step,
-        steps, version,
+        parse_bytes_per_s, parse_duration, parse_time, reductions, rules_of_libraries, run, run_with, simulate,
+        simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::machine::PythonMachine;

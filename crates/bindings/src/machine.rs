@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hocket_algorithms::automatic::Surroundings;
-use hocket_core::{Error, Nodes};
+use hocket_core::Nodes;
 use hocket_machine::{Machine, Section};
 use hocket_simulate::Platform;
 use pyo3::prelude::*;
@@ -55,7 +55,7 @@ impl PythonMachine {
     /// # Errors
     /// As [`hocket::surroundings`].
     pub fn surroundings(&self) -> hocket_core::Result<Arc<Surroundings>> {
-        self.surroundings.as_ref().map(Arc::clone).map_err(|error| Error::new(error.to_string()))
+        self.surroundings.clone()
     }
 
     /// The nodes of the ranks, as far as it is known on which machine they are.

@@ -16,6 +16,11 @@ impl Error {
         Self(message.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
+    /// The error of work that the user has stopped.
+    pub fn interrupted() -> Self {
+        Self::new("interrupted")
+    }
+
     /// The same error, met at `place` (a file, a line, a key).
     pub fn at(self, place: impl fmt::Display) -> Self {
         Self::new(format!("{place}: {}", self.0))

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use crate::clock::{Clock, Passage, Timing};
 use crate::in_time::{Arrival, Begun, Clockwork, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{Departure, Network, Parcel};
-use crate::options::{Options, bytes, interrupted};
+use crate::options::{Options, bytes};
 use crate::peers::Peers;
 use crate::ports::Usage;
 
@@ -305,7 +305,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         self.operations = self.operations.wrapping_add(1);
         if self.operations.is_multiple_of(OPERATIONS_PER_LOOK) && (self.is_interrupted)() {
             self.has_stopped = true;
-            self.refusal = Some(Failure::Other(interrupted()));
+            self.refusal = Some(Failure::Other(Error::interrupted()));
         }
         !self.has_stopped
     }

@@ -20,7 +20,7 @@ use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Outcome, Sending
 use crate::network::{
     Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, Parcel, Passages, Switching, Traffic,
 };
-use crate::options::{Options, bytes, interrupted};
+use crate::options::{Options, bytes};
 use crate::peers::Peers;
 use crate::ports::{Asking, Queues};
 use crate::timetable::{Event, Timetable};
@@ -427,7 +427,7 @@ impl<'a, N: Network> Events<'a, N> {
         if looks > self.looks {
             self.looks = looks;
             if (self.is_interrupted)() {
-                self.failure = Some(interrupted());
+                self.failure = Some(Error::interrupted());
             }
         }
         self.failure.is_none()

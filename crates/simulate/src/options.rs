@@ -1,6 +1,5 @@
 //! How to simulate.
 
-use hocket_core::Error;
 use serde::Deserialize;
 
 /// How virtual time is kept.
@@ -51,9 +50,4 @@ impl Default for Options<'_> {
 #[inline]
 pub fn bytes(len: usize, element_bytes: usize) -> f64 {
     (len * element_bytes).cast_signed() as f64
-}
-
-/// The error of a simulation that was given up.
-pub fn interrupted() -> Error {
-    Error::new("interrupted")
 }

@@ -15,7 +15,7 @@ use crate::dataflow::{self, Failure, Order};
 use crate::events;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
-use crate::options::{Engine, Options, interrupted};
+use crate::options::{Engine, Options};
 use crate::plan::{Ends, LANES, Memory, Plan};
 use crate::platform::Platform;
 use crate::single::{either, simulate};
@@ -225,7 +225,7 @@ impl Repeated<'_> {
         });
         tell();
         if stop.load(Ordering::Relaxed) {
-            return Err(interrupted());
+            return Err(Error::interrupted());
         }
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort_unstable_by_key(|(group, _)| *group);

@@ -227,8 +227,3 @@ impl Choices {
         }
     }
 }
-
-/// The user wants to stop.
-pub fn interrupted() -> hocket_core::Error {
-    hocket_core::Error::new("interrupted")
-}

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{At, Buffer, Call, Outcome, Progress, ReadyRanks, Received, Result, Source, Span, Step, Tag, World};
+use hocket_core::{
+    At, Buffer, Call, Error, Outcome, Progress, ReadyRanks, Received, Result, Source, Span, Step, Tag, World,
+};
 use rustc_hash::FxHashMap;
 
-use crate::choices::{Choices, Decision, interrupted};
+use crate::choices::{Choices, Decision};
 use crate::finding::{Counterexample, Kind};
 
 /// One run of a program: one protocol, one order of messages.
@@ -95,7 +97,7 @@ impl<'a> Messages<'a> {
     /// # Errors
     /// The run was interrupted.
     pub fn finding(self) -> Result<Option<Counterexample>> {
-        if self.is_stopped { Err(interrupted()) } else { Ok(self.finding) }
+        if self.is_stopped { Err(Error::interrupted()) } else { Ok(self.finding) }
     }
 
     fn wait(&mut self, rank: usize, what: What) -> u32 {

@@ -8,7 +8,7 @@ use hocket_core::{
     Side, Source, Span, Step as Asked, Tag, World, budget,
 };
 
-use crate::choices::{Choices, Decision, interrupted};
+use crate::choices::{Choices, Decision};
 use crate::expression::{Arena, Contribution, Value, bytes_of};
 use crate::finding::{Counterexample, Kind};
 use crate::set::Set;
@@ -309,7 +309,7 @@ impl<'a> Symbolic<'a> {
         }
         if self.work >= WORK_PER_LOOK && self.stop.is_none() {
             self.work = 0;
-            self.stop = (self.is_interrupted)().then(interrupted);
+            self.stop = (self.is_interrupted)().then(Error::interrupted);
         }
         self.stop.is_some()
     }

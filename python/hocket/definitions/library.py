@@ -20,6 +20,7 @@ __all__ = [
     "COLLECTIVES",
     "COLLECTIVES_OF_KNOWN_SIZE",
     "MEANINGS",
+    "REDUCTIONS",
     "Algorithm",
     "Parameter",
     "algorithms",
@@ -33,6 +34,9 @@ __all__ = [
 
 COLLECTIVES = tuple(_native.collectives())
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
+
+REDUCTIONS = frozenset(_native.reductions())
+"""The collectives that combine elements."""
 
 COLLECTIVES_OF_KNOWN_SIZE = (
     "allgather",

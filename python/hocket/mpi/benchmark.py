@@ -14,7 +14,7 @@ from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
-from hocket.definitions.library import Algorithm
+from hocket.definitions.library import REDUCTIONS, Algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.requests import declared_by
 from hocket.mpi.installation import Installation
@@ -40,7 +40,6 @@ __all__ = [
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
 
-REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
 _DOUBLE_BYTES = 8
 _Z = 1.96  # of 95 %
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
-from hocket.definitions.library import COLLECTIVES, find_collective
+from hocket.definitions.library import COLLECTIVES, REDUCTIONS, find_collective
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import NATIVE, kept
 
@@ -382,7 +382,7 @@ class Multicast:
         address = ctypes.c_void_p(int(MPI.IN_PLACE) if in_place else given.ctypes.data if given is not None else None)
         into = ctypes.c_void_p(result.ctypes.data if result is not None else None)
         operator = op if op is not None else MPI.SUM if arrays else MPI.OP_NULL
-        reduces = name in ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
+        reduces = name in REDUCTIONS
         self._domain._call(
             "collective_start",
             self._domain._domain,

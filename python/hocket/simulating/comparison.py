@@ -275,22 +275,26 @@ def compare(
     known: dict[_Key, _Found] = {}
     again: set[_Key] = set()
 
+    def compared() -> Comparison:
+        found = _comparison(tasks, machine, bounds, known, chosen, again)
+        return replace(found, not_verified=not_verified)
+
     def note(task: _Task, found: _Found, *, is_last: bool) -> None:
         known[_key(task)] = found
         again.discard(_key(task))
         if not is_last:
             again.update(_undecided(tasks, known, chosen, again, task[2].size_bytes))
-        on_done(replace(_comparison(tasks, machine, bounds, known, chosen, again), not_verified=not_verified))
+        on_done(compared())
 
     rounds = _rounds(trials, machine)
     for number, round_trials in enumerate(rounds, start=1):
         left = [task for task in tasks if number == 1 or _key(task) in again]
         work = partial(_try_to_simulate, wrong=wrong, machine=machine, engine=engine, trials=round_trials)
         do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
-    comparison = _comparison(tasks, machine, bounds, known, chosen, again)
+    comparison = compared()
     if not comparison.simulations:
         raise Error(comparison.not_compared[0].sentence)
-    return replace(comparison, not_verified=not_verified)
+    return comparison
 
 
 def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.automatic import accepted
-from hocket.definitions.library import Algorithm, Parameter, algorithms, find
+from hocket.definitions.library import REDUCTIONS, Algorithm, Parameter, algorithms, find
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import LIBRARIES
 from hocket.rules.tuning_files.hocket_rules import of_function
@@ -29,7 +29,6 @@ __all__ = [
     "whole_sizes",
 ]
 
-_REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
 _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
 _DOUBLE_BYTES = 8
 _BYTES = tuple(4096 * 4**i for i in range(5))
@@ -41,7 +40,7 @@ _MOST_RANKS_COMPARED = 16
 
 def unit_of(collective: str, ranks: int) -> int:
     """Return what sizes are multiples of: reductions add doubles, and a reduce_scatter some for each rank."""
-    if collective not in _REDUCTIONS:
+    if collective not in REDUCTIONS:
         return 1
     return _DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
 
@@ -63,7 +62,7 @@ def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | Non
     """Return the call of a choice of the catalogue at a point, like another if one is given."""
     if like is not None:
         return replace(like, parameters=dict(choice.parameters))
-    element_bytes = _DOUBLE_BYTES if algorithm.collective in _REDUCTIONS else 1
+    element_bytes = _DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1
     return Call(
         ranks=point.ranks,
         size_bytes=point.size_bytes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
-from hocket.definitions.library import find
+from hocket.definitions.library import REDUCTIONS, find
 from hocket.definitions.parameters import values_of
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "call_of",
     "count",
     "floats",
+    "has_columns",
     "positive",
     "rows_of",
 ]
@@ -31,7 +32,6 @@ __all__ = [
 DEFAULT = "default"
 """The algorithm of a measurement whose library chose it by itself."""
 
-_REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "scan")
 _FLOAT_BYTES = 4
 _MOST_DIGITS, _MOST_LETTERS = 15, 300
 
@@ -148,7 +148,7 @@ class Format(NamedTuple):
 
 def floats(collective: str) -> int:
     """Return the size of an element where reductions are of floats, and all else is of bytes."""
-    return _FLOAT_BYTES if collective in _REDUCTIONS else 1
+    return _FLOAT_BYTES if collective in REDUCTIONS else 1
 
 
 def at(file: str, line: int, sentence: str) -> Error:
@@ -156,11 +156,16 @@ def at(file: str, line: int, sentence: str) -> Error:
     return Error(f"{file}:{line}: {sentence}")
 
 
-def rows_of(text: str, file: str) -> Iterator[tuple[dict[str, str], tuple[str, int]]]:
+def has_columns(text: str, columns: Sequence[str]) -> bool:
+    """Return whether the first line of a CSV names all of these columns."""
+    return set(columns) <= {name.strip() for name in text.partition("\n")[0].split(",")}
+
+
+def rows_of(text: str, file: str, columns: Sequence[str]) -> Iterator[tuple[dict[str, str], tuple[str, int]]]:
     """Give the rows of a CSV by the columns that its first line names, and where they are; no blanks around values.
 
     Raises:
-        Error: The text is no CSV, or a value is too long.
+        Error: The text is no CSV, a value is too long, or one of `columns` has none.
     """
     rows = csv.DictReader(text.splitlines())
     try:
@@ -169,6 +174,9 @@ def rows_of(text: str, file: str) -> Iterator[tuple[dict[str, str], tuple[str, i
             longest = max(cells, key=lambda name: len(cells[name]), default="")
             if len(cells.get(longest, "")) > _MOST_LETTERS:
                 raise at(file, rows.line_num, f"{longest:.60}: got {len(cells[longest])} letters, expected fewer")
+            missing = [name for name in columns if not cells.get(name)]
+            if missing:
+                raise at(file, rows.line_num, f"{missing[0]}: got nothing, expected a value")
             yield cells, (file, rows.line_num)
     except csv.Error as error:
         raise at(file, rows.line_num, f"no CSV: {error}") from None

@@ -22,6 +22,7 @@ from hocket.fitting.measurements.measurement import (
     Told,
     at,
     count,
+    has_columns,
     positive,
     rows_of,
 )
@@ -114,11 +115,11 @@ _LAST_SEGMENT = 64 << 10
 
 
 def _recognises(text: str) -> bool:
-    return set(_COLUMNS) <= {name.strip() for name in text.partition("\n")[0].split(",")}
+    return has_columns(text, _COLUMNS)
 
 
 def _read(text: str, file: str, _: Told) -> Reading:
-    found = [_measurement(cells, where) for cells, where in rows_of(text, file)]
+    found = [_measurement(cells, where) for cells, where in rows_of(text, file, _COLUMNS)]
     return Reading(
         tuple(one for one, is_known in found if is_known), tuple(one for one, is_known in found if not is_known)
     )
@@ -126,9 +127,6 @@ def _read(text: str, file: str, _: Told) -> Reading:
 
 def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Measurement, bool]:
     """Return what a line tells, and whether it has a counterpart."""
-    missing = [name for name in _COLUMNS if not cells.get(name)]
-    if missing:
-        raise at(*where, f"{missing[0]}: got nothing, expected a value")
     try:
         collective = find_collective(cells["collective"])
     except Error as error:
