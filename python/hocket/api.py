@@ -37,6 +37,8 @@ from hocket.simulating.simulation import (
     trace_schedule,
 )
 from hocket.simulating.sweeps import Grid, Row, Table, sweep
+from hocket.tuning.report import Tuning
+from hocket.tuning.tune import tune
 
 __all__ = [
     "LIBRARY_RULES",
@@ -70,6 +72,7 @@ __all__ = [
     "Topology",
     "Trace",
     "Trials",
+    "Tuning",
     "Verdict",
     "algorithm",
     "algorithms",
@@ -97,6 +100,7 @@ __all__ = [
     "sweep",
     "trace",
     "trace_schedule",
+    "tune",
     "verify",
     "verify_all",
     "verify_schedule",

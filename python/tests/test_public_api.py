@@ -45,6 +45,10 @@ ON_MACHINE = {"machine": "cluster", "engine": "auto", "trials": hocket.Trials()}
 CALLED = {"algorithm": "allreduce/ring", "call": CALL}
 RECORDED = hocket.record("allreduce/ring", CALL)
 REPLAYED = {"trace": TRACE, "machine": "cluster", "rules": "", "scale_compute": 1.0, "trials": hocket.Trials()}
+TUNED = {
+    **{"collectives": "barrier", "ranks": 2, "sizes": "8B", "machine": "cluster", "library": "mpich-5.0"},
+    **{"tolerance": 0.03, "trials": hocket.Trials(), "folder": None},
+}
 VERIFIED = {"ranks": [2], "parameters": {}, "executor": None, "on_done": nothing}
 RUN = {"operator": "sum", "commutative": True, "root": 0, "in_place": False, "parameters": {}}
 MEASURED = hocket.Measurement(collective="allreduce", algorithm="ring", ranks=4, size_bytes=64, time_s=1e-5)
@@ -54,6 +58,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "algorithms": (hocket.algorithms, {"collective": "allreduce", "among": hocket.catalogue()}),
     "find": (hocket.find, {"label": "allreduce/ring", "among": hocket.catalogue()}),
     "load": (hocket.load, {"path": "nowhere.py"}),
+    "tune": (hocket.tune, TUNED),
     "simulate": (hocket.simulate, {**CALLED, **ON_MACHINE, "on_trials": nothing}),
     "trace": (hocket.trace, {**CALLED, **ON_MACHINE}),
     "link_uses": (hocket.link_uses, {**CALLED, "machine": "cluster", "trials": hocket.Trials()}),
@@ -65,6 +70,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         hocket.compare,
         {"algorithms": ["allreduce/ring"], "calls": [CALL], **ON_MACHINE, "executor": None, "on_done": nothing},
     ),
+    "compare at sizes": (hocket.compare, {"algorithms": "allreduce/ring", "ranks": 4, "sizes": "8B..64B"}),
     "verify": (hocket.verify, {"algorithm": "allreduce/ring", **VERIFIED}),
     "verify_all": (hocket.verify_all, {"algorithms": [hocket.find("allreduce/ring")], **VERIFIED}),
     "run": (hocket.run, {"algorithm": "allreduce/ring", "inputs": [np.arange(4)] * 4, **RUN}),

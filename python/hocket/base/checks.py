@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from operator import index
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from hocket import _native
 from hocket._native import Error
+from hocket.base.units import parse_sizes
 
 __all__ = [
     "function",
@@ -20,6 +22,7 @@ __all__ = [
     "number",
     "path",
     "several",
+    "several_sizes",
     "shown",
     "size_bytes",
     "text",
@@ -146,6 +149,17 @@ def size_bytes(what: str, value: Any) -> int:
         return _native.parse_bytes(text(what, value))
     except Error as error:
         raise Error(f"{what}: {error}") from None
+
+
+def several_sizes(what: str, values: Any) -> tuple[int, ...]:
+    """Return sizes in bytes, each once: numbers, or texts such as "64KiB" and "8B..64MiB"; one alone will do.
+
+    Raises:
+        Error: One is none.
+    """
+    given = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    found = [parse_sizes(text(what, value)) if isinstance(value, str) else (whole(what, value),) for value in given]
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:

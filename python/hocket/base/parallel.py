@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import TypeAlias, TypeVar
 
 from hocket.base.checks import instance
 
-__all__ = ["do_all", "ignore", "workers"]
+__all__ = ["Shown", "do_all", "ignore", "unseen", "workers"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+Shown: TypeAlias = Callable[[str, int], AbstractContextManager[Callable[[], object]]]
+"""Shows work while it goes on: told what it is and how many pieces it has, it gives what is called after each."""
+
+
 def ignore(*_: object) -> None:
     """Do nothing when a piece of work is done."""
+
+
+@contextmanager
+def unseen(label: str, total: int) -> Iterator[Callable[[], object]]:
+    """Show nothing."""
+    yield ignore
 
 
 @contextmanager

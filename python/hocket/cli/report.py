@@ -38,6 +38,7 @@ __all__ = ["report"]
 @sizes_option
 @parameter_option
 @machine_option
+@click.option("--beside", type=Read(Machine.load, name="MACHINE"), help="Another machine, shown beside it.")
 @compared_trials_option
 @seed_option
 @click.option(
@@ -61,6 +62,7 @@ def report(
     sizes: tuple[int, ...] | None,
     param: tuple[tuple[str, str], ...],
     machine: Machine,
+    beside: Machine | None,
     trials: int | None,
     seed: int,
     algorithm: str | None,
@@ -89,6 +91,8 @@ def report(
         verified_ranks=verify_ranks,
         parameters=param,
         trials=compared_trials(trials, seed, None, machine),
+        beside=beside,
+        beside_name=None if beside is None else name_of(beside),
     )
     wanted = views or tuple(VIEWS)
     with progress("reporting", len(wanted)) as bar:

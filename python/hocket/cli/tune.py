@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
 from hocket.base import files
-from hocket.base.parallel import workers
-from hocket.base.units import format_count, format_ranks, parse_duration, parse_ranks, parse_share
+from hocket.base.units import format_count, parse_duration, parse_ranks, parse_share
 from hocket.base.version import version
 from hocket.cli import completion
+from hocket.cli.effort import announce, yes_option
 from hocket.cli.mpi.options import found_installation
 from hocket.cli.options import (
     OneOf,
@@ -38,23 +33,17 @@ from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import usual_sizes
-from hocket.tuning.choice import DEFAULT, Choice, Point, rules_of
-from hocket.tuning.exporting import Exporter, exporter_for
-from hocket.tuning.guidelines import violations
-from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
-from hocket.tuning.pairing import nominated, rivals
-from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, tuned_collectives, unsettled
-from hocket.tuning.records import Found, Records
-from hocket.tuning.report import Tuning, markdown, rules_file
-from hocket.tuning.simulating import Simulated, simulate_points
+from hocket.tuning.choice import DEFAULT
+from hocket.tuning.measuring import Measured
+from hocket.tuning.planning import Plan, plan_of, tuned_collectives
+from hocket.tuning.report import RULES_FILE, Tuning
+from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
+from hocket.tuning.tune import Checked, checked, tuned
+from hocket.tuning.work import Measurement, Simulation, Work
 
 __all__ = ["tune"]
 
-_RECORDS, _RULES, _DECISIONS, _REPORT = "measurements.jsonl", "hocket.rules", "decisions.json", "report.md"
-_TRAINED, _REFINED, _CONFIRMED, _RACED, _JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
-"""When stages end, as shares of the time: first points, more where choices change, confirming, held-out, judging."""
-_CHECKED, _GUIDELINES = "guidelines.jsonl", "guidelines.json"
-_NOISY_TRIALS = 64
+_GUIDELINES = "guidelines.json"
 
 
 @click.command()
@@ -108,7 +97,7 @@ _NOISY_TRIALS = 64
 @click.option(
     "--trials",
     type=click.IntRange(min=1),
-    show_default=f"1, or {_NOISY_TRIALS} on a machine with noise",
+    show_default=f"1, or {NOISY_TRIALS} on a machine with noise",
     help="How often to simulate on a machine with noise.",
 )
 @seed_option
@@ -119,6 +108,7 @@ _NOISY_TRIALS = 64
     help="Folder of the results; --check needs none.",
 )
 @jobs_option
+@yes_option
 @as_json_option
 def tune(
     collectives: tuple[str, ...],
@@ -141,6 +131,7 @@ def tune(
     seed: int,
     output: str | None,
     jobs: int,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
@@ -159,37 +150,36 @@ def tune(
         raise click.UsageError(f"--baseline: got {baseline}, expected it beside --trace")
     numbers = required(ranks, "--ranks", "numbers of ranks")
     if model is not None and is_simulated:
-        work: _Work = _Simulation(model, jobs)
+        work: Work = Simulation(model, jobs, progress)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
         measured = Measured(installation, tolerance, on_hosts(hosts), model, factor, checks=check)
-        work = _Measurement(measured, hosts, limit_s)
+        work = Measurement(measured, hosts, limit_s, progress)
+        note = note_for_root(installation)
+        if note is not None:
+            click.echo(f"hocket: {note}", err=True)
     plan = plan_of(names, numbers, sizes or usual_sizes(), confirms=work.confirms)
-    if check:
-        _check(plan, work, folder, as_json)
-        return
-    with Records(Path(folder) / _RECORDS, {**work.about, **_fixed(machine)}) as records:
+
+    def begin(plan: Plan) -> None:
+        announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)
         if not as_json:
-            click.echo(f"{_announced(plan)}: {work.announced(plan)}")
-        asked, plan = plan, _followed(plan, work, records, tolerance)
-        tuning = concluded(plan, records, work.about, tolerance, left_out=len({*asked.training} - {*plan.training}))
-    own = _write(tuning, Path(folder), work.exporter)
+            click.echo(f"{_calls(plan, check)}: {work.announced(plan.training)}")
+
+    if check:
+        _print_checked(checked(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
+        return
+    tuning = tuned(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin)
+    tuning.write(folder)
+    own = None if tuning.own_file is None or tuning.exporter is None else f"{folder}/{tuning.exporter.file_name}"
     if as_json:
         print_json({**tuning.as_dict(), "own_file": own, "folder": folder, "version": version()})
     else:
-        _print(tuning, folder)
-        if own is not None and work.exporter is not None:
-            taken = " ".join(work.exporter.variables).replace("=FILE", f"={own}")
-            click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
-        if library is not None and any(one.choice != DEFAULT for one in tuning.decisions):
-            rules = Path(folder) / _RULES
-            click.echo(f"for {library.name} itself: hocket rules convert {rules} FILE --to {library.name}")
+        _print(tuning, folder, own)
 
 
 def _simulated(machine: Machine, trials: int | None, seed: int, library: Library | None) -> Simulated:
-    count = trials or (_NOISY_TRIALS if machine.noise else 1)
-    repeated = replace(asked_trials(count, seed, None, machine), threads=1)
-    return Simulated(machine, repeated, library.name if library else None)
+    repeated = asked_trials(trials or usual_trials(machine).count, seed, None, machine)
+    return Simulated(machine, replace(repeated, threads=1), library.name if library else None)
 
 
 def _only_simulates(**given: object) -> None:
@@ -199,235 +189,44 @@ def _only_simulates(**given: object) -> None:
             raise click.UsageError(f"--{name}: cannot stand beside --trace, whose calls are tuned by simulation")
 
 
-def _check(plan: Plan, work: _Work, folder: str, as_json: bool) -> None:
-    """Measure defaults, and say which guidelines they do not keep; without a folder nothing is kept."""
-    about = {**work.about, **_fixed(None)}
-    with TemporaryDirectory() as passing, Records(Path(folder or passing) / _CHECKED, about) as records:
-        if not as_json:
-            click.echo(f"{format_count(len(plan.training), 'call')}: {work.announced(plan)}")
-        work.do(plan.training, (), records, until=_JUDGED)
-        done = [records.found[point] for point in plan.training if point in records.found]
-    found = violations(done)
-    undecided = sum(not one.is_decided for one in done)
-    left_out = len(plan.training) - len(done)
-    entry = {
-        **work.about,
-        "calls": len(done),
-        "left_out": left_out,
-        "undecided": undecided,
-        "violations": [one.as_dict() for one in found],
-    }
-    if folder:
-        files.write(Path(folder) / _GUIDELINES, json.dumps({**entry, "version": version()}, indent=2) + "\n")
-    if as_json:
-        print_json({**entry, "folder": folder or None, "version": version()})
-        return
-    click.echo(f"the default is slower, beyond the noise, than what should be no faster: {len(found)}")
-    for one in found:
-        click.echo(f"  {one}")
-    if undecided:
-        click.echo(f"not known well enough in the time: {undecided} of {len(done)} calls")
-    if left_out:
-        click.echo(f"not measured, since the time was over: {format_count(left_out, 'call')}")
-    if folder:
-        click.echo(f"guidelines and measurements: {folder}/")
-
-
-def _followed(plan: Plan, work: _Work, records: Records, tolerance: float) -> Plan:
-    """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
-    work.do(plan.training, (), records, until=_TRAINED)
-    plan = Plan((), (), plan.confirms).with_points(point for point in plan.training if point in records.found)
-    while more := refined(plan, records, tolerance):
-        work.do(more, plan.training, records, until=_REFINED, share=0.5)
-        plan = plan.with_points(point for point in more if point in records.found)
-        if not records.found.keys() >= set(more):
-            break
-    can_be = work.exporter.can_name if work.exporter else _anything
-    work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=_CONFIRMED)
-    while work.confirms and (more := unsettled(plan, records, tolerance)):
-        work.do(more, plan.training, records, until=_CONFIRMED, share=0.2)
-        plan = plan.with_points(more)
-        work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=_CONFIRMED)
-    decisions = decided(plan, records, tolerance)
-    work.do(plan.held_out, plan.training, records, until=_RACED)
-    judged = [records.found[point] for point in plan.held_out if point in records.found]
-    work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=_JUDGED, keeps_slow=True)
-    return plan
-
-
-def _found(plan: Plan, records: Records) -> list[Found]:
-    return [records.found[point] for point in plan.training]
-
-
-def _anything(_: Point, __: Choice) -> bool:
-    return True
-
-
-class _Work(Protocol):
-    """What finds times."""
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Where the times are from."""
-
-    @property
-    def confirms(self) -> bool:
-        """Whether decisions are confirmed beside the MPI's default."""
-
-    @property
-    def exporter(self) -> Exporter | None:
-        """What writes the MPI's own tuning file, if there is an MPI that has one."""
-
-    def announced(self, plan: Plan) -> str:
-        """Return what it will take."""
-
-    def do(
-        self,
-        points: Sequence[Point],
-        neighbors: Sequence[Point],
-        records: Records,
-        *,
-        until: float,
-        share: float = 1.0,
-    ) -> None:
-        """Find the times of points between neighbours, if they have some, in a share of the time until then.
-
-        Points may be left out when the time is over.
-        """
-
-    def pair(
-        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
-    ) -> None:
-        """Measure choices beside the default, until then; to judge, those that turn out slow as often as the others."""
-
-
-@dataclass(frozen=True)
-class _Simulation:
-    by: Simulated
-    jobs: int
-
-    @property
-    def about(self) -> dict[str, Any]:
-        trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
-        library = {} if self.by.library is None else {"library": self.by.library}
-        return {"machine": self.by.machine.name, **library, **trials}
-
-    confirms: bool = False
-    exporter: None = None
-
-    def announced(self, plan: Plan) -> str:
-        of_library = "" if self.by.library is None else f", what {self.by.library} has"
-        return f"simulated on {self.by.machine.name}{of_library}"
-
-    def pair(
-        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
-    ) -> None:
-        """Do nothing: simulated times are exact."""
-
-    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
-        with workers(self.jobs) as executor, progress("simulating", len(points)) as on_done:
-            simulate_points(points, self.by, records, executor=executor, on_done=on_done)
-
-
-@dataclass(frozen=True)
-class _Measurement:
-    by: Measured
-    hosts: str | None
-    limit_s: float
-    begun_s: float = field(default_factory=monotonic)
-    confirms: bool = True
-
-    @property
-    def about(self) -> dict[str, Any]:
-        machine = {} if self.by.model is None else {"machine": self.by.model.machine.name, "factor": self.by.factor}
-        return {"mpi": self.by.installation.library, "hosts": self.hosts or "this host", **machine}
-
-    def announced(self, plan: Plan) -> str:
-        note = note_for_root(self.by.installation)
-        if note is not None:
-            click.echo(f"hocket: {note}", err=True)
-        counts = format_ranks({point.ranks for point in plan.training})
-        most = max(number_of_choices(point, self.by) for point in _smallest(plan.training))
-        where = f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
-        raced_s, confirmed_s = self.limit_s * _REFINED, self.limit_s * (_CONFIRMED - _REFINED)
-        judged_s = self.limit_s * (_JUDGED - _CONFIRMED)
-        stages = f"{_minutes(raced_s)} of races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
-        return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own"
-
-    @cached_property
-    def exporter(self) -> Exporter | None:
-        return exporter_for(self.by.installation.library)
-
-    def do(
-        self,
-        points: Sequence[Point],
-        neighbors: Sequence[Point],
-        records: Records,
-        *,
-        until: float,
-        share: float = 1.0,
-    ) -> None:
-        limit_s = share * self._left_s(until)
-        with progress("measuring", len(points)) as on_done:
-            measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
-
-    def pair(
-        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
-    ) -> None:
-        with progress("beside the default", MOMENTS * len(wanted)) as on_done:
-            limit_s = self._left_s(until)
-            pair_points(wanted, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
-
-    def _left_s(self, until: float) -> float:
-        return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)
-
-
-def _smallest(points: Sequence[Point]) -> list[Point]:
-    """Return the point of the smallest size for each collective and number of ranks."""
-    first: dict[tuple[str, int], Point] = {}
-    for point in sorted(points):
-        first.setdefault((point.collective, point.ranks), point)
-    return list(first.values())
-
-
-def _minutes(time_s: float) -> str:
-    return f"{time_s / 60:.3g} min" if time_s >= 60 else f"{time_s:.3g} s"
-
-
-def _fixed(machine: Machine | None) -> dict[str, Any]:
-    """Return what measurements depend on besides: the version, and what the machine's file says."""
-    digest = {} if machine is None else {"digest": hashlib.sha256(machine.text.encode()).hexdigest()[:16]}
-    return {**digest, "version": version()}
-
-
-def _announced(plan: Plan) -> str:
+def _calls(plan: Plan, check: bool) -> str:
+    if check:
+        return format_count(len(plan.training), "call")
     judging = format_count(len(plan.held_out), "other")
     calls = f"{format_count(len(plan.training), 'call')} to decide from, {judging} to judge the decisions"
     return f"{calls}, more where these change"
 
 
-def _write(tuning: Tuning, folder: Path, exporter: Exporter | None) -> str | None:
-    """Write the results; return the MPI's own tuning file, if there is something to tell."""
-    decisions = json.dumps({**tuning.as_dict(), "version": version()}, indent=2) + "\n"
-    texts = {_RULES: rules_file(tuning, version()), _DECISIONS: decisions, _REPORT: markdown(tuning)}
-    own = None if exporter is None else exporter.text(tuning.own)
-    if exporter is not None and own is not None:
-        texts[exporter.file_name] = own
-    files.write_all({str(folder / name): text for name, text in texts.items()})
-    if exporter is None:
-        return None
-    path = folder / exporter.file_name
-    if own is None:
-        path.unlink(missing_ok=True)
-        return None
-    return str(path)
+def _print_checked(found: Checked, work: Work, folder: str, as_json: bool) -> None:
+    """Print which guidelines the defaults do not keep, and write it into the folder, if there is one."""
+    entry = {**work.about, **found.as_dict(), "version": version()}
+    if folder:
+        files.write(Path(folder) / _GUIDELINES, json.dumps(entry, indent=2) + "\n")
+    if as_json:
+        print_json({**entry, "folder": folder or None})
+        return
+    click.echo(f"the default is slower, beyond the noise, than what should be no faster: {len(found.violations)}")
+    for one in found.violations:
+        click.echo(f"  {one}")
+    if found.undecided:
+        click.echo(f"not known well enough in the time: {found.undecided} of {found.calls} calls")
+    if found.left_out:
+        click.echo(f"not measured, since the time was over: {format_count(found.left_out, 'call')}")
+    if folder:
+        click.echo(f"guidelines and measurements: {folder}/")
 
 
-def _print(tuning: Tuning, folder: str) -> None:
-    click.echo(rules_of(tuning.decisions))
+def _print(tuning: Tuning, folder: str, own: str | None) -> None:
+    click.echo(tuning.rules)
     for line in _judged(tuning):
         click.echo(line)
     click.echo(f"rules, decisions, report and measurements: {folder}/")
+    if own is not None and tuning.exporter is not None:
+        taken = " ".join(tuning.exporter.variables).replace("=FILE", f"={own}")
+        click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
+    library = tuning.about.get("library")
+    if library is not None and any(one.choice != DEFAULT for one in tuning.decisions):
+        click.echo(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")
 
 
 def _judged(tuning: Tuning) -> list[str]:

@@ -77,6 +77,8 @@ class Question:
         parameters: Names and texts of values of parameters.
         trials: How often to simulate on a machine with noise, and the seed.
         defaults: Libraries whose own choices are simulated beside the algorithms.
+        beside: Another machine, which is asked the same; None for no other.
+        beside_name: As `machine_name`.
     """
 
     collective: str
@@ -92,6 +94,8 @@ class Question:
     parameters: tuple[tuple[str, str], ...] = ()
     trials: Trials = UNTIL_DECIDED
     defaults: tuple[str, ...] = ()
+    beside: Machine | None = None
+    beside_name: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no view can answer."""
@@ -124,6 +128,18 @@ class Question:
         found = compare(self.candidates, [call], machine=self.machine, trials=self.trials)
         (fastest, *_) = found.fastest(call.size_bytes)
         return find(f"{self.collective}/{fastest}", among=self.named.algorithms)
+
+    def on_other(self) -> Question:
+        """Return the same question on the other machine.
+
+        Raises:
+            Error: It has no answer there.
+        """
+        assert self.beside is not None
+        trials = self.trials if self.beside.noise else replace(UNTIL_DECIDED, seed=self.trials.seed)
+        return replace(
+            self, machine=self.beside, machine_name=self.beside_name, trials=trials, beside=None, beside_name=None
+        )
 
     def calls(self, ranks: int, sizes_bytes: Iterable[int]) -> list[Call]:
         """Return the calls of some sizes."""
@@ -172,6 +188,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
 
     collective = field("collective", find_collective)
     machine, machine_name = _machine(texts.get("machine", ""), named)
+    beside = _known_machine(texts.get("beside", ""), named)
     return Question(
         collective=collective,
         names=tuple(texts.get("algorithms", "").replace(",", " ").split()),
@@ -186,13 +203,19 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         parameters=field("parameters", _parameters),
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
         defaults=field("defaults", _defaults),
+        beside=beside,
+        beside_name=None if beside is None else name_of(beside),
     )
 
 
 _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
-    *("parameters", "trials", "seed", "defaults"),
+    *("parameters", "trials", "seed", "defaults", "beside"),
 )
+
+
+def _known_machine(name: str, named: Named) -> Machine | None:
+    return Machine.load(among("beside", name, named.machine_texts)) if name else None
 
 
 def _trials(text: str) -> Trials:

@@ -74,11 +74,13 @@ def _asked(question: Question) -> dict[str, Any]:
     facts = [
         ("ranks", format_ranks(question.ranks)),
         ("machine", machine.parameters),
+        *([("beside", question.beside.parameters)] if question.beside else []),
         *([("trials", trials_words(question.trials))] if machine.noise else []),
         *([("parameters", ", ".join(map("=".join, question.parameters)))] if question.parameters else []),
         ("made by", f"Hocket {version()} (commit {commit()})"),
     ]
-    return {"title": _title(question), "facts": facts, "machine": machine.text}
+    machines = [one.text for one in (machine, question.beside) if one is not None]
+    return {"title": _title(question), "facts": facts, "machines": machines}
 
 
 def _filled(title: str, data: dict[str, Any]) -> str:

@@ -6,8 +6,9 @@ The page and the report show views; neither knows where their content comes from
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
@@ -57,25 +58,30 @@ class View:
 
     Attributes:
         title: What it is of.
-        source: What gives the same elsewhere.
+        source: What gives the same elsewhere; None where there is no answer.
         facts: Names and their values.
         refusals: What has no answer, and why; pages fold them.
         chart: The picture, as a chart of Vega-Lite; None where there is nothing to draw.
         tables: Tables.
         texts: Texts of several lines.
+        beside: The same on another machine.
     """
 
     title: str
-    source: Source
+    source: Source | None
     facts: tuple[tuple[str, str], ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
     chart: Mapping[str, Any] | None = None
     tables: tuple[Words, ...] = ()
     texts: tuple[str, ...] = ()
+    beside: View | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
-        return {**vars(self), "source": vars(self.source), "tables": [vars(table) for table in self.tables]}
+        tables = [vars(table) for table in self.tables]
+        beside = None if self.beside is None else self.beside.as_dict()
+        source = None if self.source is None else vars(self.source)
+        return {**vars(self), "source": source, "tables": tables, "beside": beside}
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
@@ -89,7 +95,42 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     Raises:
         Error: There is no such view, or the question has no answer: what, and what was expected.
     """
-    return VIEWS[among("view", name, VIEWS)](question, on_done)
+    draw = VIEWS[among("view", name, VIEWS)]
+    if question.beside is None:
+        return draw(question, on_done)
+    found: list[View] = []
+    errors: list[Error] = []
+    for number, machine in enumerate((question.machine, question.beside)):
+        try:
+            asked = question.on_other() if number else question
+            found.append(draw(asked, partial(_tell_half, on_done, number)))
+        except Error as error:
+            errors.append(error)
+            found.append(View(f"machine {machine.name}", None, facts=(("no answer", str(error)),)))
+    if len(errors) == len(found):
+        raise errors[0]
+    _share_times(one.chart for one in found if one.chart is not None)
+    return replace(found[0], beside=found[1])
+
+
+def _tell_half(on_done: OnDone, number: int, done: int, total: int) -> None:
+    """Tell how much is done, where work of the same size came before or comes after."""
+    on_done(number * total + done, 2 * total)
+
+
+def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
+    """Give charts with an axis of times the same axis."""
+    axes = [
+        (layer["encoding"]["y"], [row["time_s"] for rows in chart["datasets"].values() for row in rows])
+        for chart in charts
+        for layer in chart.get("layer", ())
+        if layer["encoding"].get("y", {}).get("field") == "time_s"
+    ]
+    times_s = [time_s for _, mine in axes for time_s in mine if time_s]
+    ticks = sorted({tick for axis, _ in axes for tick in axis["axis"]["values"]})
+    for axis, _ in axes:
+        axis["scale"]["domain"] = [min(times_s), max(times_s)]
+        axis["axis"]["values"] = ticks
 
 
 def _times(question: Question, on_done: OnDone) -> View:

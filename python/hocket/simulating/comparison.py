@@ -7,17 +7,17 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, chain, groupby, repeat, takewhile
+from itertools import accumulate, groupby, repeat, takewhile
 from operator import mul
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import function, instance, several, whole
+from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
-from hocket.base.units import format_count, format_ranks, parse_sizes
+from hocket.base.units import format_count, format_ranks
 from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine
@@ -376,9 +376,7 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
         sizes = 0
     if sizes is None:
         raise Error('sizes: missing, expected sizes such as "8B..64MiB"')
-    given = sizes if isinstance(sizes, Iterable) and not isinstance(sizes, str) else [sizes]
-    texts = [(size,) if not isinstance(size, str) else parse_sizes(size) for size in given]
-    return [Call(ranks=ranks, size_bytes=size) for size in dict.fromkeys(chain.from_iterable(texts))]
+    return [Call(ranks=ranks, size_bytes=size) for size in several_sizes("sizes", sizes)]
 
 
 def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:

@@ -12,6 +12,7 @@ from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collectiv
 from hocket.tuning.candidates import unit_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point
 from hocket.tuning.deciding import Times, decide, held_out, merge, regrets
+from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, times_of
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning
@@ -132,7 +133,15 @@ def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner,
     }
 
 
-def concluded(plan: Plan, records: Records, about: Mapping[str, Any], tolerance: float, *, left_out: int = 0) -> Tuning:
+def concluded(
+    plan: Plan,
+    records: Records,
+    about: Mapping[str, Any],
+    tolerance: float,
+    *,
+    exporter: Exporter | None = None,
+    left_out: int = 0,
+) -> Tuning:
     """Return what follows from the points that are done; others may have been left out."""
     judging = _known(plan.held_out, records)
     decisions = decided(plan, records, tolerance)
@@ -151,6 +160,7 @@ def concluded(plan: Plan, records: Records, about: Mapping[str, Any], tolerance:
         else (),
         judging_noise=noise,
         left_out=left_out,
+        exporter=exporter,
     )
 
 

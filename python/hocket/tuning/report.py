@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
+from hocket.base.version import version
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, chosen, rules_of
 from hocket.tuning.deciding import Regret, Times
+from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
 from hocket.tuning.records import Found
 
-__all__ = ["Tuning", "markdown", "rules_file"]
+__all__ = ["RULES_FILE", "Tuning", "markdown"]
+
+RULES_FILE = "hocket.rules"
+"""The name of the rules among the results."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class Tuning:
         own_regrets: The same of those among the algorithms of the MPI alone.
         judging_noise: By what share the default seems to differ from itself at the sizes that were held out.
         left_out: How many points were not measured, since the time was over.
+        exporter: What writes the MPI's own tuning file, if there is an MPI that has one.
     """
 
     about: Mapping[str, Any]
@@ -44,6 +54,32 @@ class Tuning:
     own_regrets: tuple[Regret, ...]
     judging_noise: float
     left_out: int
+    exporter: Exporter | None = None
+
+    @property
+    def rules(self) -> str:
+        """The decisions as Hocket's rules."""
+        return rules_of(self.decisions)
+
+    @cached_property
+    def own_file(self) -> str | None:
+        """The MPI's own tuning file as text; None if nothing is to be told to it."""
+        return None if self.exporter is None else self.exporter.text(self.own)
+
+    def write(self, folder: str | Path) -> None:
+        """Write rules, decisions, report and the MPI's own tuning file; one of before that is wrong now is removed.
+
+        Raises:
+            Error: A file cannot be written; then there is none.
+        """
+        place = Path(folder)
+        decisions = json.dumps({**self.as_dict(), "version": version()}, indent=2) + "\n"
+        texts = {RULES_FILE: _rules_file(self), "decisions.json": decisions, "report.md": markdown(self)}
+        if self.exporter is not None and self.own_file is not None:
+            texts[self.exporter.file_name] = self.own_file
+        files.write_all({str(place / name): text for name, text in texts.items()})
+        if self.exporter is not None and self.own_file is None:
+            (place / self.exporter.file_name).unlink(missing_ok=True)
 
     @property
     def noise(self) -> float:
@@ -159,17 +195,17 @@ def _outcome(found: Found, owner: str, choice: Choice) -> Outcome | None:
     return None if fastest is None else Outcome(found, fastest, False)
 
 
-def rules_file(tuning: Tuning, version: str) -> str:
+def _rules_file(tuning: Tuning) -> str:
     """Return the rules, behind a line that says where they are from."""
     source = ", ".join(f"{name} {value}" for name, value in tuning.about.items() if value)
-    return f"# By hocket tune {version}: {source}.\n{rules_of(tuning.decisions)}"
+    return f"# By hocket tune {version()}: {source}.\n{tuning.rules}"
 
 
 def markdown(tuning: Tuning) -> str:
     """Return the report."""
     source = "\n".join(f"- {name}: {value}" for name, value in tuning.about.items() if value)
     parts = [f"# What hocket tune decided\n\n{source}\n- tolerance: {tuning.tolerance:.1%}\n"]
-    parts.append(f"## Rules\n\n```text\n{rules_of(tuning.decisions)}```\n")
+    parts.append(f"## Rules\n\n```text\n{tuning.rules}```\n")
     if any(AGAIN in one.ratios for one in tuning.confirming):
         parts.append(f"## Beside the default\n\n{_beside_default(tuning)}")
     if any(one.choice != DEFAULT for one in tuning.own):

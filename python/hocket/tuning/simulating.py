@@ -19,7 +19,15 @@ from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catal
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found, Records
 
-__all__ = ["Simulated", "predicted", "simulate_points"]
+__all__ = ["NOISY_TRIALS", "Simulated", "predicted", "simulate_points", "usual_trials"]
+
+NOISY_TRIALS = 64
+"""How often a machine with noise is simulated, unless something else is asked for."""
+
+
+def usual_trials(machine: Machine) -> Trials:
+    """Return how often a machine is simulated, unless something else is asked for."""
+    return Trials(NOISY_TRIALS if machine.noise else 1)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import click
 import pytest
 
-from hocket.cli.effort import announce
+from hocket.cli.effort import announce, tell
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,7 @@ from hocket.cli.effort import announce
         ("compare allreduce ring linear --ranks 1000000 --sizes 8MiB,16MiB --jobs 2", "2 days"),
         ("explain allreduce ring --ranks 1000000 --size 8MiB", ""),
         ("simulate allreduce ring --ranks 4096 --size 8B --machine jitter-paper --trials 100000", ""),
+        ("tune allreduce -n 100000 --sizes 8MiB,16MiB --machine cluster -o nowhere", ""),
     ],
 )
 def test_long_work_is_not_begun_unasked(bad_input: Callable[..., str], line: str, time: str) -> None:
@@ -35,3 +36,8 @@ def test_who_agrees_to_wait_is_told_how_long(capsys: pytest.CaptureFixture[str])
         announce([57600.0], yes=False)
     announce([57600.0], yes=True)
     assert capsys.readouterr().err == "hocket: this takes about 16 hours\n"
+
+
+def test_a_limit_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(120.0, "up to ")
+    assert capsys.readouterr().err == "hocket: this takes up to about 2 minutes\n"

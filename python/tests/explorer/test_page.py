@@ -151,7 +151,7 @@ def test_a_key_of_the_form_is_a_key_of_the_text(opened: Opened) -> None:
     )
     opened.fill(trials="8", seed="2")
     page.click("#run")
-    assert "trials\n8, seed 2" in opened.shown("times")
+    assert "8 trials, seed 2" in opened.shown("times")
     assert "<<'END'" in page.inner_text("#panel-times")
 
 
@@ -159,12 +159,12 @@ def test_keyboard(opened: Opened) -> None:
     page = opened.page
     page.focus("#collective")
     seen = []
-    for _ in range(13):
+    for _ in range(15):
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
         page.keyboard.press("Tab")
     assert seen == [
-        *("collective", "SUMMARY", "parameters", "ranks", "sizes", "trials", "seed", "algorithm", "size", "verified"),
-        *("machine-name", "edit", "run"),
+        *("collective", "SUMMARY", "parameters", "ranks", "sizes", "trials", "seed", "defaults"),
+        *("algorithm", "size", "verified", "machine-name", "beside", "edit", "run"),
     ]
     page.focus("#ranks")
     page.keyboard.press("Enter")
@@ -258,8 +258,26 @@ def test_a_thousand_points(opened: Opened) -> None:
     opened.page.click("#run")
     opened.shown("times")
     assert opened.page.locator("#panel-times tbody tr").count() == 50
-    assert opened.page.locator("#panel-times th").count() >= 18
+    assert opened.page.locator("#panel-times th").count() >= 15
     opened.page.hover("#panel-times canvas")
+
+
+def test_two_machines_are_side_by_side(opened: Opened) -> None:
+    page = opened.page
+    page.select_option("#algorithm", "ring")
+    page.select_option("#beside", "cluster")
+    page.click("#run")
+    opened.shown("times")
+    assert page.locator("#panel-times canvas").count() == 2
+    titles = page.locator("#panel-times h2").all_inner_texts()
+    assert titles == ["allreduce on 8 ranks, machine small-torus", "allreduce on 8 ranks, machine cluster"]
+    left, right = (page.locator("#panel-times h2").nth(number).bounding_box() for number in (0, 1))
+    assert left and right and left["y"] == right["y"] and left["x"] < right["x"]
+    opened.tab("links")
+    assert "on machine cluster messages do not meet" in opened.shown("links")
+    page.reload()
+    opened.shown("links")
+    assert page.input_value("#beside") == "cluster"
 
 
 def test_a_saved_report_shows_the_same(opened: Opened, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +218,7 @@ def test_a_report_has_all_views_and_loads_nothing() -> None:
     data = json.loads(found[1])
     assert ["view" in section for section in data["sections"]] == [True, True, True, False, True]
     assert data["sections"][3]["error"].startswith("links: on machine cluster messages do not meet")
-    assert data["machine"] == hocket.Machine.load("cluster").text
+    assert data["machines"] == [hocket.Machine.load("cluster").text]
     assert "default-src 'none'" in text and not re.search("(src|href)=", text.partition("<script")[0])
 
 
@@ -240,6 +241,33 @@ def test_the_command_writes_a_report(
     assert "allreduce/ring is right" in path.read_text()
     assert "--sizes is missing" in bad_input(f"report {path} allreduce --ranks 4")
     assert "has no noise" in bad_input(f"{line} --trials 5")
+
+
+def axis_of(chart: Mapping[str, Any] | None) -> Any:
+    assert chart is not None
+    return chart["layer"][0]["encoding"]["y"]
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_another_machine_is_shown_beside(name: str) -> None:
+    asked = question(ranks="8", machine=TORUS, beside="fugaku", algorithm="ring")
+    one, other, found = seen(name, replace(asked, beside=None)), seen(name, asked.on_other()), seen(name, asked)
+    assert found.beside is not None
+    if name == "times":
+        assert axis_of(found.chart) == axis_of(found.beside.chart) != axis_of(one.chart)
+        one, other = (replace(view, chart=found.chart) for view in (one, other))
+        found = replace(found, beside=replace(found.beside, chart=found.chart))
+    assert replace(found, beside=None) == one and found.beside == other
+
+
+def test_a_machine_beside_that_has_no_answer_says_why() -> None:
+    found = seen("times", question(ranks="32", machine=TORUS, beside="cluster"))
+    assert found.source is None and "8 nodes" in found.facts[0][1]
+    assert found.beside is not None and found.beside.source is not None
+    with pytest.raises(hocket.Error, match="messages do not meet"):
+        seen("links", question(beside="cluster"))
+    with pytest.raises(hocket.Error, match=r"^beside: got 'nowhere', expected one of cluster, "):
+        question(beside="nowhere")
 
 
 def test_what_libraries_choose_is_drawn_beside_the_algorithms() -> None:

@@ -13,6 +13,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_bytes, format_reach, format_time, parse_count, parse_duration, parse_share
 from hocket.cli import completion
+from hocket.cli.effort import tell
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.options import (
     Read,
@@ -62,9 +63,15 @@ class Asked:
     share: float
     limit_s: float
 
-    def measure(self, **more: Any) -> Bench:
-        """Measure it, with a progress bar; `more` is what else `hocket.mpi.benchmark.bench` takes."""
+    def measure(self, *, least_s: Callable[[int], float] = lambda _: 0.0, **more: Any) -> Bench:
+        """Measure it, with a progress bar.
+
+        Args:
+            least_s: How long the least samples of all algorithms take at a size, as far as that is known.
+            more: What else `hocket.mpi.benchmark.bench` takes.
+        """
         more |= {"share": self.share, "limit_s": self.limit_s}
+        tell(sum(max(self.limit_s, least_s(size)) for size in self.sizes_bytes), "up to ")
         with progress("measuring", len(self.sizes_bytes) * len(self.candidates)) as on_done:
             return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
 

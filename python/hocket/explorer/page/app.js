@@ -14,7 +14,7 @@ function api(path, options = {}) {
 
 // ---- the form
 
-const FIELDS = ["collective", "parameters", "ranks", "sizes", "trials", "seed", "defaults", "algorithm", "size", "verified", "machine"];
+const FIELDS = ["collective", "parameters", "ranks", "sizes", "trials", "seed", "defaults", "algorithm", "size", "verified", "machine", "beside"];
 
 function fields() {
   const texts = Object.fromEntries(FIELDS.map((name) => [name, byId(name).value]));
@@ -211,6 +211,7 @@ async function start() {
   byId("collective").value = offered.algorithms.find((one) => one.is_mine)?.collective ?? "allreduce";
   byId("machine-name").replaceChildren(...offered.machines.map(({ name }) => new Option(name, name)));
   byId("machine-name").value = offered.machines[0].name;
+  byId("beside").replaceChildren(new Option("no other machine", ""), ...offered.machines.map(({ name }) => new Option(name, name)));
   const asked = restore();
   makeTabs();
   changed();

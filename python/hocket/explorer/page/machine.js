@@ -1,7 +1,7 @@
 // The text of a machine file and a form of its keys: the text is the truth, and a field rewrites its key in the text.
 "use strict";
 
-const SECTIONS = ["network", "node"];
+const SECTIONS = ["network", "host", "node"];
 const MAIN_KEYS = {
   hockney: ["network.latency", "network.bandwidth", "network.protocol", "node.ports", "node.reduce_bandwidth"],
   loggp: ["network.L", "network.o", "network.g", "network.G", "network.O", "network.S", "node.reduce_bandwidth"],

@@ -1,7 +1,7 @@
 // Shows a report: what was asked, and each view, or why there is none.
 "use strict";
 
-async function showReport({ title, facts, machine, sections }) {
+async function showReport({ title, facts, machines, sections }) {
   const main = document.querySelector("main");
   main.append(element("h1", {}, title), factsOf(facts));
   for (const { view, error } of sections) {
@@ -10,7 +10,7 @@ async function showReport({ title, facts, machine, sections }) {
     if (view) await showView(view, section);
     else section.append(element("p", { className: "error" }, error));
   }
-  main.append(element("section", {}, codeOf("Machine", machine)));
+  main.append(element("section", {}, ...machines.map((text) => codeOf("Machine", text))));
 }
 
 showReport(JSON.parse(document.getElementById("report").textContent));

@@ -44,7 +44,15 @@ const CHART_OPTIONS = {
 
 const NARROW = 600; // pixels, below which a legend has no place beside a chart
 
+// Shows a view, or two machines side by side.
 async function showView(view, place) {
+  if (!view.beside) return showOne(view, place);
+  const both = [view, view.beside].map((one) => [one, element("div")]);
+  place.replaceChildren(element("div", { className: "beside" }, ...both.map(([, where]) => where)));
+  await Promise.all(both.map(([one, where]) => showOne(one, where)));
+}
+
+async function showOne(view, place) {
   place.replaceChildren(element("h2", {}, view.title));
   if (view.facts.length) place.append(factsOf(view.facts));
   for (const text of view.texts) place.append(element("pre", { className: "text", tabIndex: 0 }, text));
@@ -57,10 +65,11 @@ async function showView(view, place) {
     place.append(element("details", { className: "refusals" }, summary, factsOf(view.refusals)));
   }
   view.tables.forEach((table) => place.append(tableOf(table)));
-  place.append(codeOf("Command line", view.source.command), codeOf("Python", view.source.python));
+  if (view.source) place.append(codeOf("Command line", view.source.command), codeOf("Python", view.source.python));
   if (!view.chart) return;
   // What is as wide as its place is drawn anew at its size; other pictures are made smaller, which only SVG survives.
   const isFluid = view.chart.width === "container";
-  const config = isFluid && place.clientWidth < NARROW ? { legend: { orient: "bottom", columns: 1 } } : {};
+  const narrow = { legend: { orient: "bottom", columns: 1 }, title: { limit: chart.clientWidth } };
+  const config = isFluid && place.clientWidth < NARROW ? narrow : {};
   await vegaEmbed(chart, view.chart, { ...CHART_OPTIONS, renderer: isFluid ? "canvas" : "svg", config });
 }

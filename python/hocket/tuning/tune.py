@@ -1,0 +1,184 @@
+"""Rules for collectives, stage by stage: raced, refined where choices change, confirmed, and judged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hocket.base.checks import instance, number, path, several, several_sizes, text, whole
+from hocket.base.parallel import ignore
+from hocket.base.version import version
+from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files.counterparts import library_of
+from hocket.simulating.simulation import MachineLike, Trials, as_machine
+from hocket.tuning.candidates import usual_sizes
+from hocket.tuning.choice import Choice, Point
+from hocket.tuning.guidelines import Violation, violations
+from hocket.tuning.pairing import nominated, rivals
+from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, tuned_collectives, unsettled
+from hocket.tuning.records import Found, Records
+from hocket.tuning.report import Tuning
+from hocket.tuning.simulating import Simulated, usual_trials
+from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, Simulation, Work
+
+__all__ = ["Checked", "checked", "tune", "tuned"]
+
+_RECORDS, _CHECKED = "measurements.jsonl", "guidelines.jsonl"
+
+
+def tune(
+    collectives: Iterable[str] | str = (),
+    *,
+    ranks: Iterable[int] | int,
+    sizes: Iterable[int | str] | int | str | None = None,
+    machine: MachineLike = "cluster",
+    library: str | None = None,
+    tolerance: float = 0.03,
+    trials: Trials | None = None,
+    folder: str | Path | None = None,
+) -> Tuning:
+    """Decide by simulation which algorithm each collective gets on a machine; `hocket tune` also measures.
+
+    >>> print(hocket.tune("barrier", ranks=[4, 8], machine="cluster").rules, end="")
+    barrier, ranks 4..8: dissemination
+
+    Args:
+        collectives: Names of collectives; all that are tuned, if there are none.
+        ranks: Numbers of ranks.
+        sizes: Sizes in bytes, or as texts such as "8B..1MiB", rounded up to what each collective can have; by default
+            8 B to 2 MiB.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        library: Try only what a library has, such as "openmpi-5.0".
+        tolerance: By what share a choice may be slower than the fastest.
+        trials: How often to simulate on a machine with noise.
+        folder: Where what was found is kept, and taken up again: by default nowhere.
+
+    Raises:
+        Error: An unknown collective, machine or library, a wrong number of ranks or size, or a machine without room.
+    """
+    names = (collectives,) if isinstance(collectives, str) else several("collectives", collectives, str, "names")
+    counts = [whole("ranks", count) for count in (ranks if isinstance(ranks, Iterable) else [ranks])]
+    sizes_bytes = usual_sizes() if sizes is None else several_sizes("sizes", sizes)
+    share = number("tolerance", tolerance, "a share from 0 to below 1", is_right=lambda share: 0 <= share < 1)
+    place = None if folder is None else path("folder", folder)
+    on = as_machine(machine)
+    repeated = usual_trials(on) if trials is None else instance("trials", trials, Trials, "hocket.Trials")
+    by = Simulated(on, repeated, None if library is None else library_of(text("library", library)).name)
+    return tuned(
+        plan_of(tuned_collectives(names), counts, sizes_bytes), Simulation(by), share, folder=place, machine=on
+    )
+
+
+def tuned(
+    plan: Plan,
+    work: Work,
+    tolerance: float,
+    *,
+    folder: str | Path | None,
+    machine: Machine | None,
+    on_begin: Callable[[Plan], object] = ignore,
+) -> Tuning:
+    """Follow all stages of a plan.
+
+    Args:
+        plan: Which calls are tuned for.
+        work: What finds times.
+        tolerance: By what share a choice may be slower than the fastest.
+        folder: Where what was found is kept, and taken up again; None for nowhere.
+        machine: The machine that the work simulates, if there is one.
+        on_begin: Called before the first stage.
+
+    Raises:
+        Error: What is kept there is of something else, the machine has no room, or a program fails.
+    """
+    with _kept(folder, _RECORDS, work, machine) as records:
+        on_begin(plan)
+        followed = _followed(plan, work, records, tolerance)
+        left_out = len({*plan.training} - {*followed.training})
+        return concluded(followed, records, work.about, tolerance, exporter=work.exporter, left_out=left_out)
+
+
+def checked(
+    plan: Plan, work: Work, *, folder: str | Path | None, on_begin: Callable[[Plan], object] = ignore
+) -> Checked:
+    """Measure the defaults of an MPI, and say which guidelines they do not keep.
+
+    Raises:
+        Error: What is kept in the folder is of something else, or a program fails.
+    """
+    with _kept(folder, _CHECKED, work, None) as records:
+        on_begin(plan)
+        work.do(plan.training, (), records, until=JUDGED)
+        done = [records.found[point] for point in plan.training if point in records.found]
+    undecided = sum(not one.is_decided for one in done)
+    return Checked(tuple(violations(done)), len(done), undecided, len(plan.training) - len(done))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of the defaults of an MPI.
+
+    Attributes:
+        violations: Where a default is slower than a guideline asks for.
+        calls: How many calls were measured.
+        undecided: Of these, how many are not known well enough.
+        left_out: How many calls were not measured, since the time was over.
+    """
+
+    violations: tuple[Violation, ...]
+    calls: int
+    undecided: int
+    left_out: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "calls": self.calls,
+            "left_out": self.left_out,
+            "undecided": self.undecided,
+            "violations": [one.as_dict() for one in self.violations],
+        }
+
+
+@contextmanager
+def _kept(folder: str | Path | None, name: str, work: Work, machine: Machine | None) -> Iterator[Records]:
+    """Give the records of a folder, or passing ones; they are about what measurements depend on."""
+    digest = {} if machine is None else {"digest": hashlib.sha256(machine.text.encode()).hexdigest()[:16]}
+    about = {**work.about, **digest, "version": version()}
+    with TemporaryDirectory() as passing, Records(Path(folder or passing) / name, about) as records:
+        yield records
+
+
+def _followed(plan: Plan, work: Work, records: Records, tolerance: float) -> Plan:
+    """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
+    work.do(plan.training, (), records, until=TRAINED)
+    plan = Plan((), (), plan.confirms).with_points(point for point in plan.training if point in records.found)
+    while more := refined(plan, records, tolerance):
+        work.do(more, plan.training, records, until=REFINED, share=0.5)
+        plan = plan.with_points(point for point in more if point in records.found)
+        if not records.found.keys() >= set(more):
+            break
+    can_be = work.exporter.can_name if work.exporter else _anything
+    work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=CONFIRMED)
+    while work.confirms and (more := unsettled(plan, records, tolerance)):
+        work.do(more, plan.training, records, until=CONFIRMED, share=0.2)
+        plan = plan.with_points(more)
+        work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=CONFIRMED)
+    decisions = decided(plan, records, tolerance)
+    work.do(plan.held_out, plan.training, records, until=RACED)
+    judged = [records.found[point] for point in plan.held_out if point in records.found]
+    work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=JUDGED, keeps_slow=True)
+    return plan
+
+
+def _found(plan: Plan, records: Records) -> list[Found]:
+    return [records.found[point] for point in plan.training]
+
+
+def _anything(_: Point, __: Choice) -> bool:
+    return True

@@ -1,0 +1,202 @@
+"""What finds the times of a tuning: simulation on a machine, or measurement under an MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import monotonic
+from typing import Any, Protocol
+
+from hocket.base.parallel import Shown, unseen, workers
+from hocket.base.units import format_ranks
+from hocket.simulating.effort import simulation_s
+from hocket.tuning.candidates import algorithm_of, call_at
+from hocket.tuning.choice import Choice, Point
+from hocket.tuning.exporting import Exporter, exporter_for
+from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
+from hocket.tuning.records import Records
+from hocket.tuning.simulating import Simulated, simulate_points
+
+__all__ = ["CONFIRMED", "JUDGED", "RACED", "REFINED", "TRAINED", "Measurement", "Simulation", "Work"]
+
+TRAINED, REFINED, CONFIRMED, RACED, JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
+"""When stages end, as shares of the time: first points, more where choices change, confirming, held-out, judging."""
+
+
+class Work(Protocol):
+    """What finds times."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Where the times are from."""
+
+    @property
+    def confirms(self) -> bool:
+        """Whether decisions are confirmed beside the MPI's default."""
+
+    @property
+    def exporter(self) -> Exporter | None:
+        """What writes the MPI's own tuning file, if there is an MPI that has one."""
+
+    def announced(self, points: Sequence[Point]) -> str:
+        """Return where the times of the points to decide from will be from, in words."""
+
+    def efforts_s(self, points: Sequence[Point]) -> list[float]:
+        """Return how many seconds of one core each point takes about, where there is no limit."""
+
+    def do(
+        self,
+        points: Sequence[Point],
+        neighbors: Sequence[Point],
+        records: Records,
+        *,
+        until: float,
+        share: float = 1.0,
+    ) -> None:
+        """Find the times of points between neighbours, if they have some, in a share of the time until then.
+
+        Points may be left out when the time is over.
+        """
+
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
+        """Measure choices beside the default, until then; to judge, those that turn out slow as often as the others."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Simulation on a machine that need not be there.
+
+    Attributes:
+        by: How to simulate.
+        jobs: How many points at a time; one per processor by default.
+        shown: What shows how far each stage is.
+    """
+
+    by: Simulated
+    jobs: int | None = None
+    shown: Shown = unseen
+
+    confirms: bool = False
+    exporter: None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The machine, and how often it was simulated."""
+        trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
+        library = {} if self.by.library is None else {"library": self.by.library}
+        return {"machine": self.by.machine.name, **library, **trials}
+
+    def announced(self, points: Sequence[Point]) -> str:
+        """Return where the times are from."""
+        of_library = "" if self.by.library is None else f", what {self.by.library} has"
+        return f"simulated on {self.by.machine.name}{of_library}"
+
+    def efforts_s(self, points: Sequence[Point]) -> list[float]:
+        """Return how many seconds of one core each point takes about."""
+        return [
+            sum(
+                simulation_s(
+                    algorithm := algorithm_of(point, choice),
+                    call_at(algorithm, choice, point),
+                    machine=self.by.machine,
+                    trials=self.by.trials,
+                )
+                for choice in self.by.choices(point)
+            )
+            for point in points
+        ]
+
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
+        """Do nothing: simulated times are exact."""
+
+    def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
+        """Simulate all points, however long that takes."""
+        with workers(self.jobs) as executor, self.shown("simulating", len(points)) as on_done:
+            simulate_points(points, self.by, records, executor=executor, on_done=on_done)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Measurement under an MPI, which must end in time.
+
+    Attributes:
+        by: How to measure.
+        hosts: The hosts of the ranks, separated by commas; None for this one.
+        limit_s: How long it may take.
+        shown: What shows how far each stage is.
+    """
+
+    by: Measured
+    hosts: str | None
+    limit_s: float
+    shown: Shown = unseen
+    begun_s: float = field(default_factory=monotonic)
+
+    confirms: bool = True
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The MPI and its hosts, and the machine that says what need not be measured."""
+        machine = {} if self.by.model is None else {"machine": self.by.model.machine.name, "factor": self.by.factor}
+        return {"mpi": self.by.installation.library, "hosts": self.hosts or "this host", **machine}
+
+    def announced(self, points: Sequence[Point]) -> str:
+        """Return where the times are from, how long each stage may take, and how much is tried."""
+        counts = format_ranks({point.ranks for point in points})
+        most = max(number_of_choices(point, self.by) for point in _smallest(points))
+        where = f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
+        raced_s, confirmed_s = self.limit_s * REFINED, self.limit_s * (CONFIRMED - REFINED)
+        judged_s = self.limit_s * (JUDGED - CONFIRMED)
+        stages = f"{_minutes(raced_s)} of races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
+        return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own"
+
+    def efforts_s(self, points: Sequence[Point]) -> list[float]:
+        """Return nothing: the limit is known."""
+        return []
+
+    @cached_property
+    def exporter(self) -> Exporter | None:
+        """What writes the MPI's own tuning file, if Hocket knows its format."""
+        return exporter_for(self.by.installation.library)
+
+    def do(
+        self,
+        points: Sequence[Point],
+        neighbors: Sequence[Point],
+        records: Records,
+        *,
+        until: float,
+        share: float = 1.0,
+    ) -> None:
+        """Measure points as long as there is time."""
+        limit_s = share * self._left_s(until)
+        with self.shown("measuring", len(points)) as on_done:
+            measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
+
+    def pair(
+        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+    ) -> None:
+        """Measure choices beside the default as long as there is time."""
+        with self.shown("beside the default", MOMENTS * len(wanted)) as on_done:
+            limit_s = self._left_s(until)
+            pair_points(wanted, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
+
+    def _left_s(self, until: float) -> float:
+        return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)
+
+
+def _smallest(points: Sequence[Point]) -> list[Point]:
+    """Return the point of the smallest size for each collective and number of ranks."""
+    first: dict[tuple[str, int], Point] = {}
+    for point in sorted(points):
+        first.setdefault((point.collective, point.ranks), point)
+    return list(first.values())
+
+
+def _minutes(time_s: float) -> str:
+    return f"{time_s / 60:.3g} min" if time_s >= 60 else f"{time_s:.3g} s"
